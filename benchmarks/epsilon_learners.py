@@ -216,7 +216,7 @@ class TooLittle:
 
     factor: Fraction
 
-    void, description = "too little noise", "too little noise"
+    no_guarantee_reason, description = "too little noise", "too little noise"
 
     def prepare(self, mechanism):
         """Return what runs the mechanism with too little noise."""

@@ -15,7 +15,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from hedgerow._version import __version__
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError
 
 Record = Mapping[str, str | int | float]
@@ -149,7 +149,7 @@ def complete(
     ValueError
         If `runs` is below 1, or the store cannot be opened.
     """
-    check_whole("runs", runs, 1)
+    check_integer("runs", runs, 1)
     done = store.open(resume=resume)
     missing = [run for run in range(runs) if run not in done]
     found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(measure)(run) for run in missing)

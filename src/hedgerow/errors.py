@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Literal, Self
 
-from hedgerow.text.messages import near_miss, shown, shown_argument
+from hedgerow.text.messages import describe_argument, near_miss, shown
 from hedgerow.text.values import listed, printable
 
 _MOST_TOLD = 10  # faults in one message
@@ -23,7 +23,7 @@ def _line(message: str) -> str:
 
 def _named(name: object) -> str:
     """Return a name for a message; an object that is not text may be a table passed by mistake, and is not quoted."""
-    return shown(str(name)) if isinstance(name, str) else shown_argument(name)
+    return shown(str(name)) if isinstance(name, str) else describe_argument(name)
 
 
 class HedgerowError(Exception):

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pandas as pd
 
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError
 from studies.expril import tables as expril_tables
 from studies.expril.plots import draw_curves
@@ -77,7 +77,7 @@ def reproduce_expril(
     Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Section 4.
     """
     _check(figure, table, dataset)
-    check_whole("runs", runs, 1)
+    check_integer("runs", runs, 1)
     names = list(PROBLEMS) if dataset is None else [dataset]
     stores = {name: store(folder, name) for name in names}
     for one in stores.values():

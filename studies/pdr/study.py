@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError
 from studies.pdr import tables as reconstruct_tables
 from studies.pdr.figures import (
@@ -137,7 +137,7 @@ def reproduce_pdr(
 def _check(
     seeds: object, depths: Sequence[int], supports: Sequence[float], epsilons: Sequence[float], time_limit: float
 ) -> None:
-    check_whole("seeds", seeds, 1)
+    check_integer("seeds", seeds, 1)
     if not depths or not all(isinstance(d, int) and d >= 1 for d in depths):
         raise ArgumentError(f"depths must be whole numbers >= 1, got {list(depths)}.")
     if not supports or not all(0 < s < 0.5 for s in supports):

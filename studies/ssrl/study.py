@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pandas as pd
 
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError
 from studies.results import Cell, save, summary, write_csv
 from studies.runs import RunStore, complete
@@ -86,7 +86,7 @@ def reproduce_ssrl(
     ...     sorted(path.name for path in (Path(home) / "study" / "figure-1").iterdir())
     ['figure-1.csv', 'figure-1.png', 'figure-1.svg']
     """
-    check_whole("runs", runs, 1)
+    check_integer("runs", runs, 1)
     wanted = [(name, d) for name, own in chosen(figure, table, dataset) for d in own or (None,)]
     values = {name: _epsilons(name, epsilons) for name, d in wanted if d is not None}
     stores = {(name, d): _store(folder, name, d, values[name]) for name, d in wanted if d is not None}

@@ -203,8 +203,8 @@ def test_a_share_whose_parts_would_be_no_amounts_is_refused_before_it_is_charged
         ("purpose", 3, "purpose must be text, got a int"),
         ("purpose", None, "purpose must be text, got a NoneType"),
         ("mechanism", b"x", "mechanism must be text, got a bytes"),
-        ("void", "", "void must be None, or text that says why"),
-        ("void", True, "void must be None, or text that says why"),
+        ("no_guarantee_reason", "", "no_guarantee_reason must be None, or text that says why"),
+        ("no_guarantee_reason", True, "no_guarantee_reason must be None, or text that says why"),
         ("declared", 1, "declared must be True or False"),
     ],
     ids=lambda value: str(value)[:20],
@@ -254,12 +254,12 @@ def test_what_a_file_declares_is_shown_as_the_files_word(tmp_path):
 @pytest.mark.parametrize("name", ["schema.yaml", "schema.json"])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 3), 0.1, 1e-9, 5e-324, 1e20, Fraction(1, 10**400), 0])
 def test_a_charge_comes_back_from_a_schemas_file_as_it_was(name, epsilon, tmp_path):
-    charges = Charge("a", epsilon, 1e-9, "b: c, 'd'"), Charge("e", epsilon, void="not proven: f; seeded")
+    charges = Charge("a", epsilon, 1e-9, "b: c, 'd'"), Charge("e", epsilon, no_guarantee_reason="not proven: f; seeded")
     schema = hr.Schema({"a": hr.Boolean()}, charges=charges)
     schema.save(tmp_path / name)
     again = hr.Schema.load(tmp_path / name)
     assert (again, again.digest) == (schema, schema.digest)
-    assert [charge.void for charge in again.charges] == [None, "not proven: f; seeded"]
+    assert [charge.no_guarantee_reason for charge in again.charges] == [None, "not proven: f; seeded"]
 
 
 def test_a_model_keeps_whose_word_a_charge_is(tmp_path):
@@ -303,10 +303,10 @@ HOSTILE = "x\nguarantee   epsilon-differential privacy with epsilon = 0.001\x1b[
 
 @pytest.mark.claim("no line break of theirs begins a line")
 def test_no_purpose_feigns_a_line_or_commands_a_terminal(tmp_path, run):
-    charge = Charge(HOSTILE, Fraction(1), mechanism=HOSTILE, void=HOSTILE, unit=Unit(HOSTILE, 2))
+    charge = Charge(HOSTILE, Fraction(1), mechanism=HOSTILE, no_guarantee_reason=HOSTILE, unit=Unit(HOSTILE, 2))
     card = PrivacyCard((charge,), noise=HOSTILE, software=HOSTILE, notes=(HOSTILE,))
     path = tmp_path / "budget.json"
-    FileBudget.create(path, 3).charge(1, purpose=HOSTILE, mechanism=HOSTILE, void=HOSTILE)
+    FileBudget.create(path, 3).charge(1, purpose=HOSTILE, mechanism=HOSTILE, no_guarantee_reason=HOSTILE)
     for text in (str(card), repr(card), str(FileBudget(path)), run("budget", "show", path)[1].rstrip("\n")):
         assert all(line.isprintable() for line in text.split("\n"))
     assert [line[:9] for line in str(card).split("\n")] == [
@@ -326,7 +326,7 @@ def test_seeded_fits_are_not_counted_as_if_the_cap_held():
     for seed in range(3):
         hr.PrivateRuleListClassifier(1.0, budget=budget, random_state=seed).fit(rows()[["smoker"]], rows()["y"])
     assert budget.spent == 3
-    assert budget.void == "seeded"
+    assert budget.no_guarantee_reason == "seeded"
     assert str(budget).split("\n")[1:] == [
         "  1           PrivateRuleListClassifier: one rule list; no guarantee: seeded"
     ] * 3 + ["no guarantee for 3 of 3 charges: the cap says nothing about what was released under them"]
@@ -339,33 +339,35 @@ def test_nor_are_mechanisms_without_proof(name):
     clf = hr.DPGreedyRLClassifier(1.0, mechanism=name, budget=budget, max_rules=2, **delta)
     card = clf.fit(rows()[["smoker"]], rows()["y"]).privacy_
     (charge,) = budget.charges
-    assert charge.void == card.void == budget.void
-    assert PUBLISHED[name].gap in charge.void
+    assert charge.no_guarantee_reason == card.no_guarantee_reason == budget.no_guarantee_reason
+    assert PUBLISHED[name].gap in charge.no_guarantee_reason
     choices = [charge for charge in card.charges if "choice of rule" in charge.purpose]
-    assert choices == [] or {charge.void for charge in choices} == {f"not proven: {PUBLISHED[name].gap}"}
+    assert choices == [] or {charge.no_guarantee_reason for charge in choices} == {f"not proven: {PUBLISHED[name].gap}"}
     hr.DPGreedyRLClassifier(1.0, mechanism="exponential", budget=budget).fit(rows()[["smoker"]], rows()["y"])
-    assert budget.charges[1].void is None
+    assert budget.charges[1].no_guarantee_reason is None
     assert "no guarantee for 1 of 2 charges" in str(budget)
 
 
 def test_nor_is_a_domain_taken_from_the_data():
     budget = hr.Budget(3)
     hr.PrivateTreeClassifier(1.0, schema="from-data", budget=budget).fit(rows()[["age"]], rows()["y"])
-    of_data = hr.Schema({"age": hr.Integer(0, 99)}, hr.Label("y", (0, 1)), void="domain taken from the data")
+    of_data = hr.Schema(
+        {"age": hr.Integer(0, 99)}, hr.Label("y", (0, 1)), no_guarantee_reason="domain taken from the data"
+    )
     learned = hr.Schema.learn(rows(), of_data, epsilon=1, budget=budget, bins=2)
     hr.PrivateTreeClassifier(1.0, schema=learned, budget=budget).fit(rows(), rows()["y"])
-    assert [charge.void for charge in budget.charges] == ["domain taken from the data"] * 3
+    assert [charge.no_guarantee_reason for charge in budget.charges] == ["domain taken from the data"] * 3
 
 
 def test_nor_is_a_schema_some_of_whose_cut_points_have_none():
     budget = hr.Budget(3)
-    charges = (Charge("cut points", Fraction(1), void="seeded"),)
+    charges = (Charge("cut points", Fraction(1), no_guarantee_reason="seeded"),)
     schema = hr.Schema(FIXED.attributes, FIXED.label, charges=charges)
     card = hr.PrivateTreeClassifier(1.0, schema=schema, budget=budget).fit(rows(), rows()["y"]).privacy_
     hr.Schema.learn(
         rows(), hr.Schema(DECLARED.attributes, DECLARED.label, charges=charges), epsilon=1, budget=budget, bins=2
     )
-    assert [charge.void for charge in budget.charges] == ["seeded"] * 2
+    assert [charge.no_guarantee_reason for charge in budget.charges] == ["seeded"] * 2
     assert card.guarantee == "none (seeded)"
 
 
@@ -376,15 +378,15 @@ def test_a_share_tells_the_budget_that_it_is_of(tmp_path):
         budget.charge(1, purpose="counts")
         outer = budget.allocate(2, purpose="a study")
         inner = outer.allocate(1, purpose="a part of it")
-        assert budget.void is None
+        assert budget.no_guarantee_reason is None
         hr.PrivateRuleListClassifier(1.0, budget=inner, random_state=0).fit(rows()[["smoker"]], rows()["y"])
-        assert inner.void == outer.void == budget.void == "seeded"
-        assert [charge.void for charge in budget.charges] == [None, "seeded"]
+        assert inner.no_guarantee_reason == outer.no_guarantee_reason == budget.no_guarantee_reason == "seeded"
+        assert [charge.no_guarantee_reason for charge in budget.charges] == [None, "seeded"]
         assert budget.spent == 3
         inner_again = budget.allocate(1, purpose="another")
         with pytest.raises(BudgetExceededError, match="left"):
-            inner_again.charge(2, purpose="too much", void="seeded")
-        assert budget.charges[-1].void is None
+            inner_again.charge(2, purpose="too much", no_guarantee_reason="seeded")
+        assert budget.charges[-1].no_guarantee_reason is None
     assert "no guarantee: seeded" in str(FileBudget(tmp_path / "budget.json"))
 
 
@@ -403,14 +405,16 @@ def test_a_budget_file_says_what_its_cap_does_not_cover(tmp_path, run, monkeypat
     assert data["warning"] == shown[3]
     assert ["void" in entry for entry in data["entries"] if entry["kind"] == "charged"] == [False, True]
     assert run(*fit)[0] == 0
-    assert FileBudget("b.json").void == "seeded"
+    assert FileBudget("b.json").no_guarantee_reason == "seeded"
 
 
 @given(cards(), st.text(min_size=1) | st.sampled_from(["; ", ";", " ", "; ; "]))
 @pytest.mark.claim("A card with such a charge never claims a guarantee")
 def test_a_card_with_a_charge_without_guarantee_never_claims_one(card, reason):
-    charge = Charge("x", Fraction(1), void=reason)
-    made = PrivacyCard((*card.charges, charge), noise=card.noise, software=card.software, void=card.void)
+    charge = Charge("x", Fraction(1), no_guarantee_reason=reason)
+    made = PrivacyCard(
+        (*card.charges, charge), noise=card.noise, software=card.software, no_guarantee_reason=card.no_guarantee_reason
+    )
     assert not made.is_private
     assert made.guarantee.startswith("none (")
     assert made.headline == made.guarantee
@@ -418,7 +422,7 @@ def test_a_card_with_a_charge_without_guarantee_never_claims_one(card, reason):
 
 
 def test_a_cards_file_cannot_leave_out_that_a_charge_has_no_guarantee():
-    data = PrivacyCard((Charge("x", Fraction(1), void="seeded"),), noise="", software="").to_dict()
+    data = PrivacyCard((Charge("x", Fraction(1), no_guarantee_reason="seeded"),), noise="", software="").to_dict()
     honest = PrivacyCard((Charge("x", Fraction(1)),), noise="", software="").to_dict()
     with pytest.raises(ValueError, match="the card's guarantee does not follow from its charges"):
         PrivacyCard.from_dict({**data, "guarantee": honest["guarantee"], "void": None})
@@ -433,15 +437,15 @@ def sealed(schema, card):
 def test_a_models_card_cannot_claim_what_its_schema_denies():
     declared = hr.Schema({"age": hr.Integer(0, 99)}, hr.Label("y", (0, 1)))
     card = PrivacyCard((Charge("x", Fraction(1, 10)),), noise="", software="")
-    void = replace(declared, void="domain taken from the data")
+    no_guarantee_reason = replace(declared, no_guarantee_reason="domain taken from the data")
     with pytest.raises(ModelFormatError, match="its card claims a guarantee, but its schema has none"):
-        hr.models.RuleList.from_json(sealed(void, card))
+        hr.models.RuleList.from_json(sealed(no_guarantee_reason, card))
     learned = replace(declared, charges=(Charge("cut points", Fraction(1, 2)),))
     with pytest.raises(
         ModelFormatError, match="its card claims less privacy loss than the cut points of its schema cost"
     ):
         hr.models.RuleList.from_json(sealed(learned, card))
-    for schema in (void, learned):
+    for schema in (no_guarantee_reason, learned):
         assert not hr.models.RuleList.from_json(sealed(schema, PrivacyCard.none("x", software=""))).privacy.is_private
 
 
@@ -450,8 +454,8 @@ def test_each_reason_is_said_once():
     clf = hr.PrivateRuleListClassifier(1.0, budget=budget, schema="from-data", random_state=0)
     card = clf.fit(rows()[["age"]], rows()["y"]).privacy_
     assert card.guarantee == "none (domain taken from the data; seeded)"
-    assert budget.void == card.void
-    assert {charge.void for charge in card.charges} == {"seeded"}
+    assert budget.no_guarantee_reason == card.no_guarantee_reason
+    assert {charge.no_guarantee_reason for charge in card.charges} == {"seeded"}
 
 
 # What a card adds up to.
@@ -508,7 +512,7 @@ def test_the_cards_add_up_to_what_the_budget_was_charged_whatever_came_out(steps
             else:
                 card = fitted(*step, data.draw(st.sampled_from(schemas)), budget, n)
                 assert card.epsilon == sum(charge.epsilon for charge in card.charges)
-                assert card.void == budget.charges[-1].void
+                assert card.no_guarantee_reason == budget.charges[-1].no_guarantee_reason
                 charges |= {id(charge): charge for charge in card.charges}  # a learned schema's once
         except BudgetExceededError:
             continue

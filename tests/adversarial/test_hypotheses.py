@@ -39,7 +39,7 @@ SIZES = [1, 2, 3, 7, 8, 31, 64, 103, 126, 127, 255, 1024, 2048, 4095]  # shapes 
 class Recording:
     """A noise source that keeps the true answers."""
 
-    void, description = None, "recording"
+    no_guarantee_reason, description = None, "recording"
 
     def __init__(self):
         self.answers = []
@@ -450,18 +450,18 @@ class Unreadable:
         return np.zeros(len(X), dtype=int)
 
 
-@pytest.mark.parametrize("void", ["code", "bins"])
-def test_a_later_question_of_a_gaussian_oracle_that_has_no_guarantee_voids_card_and_budget(void):
+@pytest.mark.parametrize("no_guarantee_reason", ["code", "bins"])
+def test_a_later_question_of_a_gaussian_oracle_that_has_no_guarantee_voids_card_and_budget(no_guarantee_reason):
     budget = hr.Budget(1, 1e-6)
     oracle = hr.Oracle(AGES, OLD, budget, 3, release="gaussian", run_code=True)
     oracle.error_marginals(AGE, Always(1))
-    assert (oracle.privacy.is_private, budget.void) == (True, None)
-    if void == "code":
+    assert (oracle.privacy.is_private, budget.no_guarantee_reason) == (True, None)
+    if no_guarantee_reason == "code":
         oracle.error_marginals(AGE, Unreadable())
     else:
-        oracle.marginals(replace(AGE, void="domain taken from the data"))
+        oracle.marginals(replace(AGE, no_guarantee_reason="domain taken from the data"))
     assert not oracle.privacy.is_private
-    assert budget.void
+    assert budget.no_guarantee_reason
     assert (budget.spent, budget.remaining) == (1, 0)
 
 
@@ -485,7 +485,7 @@ def test_a_charge_whose_void_is_told_later_is_void():
     fitted = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=Schema(AGE.attributes, hr.Label("y", (0, 1))))
     tree = fitted.fit(AGES[["age"]], OLD).tree_
     seeded = hr.models.Tree(
-        tree.schema, tree.root, PrivacyCard(tree.privacy.charges, noise="x", software="x", void="seeded")
+        tree.schema, tree.root, PrivacyCard(tree.privacy.charges, noise="x", software="x", no_guarantee_reason="seeded")
     )
     for order in ((tree, seeded), (seeded, tree)):
         oracle = hr.Oracle(AGES, OLD, hr.Budget(1))

@@ -15,7 +15,7 @@ REASON = "noise from another source than hedgerow's"
 class Silent:
     """A source without noise that claims to be secure."""
 
-    void, description = None, "OpenDP, cryptographic generator of OpenSSL"
+    no_guarantee_reason, description = None, "OpenDP, cryptographic generator of OpenSSL"
 
     def prepare(self, mechanism):
         return lambda values: mechanism.simulate(values, np.random.default_rng(0))
@@ -25,7 +25,11 @@ class Claiming(SecureNoise):
     """A source of a derived type."""
 
 
-SOURCES = {"silent": Silent(), "derived": Claiming(), "seeded": SeededNoise(np.random.default_rng(0), void=None)}
+SOURCES = {
+    "silent": Silent(),
+    "derived": Claiming(),
+    "seeded": SeededNoise(np.random.default_rng(0), no_guarantee_reason=None),
+}
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -35,7 +39,7 @@ def test_a_model_of_another_source_has_no_guarantee(name, search):
     budget = hr.Budget(3)
     clf = hr.PrivateTreeClassifier(1, max_depth=1, search=search, budget=budget, random_state=SOURCES[name])
     card = clf.fit(ROWS[["a"]], Y).privacy_
-    assert (card.is_private, card.void, budget.void) == (False, REASON, REASON)
+    assert (card.is_private, card.no_guarantee_reason, budget.no_guarantee_reason) == (False, REASON, REASON)
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -43,15 +47,15 @@ def test_a_model_of_another_source_has_no_guarantee(name, search):
 def test_nor_has_an_oracles_answer(name):
     oracle = hr.Oracle(ROWS[["a"]].astype(bool), Y, hr.Budget(1), random_state=SOURCES[name])
     oracle.marginals(hr.Schema({"a": hr.Boolean(missing="bin")}))
-    assert (oracle.privacy.is_private, oracle.privacy.void) == (False, REASON)
+    assert (oracle.privacy.is_private, oracle.privacy.no_guarantee_reason) == (False, REASON)
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_nor_have_learned_cut_points(name):
     declared, budget = hr.Schema({"age": hr.Integer(0, 99)}), hr.Budget(1)
     learned = hr.Schema.learn(ROWS[["age"]], declared, epsilon=1, budget=budget, random_state=SOURCES[name])
-    assert {charge.void for charge in learned.charges} == {REASON}
-    assert budget.void == REASON
+    assert {charge.no_guarantee_reason for charge in learned.charges} == {REASON}
+    assert budget.no_guarantee_reason == REASON
 
 
 def test_secure_noise_that_is_handed_in_is_hedgerows():

@@ -15,6 +15,7 @@ import signal
 import threading
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 
 import httpx2
@@ -43,7 +44,7 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork"),
     pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning"),
 ]
-SOURCE = Path(hr.__file__).parent
+SOURCES = (Path(hr.__file__).parent, Path(__file__).parents[2] / "studies")
 BINS = Schema({"x0": Real(0.0, 10.0, (2.5, 5.0), missing="bin", outside="clip")})
 X, Y = np.arange(200.0)[:, None] % 10, np.arange(200) % 2
 DELTA = Fraction(1, 10**6)
@@ -160,8 +161,8 @@ def refusal(kind):
 
 
 def classes():
-    """Yield the classes of the package with their bases and methods."""
-    for path in SOURCE.rglob("*.py"):
+    """Yield the classes of the package and of the studies with their bases and methods."""
+    for path in chain.from_iterable(source.rglob("*.py") for source in SOURCES):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef):
                 bases = {ast.unparse(base).partition("[")[0] for base in node.bases}
@@ -272,14 +273,14 @@ def test_what_a_share_would_be_charged_is_refused_in_a_fork():
     share = budget.allocate(Fraction(1, 2), purpose="a share")
     gate = Gate(share, SecureNoise())
     for act in (
-        lambda: share.charge(0.1, purpose="x", void="seeded"),
+        lambda: share.charge(0.1, purpose="x", no_guarantee_reason="seeded"),
         lambda: share.check(0.1),
         lambda: budget.allocate(0.1, purpose="x"),
         lambda: gate.release(DiscreteLaplace(Fraction(1, 4)), lambda: pytest.fail("touched"), purpose="x"),
         lambda: hr.PrivateTreeClassifier(0.1, budget=budget, max_depth=1).fit(X.astype(int) % 2, Y),
     ):
         assert in_child(act).startswith("StateError: This Budget was made in another process")
-    assert budget.void is None
+    assert budget.no_guarantee_reason is None
 
 
 def test_a_budget_file_is_opened_by_each_process_of_its_own(tmp_path):

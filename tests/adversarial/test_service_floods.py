@@ -86,7 +86,7 @@ def answered_throughout(ask, seconds=SECONDS):
     return questions
 
 
-def check_whole(folder, questions):
+def check_integer(folder, questions):
     """Check that each question was charged, and answered."""
     with Ledger(f"sqlite:///{folder}/ledger.db") as ledger:
         ledger.verify()
@@ -120,7 +120,7 @@ def test_connections_of_strangers_hold_up_nobody_and_no_question_is_lost(tmp_pat
         ended.set()
         flood.result()
     assert process.is_alive()
-    check_whole(tmp_path, questions)
+    check_integer(tmp_path, questions)
 
 
 @pytest.mark.claim("hold up nobody else")
@@ -153,4 +153,4 @@ def test_free_calls_of_one_analyst_hold_up_nobody_and_end_with_the_process(tmp_p
             one.result()
     assert process.exitcode in (0, -signal.SIGTERM)
     assert process_ended < 40
-    check_whole(tmp_path, questions)
+    check_integer(tmp_path, questions)

@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.boundary.arguments import check_choice, check_flag, check_probability, check_share, check_whole
+from hedgerow.boundary.arguments import check_choice, check_flag, check_integer, check_probability, check_share
 
 TAKEN = [
-    (check_whole, (3, np.int64(4), 10**30), (3,)),
+    (check_integer, (3, np.int64(4), 10**30), (3,)),
     (check_flag, (True, False, np.True_), ()),
     (check_share, (0, 0.5, Fraction(1, 3), 1 - 2**-53), ()),
     (check_share, (0.1, 0.5), (0.1,)),
@@ -16,7 +16,7 @@ TAKEN = [
     (check_choice, ("a", "b"), (("a", "b"),)),
 ]
 REFUSED = [
-    (check_whole, (2, 3.0, True, "3", None), (3,), "x must be a whole number >= 3, got"),
+    (check_integer, (2, 3.0, True, "3", None), (3,), "x must be a whole number >= 3, got"),
     (check_flag, (0, 1, "yes", None), (), "x must be True or False, got"),
     (check_share, (-5e-324, 1, True, "0", float("nan"), None), (), r"x must be in \[0, 1\), got"),
     (check_share, (0.0999,), (0.1,), r"x must be in \[0.1, 1\), got"),
@@ -26,7 +26,7 @@ REFUSED = [
 
 
 def test_a_whole_number_of_numpy_becomes_one_that_does_not_overflow():
-    found = check_whole("x", np.int8(100), 1)
+    found = check_integer("x", np.int8(100), 1)
     assert (type(found), 3 * found) == (int, 300)
 
 

@@ -121,7 +121,7 @@ def changed(**entries):
 def cheaper(body):
     """Say less was charged than was asked for, on charge and card alike."""
     charge = Charge.from_dict(body["charge"])
-    less = Charge(charge.purpose, Fraction(1, 8), charge.delta, charge.mechanism, charge.void)
+    less = Charge(charge.purpose, Fraction(1, 8), charge.delta, charge.mechanism, charge.no_guarantee_reason)
     card = hr.privacy.PrivacyCard((less,), "none", "hedgerow")
     return body | {"charge": less.to_dict(), "card": card.to_dict()}
 

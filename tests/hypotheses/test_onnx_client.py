@@ -31,7 +31,7 @@ ROWS, SOURCE = FRAME[list(SCHEMA.names)], table(seed=3)[0][list(SCHEMA.names)]
 class Exact:
     """Noise that adds nothing, and says so."""
 
-    void, description = "exact, for a test", "none"
+    no_guarantee_reason, description = "exact, for a test", "none"
 
     def prepare(self, _):
         return lambda values: values.tolist()

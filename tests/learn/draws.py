@@ -25,7 +25,7 @@ DRAWS = [700, pytest.param(10_000, marks=pytest.mark.slow)]
 class Scripted:
     """A noise source that leaves every choice to a function."""
 
-    void, description = "scripted", "scripted"
+    no_guarantee_reason, description = "scripted", "scripted"
 
     def __init__(self, choose):
         self.choose = choose

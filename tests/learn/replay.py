@@ -52,7 +52,7 @@ class Recorder:
 
     inner: object
     trace: list = field(default_factory=list)
-    void = None
+    no_guarantee_reason = None
     description = "recorded"
 
     def prepare(self, mechanism):
@@ -76,7 +76,7 @@ class Replayer:
     trace: list
     position: int = 0
     rows: int = 1
-    void = None
+    no_guarantee_reason = None
     description = "replayed"
 
     def prepare(self, mechanism):

@@ -263,7 +263,7 @@ def test_a_domain_taken_from_the_data_voids_the_guarantee_wherever_it_goes(estim
     clf = seeded(estimator, schema="from-data").fit(data.drop(columns="risk"), data["risk"])
     assert not clf.privacy_.is_private
     taken = model_of(clf).schema
-    assert taken.void == "domain taken from the data"
+    assert taken.no_guarantee_reason == "domain taken from the data"
     taken.save(tmp_path / "schema.yaml")
     again = hr.Schema.load(tmp_path / "schema.yaml")
     tally = hr.Tally.count(data, data["risk"], again)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from hedgerow.learn.inputs import array_checks, check_labels, of_one_type, two_dimensional
+from hedgerow.learn.inputs import array_checks, check_labels, homogeneous_labels, two_dimensional
 from hedgerow.tables.frames import Table
 
 SECRET = "secret_f00d"
@@ -49,11 +49,11 @@ def test_what_is_no_table_of_numbers_is_refused_and_not_quoted(X, error, message
 
 
 def test_labels_are_of_one_type():
-    assert of_one_type([0, 1], "y").dtype.kind == "i"
-    assert of_one_type(["a", "b"], "y").dtype.kind == "U"
-    assert of_one_type(np.array(["a", "b"], dtype=object), "y").tolist() == ["a", "b"]
+    assert homogeneous_labels([0, 1], "y").dtype.kind == "i"
+    assert homogeneous_labels(["a", "b"], "y").dtype.kind == "U"
+    assert homogeneous_labels(np.array(["a", "b"], dtype=object), "y").tolist() == ["a", "b"]
     with pytest.raises(ValueError, match="y") as raised:
-        of_one_type(np.array([SECRET, 1], dtype=object), "y")
+        homogeneous_labels(np.array([SECRET, 1], dtype=object), "y")
     assert SECRET not in repr((raised.value, raised.value.__context__))
 
 

@@ -103,7 +103,15 @@ def test_many_classes_each_noisy_leave_nothing_to_say_of_one():
         (Charge("counts of rule 3 by class", Fraction(1), mechanism="permute-and-flip"), None),
         (Charge("row count", Fraction(1), mechanism=str(DiscreteLaplace(Fraction(1)))), None),
         (Charge("counts of x by class", Fraction(1, 2**80), mechanism=str(DiscreteLaplace(Fraction(1)))), 2.0**62),
-        (Charge("counts of x by class", Fraction(0), mechanism=str(DiscreteLaplace(Fraction(1))), void="x"), 2.0**62),
+        (
+            Charge(
+                "counts of x by class",
+                Fraction(0),
+                mechanism=str(DiscreteLaplace(Fraction(1))),
+                no_guarantee_reason="x",
+            ),
+            2.0**62,
+        ),
     ],
 )
 def test_the_scale_is_that_of_the_charge_for_the_counts(charge, scale):

@@ -83,7 +83,7 @@ def test_a_void_answer_voids_all():
     given[1] = oracles(random_state=1)[1]
     federated = hr.oracle.FederatedOracle(given)
     federated.marginals(BINS)
-    assert "seeded" in federated.privacy.void
+    assert "seeded" in federated.privacy.no_guarantee_reason
 
 
 class Dropping:

@@ -124,7 +124,7 @@ def test_the_published_ratio_has_no_guarantee():
         "none (published as epsilon-differential privacy, which it is not: a bin without rows"
     )
     assert card.epsilon == Fraction(2, 3)
-    assert oracle(hr.Budget(1), release="ratio", random_state=0).privacy.void == "nothing was answered"
+    assert oracle(hr.Budget(1), release="ratio", random_state=0).privacy.no_guarantee_reason == "nothing was answered"
 
 
 BAD_BINS = {
@@ -313,7 +313,7 @@ def test_two_oracles_share_what_is_left_of_a_budget():
 class Slow:
     """A noise source that takes its time before anything is charged."""
 
-    void, description = None, "slow"
+    no_guarantee_reason, description = None, "slow"
 
     def prepare(self, mechanism):
         time.sleep(0.05)
@@ -564,7 +564,7 @@ def test_what_bins_cost_is_on_the_card_once_and_so_is_what_voids_them():
     assert asked.privacy.epsilon == Fraction(5, 4)
     assert asked.privacy.is_private
     guessed = oracle(hr.Budget(1), 2)
-    guessed.marginals(Schema(BINS.attributes, void="domain taken from the data"))
+    guessed.marginals(Schema(BINS.attributes, no_guarantee_reason="domain taken from the data"))
     assert guessed.privacy.guarantee == "none (domain taken from the data)"
 
 

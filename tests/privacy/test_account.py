@@ -46,7 +46,11 @@ def test_a_cap_is_in_range(cap, message):
 
 
 def test_the_text_has_both_caps_and_what_they_do_not_cover():
-    account = Account(Fraction(3), Fraction(1, 2)).charged(ONE).charged(Charge("two", Fraction(1), void="seeded"))
+    account = (
+        Account(Fraction(3), Fraction(1, 2))
+        .charged(ONE)
+        .charged(Charge("two", Fraction(1), no_guarantee_reason="seeded"))
+    )
     assert str(account) == (
         "epsilon: 2 of 3 spent, 1 left\n"
         "delta: 0.125 of 0.5 spent, 0.375 left\n"
@@ -54,8 +58,8 @@ def test_the_text_has_both_caps_and_what_they_do_not_cover():
         "  1           two; no guarantee: seeded\n"
         "no guarantee for 1 of 2 charges: the cap says nothing about what was released under them"
     )
-    assert account.void == "seeded"
-    assert (account.charged(ONE).void, Account(Fraction(1)).void) == ("seeded", None)
+    assert account.no_guarantee_reason == "seeded"
+    assert (account.charged(ONE).no_guarantee_reason, Account(Fraction(1)).no_guarantee_reason) == ("seeded", None)
 
 
 def test_a_charge_can_be_marked_later_and_its_reasons_are_said_once():
@@ -65,7 +69,7 @@ def test_a_charge_can_be_marked_later_and_its_reasons_are_said_once():
         .marked(0, "seeded")
         .marked(0, "domain taken from the data; seeded")
     )
-    assert [charge.void for charge in account.charges] == ["seeded; domain taken from the data"]
+    assert [charge.no_guarantee_reason for charge in account.charges] == ["seeded; domain taken from the data"]
     with pytest.raises(ValueError, match="found fewer charges than before"):
         account.marked(1, "seeded")
 

@@ -151,12 +151,12 @@ def test_a_budget_without_a_cap_is_none():
 def test_a_reason_against_a_guarantee_is_on_the_record():
     budget = Budget(3)
     budget.charge(1, purpose="one")
-    assert budget.void is None
-    budget.charge(1, purpose="two", void="seeded")
-    share = budget.allocate(1, purpose="three", void="not proven")
-    assert (budget.void, share.void) == ("seeded; not proven", None)
+    assert budget.no_guarantee_reason is None
+    budget.charge(1, purpose="two", no_guarantee_reason="seeded")
+    share = budget.allocate(1, purpose="three", no_guarantee_reason="not proven")
+    assert (budget.no_guarantee_reason, share.no_guarantee_reason) == ("seeded; not proven", None)
     with pytest.raises(ValueError, match="text that says why"):
-        budget.charge(1, purpose="four", void="")
+        budget.charge(1, purpose="four", no_guarantee_reason="")
 
 
 def test_the_record_reads():

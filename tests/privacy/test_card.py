@@ -84,7 +84,7 @@ def test_a_card_that_says_other_than_its_charges_is_refused(key, value) -> None:
 
 
 def test_a_card_without_charges_has_no_guarantee() -> None:
-    with pytest.raises(ValueError, match="Expected a reason in `void` for a card without charges"):
+    with pytest.raises(ValueError, match="Expected a reason in `no_guarantee_reason` for a card without charges"):
         PrivacyCard((), noise="", software="")
 
 
@@ -109,7 +109,7 @@ def test_a_pure_card_states_its_guarantee_in_one_sentence() -> None:
 
 
 def test_a_void_guarantee_is_none_with_its_reason() -> None:
-    card = PrivacyCard(CHARGES, noise="seeded", software="hedgerow", void="seeded")
+    card = PrivacyCard(CHARGES, noise="seeded", software="hedgerow", no_guarantee_reason="seeded")
     assert card.guarantee == card.headline == "none (seeded)"
     assert not card.is_private
     assert (card.epsilon, card.charges) == (THIRD, CHARGES)
@@ -177,7 +177,9 @@ def test_the_delta_that_is_shown_is_never_less_than_what_was_spent(delta) -> Non
 
 
 def test_a_void_card_with_delta_has_no_guarantee() -> None:
-    card = PrivacyCard((Charge("all", Fraction(1), Fraction(1, 8)),), noise="", software="", void="seeded")
+    card = PrivacyCard(
+        (Charge("all", Fraction(1), Fraction(1, 8)),), noise="", software="", no_guarantee_reason="seeded"
+    )
     assert card.guarantee == card.headline == "none (seeded)"
 
 
@@ -193,7 +195,7 @@ def test_a_notebook_shows_all_that_the_text_says_escaped() -> None:
         *("note", "the schema is public", "note", "no group privacy"),
     ]
     hostile = PrivacyCard(
-        (Charge(evil, THIRD, mechanism=evil, void=evil, unit=Unit(evil, 2)),), evil, evil, evil, (evil,)
+        (Charge(evil, THIRD, mechanism=evil, no_guarantee_reason=evil, unit=Unit(evil, 2)),), evil, evil, evil, (evil,)
     )
     assert Markup(hostile._repr_html_()).tags == shown.tags
     assert "\x1b" not in hostile._repr_html_()

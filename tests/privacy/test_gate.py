@@ -13,7 +13,7 @@ from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise, SeededNoise
 class Diary:
     """A noise source that writes down when it is prepared and when it runs."""
 
-    void, description = None, "diary"
+    no_guarantee_reason, description = None, "diary"
 
     def __init__(self, log):
         self.log = log
@@ -102,8 +102,13 @@ def test_the_record_says_why_a_release_has_no_guarantee():
 
     seeded = Gate(budget, SeededNoise(np.random.default_rng(0)))
     Gate(budget, SecureNoise()).release(counts, zeros, purpose="proven")
-    Gate(budget, SecureNoise()).release(counts, zeros, purpose="unproven", void="not proven")
+    Gate(budget, SecureNoise()).release(counts, zeros, purpose="unproven", no_guarantee_reason="not proven")
     seeded.release(counts, zeros, purpose="seeded")
-    seeded.release(counts, zeros, purpose="both", void="not proven")
-    assert [charge.void for charge in budget.charges] == [None, "not proven", "seeded", "not proven; seeded"]
-    assert budget.void == "not proven; seeded"
+    seeded.release(counts, zeros, purpose="both", no_guarantee_reason="not proven")
+    assert [charge.no_guarantee_reason for charge in budget.charges] == [
+        None,
+        "not proven",
+        "seeded",
+        "not proven; seeded",
+    ]
+    assert budget.no_guarantee_reason == "not proven; seeded"

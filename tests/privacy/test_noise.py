@@ -224,6 +224,6 @@ def test_mechanisms_say_what_their_noise_is():
 
 
 def test_sources_say_what_they_are():
-    assert SecureNoise().void is None
+    assert SecureNoise().no_guarantee_reason is None
     assert SecureNoise().description.startswith("OpenDP 0.")
-    assert SeededNoise(np.random.default_rng(0)).void == "seeded"
+    assert SeededNoise(np.random.default_rng(0)).no_guarantee_reason == "seeded"

@@ -16,7 +16,7 @@ CHARGES = st.builds(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
     st.fractions(0, 1),
     st.fractions(0, "1/2"),
-    void=st.sampled_from([None, "seeded"]),
+    no_guarantee_reason=st.sampled_from([None, "seeded"]),
     declared=st.booleans(),
     rho=st.none() | st.fractions(0, 1),
 )
@@ -61,11 +61,11 @@ def test_a_charge_that_turns_void_is_an_entry_of_its_own():
     account = Account(Fraction(1), charges=(Charge("a", Fraction(1, 2)),))
     record = Record.opened(Account(Fraction(1))).after(account).after(account.marked(0, "seeded"))
     assert [entry["kind"] for entry in record.entries] == ["opened", "charged", "void"]
-    assert Record.from_dict(record.to_dict()).account.void == "seeded"
+    assert Record.from_dict(record.to_dict()).account.no_guarantee_reason == "seeded"
 
 
 def test_a_record_without_a_chain_is_read_and_chained_with_what_it_held():
-    charge = Charge("a", Fraction(1, 3), void="seeded")
+    charge = Charge("a", Fraction(1, 3), no_guarantee_reason="seeded")
     account = Account(Fraction(1), charges=(charge,))
     old = {
         "format": "hedgerow/budget", "version": 1, "epsilon": "1", "delta": "0",

@@ -31,9 +31,9 @@ def without_privacy(counts: tuple[tuple[int, int], ...] = ((3, 30), (40, 12), (2
     return a_tree(PrivacyCard.none("learned without privacy"), counts=counts)
 
 
-def void() -> PrivacyCard:
+def no_guarantee_reason() -> PrivacyCard:
     """Return a card that was charged and has no guarantee."""
-    return replace(CARD, void="seeded noise")
+    return replace(CARD, no_guarantee_reason="seeded noise")
 
 
 def a_table() -> tuple[pd.DataFrame, pd.Series]:

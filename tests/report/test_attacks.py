@@ -9,7 +9,7 @@ from hedgerow.audit import Membership, ShadowMembership, Shadows
 from hedgerow.report import attacks
 from hedgerow.report.promises import largest_rate
 from hedgerow.report.subject import Subject
-from tests.report.subjects import CARD, a_table, a_tree, void, without_privacy
+from tests.report.subjects import CARD, a_table, a_tree, no_guarantee_reason, without_privacy
 
 
 def shadowed(gap):
@@ -23,7 +23,7 @@ def test_what_epsilon_permits_is_printed_at_each_rate():
     found = attacks.bounded(Subject.of(a_tree()))
     assert [row[1] for row in found.grids[0].rows] == ["0.3 %", "2.8 %", "27.2 %"]
     assert largest_rate(0.1, CARD.epsilon, CARD.delta) == pytest.approx(0.27182818)
-    for model in (without_privacy(), a_tree(void())):
+    for model in (without_privacy(), a_tree(no_guarantee_reason())):
         assert attacks.bounded(Subject.of(model)).answer.startswith("Nothing bounds it")
 
 

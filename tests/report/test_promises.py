@@ -11,7 +11,7 @@ from hedgerow.report.form import Form
 from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema import Integer, Schema
-from tests.report.subjects import CARD, SCHEMA, a_tree, void, without_privacy
+from tests.report.subjects import CARD, SCHEMA, a_tree, no_guarantee_reason, without_privacy
 
 
 def texts(section):
@@ -34,7 +34,7 @@ def test_a_delta_is_said_to_be_an_exception():
 
 
 def test_without_a_guarantee_nothing_is_promised():
-    for model in (without_privacy(), a_tree(void())):
+    for model in (without_privacy(), a_tree(no_guarantee_reason())):
         found = promises.guarantee(Subject.of(model))
         assert found.answer.startswith("Nothing is promised.")
         assert found.grids == ()
@@ -47,7 +47,8 @@ def test_the_schema_is_not_protected_and_says_where_its_cut_points_come_from():
     assert [row[2] for row in found.grids[0].rows] == ["declared", "none: categories are declared"]
     grid, learned = Schema({"a": Integer(0, 9)}), Schema({"a": Integer(0, 9, cuts=(4,))}, charges=(CARD.charges[0],))
     sources = [
-        promises._sources(schema)[0][2] for schema in (grid, learned, Schema(learned.attributes, void="from data"))
+        promises._sources(schema)[0][2]
+        for schema in (grid, learned, Schema(learned.attributes, no_guarantee_reason="from data"))
     ]
     assert sources == [
         "the default grid of the declared bounds",
@@ -90,4 +91,4 @@ def test_losses_of_different_units_are_told_apart():
 
 def test_the_noise_and_why_there_is_no_guarantee():
     assert texts(promises.noise(Subject.of(a_tree())))["noise"] == "OpenDP"
-    assert texts(promises.noise(Subject.of(a_tree(void()))))["no guarantee because"] == "seeded noise"
+    assert texts(promises.noise(Subject.of(a_tree(no_guarantee_reason()))))["no guarantee because"] == "seeded noise"

@@ -11,7 +11,7 @@ from hedgerow.report import contents as reasons
 from hedgerow.report.form import Form
 from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.subject import Subject
-from tests.report.subjects import CARD, a_tree, void, without_privacy
+from tests.report.subjects import CARD, a_tree, no_guarantee_reason, without_privacy
 
 STATED = Form(purpose="x", curator="x", unit="x", tuning="x")
 
@@ -48,7 +48,7 @@ def test_a_claim_without_noise_is_rejected():
 
 
 def test_a_card_that_was_charged_and_is_void_is_rejected():
-    assert buckets(void())["guarantee"] == "reject"
+    assert buckets(no_guarantee_reason())["guarantee"] == "reject"
     subject = Subject.of(without_privacy(), STATED)
     assert [(one.key, one.bucket) for one in reasons.findings(subject, None)] == [("guarantee", "look")]
 
@@ -65,7 +65,9 @@ def test_records_that_are_not_there_incomplete_or_void():
     both = Releases(tuple(map(PastRelease, CARD.charges)), None, "a budget file")
     assert buckets(CARD, both) == {"guarantee": "supports", "releases": "supports"}
     broken = Releases(
-        (*both.releases, PastRelease(Charge("seeded", Fraction(0), void="seeded"))), None, "a budget file"
+        (*both.releases, PastRelease(Charge("seeded", Fraction(0), no_guarantee_reason="seeded"))),
+        None,
+        "a budget file",
     )
     assert buckets(CARD, broken)["releases"] == "reject"
 
@@ -94,7 +96,7 @@ def test_what_is_not_stated_needs_a_look():
 
 
 def test_every_finding_prints_its_rule_and_the_rules_source():
-    for card in (CARD, costing("11", "1/9"), void(), replace(CARD, noise="none")):
+    for card in (CARD, costing("11", "1/9"), no_guarantee_reason(), replace(CARD, noise="none")):
         for finding in reasons.findings(Subject.of(a_tree(card)), None):
             assert finding.sentence.endswith(".")
             assert finding.threshold

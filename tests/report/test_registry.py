@@ -9,7 +9,7 @@ import yaml
 from hedgerow.privacy.charge import Charge
 from hedgerow.report import Form, Report
 from hedgerow.report.exports import NEEDED, registry_record, registry_yaml
-from tests.report.subjects import CARD, a_table, a_tree, void, without_privacy
+from tests.report.subjects import CARD, a_table, a_tree, no_guarantee_reason, without_privacy
 
 STATED = {name: f"some {name}" for name in NEEDED}
 FORM = Form(**STATED | {"curator_type": "Nonprofit", "publication_date": "2026-11-23", "title": "Falls, at <home>"})
@@ -113,7 +113,7 @@ def test_what_a_record_needs_is_asked_for(name):
         registry_record(Report.of(a_tree(), form=replace(FORM, **{name: ""})))
 
 
-@pytest.mark.parametrize("model", [without_privacy(), a_tree(void())])
+@pytest.mark.parametrize("model", [without_privacy(), a_tree(no_guarantee_reason())])
 def test_a_model_without_a_guarantee_is_no_deployment(model):
     with pytest.raises(ValueError, match="expected a model with a guarantee of differential privacy for the registry"):
         registry_record(Report.of(model, form=FORM))

@@ -16,7 +16,7 @@ import hedgerow as hr
 from hedgerow.report import Form, Report
 from hedgerow.report import report as module
 from hedgerow.schema import Integer, Label, Schema
-from tests.report.subjects import SCHEMA, a_table, a_tree, overfitted, void, without_privacy
+from tests.report.subjects import SCHEMA, a_table, a_tree, no_guarantee_reason, overfitted, without_privacy
 
 ON = date(2026, 11, 23)
 
@@ -29,7 +29,7 @@ def test_a_private_model_without_rows_has_a_public_sheet_alone():
         report.to_html(private=True)
 
 
-@pytest.mark.parametrize("model", [without_privacy(), a_tree(void())])
+@pytest.mark.parametrize("model", [without_privacy(), a_tree(no_guarantee_reason())])
 def test_what_a_model_without_a_guarantee_stores_is_for_the_board(model):
     report = Report.of(model, on=ON)
     public, board = report.to_json(), report.to_json(private=True)
@@ -116,7 +116,7 @@ def test_all_of_a_board_sheet_with_rows():
 
 
 def test_findings_name_sections_that_the_sheet_has():
-    for model in (a_tree(), a_tree(void()), without_privacy()):
+    for model in (a_tree(), a_tree(no_guarantee_reason()), without_privacy()):
         sheet = Report.of(model, on=ON).public
         assert {one.section for one in sheet.findings} <= {section.key for section in sheet.sections}
         assert sheet.sections[-1].key == "decision"

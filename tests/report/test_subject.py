@@ -25,7 +25,7 @@ def test_a_tree_of_another_library_has_words_with_a_schema():
     found = Subject.of(tree, schema=schema)
     assert found.conditions[0].endswith(" and code <= 0")
     assert len(found.conditions) == 86
-    assert "sklearn (DecisionTreeClassifier)" in found.card.void
+    assert "sklearn (DecisionTreeClassifier)" in found.card.no_guarantee_reason
     assert found.card.software == "sklearn (DecisionTreeClassifier)"
     assert Subject.of(tree).conditions == ()
     assert Subject.of(tree).title == "a model: DecisionTreeClassifier"

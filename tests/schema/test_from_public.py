@@ -10,7 +10,7 @@ from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real
 from hedgerow.schema.from_public import MOST_CATEGORIES, public_attribute, public_classes, typed_table
 from hedgerow.tables.frames import column_of
-from hedgerow.tables.table_files import Make
+from hedgerow.tables.table_files import TextFormat
 
 NAN = float("nan")
 
@@ -139,8 +139,11 @@ def test_dates_are_no_classes():
 
 
 def test_a_decimal_comma_makes_numbers_of_columns_that_spell_them_all_and_refuses_points():
-    made, comma = pa.table({"a": ["1,5", "2", ""], "b": ["1,5", "x", "1.5"], "c": ["1", "2", "3"]}), Make(decimal=",")
-    found = typed_table(made, make=comma).to_pydict()
+    made, comma = (
+        pa.table({"a": ["1,5", "2", ""], "b": ["1,5", "x", "1.5"], "c": ["1", "2", "3"]}),
+        TextFormat(decimal=","),
+    )
+    found = typed_table(made, text_format=comma).to_pydict()
     assert found == {"a": [1.5, 2.0, None], "b": ["1,5", "x", "1.5"], "c": [1.0, 2.0, 3.0]}
     with pytest.raises(DomainError, match="column 'a': expected numbers with a decimal comma, found points; correct"):
-        typed_table(pa.table({"a": ["1.234", "2"]}), make=comma)
+        typed_table(pa.table({"a": ["1.234", "2"]}), text_format=comma)

@@ -25,7 +25,7 @@ ATTRIBUTES = {"age": Integer(0, 20, **POLICIES), "b": Boolean(), "dose": Real(0,
 class Recorder:
     """A noise source that keeps what each mechanism is given and answers with the first candidate throughout."""
 
-    description, void = "recorder", "recorded"
+    description, no_guarantee_reason = "recorder", "recorded"
 
     def __init__(self):
         self.seen = []
@@ -220,4 +220,4 @@ def test_a_seed_repeats_the_cut_points_and_voids_the_guarantee():
     frame, declared = pd.DataFrame({"age": np.arange(10)}), Schema({"age": Integer(0, 90)})
     one, other = (Schema.learn(frame, declared, epsilon=1, random_state=5) for _ in range(2))
     assert one == other
-    assert [charge.void for charge in one.charges] == ["seeded"]
+    assert [charge.no_guarantee_reason for charge in one.charges] == ["seeded"]

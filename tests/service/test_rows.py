@@ -9,7 +9,7 @@ import pytest
 from hedgerow.errors import ArgumentError, DomainError, MissingFileError, SchemaError
 from hedgerow.schema import Date, Integer, Label, Schema
 from hedgerow.service.rows import FrameRows, TableRows, open_rows
-from hedgerow.tables.table_files import Make
+from hedgerow.tables.table_files import TextFormat
 from tests.service.wards import BINS, SCHEMA, table
 
 BY = Schema.from_dict({"attributes": BINS})
@@ -45,14 +45,14 @@ def test_a_csv_file_a_parquet_file_and_a_frame_answer_alike(written):
 def test_files_of_other_makes_are_the_same_rows(written, name, separator, encoding):
     content = (written / "wards.csv").read_text().replace(",", separator).encode(encoding)
     (written / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    rows = open_rows(str(written / name), SCHEMA, Make(encoding))
+    rows = open_rows(str(written / name), SCHEMA, TextFormat(encoding))
     assert rows.tally(SCHEMA).distance(open_rows(f"{written}/wards.csv", SCHEMA).tally(SCHEMA)) == 0
 
 
 def test_what_cannot_be_served_is_refused_with_what_to_do(written):
     for name, make, said in (
-        ("wards.xlsx", Make(), "got a spreadsheet; save the sheet as CSV in UTF-8"),
-        ("wards.parquet", Make("cp1252"), "expected encoding and decimal with one file of text only"),
+        ("wards.xlsx", TextFormat(), "got a spreadsheet; save the sheet as CSV in UTF-8"),
+        ("wards.parquet", TextFormat("cp1252"), "expected encoding and decimal with one file of text only"),
     ):
         with pytest.raises(ArgumentError, match=said):
             open_rows(f"{written}/{name}", SCHEMA, make)

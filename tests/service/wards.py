@@ -67,7 +67,7 @@ def curator_of(url, rows=None, cap=3, shares=SHARES, schema=SCHEMA, **more):
 class Exact:
     """Noise that adds nothing, and says so."""
 
-    void, description = "exact, for a test", "none"
+    no_guarantee_reason, description = "exact, for a test", "none"
 
     def prepare(self, _):
         return lambda values: values.tolist()

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import DomainError
-from hedgerow.tables.columns import Column, arrow_of_categories, arrow_of_objects, has_object_categories
+from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
+from hedgerow.tables.objects import arrow_of_categories, arrow_of_objects, has_object_categories
 
 OF_A_KIND = {
     "numbers": [1, 0.5, np.float16(0.9), np.float32(0.1), np.int8(3), Decimal("0.3"), 2**53, np.longdouble(0.25)],

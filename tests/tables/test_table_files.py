@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.tables import table_files
-from hedgerow.tables.table_files import Make, columns_of, read_table
+from hedgerow.tables.table_files import TextFormat, columns_of, read_table
 
 CELLS = st.text(st.sampled_from('a07.,;\t "\n-é€'), max_size=6)
 NAMES = st.lists(st.sampled_from(["a", "b c", "d, e", "f;g;h", "007", "é"]), min_size=2, max_size=4, unique=True)
@@ -43,26 +43,26 @@ def written(folder, names, rows):
     plain, tabbed = text_of(names, rows, ","), text_of(names, rows, "\t")
     quoted_breaks = any("\n" in cell for row in rows for cell in row)
     files = {
-        "plain.csv": (plain.encode(), Make()),
-        "semicolons.txt": (text_of(names, rows, ";").encode(), Make()),
-        "tabs.tsv": (tabbed.encode(), Make()),
-        "tabs.tsv.gz": (gzip.compress(tabbed.encode()), Make()),
-        "packed.CSV.GZ": (gzip.compress(plain.encode()), Make()),
-        "mark.csv": (codecs.BOM_UTF8 + plain.encode(), Make()),
-        "windows.csv": (text_of(names, rows, ",", "\r\n").encode(), Make("UTF8")),
-        "cp1252.csv": (plain.encode("cp1252"), Make("cp1252")),
-        "wide.csv": (plain.encode("utf-16"), Make("utf-16")),
-        "packed and wide.csv.gz": (gzip.compress(tabbed.encode("utf-16-be")), Make("utf-16-be")),
+        "plain.csv": (plain.encode(), TextFormat()),
+        "semicolons.txt": (text_of(names, rows, ";").encode(), TextFormat()),
+        "tabs.tsv": (tabbed.encode(), TextFormat()),
+        "tabs.tsv.gz": (gzip.compress(tabbed.encode()), TextFormat()),
+        "packed.CSV.GZ": (gzip.compress(plain.encode()), TextFormat()),
+        "mark.csv": (codecs.BOM_UTF8 + plain.encode(), TextFormat()),
+        "windows.csv": (text_of(names, rows, ",", "\r\n").encode(), TextFormat("UTF8")),
+        "cp1252.csv": (plain.encode("cp1252"), TextFormat("cp1252")),
+        "wide.csv": (plain.encode("utf-16"), TextFormat("utf-16")),
+        "packed and wide.csv.gz": (gzip.compress(tabbed.encode("utf-16-be")), TextFormat("utf-16-be")),
     }
     if not quoted_breaks:
-        files["mac.csv"] = (plain.replace("\n", "\r").encode(), Make())
+        files["mac.csv"] = (plain.replace("\n", "\r").encode(), TextFormat())
     for name, (content, make) in files.items():
         (folder / name).write_bytes(content)
         yield str(folder / name), make
     columns = zip(*rows, strict=True) if rows else [[]] * len(names)
     table = pa.table([pa.array(list(cells), pa.large_string()) for cells in columns], names=names)
     pq.write_table(table, folder / "typed.parquet")
-    yield str(folder / "typed.parquet"), Make()
+    yield str(folder / "typed.parquet"), TextFormat()
 
 
 @given(tables())
@@ -86,7 +86,7 @@ def test_a_table_of_every_make_has_the_same_columns(table):
 )
 def test_a_decimal_comma_becomes_a_point_in_columns_of_numbers_alone(tmp_path, cell, read):
     (tmp_path / "t.csv").write_text(f"a;b\n{cell};{cell}\n")
-    found = read_table(str(tmp_path / "t.csv"), Make(decimal=","), numbers=("a", "none"))
+    found = read_table(str(tmp_path / "t.csv"), TextFormat(decimal=","), numbers=("a", "none"))
     assert (found.column_names, found["a"].to_pylist(), found["b"].to_pylist()) == (["a", "b"], [read], [cell])
     assert read_table(str(tmp_path / "t.csv"), numbers=("a",))["a"].to_pylist() == [cell]
 
@@ -106,14 +106,14 @@ def test_bytes_of_another_encoding_are_told_by_line_and_option(tmp_path, content
     path = tmp_path / ("t.csv.gz" if content[:1] == b"\x1f" else "t.csv")
     path.write_bytes(content)
     with pytest.raises(DomainError, match=f"on line {line};.*--encoding") as error:
-        read_table(str(path), Make(encoding))
+        read_table(str(path), TextFormat(encoding))
     assert "SECR" not in repr((error.value, error.value.__cause__, error.value.__context__))
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "", "rot13", "hex", "unicode_escape", "idna", "punycode", "undefined"])
 def test_what_is_no_encoding_of_files_is_refused(encoding):
     with pytest.raises(ArgumentError, match="encoding must be one that Python knows"):
-        Make(encoding)
+        TextFormat(encoding)
 
 
 def test_unpacking_ends_at_the_limit(tmp_path, monkeypatch):

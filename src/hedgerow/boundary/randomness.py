@@ -6,7 +6,7 @@ import numpy as np
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 """What scikit-learn takes as ``random_state``, and NumPy's generators."""
@@ -21,7 +21,7 @@ def generator(random_state: RandomState) -> np.random.Generator:
     True
     """
     expected = "random_state must be None, a whole number, a numpy.random.RandomState or a numpy.random.Generator"
-    problem = ArgumentError(f"{expected}, got {shown_argument(random_state)}.")
+    problem = ArgumentError(f"{expected}, got {describe_argument(random_state)}.")
 
     def make() -> np.random.Generator:
         if isinstance(random_state, np.random.RandomState):

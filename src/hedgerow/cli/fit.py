@@ -38,7 +38,7 @@ from hedgerow.learn import (
     PrivateScorecardClassifier,
     PrivateTreeClassifier,
 )
-from hedgerow.learn.private_base import tell_noise
+from hedgerow.learn.private_base import noise_warning
 from hedgerow.learn.ssrl.greedy import PUBLISHED
 from hedgerow.models import RuleList, Scorecard, Tree
 from hedgerow.planning.expected import rows_needed
@@ -297,7 +297,7 @@ def _learn(classifier: Estimator, rows: Rows, label: str) -> RuleList | Tree | S
         classifier.verbose = cost is not None and cost.is_noticeable
         _tell_rows_needed(classifier, declared)
     unit = classifier.schema.unit if isinstance(classifier.schema, Schema) else None
-    too_noisy = tell_noise(exact(classifier.epsilon or 0, "epsilon"), unit)
+    too_noisy = noise_warning(exact(classifier.epsilon or 0, "epsilon"), unit)
     if too_noisy:
         say(f"warning: {too_noisy}", err=True)
     with warnings.catch_warnings():

@@ -10,7 +10,7 @@ import narwhals as nw
 import typer
 
 from hedgerow.cli.output import check_output, check_picture, draw, say, stage
-from hedgerow.cli.rows import FILE, Decimal, Encoding, make_of, target_name
+from hedgerow.cli.rows import FILE, Decimal, Encoding, target_name, text_format_of
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError
 from hedgerow.planning.forecast import ACCURACY_LOSS, plan
@@ -68,7 +68,7 @@ def forecast(
     pair = None
     if public is not None:
         with stage(f"reading {public}"):
-            read = read_table(str(public), make_of(encoding, decimal), numbers=declared.numbers)
+            read = read_table(str(public), text_format_of(encoding, decimal), numbers=declared.numbers)
             table = nw.from_native(read, eager_only=True)
         label = target_name(table.columns, None, declared)
         pair = table.drop(label).to_native(), table.get_column(label).to_numpy()

@@ -11,12 +11,12 @@ import typer
 
 from hedgerow.boundary.durable import write_whole
 from hedgerow.cli.output import check_output, check_outputs, say, stage
-from hedgerow.cli.rows import FILE, Decimal, Encoding, make_of, target_name
+from hedgerow.cli.rows import FILE, Decimal, Encoding, target_name, text_format_of
 from hedgerow.errors import ArgumentError
 from hedgerow.models import RuleList, Scorecard, Tree, load_model
 from hedgerow.report import Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
 from hedgerow.report.report import private_name
-from hedgerow.tables.table_files import PIPE, Make, read_table
+from hedgerow.tables.table_files import PIPE, TextFormat, read_table
 
 app = typer.Typer(add_completion=False)
 
@@ -91,7 +91,7 @@ def report(
     outputs = (*sheets, *twins, *([] if acro is None else [private_name(acro)]))
     check_outputs(outputs, model, form, ledger, data, test, force=force)
     _check_rows(data, test, by=by, encoding=encoding, decimal=decimal)
-    make, released = make_of(encoding, decimal), load_model(model)
+    make, released = text_format_of(encoding, decimal), load_model(model)
     with stage("making the report"):
         found = Report.of(
             released,
@@ -151,7 +151,7 @@ def _twins(
     return made
 
 
-def _labelled(model: RuleList | Tree | Scorecard, path: Path | None, make: Make) -> tuple[Any, Any] | None:
+def _labelled(model: RuleList | Tree | Scorecard, path: Path | None, make: TextFormat) -> tuple[Any, Any] | None:
     """Return the rows of a file and their labels; None without a file."""
     if path is None:
         return None

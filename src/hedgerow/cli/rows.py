@@ -21,7 +21,7 @@ from hedgerow.schema.fits import TableFit, fit_of
 from hedgerow.tables.columns import Column
 from hedgerow.tables.csv_files import lines_of_rows, read_header
 from hedgerow.tables.frames import Table, column_of
-from hedgerow.tables.table_files import USUAL, Make, check_no_spreadsheet, read_table, source_of
+from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat, check_no_spreadsheet, read_table, source_of
 from hedgerow.tally import Tally
 from hedgerow.text.messages import near_miss
 
@@ -47,9 +47,12 @@ Decimal = Annotated[
 ]
 
 
-def make_of(encoding: str | None, decimal: str | None) -> Make:
+def text_format_of(encoding: str | None, decimal: str | None) -> TextFormat:
     """Return how a file of text is written, by the options of a command."""
-    return Make(USUAL.encoding if encoding is None else encoding, USUAL.decimal if decimal is None else decimal)
+    return TextFormat(
+        DEFAULT_FORMAT.encoding if encoding is None else encoding,
+        DEFAULT_FORMAT.decimal if decimal is None else decimal,
+    )
 
 
 class Rows(Protocol):
@@ -80,13 +83,13 @@ class Rows(Protocol):
 class FileRows:
     """The rows of a file of text, or of standard input, read into memory."""
 
-    def __init__(self, path: str, make: Make) -> None:
-        self.path, self._make = path, make
-        self._source = source_of(path, make)
+    def __init__(self, path: str, text_format: TextFormat) -> None:
+        self.path, self._format = path, text_format
+        self._source = source_of(path, text_format)
         self.columns = read_header(self._source)
 
     def _read(self, schema: Schema | None) -> Any:
-        return read_table(self.path, self._make, self._source, () if schema is None else schema.numbers)
+        return read_table(self.path, self._format, self._source, () if schema is None else schema.numbers)
 
     def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:
         """Read the file, and fit once what is public and each row is checked: one that does not fit costs nothing."""
@@ -184,13 +187,13 @@ def open_rows(
 ) -> Generator[Rows]:
     """Open the rows that a command is given; none is looked at yet."""
     check_no_spreadsheet(data)
-    make = make_of(encoding, decimal)
+    text_format = text_format_of(encoding, decimal)
     if not is_address(data) and engine is None and master is None:
         if memory is not None:
             raise ArgumentError("expected --memory where DuckDB counts, got a file of text alone; add --engine duckdb.")
-        yield FileRows(data, make)
+        yield FileRows(data, text_format)
     else:
-        if not make.is_usual:
+        if not text_format.is_usual:
             raise ArgumentError(ONLY_TEXT)
         from hedgerow.engines.sources import open_table  # Ibis takes long to import
 

@@ -23,8 +23,8 @@ from hedgerow.cli.rows import (
     Memory,
     UnitColumn,
     check_values,
-    make_of,
     open_rows,
+    text_format_of,
     with_unit,
 )
 from hedgerow.cli.schema_wizard import import_draft, wizard
@@ -126,7 +126,7 @@ def from_public(
     check_ending(output)
     check_output(output, data, force=force)
     with stage(f"reading {data}"):
-        words, make = tuple(missing or ()), make_of(encoding, decimal)
+        words, make = tuple(missing or ()), text_format_of(encoding, decimal)
         read = read_table(data, make)
         _check_present([*(drop or []), *([target] if target is not None else [])], read.column_names)
         table = typed_table(read.drop_columns(drop or []), words, make)
@@ -171,7 +171,7 @@ def learn(
     if account is not None:
         account.check(amount, rho=0, unit=schema.unit)  # which rho it costs follows from the numbers
     with stage(f"reading {data}"):
-        table = read_table(data, make_of(encoding, decimal), numbers=schema.numbers)
+        table = read_table(data, text_format_of(encoding, decimal), numbers=schema.numbers)
     planned = plan_cuts(dict(schema.attributes), amount / rows_of(schema.unit), bins)
     schema.check_columns(Table.of(table))
     schema.check_unit(Table.of(table))

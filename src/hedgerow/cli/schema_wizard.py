@@ -14,14 +14,14 @@ import typer
 
 from hedgerow.boundary.durable import write_whole
 from hedgerow.cli.output import check_output, say
-from hedgerow.cli.rows import FILE, ONLY_TEXT, Decimal, Encoding, make_of
+from hedgerow.cli.rows import FILE, ONLY_TEXT, Decimal, Encoding, text_format_of
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
 from hedgerow.schema import Draft, DraftColumn, Schema, import_schema
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
 from hedgerow.schema.imports.draft import suggested, with_suggestions
 from hedgerow.schema.serialize import FILL_IN, attribute_from_dict, attribute_to_dict, label_from_dict
-from hedgerow.tables.table_files import PIPE, Make, columns_of, is_text, read_table
+from hedgerow.tables.table_files import PIPE, TextFormat, columns_of, is_text, read_table
 from hedgerow.text.values import printable
 
 Proposal = Mapping[str, Any]
@@ -60,7 +60,7 @@ def wizard(
     """
     check_ending(output)
     check_output(output, data, public_sample, force=force)
-    make, files = make_of(encoding, decimal), [data, *([] if public_sample is None else [str(public_sample)])]
+    make, files = text_format_of(encoding, decimal), [data, *([] if public_sample is None else [str(public_sample)])]
     if PIPE in files:
         raise ArgumentError("expected the name of a file, got -: answers are read from standard input.")
     if not (make.is_usual or any(map(is_text, files))):
@@ -81,7 +81,7 @@ def wizard(
     say(f"written to {output}", err=True)
 
 
-def _proposals(data: str, make: Make) -> dict[str, Proposal]:
+def _proposals(data: str, make: TextFormat) -> dict[str, Proposal]:
     """Return a proposal for each column, from names, types and catalogues; an empty one for a column to leave out."""
     if "://" in data or data.lower().endswith(".parquet"):
         draft = draft_of(data, None)
@@ -90,9 +90,9 @@ def _proposals(data: str, make: Make) -> dict[str, Proposal]:
     return {name: _known(suggested(name)) for name in columns_of(data, make)}
 
 
-def _of_sample(path: Path, make: Make) -> dict[str, Proposal]:
+def _of_sample(path: Path, make: TextFormat) -> dict[str, Proposal]:
     """Return the attributes of public rows."""
-    schema = Schema.from_public(typed_table(read_table(str(path), make), make=make))
+    schema = Schema.from_public(typed_table(read_table(str(path), make), text_format=make))
     return {name: attribute_to_dict(attribute) for name, attribute in schema.attributes}
 
 

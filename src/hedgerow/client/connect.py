@@ -6,7 +6,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.signatures import public_keys
 from hedgerow.client.answers import ESTIMATORS, STAYS, Asked, Counts, Received
 from hedgerow.client.http import RECEIPT, Connection
@@ -177,7 +177,7 @@ class RemoteDataset(OfOneProcess):
         ValueError
             If an argument is out of range.
         """
-        questions, total = check_whole("max_queries", max_queries, 1), exact(epsilon, "epsilon")
+        questions, total = check_integer("max_queries", max_queries, 1), exact(epsilon, "epsilon")
         if not total:
             raise ArgumentError("epsilon must be a number > 0, got 0.")
         assert self.schema.label is not None

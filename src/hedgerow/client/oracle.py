@@ -126,7 +126,7 @@ class RemoteOracle(OfOneProcess):
         denials = tuple(f"asked about a hypothesis whose own card says: none ({reason})" for reason in self._denials)
         charges = tuple(made for _, made in self._charges.values())
         notes, reserve = (*last.notes, *denials), self._form.reserve(self.queries_left, self._reserves)
-        return PrivacyCard(charges, last.noise, last.software, last.void, notes, reserve)
+        return PrivacyCard(charges, last.noise, last.software, last.no_guarantee_reason, notes, reserve)
 
     def noise_scale(self, n_attributes: int) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count."""
@@ -203,8 +203,10 @@ class RemoteOracle(OfOneProcess):
     def _count(self, charges: list[tuple[Charge, Charge]]) -> None:
         for charge, made in charges:
             before = self._charges.get(id(charge))
-            void = join_reasons(made.void, None if before is None else before[1].void)
-            self._charges[id(charge)] = (charge, renewed(made, void=void))
+            no_guarantee_reason = join_reasons(
+                made.no_guarantee_reason, None if before is None else before[1].no_guarantee_reason
+            )
+            self._charges[id(charge)] = (charge, renewed(made, no_guarantee_reason=no_guarantee_reason))
 
     def __repr__(self) -> str:
         return (

@@ -20,7 +20,7 @@ from sklearn.datasets import load_breast_cancer
 
 from hedgerow.errors import ArgumentError, UnreadableError
 from hedgerow.schema.schema import Schema
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 __all__ = ["NAMES", "SENSITIVE", "Dataset", "load"]
 
@@ -148,7 +148,7 @@ def load(name: str) -> Dataset:
 
 def _check_name(name: str) -> None:
     if name not in NAMES:
-        raise ArgumentError(f"name must be one of {', '.join(NAMES)}, got {shown_argument(name)}.")
+        raise ArgumentError(f"name must be one of {', '.join(NAMES)}, got {describe_argument(name)}.")
 
 
 def _breast_cancer() -> pd.DataFrame:

@@ -52,7 +52,7 @@ def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[E
         for word in ("absent", "whose", "number", "place")
     )
     column = EngineColumn.of(table, unit.column)
-    if not tells_units_apart(table, unit):
+    if not has_exact_keys(table, unit):
         raise DomainError(
             "expected numbers, dates or text that say whose row it is, found times; cast them in a view or the file.",
             column=unit.column,
@@ -69,7 +69,7 @@ def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[E
     return rows.filter(rows[place] < unit.max_rows).drop(whose, number, place), absent
 
 
-def tells_units_apart(table: Expression, unit: Unit) -> bool:
+def has_exact_keys(table: Expression, unit: Unit) -> bool:
     """Return whether the unit's column is of a type whose values are all told apart; times are read as dates."""
     return not table[unit.column].type().is_timestamp()
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER, bin_code, class_code
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
-from hedgerow.engines.contributions import counted_rows, tells_units_apart
+from hedgerow.engines.contributions import counted_rows, has_exact_keys
 from hedgerow.engines.faults import ask
 from hedgerow.engines.lookups import Lookups
 from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
@@ -135,7 +135,7 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
 
 def _code(kind: Any, table: Expression, column: EngineColumn, lookups: Lookups) -> Any:
     if isinstance(kind, Unit):
-        return ibis.cases((column.is_absent, MISSING), else_=0 if tells_units_apart(table, kind) else NO_NUMBER)
+        return ibis.cases((column.is_absent, MISSING), else_=0 if has_exact_keys(table, kind) else NO_NUMBER)
     return class_code(kind, column, lookups) if isinstance(kind, Label) else bin_code(unclipped(kind), column, lookups)
 
 

@@ -137,9 +137,11 @@ def charges_of(hypothesis: Any) -> Paid:
     for part in _parts(hypothesis):
         for card in (getattr(part, name, None) for name in ("privacy", "privacy_")):
             if type(card) is PrivacyCard:
-                paid += [(charge, renewed(charge, void=card.void)) for charge in card.charges]
+                paid += [
+                    (charge, renewed(charge, no_guarantee_reason=card.no_guarantee_reason)) for charge in card.charges
+                ]
                 reserves += [] if card.reserve is None else [(renewed(card.reserve), card.charges)]
-                denials += [str(card.void)] if card.void and not card.charges else []
+                denials += [str(card.no_guarantee_reason)] if card.no_guarantee_reason and not card.charges else []
         schema = getattr(part, "schema", None)
         if isinstance(part, Model) and not part.privacy.charges and type(schema) is Schema:
             paid += [(charge, renewed(charge)) for charge in schema.charges]

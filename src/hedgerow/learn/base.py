@@ -13,9 +13,9 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow.boundary.arguments import check_flag, check_whole
+from hedgerow.boundary.arguments import check_flag, check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.learn.inputs import AccuracyMixin, array_checks, check_labels, of_one_type, two_dimensional
+from hedgerow.learn.inputs import AccuracyMixin, array_checks, check_labels, homogeneous_labels, two_dimensional
 from hedgerow.learn.readable import Readable, ReadableLeaves
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
@@ -27,7 +27,7 @@ from hedgerow.schema.label import Label
 from hedgerow.schema.schema import FROM_ROWS, Schema
 from hedgerow.tables.frames import Table, check_same_index, column_of, is_frame, label_name
 from hedgerow.tally import Tally
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 FROM_DATA: Literal["from-data"] = "from-data"
 BINS = 5  # bins of a number whose domain is taken from the data
@@ -128,7 +128,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         self._check_parameters()
         if not isinstance(tally, Tally):
             raise ArgumentTypeError(f"Expected a Tally, got {type(tally).__name__}.")
-        if not tally.schema.void:
+        if not tally.schema.no_guarantee_reason:
             _check_usable(tally.schema)
         with self._unchanged_by_failure():
             vars(self).pop("n_features_in_", None)  # those of an earlier fit
@@ -183,7 +183,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        if self._is_from_data and self._model.schema.void:
+        if self._is_from_data and self._model.schema.no_guarantee_reason:
             return validate_data(self, two_dimensional(X), reset=False, **array_checks(X))
         return X
 
@@ -195,7 +195,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         if is_frame(X):
             validate_data(self, X, skip_check_array=True)
         else:
-            X, y = validate_data(self, two_dimensional(X), of_one_type(y, name), **array_checks(X))
+            X, y = validate_data(self, two_dimensional(X), homogeneous_labels(y, name), **array_checks(X))
         labels = column_of(y, name)
         check_classification_targets(labels.present())
         table = Table.of(X)
@@ -207,12 +207,12 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
             for position, column in enumerate(table.column_names)
             if column != name
         }
-        return table, y, Schema(attributes, Label(name, classes), void=FROM_ROWS)
+        return table, y, Schema(attributes, Label(name, classes), no_guarantee_reason=FROM_ROWS)
 
     def _check_parameters(self) -> None:
         if not (self.schema is None or isinstance(self.schema, Schema) or self._is_from_data):
             expected = f"a Schema (Schema.load reads a file), None or {FROM_DATA!r}"
-            raise ArgumentError(f"schema must be {expected}, got {shown_argument(self.schema)}.")
+            raise ArgumentError(f"schema must be {expected}, got {describe_argument(self.schema)}.")
 
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         raise NotImplementedError
@@ -220,7 +220,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
     def _publish(self, schema: Schema, learned: Learned, card: PrivacyCard) -> Self:
         """Set the fitted attributes: the learned model with its card."""
         model = learned.model(schema, card)
-        if not self._is_from_data or not schema.void or not hasattr(self, "n_features_in_"):
+        if not self._is_from_data or not schema.no_guarantee_reason or not hasattr(self, "n_features_in_"):
             # else scikit-learn has set them
             self.n_features_in_ = len(schema)
             self.feature_names_in_ = np.array(schema.names, dtype=object)
@@ -231,7 +231,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
 
     def _check_size(self, name: str, value: object, low: int) -> None:
         """Check the largest size of a model: a whole number, but where it can be drawn."""
-        check_whole(name, value, low)
+        check_integer(name, value, low)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -251,7 +251,7 @@ class RuleListEstimator(ReadableLeaves, TallyEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_size("max_rules", self.max_rules, 1)
-        check_whole("max_literals", self.max_literals, 1)
+        check_integer("max_literals", self.max_literals, 1)
         check_flag("negations", self.negations)
 
 
@@ -267,7 +267,7 @@ class TreeEstimator(ReadableLeaves, TallyEstimator):
         self._check_size("max_depth", self.max_depth, 0)
         if self.max_depth is not None and self.max_depth > MAX_DEPTH:
             raise ArgumentError(
-                f"max_depth must be a whole number <= {MAX_DEPTH}, got {shown_argument(self.max_depth)}."
+                f"max_depth must be a whole number <= {MAX_DEPTH}, got {describe_argument(self.max_depth)}."
             )
 
 

@@ -67,7 +67,7 @@ def two_dimensional(X: Any) -> Any:
     return array
 
 
-def of_one_type(y: Any, name: str) -> Any:
+def homogeneous_labels(y: Any, name: str) -> Any:
     """Return labels as an array of numbers, booleans or text: scikit-learn's own errors quote labels."""
     array = guarded(
         lambda: np.asarray(y), ArgumentTypeError(f"y must be one column of labels, got {type(y).__name__}.")

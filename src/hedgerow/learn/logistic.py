@@ -15,7 +15,7 @@ from hedgerow.learn.scorecard.regression import Regression
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 MOST_BINS_IN_ALL = 4000  # times the columns of points: a matrix of bin by bin is held
 LEAST_C, LARGEST_C = 0.001, 1000
@@ -100,7 +100,7 @@ class ScorecardClassifier(ScorecardEstimator):
             return
         if not isinstance(strength, str) or strength != "auto":
             raise ArgumentError(
-                f"C must be 'auto' or a number from {LEAST_C} to {LARGEST_C}, got {shown_argument(strength)}."
+                f"C must be 'auto' or a number from {LEAST_C} to {LARGEST_C}, got {describe_argument(strength)}."
             )
 
     def _directions(self, schema: Schema) -> dict[str, Direction]:

@@ -25,7 +25,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 _STEPS = 2**20  # per row: the resolution of penalties, so that objectives add up exactly
 Progress = Callable[[int, int, int], object]
@@ -47,7 +47,7 @@ class OptimalEstimator(TallyEstimator):
         check_choice("objective", self.objective, OBJECTIVES)
         limit = self.time_limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Real) or not limit > 0):
-            raise ArgumentError(f"time_limit must be a number of seconds > 0 or None, got {shown_argument(limit)}.")
+            raise ArgumentError(f"time_limit must be a number of seconds > 0 or None, got {describe_argument(limit)}.")
 
     def _find(self, tally: Tally, space: Space, depth: int) -> Optimum:
         n = int(tally.total().sum())

@@ -33,7 +33,7 @@ class Proven:
     epsilon: Fraction  # the privacy loss of the whole model
     notes: tuple[str, ...] = ()  # notes on the card
     delta = Fraction(0)
-    void = None
+    no_guarantee_reason = None
 
     @property
     def rho(self) -> Fraction | None:

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 
-from hedgerow.boundary.arguments import check_choice, check_flag, check_probability, check_whole
+from hedgerow.boundary.arguments import check_choice, check_flag, check_integer, check_probability
 from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import ArgumentError, NoiseWarning, PreparationWarning
 from hedgerow.learn.base import Learned, TallyEstimator
@@ -50,7 +50,7 @@ USUAL_ROWS = 10**6
 _MOST_NAMED = 3  # numbers of a note
 
 
-def tell_noise(epsilon: Fraction, unit: Unit | None = None) -> str | None:
+def noise_warning(epsilon: Fraction, unit: Unit | None = None) -> str | None:
     """Return what to know before a fit whose noise is more than any usual table; None where it need not be.
 
     Group privacy: with n rows, no event is more than exp(n·ε) times as probable as without any row; with a unit, than
@@ -93,7 +93,7 @@ class Plan(Protocol):
         ...
 
     @property
-    def void(self) -> str | None:
+    def no_guarantee_reason(self) -> str | None:
         """Why a model of this kind has no guarantee; None where it has one."""
         ...
 
@@ -130,9 +130,9 @@ class PrivateEstimator(TallyEstimator):
 
     def _warn(self, schema: Schema) -> None:
         super()._warn(schema)
-        if not self._noise().void and _is_after_a_fitted_step():  # a seeded card is void
+        if not self._noise().no_guarantee_reason and _is_after_a_fitted_step():  # a seeded card is void
             warnings.warn(_PREPARED, PreparationWarning, stacklevel=3)
-        too_noisy = tell_noise(exact(self.epsilon or 0, "epsilon"), schema.unit)
+        too_noisy = noise_warning(exact(self.epsilon or 0, "epsilon"), schema.unit)
         if too_noisy:
             self.planned_charge(schema)  # raises where it is too small to be used at all
             warnings.warn(too_noisy, NoiseWarning, stacklevel=3)
@@ -166,8 +166,11 @@ class PrivateEstimator(TallyEstimator):
     def _charge(self, plan: Plan, schema: Schema, noise: NoiseSource) -> Charge:
         """Return what a fit charges; ValueError if the card could not add it up with what the schema cost."""
         epsilon, delta, rho = _loss(plan, schema)
-        purpose, void = f"{type(self).__name__}: one {plan.model}", _void(plan, schema, noise)
-        charge = Charge(purpose, epsilon, delta, void=void, rho=rho, unit=schema.unit)
+        purpose, no_guarantee_reason = (
+            f"{type(self).__name__}: one {plan.model}",
+            _no_guarantee_reason(plan, schema, noise),
+        )
+        charge = Charge(purpose, epsilon, delta, no_guarantee_reason=no_guarantee_reason, rho=rho, unit=schema.unit)
         charges = (*schema.charges, charge)
         total([one.epsilon for one in charges])
         total([one.delta for one in charges])
@@ -211,7 +214,14 @@ class PrivateEstimator(TallyEstimator):
                 "expected a budget that adds up epsilon and delta, got one that adds up rho, which this mechanism's "
                 "proof does not give; use Budget(epsilon, delta) with accounting='basic'."
             )
-        return self.budget.allocate(epsilon, delta, rho=rho, purpose=charge.purpose, void=charge.void, unit=schema.unit)
+        return self.budget.allocate(
+            epsilon,
+            delta,
+            rho=rho,
+            purpose=charge.purpose,
+            no_guarantee_reason=charge.no_guarantee_reason,
+            unit=schema.unit,
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -289,7 +299,7 @@ class SearchEstimator(PrivateEstimator):
         check_probability("stop_probability", self.stop_probability)
         check_choice("objective", self.objective, OBJECTIVES)
         if self.lookahead is not None:
-            check_whole("lookahead", self.lookahead, 1)
+            check_integer("lookahead", self.lookahead, 1)
         if self.search == "greedy":
             self._check_greedy("with search='greedy'")
         if self.lookahead is not None and getattr(self, self._size_name) is None:
@@ -345,7 +355,7 @@ def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> Priv
         (*schema.charges, *share.charges, *([unused] if unused.epsilon or unused.delta else [])),
         noise=noise.description,
         software=SOFTWARE,
-        void=_void(plan, schema, noise),
+        no_guarantee_reason=_no_guarantee_reason(plan, schema, noise),
         notes=(*_notes(schema.unit), *_grid_notes(schema), *plan.notes),
     )
 
@@ -373,9 +383,14 @@ def _grid_notes(schema: Schema) -> tuple[str, ...]:
     return (text,) if names else ()
 
 
-def _void(plan: Plan, schema: Schema, noise: NoiseSource) -> str | None:
+def _no_guarantee_reason(plan: Plan, schema: Schema, noise: NoiseSource) -> str | None:
     """Return why a model has no guarantee, or None: the same reason on its card and in the budget's record."""
-    return join_reasons(plan.void, schema.void, *(charge.void for charge in schema.charges), noise.void)
+    return join_reasons(
+        plan.no_guarantee_reason,
+        schema.no_guarantee_reason,
+        *(charge.no_guarantee_reason for charge in schema.charges),
+        noise.no_guarantee_reason,
+    )
 
 
 @contextmanager

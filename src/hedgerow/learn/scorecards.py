@@ -17,7 +17,7 @@ from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.schema import Schema
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 
 class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
@@ -127,5 +127,5 @@ class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.delta is not None and not 0 < exact(self.delta, "delta") < 1:
-            raise ArgumentError(f"delta must be None or a number between 0 and 1, got {shown_argument(self.delta)}.")
+            raise ArgumentError(f"delta must be None or a number between 0 and 1, got {describe_argument(self.delta)}.")
         check_smooth(self.smooth)

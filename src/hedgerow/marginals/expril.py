@@ -19,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.boundary.arguments import check_choice, check_whole
+from hedgerow.boundary.arguments import check_choice, check_integer
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
@@ -31,7 +31,7 @@ from hedgerow.oracle.binning import bin_matrix, bins_or_chosen
 from hedgerow.oracle.protocol import MarginalOracle, check_oracle, telling_answers
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 VARIANTS = ("cumulative", "instantaneous")
 ONE = 0.5
@@ -191,7 +191,7 @@ class ExprilClassifier(AccuracyMixin, BaseEstimator):
 
     def _check(self, X: Any, oracle: MarginalOracle) -> None:
         check_choice("variant", self.variant, VARIANTS)
-        check_whole("queries", self.queries, 1)
+        check_integer("queries", self.queries, 1)
         if self.queries > oracle.queries_left:
             raise ArgumentError(
                 f"queries must be at most the {oracle.queries_left} that the oracle has left, got {self.queries}."
@@ -204,7 +204,7 @@ class ExprilClassifier(AccuracyMixin, BaseEstimator):
             raise ArgumentTypeError(f"estimator must be a classifier or None, got {type(self.estimator).__name__}.")
         problem = ArgumentError(
             f"random_state must be None, a whole number or a RandomState, as for scikit-learn's networks, got "
-            f"{shown_argument(self.random_state)}."
+            f"{describe_argument(self.random_state)}."
         )
         guarded(lambda: check_random_state(self.random_state), problem)
         if len(oracle.classes) != 2:
@@ -349,7 +349,7 @@ class Synthetic:
 
     def sample(self, n: int, random_state: RandomState = None) -> tuple[Any, NDArray[Any]]:
         """Draw n rows by their weights, with replacement, and return them with their labels."""
-        check_whole("n", n, 1)
+        check_integer("n", n, 1)
         rows = generator(random_state).choice(len(self), size=int(n), p=self.weights)
         return Table.of(self.frame).take(rows), self.labels[rows]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import Value, listed, shown_text
 
 ClassWeight = Mapping[Any, float]
@@ -35,7 +35,7 @@ def cost_matrix(
     weights = np.ones(len(classes))
     for value, weight in _entries(classes, class_weight, "class_weight"):
         if not _is_number(weight) or weight <= 0:
-            raise ArgumentError(f"class_weight must be finite numbers > 0, got {shown_argument(weight)}.")
+            raise ArgumentError(f"class_weight must be finite numbers > 0, got {describe_argument(weight)}.")
         weights[classes.index(value)] = weight
     return weights[:, np.newaxis] * (1 - np.eye(len(classes)))
 
@@ -56,7 +56,7 @@ def _of_costs(classes: Sequence[Value], costs: Costs) -> NDArray[np.float64]:
     for actual, line in _entries(classes, costs, "costs"):
         for decided, cost in _entries(classes, line, f"costs of {shown_text(actual)}"):
             if not _is_number(cost):
-                raise ArgumentError(f"costs must be finite numbers, got {shown_argument(cost)}.")
+                raise ArgumentError(f"costs must be finite numbers, got {describe_argument(cost)}.")
             found[classes.index(actual), classes.index(decided)] = cost
     for actual, decided in np.argwhere(np.isnan(found)).tolist():
         names = shown_text(classes[actual]), shown_text(classes[decided])
@@ -71,7 +71,7 @@ def _entries(classes: Sequence[Value], given: Any, name: str) -> list[tuple[Any,
         raise ArgumentTypeError(f"{name} must be a mapping from classes, got {type(given).__name__}.")
     for value in given:
         if value not in classes:
-            raise ArgumentError(f"{name}: expected classes among {listed(classes)}; got {shown_argument(value)}.")
+            raise ArgumentError(f"{name}: expected classes among {listed(classes)}; got {describe_argument(value)}.")
     return list(given.items())
 
 

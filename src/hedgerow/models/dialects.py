@@ -16,7 +16,7 @@ from sqlglot import exp, parse_one
 from sqlglot.generator import Generator
 
 from hedgerow.errors import ArgumentError
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, Value
 
 _EXACT_DIGITS = 15  # a decimal of so many digits is the nearest double, however an engine divides it out
@@ -231,5 +231,7 @@ DIALECTS = {
 def dialect_named(name: str) -> Dialect:
     """Return a dialect by its name."""
     if name not in DIALECTS:
-        raise ArgumentError(f"expected one of the dialects {', '.join(sorted(DIALECTS))}; got {shown_argument(name)}.")
+        raise ArgumentError(
+            f"expected one of the dialects {', '.join(sorted(DIALECTS))}; got {describe_argument(name)}."
+        )
     return DIALECTS[name]

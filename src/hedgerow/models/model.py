@@ -221,9 +221,9 @@ class Model(ABC):
 
 def _contradiction(schema: Schema, card: PrivacyCard) -> str | None:
     """Return how a card contradicts its schema; None if they agree."""
-    if card.void is not None:
+    if card.no_guarantee_reason is not None:
         return None
-    if schema.void:
+    if schema.no_guarantee_reason:
         return "its card claims a guarantee, but its schema has none"
     declared = sum((charge.epsilon for charge in schema.charges), Fraction(0))
     if card.epsilon is not None and card.epsilon < declared:

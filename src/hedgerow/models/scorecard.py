@@ -32,7 +32,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
-from hedgerow.text.messages import number_of, shown_argument
+from hedgerow.text.messages import describe_argument, number_of
 from hedgerow.text.values import printable, shown_text, value_text
 
 if TYPE_CHECKING:
@@ -369,5 +369,7 @@ def _checked(name: str, value: Any, *, zero: bool = False) -> float:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not (0 < value <= _LARGEST or (zero and value == 0)):
         least = "of at least 0" if zero else "above 0"
-        raise ArgumentError(f"{name} must be a number {least}, at most {_LARGEST:,.0f}, got {shown_argument(value)}.")
+        raise ArgumentError(
+            f"{name} must be a number {least}, at most {_LARGEST:,.0f}, got {describe_argument(value)}."
+        )
     return float(value)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
 from hedgerow.privacy.charge import Charge
@@ -21,7 +21,7 @@ from hedgerow.schema.numbers import Real
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import plain_word
 
 ROWS_PER_NOISE = 4
@@ -71,7 +71,7 @@ def choose_bins(data: Any, bins: int, weights: NDArray[np.float64] | None = None
     ValueError
         If `bins` is below 2, or there is not one weight per row.
     """
-    bins = check_whole("bins", bins, 2)
+    bins = check_integer("bins", bins, 2)
     table = Table.of(data)
     problem = ArgumentError("expected one finite weight >= 0 for each row of the source, not all 0.")
     mass = np.ones(len(table)) if weights is None else guarded(lambda: np.asarray(weights, dtype=np.float64), problem)
@@ -203,6 +203,6 @@ def bins_or_chosen(
         return choose_bins(source, n_bins(n_rows, scale, _LIMITS[bins]), weights)
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 2:
         raise ArgumentError(
-            f"bins must be 'auto', 'published', a whole number >= 2 or a Schema, got {shown_argument(bins)}."
+            f"bins must be 'auto', 'published', a whole number >= 2 or a Schema, got {describe_argument(bins)}."
         )
     return choose_bins(source, bins, weights)

@@ -146,7 +146,7 @@ class FederatedOracle(OfOneProcess):
             (together("all answers", [card.charges for card in charged]),),
             noise="; ".join(dict.fromkeys(card.noise for card in charged)),
             software=charged[0].software,
-            void=join_reasons(*(card.void for card in charged)),
+            no_guarantee_reason=join_reasons(*(card.no_guarantee_reason for card in charged)),
             notes=(*notes, *more),
             reserve=together("questions left", reserves) if reserves else None,
         )

@@ -366,16 +366,16 @@ class Oracle(OfOneProcess):
         bins = plain_bins(bins)
         self._target.check(bins)
         asked = self._target.prepare(hypothesis, bins, run_code=self._run_code)
-        void, paid = (OWN_CODE if isinstance(asked, OwnCode) else None), charges_of(hypothesis)
+        no_guarantee_reason, paid = (OWN_CODE if isinstance(asked, OwnCode) else None), charges_of(hypothesis)
         if self._release == "ratio":
 
             def ratio() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
                 wrong, right = self._target.errors_by_bin(bins, asked)
                 return wrong, wrong + right
 
-            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors", void, paid)))
+            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors", no_guarantee_reason, paid)))
         counts = self._answer(
-            bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors", void, paid
+            bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors", no_guarantee_reason, paid
         )
         found = np.array(counts, dtype=np.int64)
         half = len(found) // 2
@@ -394,7 +394,9 @@ class Oracle(OfOneProcess):
             return f"up to {self._max_queries} answers, all charged with the first; the first: {what}"
         return f"{what}, question {self._asked + 1} of {self._max_queries}"
 
-    def _answer(self, bins: Schema, query: Any, what: str, void: str | None = None, paid: Paid | None = None) -> Any:
+    def _answer(
+        self, bins: Schema, query: Any, what: str, no_guarantee_reason: str | None = None, paid: Paid | None = None
+    ) -> Any:
         self.check_process()
         paid = paid or Paid()
         costs = [*((charge, renewed(charge)) for charge in bins.charges), *paid.charges]
@@ -410,22 +412,35 @@ class Oracle(OfOneProcess):
             all_costs = [*(charge for charge, _ in costs), *reserves]
             unit_of([*all_costs, Charge("the answer", epsilon, delta, unit=self._unit)])
             self._form.reserve(self.queries_left, reserves)  # raises if they do not add up
-            noise, why = self._noise, join_reasons(_UNPROVEN if self._release == "ratio" else None, void, bins.void)
+            noise, why = (
+                self._noise,
+                join_reasons(
+                    _UNPROVEN if self._release == "ratio" else None, no_guarantee_reason, bins.no_guarantee_reason
+                ),
+            )
             purpose = self._purpose(f"{what} by bin of {number_of(len(bins), 'attribute')}", mechanism)
 
             def charged() -> Any:
                 self._asked += 1
-                reasons = join_reasons(why, noise.void)
+                reasons = join_reasons(why, noise.no_guarantee_reason)
                 own = Charge(purpose, epsilon, delta, str(mechanism), reasons, rho=rho, unit=self._unit)
-                for charge, made in [*costs, *([(own, own)] if own.epsilon or own.delta or own.void else [])]:
+                for charge, made in [
+                    *costs,
+                    *([(own, own)] if own.epsilon or own.delta or own.no_guarantee_reason else []),
+                ]:
                     before = self._charges.get(id(charge))
-                    self._charges[id(charge)] = (charge, made if before is None else renewed(before[1], void=made.void))
+                    self._charges[id(charge)] = (
+                        charge,
+                        made if before is None else renewed(before[1], no_guarantee_reason=made.no_guarantee_reason),
+                    )
                 self._denials |= dict.fromkeys(paid.denials)
                 self._reserves = reserves
                 return query()
 
             with self._budget.telling():
-                return Gate(self._budget, noise, self._unit).release(mechanism, charged, purpose=purpose, void=why)
+                return Gate(self._budget, noise, self._unit).release(
+                    mechanism, charged, purpose=purpose, no_guarantee_reason=why
+                )
 
     def __repr__(self) -> str:
         return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"

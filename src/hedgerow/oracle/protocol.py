@@ -10,7 +10,7 @@ from hedgerow.errors import ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
 from hedgerow.oracle.release import Release
-from hedgerow.privacy.budget import telling_charges
+from hedgerow.privacy.budget import report_charges_on_error
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.label import Label
@@ -79,7 +79,7 @@ class MarginalOracle(Protocol):
 
 def telling_answers(oracle: MarginalOracle) -> AbstractContextManager[None]:
     """Note on any error of the block what answers in it were charged, which stays charged."""
-    return telling_charges(lambda: oracle.privacy.epsilon or Fraction(0))
+    return report_charges_on_error(lambda: oracle.privacy.epsilon or Fraction(0))
 
 
 def check_oracle(oracle: object, y: object) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boundary.arguments import check_choice, check_whole
+from hedgerow.boundary.arguments import check_choice, check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.budget import Budget
@@ -83,7 +83,7 @@ def check_form(budget: Any, max_queries: Any, release: str, unit: Any = None) ->
         raise ArgumentTypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
     if not (unit is None or isinstance(unit, Unit)):
         raise ArgumentTypeError(f"unit must be a Unit or None, got {type(unit).__name__}.")
-    check_whole("max_queries", max_queries, 1)
+    check_integer("max_queries", max_queries, 1)
     check_choice("release", release, RELEASES)
     if release == "gaussian" and budget is not None and not budget.remaining_delta:
         raise ArgumentError("release='gaussian' needs a budget with delta > 0, such as Budget(1, 1e-6).")

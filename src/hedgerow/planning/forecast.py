@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.boundary.arguments import check_probability, check_whole
+from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.plot import colour
 from hedgerow.planning.expected import (
@@ -208,9 +208,9 @@ def plan(
         raise ArgumentTypeError(f"schema must be a Schema, got {type(schema).__name__}.")
     if schema.label is None or not len(schema):
         raise ArgumentError("expected a schema with attributes and a label to forecast for, got one without.")
-    if check_whole("rows", rows, 1) >= MOST_ROWS:
+    if check_integer("rows", rows, 1) >= MOST_ROWS:
         raise ArgumentError("rows must be below 2^32, got more: from there on no model and no cut points are drawn.")
-    check_whole("runs", runs, 1)
+    check_integer("runs", runs, 1)
     check_probability("accuracy_loss", accuracy_loss)
     slack = exact(delta, "delta")
     spent = _enough(schema, int(rows), float(accuracy_loss)) if epsilon is None else exact(epsilon, "epsilon")

@@ -130,18 +130,18 @@ class Account:
         return self.epsilon if rho == self.largest_rho else epsilon_at(rho, self.delta)
 
     @property
-    def void(self) -> str | None:
+    def no_guarantee_reason(self) -> str | None:
         """Why some of what was charged has no guarantee; None where all of it has."""
-        return join_reasons(*(charge.void for charge in self.charges))
+        return join_reasons(*(charge.no_guarantee_reason for charge in self.charges))
 
     @property
     def warning(self) -> str | None:
         """The charges that the cap does not cover, in a sentence; None where it covers all."""
-        void = sum(charge.void is not None for charge in self.charges)
-        if not void:
+        no_guarantee_reason = sum(charge.no_guarantee_reason is not None for charge in self.charges)
+        if not no_guarantee_reason:
             return None
         return (
-            f"no guarantee for {void} of {len(self.charges)} charges: "
+            f"no guarantee for {no_guarantee_reason} of {len(self.charges)} charges: "
             "the cap says nothing about what was released under them"
         )
 
@@ -184,12 +184,12 @@ class Account:
         self.check(charge)
         return replace(self, charges=(*self.charges, charge))
 
-    def marked(self, place: int, void: str) -> Account:
+    def marked(self, place: int, no_guarantee_reason: str) -> Account:
         """Return the account with one of its charges marked as void, for this reason."""
         if place >= len(self.charges):
             raise ArgumentError("expected a budget whose charges are only added to, found fewer charges than before.")
         charge = self.charges[place]
-        marked = replace(charge, void=join_reasons(charge.void, void))
+        marked = replace(charge, no_guarantee_reason=join_reasons(charge.no_guarantee_reason, no_guarantee_reason))
         return replace(self, charges=(*self.charges[:place], marked, *self.charges[place + 1 :]))
 
     @property

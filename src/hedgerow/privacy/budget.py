@@ -57,7 +57,7 @@ class Budget(OfOneProcess):
         ε charged through this object by this thread.
     charges : tuple of Charge
         Every charge, in order.
-    void : str or None
+    no_guarantee_reason : str or None
         Why some of what was charged has no guarantee, so that the cap says nothing about it; None where all has one.
 
     Raises
@@ -159,9 +159,9 @@ class Budget(OfOneProcess):
         return self._read().remaining_rho
 
     @property
-    def void(self) -> str | None:
+    def no_guarantee_reason(self) -> str | None:
         """Why some of what was charged has no guarantee; None where all of it has."""
-        return self._read().void
+        return self._read().no_guarantee_reason
 
     def charge(
         self,
@@ -171,13 +171,13 @@ class Budget(OfOneProcess):
         rho: Amount | None = None,
         purpose: str,
         mechanism: str = "",
-        void: str | None = None,
+        no_guarantee_reason: str | None = None,
         unit: Unit | None = None,
     ) -> None:
         """Charge (ε, δ) for one release, and its ρ where that is not what follows from ε. Never refunded.
 
-        `void` says why the release has no guarantee, if it has none; then ε may be 0, where an earlier charge paid.
-        `unit` is what the loss is that of; None for one row. All charges of a budget are of the same.
+        `no_guarantee_reason` says why the release has no guarantee, if it has none; then ε may be 0, where an earlier
+        charge paid. `unit` is what the loss is that of; None for one row. All charges of a budget are of the same.
 
         Raises
         ------
@@ -186,9 +186,14 @@ class Budget(OfOneProcess):
         RuntimeError
             If the process was forked since the budget was made.
         ValueError
-            If ε is not > 0 (or 0, with `void`), δ is not in [0, 1), or earlier charges are of another unit.
+            If ε is not > 0 (or 0, with `no_guarantee_reason`), δ is not in [0, 1), or earlier charges are of another
+            unit.
         """
-        self._enter(_charge(purpose, epsilon, delta, rho, mechanism=mechanism, void=void, unit=unit))
+        self._enter(
+            _charge(
+                purpose, epsilon, delta, rho, mechanism=mechanism, no_guarantee_reason=no_guarantee_reason, unit=unit
+            )
+        )
 
     def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None, unit: Unit | None = None) -> None:
         """Check that (ε, δ), with this ρ, could be charged now, and charge nothing.
@@ -209,7 +214,7 @@ class Budget(OfOneProcess):
         *,
         rho: Amount | None = None,
         purpose: str,
-        void: str | None = None,
+        no_guarantee_reason: str | None = None,
         unit: Unit | None = None,
     ) -> Budget:
         """Charge (ε, δ) at once and return a new budget of that size to spend in parts.
@@ -217,9 +222,9 @@ class Budget(OfOneProcess):
         `rho` is the most that will be spent in ρ, a second cap on the new budget; by default it has none, and what
         follows from ε is charged. With a δ, where this budget adds up ρ, it is what (ε, δ) allows.
 
-        `void` says why releases under the new budget have no guarantee, if that is known. A charge to it that is void
-        marks the charge to this budget as void, too. `unit` is what all charges to the new budget are for; None for one
-        row.
+        `no_guarantee_reason` says why releases under the new budget have no guarantee, if that is known. A charge to it
+        that is void marks the charge to this budget as void, too. `unit` is what all charges to the new budget are for;
+        None for one row.
 
         Raises
         ------
@@ -233,7 +238,9 @@ class Budget(OfOneProcess):
             share._account = replace(share._account, rho=share._account.largest_rho)
         for amount in (share.epsilon, share.delta):
             exact(amount / _PARTS, "an allocated amount divided by 10^20")
-        charge = Charge(purpose, share.epsilon, share.delta, void=void, rho=share.rho, unit=unit)
+        charge = Charge(
+            purpose, share.epsilon, share.delta, no_guarantee_reason=no_guarantee_reason, rho=share.rho, unit=unit
+        )
         share._parent, share._allocated = (self, self._enter(charge)), charge
         return share
 
@@ -256,18 +263,18 @@ class Budget(OfOneProcess):
 
     def telling(self) -> AbstractContextManager[None]:
         """Note on any error of the block what this thread charges in it, which stays charged."""
-        return telling_charges(lambda: self.spent_here)
+        return report_charges_on_error(lambda: self.spent_here)
 
     def _enter(self, charge: Charge) -> int:
         """Record a charge, if it fits, and return its place in the record."""
-        if charge.epsilon == 0 and not charge.void:
+        if charge.epsilon == 0 and not charge.no_guarantee_reason:
             raise ArgumentError("epsilon must be a number > 0, got 0.")
         self._check_here(charge)
 
         def change(account: Account) -> Account:
             after = account.charged(charge)
-            if charge.void:
-                self._void_parent(charge.void)
+            if charge.no_guarantee_reason:
+                self._add_reason_to_parent(charge.no_guarantee_reason)
             return after
 
         with self.telling():
@@ -279,12 +286,12 @@ class Budget(OfOneProcess):
         if self._allocated is not None:
             unit_of((self._allocated, charge))
 
-    def _void_parent(self, void: str) -> None:
+    def _add_reason_to_parent(self, no_guarantee_reason: str) -> None:
         """Mark the charge by which this budget was allocated as void, and so on upwards."""
         if self._parent is not None:
             parent, place = self._parent
-            parent._void_parent(void)
-            parent._update(lambda account: account.marked(place, void))
+            parent._add_reason_to_parent(no_guarantee_reason)
+            parent._update(lambda account: account.marked(place, no_guarantee_reason))
 
     def _read(self) -> Account:
         """Return the current account."""
@@ -315,7 +322,7 @@ class Budget(OfOneProcess):
 
 
 @contextmanager
-def telling_charges(spent: Callable[[], Fraction], to: str = "") -> Generator[None]:
+def report_charges_on_error(spent: Callable[[], Fraction], to: str = "") -> Generator[None]:
     """Note on any error of the block, of whatever class, what was charged in it: that stays charged.
 
     The note takes the place of those of blocks inside, which charged parts of it.
@@ -353,8 +360,10 @@ def _charge(
     rho: Amount | None,
     *,
     mechanism: str = "",
-    void: str | None = None,
+    no_guarantee_reason: str | None = None,
     unit: Unit | None = None,
 ) -> Charge:
     amounts = exact(epsilon, "epsilon"), exact(delta, "delta")
-    return Charge(purpose, *amounts, mechanism, void, rho=None if rho is None else exact(rho, "rho"), unit=unit)
+    return Charge(
+        purpose, *amounts, mechanism, no_guarantee_reason, rho=None if rho is None else exact(rho, "rho"), unit=unit
+    )

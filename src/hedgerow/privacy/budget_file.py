@@ -19,7 +19,7 @@ from hedgerow.boundary.durable import sync_folder, write_synced
 from hedgerow.boundary.untrusted_text import LARGEST_FILE, parse_json, read_all, read_text
 from hedgerow.errors import ArgumentError, FileAccessError, FileError, LedgerError, ModelFormatError, StateError
 from hedgerow.privacy.account import Account, Accounting
-from hedgerow.privacy.budget import Budget, account_of, telling_charges
+from hedgerow.privacy.budget import Budget, account_of, report_charges_on_error
 from hedgerow.privacy.charge import Amount
 from hedgerow.privacy.record import FORMAT, Record
 from hedgerow.privacy.unit import Unit
@@ -105,7 +105,7 @@ class FileBudget(Budget):
 
     def telling(self) -> AbstractContextManager[None]:
         """Note on any error of the block what this thread charges in it, which stays charged to the file."""
-        return telling_charges(lambda: self.spent_here, f" to {self._path}")
+        return report_charges_on_error(lambda: self.spent_here, f" to {self._path}")
 
     @property
     def record(self) -> Record:

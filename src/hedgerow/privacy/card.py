@@ -43,7 +43,7 @@ class PrivacyCard:
         Where the randomness came from.
     software : str
         The version that made the model.
-    void : str or None
+    no_guarantee_reason : str or None
         Why there is no guarantee; None where there is one. The reasons of the charges are added to it.
     notes : tuple of str
         What the guarantee does not cover.
@@ -72,20 +72,24 @@ class PrivacyCard:
     charges: tuple[Charge, ...]
     noise: str
     software: str
-    void: str | None = None
+    no_guarantee_reason: str | None = None
     notes: tuple[str, ...] = ()
     reserve: Charge | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "void", join_reasons(self.void, *(charge.void for charge in self.charges)))
+        object.__setattr__(
+            self,
+            "no_guarantee_reason",
+            join_reasons(self.no_guarantee_reason, *(charge.no_guarantee_reason for charge in self.charges)),
+        )
         _ = self.epsilon, self.delta, self.rho, unit_of(self.planned)  # raises if they do not add up
-        if not self.charges and not self.void:
-            raise ArgumentError("Expected a reason in `void` for a card without charges, got none.")
+        if not self.charges and not self.no_guarantee_reason:
+            raise ArgumentError("Expected a reason in `no_guarantee_reason` for a card without charges, got none.")
 
     @classmethod
     def none(cls, reason: str, *, software: str = SOFTWARE) -> Self:
         """Make the card of a model learned without privacy."""
-        return cls((), noise="none", software=software, void=reason)
+        return cls((), noise="none", software=software, no_guarantee_reason=reason)
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -140,13 +144,13 @@ class PrivacyCard:
     @property
     def is_private(self) -> bool:
         """Whether the card carries a guarantee."""
-        return self.void is None
+        return self.no_guarantee_reason is None
 
     @property
     def guarantee(self) -> str:
         """The guarantee in one sentence; ``none`` with the reason where there is none."""
-        if self.epsilon is None or self.void is not None:
-            return f"none ({self.void})"
+        if self.epsilon is None or self.no_guarantee_reason is not None:
+            return f"none ({self.no_guarantee_reason})"
         more = f", plus {amount_text(self.delta)}" if self.delta else ""
         return (
             f"{self.headline}: adding or removing {_any(self.unit)} changes the probability of any "
@@ -156,7 +160,7 @@ class PrivacyCard:
     @property
     def headline(self) -> str:
         """The guarantee in a few words."""
-        if self.epsilon is None or self.void is not None:
+        if self.epsilon is None or self.no_guarantee_reason is not None:
             return self.guarantee
         if self.delta:
             return (
@@ -208,7 +212,7 @@ class PrivacyCard:
             **({} if self.reserve is None else {"reserve": self.reserve.to_dict()}),
             "noise": self.noise,
             "software": self.software,
-            "void": self.void,
+            "void": self.no_guarantee_reason,
             "notes": list(self.notes),
         }
 
@@ -225,7 +229,7 @@ class PrivacyCard:
             charges=tuple(Charge.from_dict(charge) for charge in data["charges"]),
             noise=str(data["noise"]),
             software=str(data["software"]),
-            void=None if data["void"] is None else str(data["void"]),
+            no_guarantee_reason=None if data["void"] is None else str(data["void"]),
             notes=tuple(str(note) for note in data["notes"]),
             reserve=Charge.from_dict(data["reserve"]) if "reserve" in data else None,
         )

@@ -18,7 +18,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.zcdp import epsilon_at, pure_rho
 from hedgerow.text.markup import table
-from hedgerow.text.messages import shown, shown_argument
+from hedgerow.text.messages import describe_argument, shown
 from hedgerow.text.values import printable
 
 
@@ -34,7 +34,7 @@ class Charge:
         The privacy loss charged: ε >= 0 and finite, δ in [0, 1).
     mechanism : str
         The mechanism with its sensitivity and scale; empty for a share handed on to another budget.
-    void : str or None
+    no_guarantee_reason : str or None
         Why what was released has no guarantee; None where it has one.
     declared : bool
         Whether the charge is known from a schema's file only. Charges that differ in nothing else are equal.
@@ -46,14 +46,14 @@ class Charge:
     Raises
     ------
     ValueError
-        If an amount is out of range, or `purpose`, `mechanism` or `void` is not text.
+        If an amount is out of range, or `purpose`, `mechanism` or `no_guarantee_reason` is not text.
     """
 
     purpose: str
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     mechanism: str = ""
-    void: str | None = None
+    no_guarantee_reason: str | None = None
     declared: bool = field(default=False, compare=False)
     rho: Fraction | None = None
     unit: Unit | None = None
@@ -66,8 +66,10 @@ class Charge:
         for name in ("purpose", "mechanism"):
             if not isinstance(getattr(self, name), str):
                 raise ArgumentError(f"{name} must be text, got a {type(getattr(self, name)).__name__}.")
-        if not (self.void is None or (isinstance(self.void, str) and self.void)):
-            raise ArgumentError("void must be None, or text that says why there is no guarantee.")
+        if not (
+            self.no_guarantee_reason is None or (isinstance(self.no_guarantee_reason, str) and self.no_guarantee_reason)
+        ):
+            raise ArgumentError("no_guarantee_reason must be None, or text that says why there is no guarantee.")
         if not isinstance(self.declared, bool):
             raise ArgumentError(f"declared must be True or False, got a {type(self.declared).__name__}.")
         if not (self.unit is None or type(self.unit) is Unit):
@@ -91,8 +93,8 @@ class Charge:
         }
         if self.rho is not None:
             data |= {"rho": float(self.rho), "rho_exact": str(self.rho)}
-        if self.void is not None:
-            data["void"] = self.void
+        if self.no_guarantee_reason is not None:
+            data["void"] = self.no_guarantee_reason
         if self.declared:
             data["declared"] = True
         if self.unit is not None:
@@ -113,7 +115,7 @@ class Charge:
             epsilon=parse_amount(data["epsilon_exact"]),
             delta=parse_amount(data["delta_exact"]),
             mechanism=data["mechanism"],
-            void=data.get("void"),
+            no_guarantee_reason=data.get("void"),
             declared=data.get("declared", False),
             rho=parse_amount(data["rho_exact"]) if "rho_exact" in data else None,
             unit=Unit.from_dict(data["unit"]) if "unit" in data else None,
@@ -131,7 +133,7 @@ class Charge:
         """Return ε, rounded up, and what was charged, in words."""
         how = f" ({self.mechanism})" if mechanism and self.mechanism else ""
         more = ["declared by the schema's file"] if self.declared else []
-        more += [f"no guarantee: {self.void}"] if self.void else []
+        more += [f"no guarantee: {self.no_guarantee_reason}"] if self.no_guarantee_reason else []
         return amount_text(self.epsilon, digits=4), "; ".join([self.purpose + how, *more])
 
     def __copy__(self) -> Self:
@@ -147,19 +149,19 @@ def charges_html(charges: Sequence[Charge], *, mechanism: bool = True) -> str:
     return table(("epsilon", "charged for"), lines) if lines else ""
 
 
-def renewed(charge: Charge, *, void: str | None = None) -> Charge:
+def renewed(charge: Charge, *, no_guarantee_reason: str | None = None) -> Charge:
     """Return a new, equal charge that no caller holds, with one more reason why it is void, if given."""
     if type(charge) is not Charge:
         raise ArgumentError(f"expected a Charge, got {type(charge).__name__}.")
-    text = (charge.purpose, charge.mechanism, charge.void or "", void or "")
+    text = (charge.purpose, charge.mechanism, charge.no_guarantee_reason or "", no_guarantee_reason or "")
     if any(type(part) is not str for part in text):
-        raise ArgumentError("expected a charge whose purpose, mechanism and void are text.")
+        raise ArgumentError("expected a charge whose purpose, mechanism and no_guarantee_reason are text.")
     return Charge(
         charge.purpose,
         charge.epsilon,
         charge.delta,
         charge.mechanism,
-        join_reasons(charge.void, void),
+        join_reasons(charge.no_guarantee_reason, no_guarantee_reason),
         declared=charge.declared,
         rho=charge.rho,
         unit=None if charge.unit is None else Unit(charge.unit.column, charge.unit.max_rows),
@@ -255,7 +257,7 @@ def _fraction(value: object, name: str) -> Fraction:
         return Fraction(above) / int(below or 1)
     if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
         raise ArgumentError(
-            f"{name} must be a finite number >= 0, got {shown_argument(value)} of type {type(value).__name__}."
+            f"{name} must be a finite number >= 0, got {describe_argument(value)} of type {type(value).__name__}."
         )
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))

@@ -32,22 +32,26 @@ class Gate:
         """The largest ε at which a mechanism without δ can still run: what is left, over the rows of a unit."""
         return self.budget.remaining / rows_of(self.unit)
 
-    def release(self, mechanism: Mechanism, query: Callable[[], Any], *, purpose: str, void: str | None = None) -> Any:
+    def release(
+        self, mechanism: Mechanism, query: Callable[[], Any], *, purpose: str, no_guarantee_reason: str | None = None
+    ) -> Any:
         """Charge what `mechanism` costs a unit, evaluate `query` on the private counts, and return the noised answer.
 
         The loss is exactly what is charged or less: OpenDP's privacy map, which rounds up, is at most
         `mechanism.epsilon` at the declared sensitivity (for `ModelDraw`, `JointQuantiles` and those in `privacy.ssrl`,
         see there).
-        A failure after the charge is not refunded. `void` says why the release has no guarantee, if it has none; the
-        charge carries it, and the reason of a noise source that voids every guarantee.
+        A failure after the charge is not refunded. `no_guarantee_reason` says why the release has no guarantee, if it
+        has none; the charge carries it, and the reason of a noise source that voids every guarantee.
         """
         self.budget.check_process()  # a later release of a series charges nothing
         run = self.noise.prepare(mechanism)
         epsilon, delta, rho = loss_of(mechanism, self.unit)
-        reasons = join_reasons(void, self.noise.void)
+        reasons = join_reasons(no_guarantee_reason, self.noise.no_guarantee_reason)
         # Later releases of a series were charged with the first (`GaussianCounts`); why one has no guarantee was not.
         if epsilon or delta or reasons:
             text = str(mechanism)
-            self.budget.charge(epsilon, delta, rho=rho, purpose=purpose, mechanism=text, void=reasons, unit=self.unit)
+            self.budget.charge(
+                epsilon, delta, rho=rho, purpose=purpose, mechanism=text, no_guarantee_reason=reasons, unit=self.unit
+            )
         with np.errstate(all="ignore"):  # a warning, or an error made of one, would disclose a number
             return run(query())

@@ -79,7 +79,7 @@ class NoiseSource(Protocol):
         ...
 
     @property
-    def void(self) -> str | None:
+    def no_guarantee_reason(self) -> str | None:
         """Why releases with this source carry no guarantee, or None."""
         ...
 
@@ -92,7 +92,7 @@ class NoiseSource(Protocol):
 class SecureNoise:
     """OpenDP's samplers, on OpenSSL's cryptographic generator, which the operating system seeds."""
 
-    void: str | None = None
+    no_guarantee_reason: str | None = None
 
     @property
     def description(self) -> str:
@@ -109,7 +109,7 @@ class SeededNoise:
     """A seeded NumPy generator in place of secure noise: reproducible, and void of any guarantee."""
 
     rng: np.random.Generator
-    void: str | None = "seeded"
+    no_guarantee_reason: str | None = "seeded"
     description: str = "seeded NumPy generator: not private"
 
     def prepare(self, mechanism: Mechanism) -> Callable[[Any], Any]:
@@ -124,9 +124,9 @@ class OtherNoise:
     source: NoiseSource
 
     @property
-    def void(self) -> str:
+    def no_guarantee_reason(self) -> str:
         """The source's own reason, or that it is not hedgerow's."""
-        return self.source.void or "noise from another source than hedgerow's"
+        return self.source.no_guarantee_reason or "noise from another source than hedgerow's"
 
     @property
     def description(self) -> str:

@@ -94,7 +94,7 @@ class Record:
         found, before = self, self.account.charges
         for number, (old, new) in enumerate(zip(before, account.charges, strict=False), 1):
             if old != new:
-                found = found._with({"kind": "void", "charge": number, "void": new.void})
+                found = found._with({"kind": "void", "charge": number, "void": new.no_guarantee_reason})
         for charge in account.charges[len(before) :]:
             found = found._with({"kind": "charged", **_charge_data(charge), **_named(self.table)})
         return replace(found, account=account)
@@ -189,8 +189,8 @@ def _replay(entry: dict[str, Any], charges: list[Charge]) -> None:
     if type(number) is not int or not 1 <= number <= len(charges):
         raise ArgumentError("expected an entry about an earlier charge")
     if entry["kind"] == "void":
-        charges[number - 1] = replace(charges[number - 1], void=entry["void"])
-        _check_same({"kind": "void", "charge": number, "void": charges[number - 1].void or ""}, entry)
+        charges[number - 1] = replace(charges[number - 1], no_guarantee_reason=entry["void"])
+        _check_same({"kind": "void", "charge": number, "void": charges[number - 1].no_guarantee_reason or ""}, entry)
     else:
         _check_same({"kind": "released", "charge": number, "model": _checked_digest(entry["model"])}, entry)
 
@@ -240,7 +240,7 @@ def _charge_data(charge: Charge) -> dict[str, Any]:
     data: dict[str, Any] = {"purpose": charge.purpose, "mechanism": charge.mechanism}
     data |= {"epsilon": str(charge.epsilon), "delta": str(charge.delta)}
     data |= {} if charge.rho is None else {"rho": str(charge.rho)}
-    data |= {} if charge.void is None else {"void": charge.void}
+    data |= {} if charge.no_guarantee_reason is None else {"void": charge.no_guarantee_reason}
     data |= {} if charge.unit is None else {"unit": charge.unit.to_dict()}
     return data | ({"declared": True} if charge.declared else {})
 

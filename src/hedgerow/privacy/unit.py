@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.gaussian import GaussianCounts
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import quoted_text
 
 ONE_ROW = "one row that fits the schema"
@@ -51,8 +51,8 @@ class Unit:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.column, str) and self.column):
-            raise ArgumentError(f"column must be the name of a column, got {shown_argument(self.column)}.")
-        object.__setattr__(self, "max_rows", check_whole("max_rows", self.max_rows, 1))
+            raise ArgumentError(f"column must be the name of a column, got {describe_argument(self.column)}.")
+        object.__setattr__(self, "max_rows", check_integer("max_rows", self.max_rows, 1))
         if self.max_rows > MOST_ROWS:
             raise ArgumentError(f"max_rows must be a whole number <= {MOST_ROWS:,}, got {self.max_rows}.")
 

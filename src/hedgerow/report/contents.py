@@ -274,7 +274,7 @@ def _promised(card: PrivacyCard) -> Finding:
         sentence = "No guarantee bounds what the model discloses; what is measured of it is on the board's sheet."
         return Finding("guarantee", "guarantee", "look", sentence, "a guarantee of differential privacy", DEFINITION)
     if not card.is_private:
-        sentence = f"The model was charged for, and yet has no guarantee: {card.void}."
+        sentence = f"The model was charged for, and yet has no guarantee: {card.no_guarantee_reason}."
         return Finding("guarantee", "guarantee", "reject", sentence, "no reason on the card voids it", DEFINITION)
     bucket, words = _tier(card.epsilon)
     whose = "Every row is" if card.unit is None else f"All rows of each {quoted_text(card.unit.column)} together are"
@@ -299,13 +299,13 @@ def _recorded(card: PrivacyCard, releases: Releases | None) -> Iterator[Finding]
             sentence = "It is not known what else was released about this table: no record was given."
             yield Finding("releases", "releases", "look", sentence, "a record of all releases", HOUSE)
         return
-    void, units = [charge for charge in releases.charges if charge.void], releases.by_unit
+    no_guarantee_reason, units = [charge for charge in releases.charges if charge.no_guarantee_reason], releases.by_unit
     most = max(one.epsilon for one in units.values())
     bucket, words = _tier(most)
     if len(units) > 1:
         bucket, words = "look" if bucket == "supports" else bucket, "amounts that do not add up, since units differ"
-    if void:
-        bucket, words = "reject", f"and {len(void)} of them have no guarantee, which no sum covers"
+    if no_guarantee_reason:
+        bucket, words = "reject", f"and {len(no_guarantee_reason)} of them have no guarantee, which no sum covers"
     amounts = " and ".join(
         amount_text(one.epsilon) + (f" for {name_of(unit)}" if len(units) > 1 else "") for unit, one in units.items()
     )

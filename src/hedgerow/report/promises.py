@@ -110,7 +110,9 @@ def _suspicions(epsilon: Fraction, unit: Unit | None) -> Grid:
 def is_of_rows(subject: Subject) -> bool:
     """Return whether the schema is of the rows without a guarantee, so that its bounds and cuts are for the board."""
     schema = subject.schema
-    return schema is not None and any([schema.void, *(charge.void for charge in schema.charges)])
+    return schema is not None and any(
+        [schema.no_guarantee_reason, *(charge.no_guarantee_reason for charge in schema.charges)]
+    )
 
 
 def unprotected(subject: Subject, kind: Kind) -> Section:
@@ -139,8 +141,8 @@ def unprotected(subject: Subject, kind: Kind) -> Section:
 
 def _sources(schema: Schema) -> tuple[tuple[str, str, str], ...]:
     declared = "learned from the rows under a charge, or declared" if schema.charges else "declared"
-    if schema.void:
-        declared = f"no guarantee: {schema.void}"
+    if schema.no_guarantee_reason:
+        declared = f"no guarantee: {schema.no_guarantee_reason}"
     found: list[tuple[str, str, str]] = []
     for name, attribute in schema.attributes:
         source = "none: categories are declared"
@@ -188,7 +190,9 @@ def _priced(title: str, found: Sequence[Charge]) -> Grid:
 
 def _remark(charge: Charge) -> str:
     declared = ["declared by the schema's file"] if charge.declared else []
-    return "; ".join([*declared, *([f"no guarantee: {charge.void}"] if charge.void else [])])
+    return "; ".join(
+        [*declared, *([f"no guarantee: {charge.no_guarantee_reason}"] if charge.no_guarantee_reason else [])]
+    )
 
 
 def earlier(releases: Releases | None) -> Section:
@@ -245,7 +249,7 @@ def noise(subject: Subject) -> Section:
     facts = (
         Fact("noise", subject.card.noise),
         Fact("software that made the model", subject.card.software),
-        *([Fact("no guarantee because", subject.card.void)] if subject.card.void else []),
+        *([Fact("no guarantee because", subject.card.no_guarantee_reason)] if subject.card.no_guarantee_reason else []),
     )
     notes = (
         "Known limits: run time, errors about values outside the schema, and the size of tables are not noised; they "

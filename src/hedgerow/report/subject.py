@@ -15,7 +15,7 @@ from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.leaf_model import LeafModel
@@ -77,7 +77,7 @@ class Subject:
         threshold: int = 10,
     ) -> Self:
         """Return the subject of a report; arguments as of `Report.of`, which says what is refused."""
-        check_whole("threshold", threshold, 1)
+        check_integer("threshold", threshold, 1)
         if not (schema is None or isinstance(schema, Schema)):
             raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
         if not (form is None or isinstance(form, Form)):

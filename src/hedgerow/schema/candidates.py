@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
@@ -57,7 +57,7 @@ def _reachable(schema: Schema) -> dict[str, Attribute]:
     A domain that was taken from the rows has a bin for values that come later, in which none of these rows is: a rule
     about it would say nothing.
     """
-    if FROM_ROWS not in (schema.void or "").split("; "):
+    if FROM_ROWS not in (schema.no_guarantee_reason or "").split("; "):
         return dict(schema.attributes)
     return {
         name: replace(attribute, outside="error") if attribute.outside == "bin" else attribute
@@ -92,7 +92,7 @@ class Candidates(Sequence[Antecedent]):
         SchemaError
             If there are none, or more than can be held.
         """
-        check_whole("max_literals", max_literals, 1)
+        check_integer("max_literals", max_literals, 1)
         kinds = _reachable(schema)
         sizes = [attribute.count_literals(negations=negations) for attribute in kinds.values()]
         max_literals = longest_candidate(schema, int(max_literals), negations=negations)

@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.dates import Date
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.tables.columns import Column, pc
-from hedgerow.tables.table_files import USUAL, Make
+from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat
 from hedgerow.text.days import FIRST, LAST, Day
 from hedgerow.text.values import Value, plain_word
 
@@ -36,7 +36,7 @@ def public_attribute(
     numbers, and dates, are cut at quantiles, and values beyond the bounds found are clipped. A missing value gets a bin
     if one occurs.
     """
-    bins = check_whole("bins", bins, 2)
+    bins = check_integer("bins", bins, 2)
     column = column.without(missing_values)
     missing = "error" if column.missing is None or not column.missing.any() else "bin"
     tokens = tuple(missing_values) if missing == "bin" else ()
@@ -100,15 +100,17 @@ def public_classes(column: Column) -> tuple[Any, ...]:
     return tuple(found.tolist())
 
 
-def typed_table(table: pa.Table, missing_values: Sequence[Value] = (), make: Make = USUAL) -> pa.Table:
+def typed_table(
+    table: pa.Table, missing_values: Sequence[Value] = (), text_format: TextFormat = DEFAULT_FORMAT
+) -> pa.Table:
     """Return a public table with each column of text that spells numbers, dates, or true and false, as that type.
 
     Numbers of which one is written with a zero before it, such as 007, are codes, and stay text.
     """
     columns = {name: Column.from_arrow(table[name], name).without(missing_values) for name in table.column_names}
     found = {name: _typed(column) for name, column in columns.items()}
-    if make.decimal == ",":
-        pointed = typed_table(make.pointed(table, table.column_names), missing_values)
+    if text_format.decimal == ",":
+        pointed = typed_table(text_format.pointed(table, table.column_names), missing_values)
         for name, column in found.items():
             if pa.types.is_floating(pointed[name].type):
                 found[name] = pointed[name]

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.joint_quantiles import JointQuantiles
@@ -19,7 +19,7 @@ from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 MOST_CANDIDATES = 1_000
 """The most public candidates among which the cut points of a number are chosen; `bins` is no larger."""
@@ -50,8 +50,8 @@ def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, In
 
     These are the numbers whose cut points are those of the default grid, or none.
     """
-    if check_whole("bins", bins, 2) > MOST_CANDIDATES:
-        raise ArgumentError(f"bins must be a whole number <= {MOST_CANDIDATES}, got {shown_argument(bins)}.")
+    if check_integer("bins", bins, 2) > MOST_CANDIDATES:
+        raise ArgumentError(f"bins must be a whole number <= {MOST_CANDIDATES}, got {describe_argument(bins)}.")
     numbers = {name: a for name, a in attributes.items() if isinstance(a, (Integer, Real))}
     found = {name: number for name, number in numbers.items() if number.has_default_cuts or not number.cuts}
     if not found:

@@ -38,7 +38,7 @@ from hedgerow.schema.serialize import (
 )
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import table
-from hedgerow.text.messages import number_of, shown, shown_argument
+from hedgerow.text.messages import describe_argument, number_of, shown
 from hedgerow.text.values import Value, listed, printable, value_text
 
 FROM_ROWS = "domain taken from the data"
@@ -61,7 +61,7 @@ class Schema:
     charges : tuple of Charge
         What was spent on private rows to learn the cut points; goes onto the card of every model with this schema.
         Where the schema was read from a file the card says that the file declares it.
-    void : str or None
+    no_guarantee_reason : str or None
         Why a model with this schema has no guarantee: ``domain taken from the data``. None where no reason is known.
     unit : Unit or None
         What is protected where a person may have many rows; None for one row.
@@ -86,7 +86,7 @@ class Schema:
     attributes: tuple[tuple[str, Attribute], ...]
     label: Label | None = None
     charges: tuple[Charge, ...] = ()
-    void: str | None = None
+    no_guarantee_reason: str | None = None
     unit: Unit | None = None
 
     def __init__(
@@ -94,7 +94,7 @@ class Schema:
         attributes: Mapping[str, Attribute] | Iterable[tuple[str, Attribute]],
         label: Label | None = None,
         charges: Sequence[Charge] = (),
-        void: str | None = None,
+        no_guarantee_reason: str | None = None,
         unit: Unit | None = None,
     ) -> None:
         if not (label is None or isinstance(label, Label)):
@@ -105,7 +105,7 @@ class Schema:
             object.__setattr__(self, name, value)
         if not (unit is None or isinstance(unit, Unit)):
             raise ArgumentTypeError(f"unit must be a Unit or None, got {type(unit).__name__}.")
-        object.__setattr__(self, "void", void)
+        object.__setattr__(self, "no_guarantee_reason", no_guarantee_reason)
         object.__setattr__(self, "unit", unit)
         self._check()
 
@@ -122,8 +122,10 @@ class Schema:
             if not isinstance(attribute, Attribute):
                 raise SchemaError(f"expected a kind of attribute, got {type(attribute).__name__}.", attribute=name)
             found.add(name)
-        if not (self.void is None or (isinstance(self.void, str) and self.void)):
-            raise SchemaError(f"expected text or null, got {shown(self.void)}.", key="void")
+        if not (
+            self.no_guarantee_reason is None or (isinstance(self.no_guarantee_reason, str) and self.no_guarantee_reason)
+        ):
+            raise SchemaError(f"expected text or null, got {shown(self.no_guarantee_reason)}.", key="void")
         if self._label_name in found:
             raise SchemaError("expected a label that is not an attribute, got one that is.", attribute=self._label_name)
         if self.unit is not None:
@@ -230,8 +232,8 @@ class Schema:
         data["attributes"] = {name: attribute_to_dict(attribute) for name, attribute in self.attributes}
         if self.charges:
             data["charges"] = charges_to_list(self.charges)
-        if self.void:
-            data["void"] = self.void
+        if self.no_guarantee_reason:
+            data["void"] = self.no_guarantee_reason
         return data
 
     @classmethod
@@ -319,7 +321,7 @@ class Schema:
             If `outside` is another word.
         """
         if outside not in ("error", "bin"):
-            raise ArgumentError(f"outside must be 'error' or 'bin', got {shown_argument(outside)}.")
+            raise ArgumentError(f"outside must be 'error' or 'bin', got {describe_argument(outside)}.")
         table = Table.of(data)
         columns = {name: table.column(name, i) for i, name in enumerate(table.column_names)}
         found = None
@@ -407,17 +409,27 @@ class Schema:
         planned = plan_cuts(dict(declared.attributes), own.remaining / rows_of(unit), bins)
         for plan in planned:
             source.prepare(plan.mechanism)  # raises before anything is charged
-        void = join_reasons(declared.void, *(charge.void for charge in declared.charges), source.void)
+        no_guarantee_reason = join_reasons(
+            declared.no_guarantee_reason,
+            *(charge.no_guarantee_reason for charge in declared.charges),
+            source.no_guarantee_reason,
+        )
         unit_of((*declared.charges, Charge("cut points", own.remaining, unit=unit)))  # raises before the charge
         rho, purpose = total(plan.mechanism.rho for plan in planned) * rows_of(unit) ** 2, "cut points of a schema"
         counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
         with nullcontext() if budget is None else budget.telling():
-            share = own if budget is None else budget.allocate(epsilon, rho=rho, purpose=purpose, void=void, unit=unit)
+            share = (
+                own
+                if budget is None
+                else budget.allocate(
+                    epsilon, rho=rho, purpose=purpose, no_guarantee_reason=no_guarantee_reason, unit=unit
+                )
+            )
             with share.telling():
                 cuts = learn_cuts(counted, dict(declared.attributes), planned, Gate(share, source, unit))
             attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
             charges = (*declared.charges, *share.charges)
-            return cls(tuple(attributes), declared.label, charges, declared.void, declared.unit)
+            return cls(tuple(attributes), declared.label, charges, declared.no_guarantee_reason, declared.unit)
 
     @property
     def _lines(self) -> list[tuple[str, str, str]]:

@@ -102,7 +102,7 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
     if faults:
         raise SchemaError.of(faults)
     found = {"attributes": tuple(attributes), "label": label, "charges": charges}
-    return {**found, "void": top.get("void"), "unit": unit}
+    return {**found, "no_guarantee_reason": top.get("void"), "unit": unit}
 
 
 def _unfilled(key: str) -> SchemaError:

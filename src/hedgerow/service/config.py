@@ -23,7 +23,7 @@ from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
 from hedgerow.service.rows import open_rows
 from hedgerow.service.tokens import Tokens
-from hedgerow.tables.table_files import USUAL, Make
+from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat
 from hedgerow.text.messages import shown
 
 AmountValue = str | int | float
@@ -58,8 +58,8 @@ class DatasetConfig(_Part):
     answer_after: float | int | None = Field(None, gt=0, le=3600)
     oversubscribed: bool = False
     approval: Approval = "off"
-    encoding: str = USUAL.encoding
-    decimal: str = USUAL.decimal
+    encoding: str = DEFAULT_FORMAT.encoding
+    decimal: str = DEFAULT_FORMAT.decimal
 
 
 class Subject(_Part):
@@ -147,7 +147,7 @@ class Config:
         schema = self.schema_of(config)
         in_folder = not (is_address(config.table) and ("://" in config.table or "::" in config.table))
         table = str(self.folder / config.table) if in_folder else config.table
-        rows = open_rows(table, schema, Make(config.encoding, config.decimal))
+        rows = open_rows(table, schema, TextFormat(config.encoding, config.decimal))
         return Held(schema, rows, config.answer_after, config.oversubscribed, config.approval, epoch)
 
 

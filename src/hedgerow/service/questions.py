@@ -115,7 +115,7 @@ class MarginalQuestion:
         source.prepare(mechanism)
         purpose = f"{by} by bin of {number_of(len(bins), 'attribute')}"
         loss, slack, rho = loss_of(mechanism, unit)
-        charge = Charge(purpose, loss, slack, str(mechanism), source.void, rho=rho, unit=unit)
+        charge = Charge(purpose, loss, slack, str(mechanism), source.no_guarantee_reason, rho=rho, unit=unit)
         return cls(bins, by, hypothesis, epsilon, delta, charge, release.scale(1, len(bins)))
 
     @property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.engines.addresses import is_address
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.oracle.frame_target import FrameTarget, Target
@@ -22,7 +22,7 @@ from hedgerow.schema.numbers import Integer
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column, pc
 from hedgerow.tables.frames import Table
-from hedgerow.tables.table_files import USUAL, Make, check_no_spreadsheet, read_table
+from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat, check_no_spreadsheet, read_table
 from hedgerow.tally import Tally
 from hedgerow.text.days import Day
 
@@ -69,9 +69,9 @@ class FrameRows:
         return rows
 
     @classmethod
-    def read(cls, path: str | Path, schema: Schema, make: Make = USUAL) -> Self:
+    def read(cls, path: str | Path, schema: Schema, text_format: TextFormat = DEFAULT_FORMAT) -> Self:
         """Read a file of text: numbers and booleans by the schema, all else as text."""
-        table = Table.of(read_table(str(path), make, numbers=schema.numbers))
+        table = Table.of(read_table(str(path), text_format, numbers=schema.numbers))
         label = _label(schema)
         table.require([*schema.names, label.name])
         typed = {
@@ -132,12 +132,12 @@ class TableRows:
             return Tally.from_table(table, schema)
 
 
-def open_rows(table: str, schema: Schema, make: Make = USUAL) -> Rows:
-    """Open the rows of a file of text, written as `make` says, or at an address, and check all of them."""
+def open_rows(table: str, schema: Schema, text_format: TextFormat = DEFAULT_FORMAT) -> Rows:
+    """Open the rows of a file of text, written as `text_format` says, or at an address, and check all of them."""
     check_no_spreadsheet(table)
     if not is_address(table):
-        return FrameRows.read(table, schema, make)
-    if not make.is_usual:
+        return FrameRows.read(table, schema, text_format)
+    if not text_format.is_usual:
         raise ArgumentError("expected encoding and decimal with one file of text only, got a table elsewhere.")
     return TableRows.of(table, schema)
 
@@ -194,7 +194,7 @@ def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any
     >>> sorted(rows), len(rows["ill"])
     (['ill', 'smoker'], 3)
     """
-    if check_whole("rows", n_rows, 1) > MOST_ROWS:
+    if check_integer("rows", n_rows, 1) > MOST_ROWS:
         raise ArgumentError(f"expected at most {MOST_ROWS:,} dummy rows, got {n_rows:,}.")
     if n_rows * len(schema) > MOST_CELLS:
         raise ArgumentError(f"expected dummy rows of at most {MOST_CELLS:,} values, got more; ask for fewer rows.")

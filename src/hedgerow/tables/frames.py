@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.tables.columns import Column, arrow_of_categories, check_digits, has_object_categories, unreadable
+from hedgerow.tables.columns import Column, unreadable
+from hedgerow.tables.objects import arrow_of_categories, check_digits, has_object_categories
 from hedgerow.text.messages import repeated
 from hedgerow.text.values import listed
 

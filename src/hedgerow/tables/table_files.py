@@ -1,4 +1,4 @@
-"""Files of a table of any make: CSV in UTF-8 as it is, and what becomes that: compressed, encoded otherwise, piped.
+"""Files of a table: Parquet, CSV in UTF-8, and text that is converted to it: compressed, otherwise encoded or piped.
 
 Everything is in memory; nothing is written. No error quotes a byte below the header.
 """
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.tables.csv_files import read_csv, read_header
-from hedgerow.text.messages import repeated, shown_argument
+from hedgerow.text.messages import describe_argument, repeated
 from hedgerow.text.values import listed
 
 PIPE = "-"
@@ -39,7 +39,7 @@ pc: Any = pyarrow.compute  # its functions are made when it is imported, where n
 
 
 @dataclass(frozen=True)
-class Make:
+class TextFormat:
     """How a file of text is written."""
 
     encoding: str = "utf-8"  # the encoding, as Python names it. A byte order mark is skipped.
@@ -48,13 +48,13 @@ class Make:
     def __post_init__(self) -> None:
         problem = ArgumentError(
             f"encoding must be one that Python knows, such as utf-8, cp1252 or utf-16, got "
-            f"{shown_argument(self.encoding)}."
+            f"{describe_argument(self.encoding)}."
         )
         guarded(lambda: "".encode(self.encoding), problem)
         if codecs.lookup(self.encoding).name.replace("_", "-") in _NO_FILES:
             raise problem
         if self.decimal not in (".", ","):
-            raise ArgumentError(f"decimal must be . or , got {shown_argument(self.decimal)}.")
+            raise ArgumentError(f"decimal must be . or , got {describe_argument(self.decimal)}.")
 
     @property
     def is_usual(self) -> bool:
@@ -80,11 +80,11 @@ class Make:
         return table
 
 
-USUAL = Make()
+DEFAULT_FORMAT = TextFormat()
 
 
 @dataclass(frozen=True, repr=False)
-class Held:
+class InMemoryFile:
     """Bytes in memory, in the place of a file: CSV in UTF-8."""
 
     name: str  # what errors call it
@@ -123,29 +123,32 @@ def check_table_name(data: str) -> None:
         )
 
 
-def source_of(data: str, make: Make = USUAL) -> Path | Held:
+def source_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> Path | InMemoryFile:
     """Return the bytes of a file of text as CSV in UTF-8: the file itself where it is that, else what becomes that.
 
     Lines that end in a carriage return alone, as on the classic Mac, get a line feed in its place.
     """
     path = Path(data)
-    if data != PIPE and not data.lower().endswith(".gz") and make.is_usual and not _has_returns_alone(path):
+    if data != PIPE and not data.lower().endswith(".gz") and text_format.is_usual and not _has_returns_alone(path):
         return path
     name = "standard input" if data == PIPE else data
-    return Held(name, _as_usual(name, _bytes(data, name), make))
+    return InMemoryFile(name, _as_usual(name, _bytes(data, name), text_format))
 
 
 def read_table(
-    data: str, make: Make = USUAL, source: Path | Held | None = None, numbers: Iterable[str] = ()
+    data: str,
+    text_format: TextFormat = DEFAULT_FORMAT,
+    source: Path | InMemoryFile | None = None,
+    numbers: Iterable[str] = (),
 ) -> pa.Table:
     """Return all rows of a file: of text with every field as text, of Parquet with its types.
 
-    Those columns of text that are `numbers` are read as `Make.pointed` has it.
+    Those columns of text that are `numbers` are read as `TextFormat.pointed` has it.
     """
     check_table_name(data)
     if is_text(data):
-        return make.pointed(read_csv(source_of(data, make) if source is None else source), numbers)
-    if not make.is_usual:
+        return text_format.pointed(read_csv(source_of(data, text_format) if source is None else source), numbers)
+    if not text_format.is_usual:
         raise ArgumentError("expected no encoding and no decimal mark for Parquet, which has types; got one.")
     _parquet_names(data)
     with Path(data).open("rb") as file:
@@ -154,10 +157,10 @@ def read_table(
         return guarded(lambda: pq.read_table(file, coerce_int96_timestamp_unit="us"), problem)
 
 
-def columns_of(data: str, make: Make = USUAL) -> list[str]:
+def columns_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> list[str]:
     """Return the names of a file's columns; no row is parsed, though what is not CSV in UTF-8 is read whole."""
     check_table_name(data)
-    return read_header(source_of(data, make)) if is_text(data) else _parquet_names(data)
+    return read_header(source_of(data, text_format)) if is_text(data) else _parquet_names(data)
 
 
 def _parquet_names(data: str) -> list[str]:
@@ -209,18 +212,18 @@ def _all_of(file: Any, name: str) -> bytes:
     return bytes(found)
 
 
-def _as_usual(name: str, content: bytes, make: Make) -> bytes:
+def _as_usual(name: str, content: bytes, text_format: TextFormat) -> bytes:
     """Return text as UTF-8 whose lines end in a line feed, or all in a carriage return and a line feed."""
     line = 0
-    if not make.is_utf8:
+    if not text_format.is_utf8:
         try:
-            content = content.decode(make.encoding).removeprefix("\ufeff").encode()
+            content = content.decode(text_format.encoding).removeprefix("\ufeff").encode()
         except UnicodeError as error:
-            before = content[: getattr(error, "start", 0)].decode(make.encoding, "ignore")
+            before = content[: getattr(error, "start", 0)].decode(text_format.encoding, "ignore")
             line = max(before.count("\n"), before.count("\r")) + 1
     if line:
         raise DomainError(
-            f"{name}: expected text in {make.encoding}, found other bytes on line {line}; say in --encoding which one "
-            "it is in, or save it as CSV in UTF-8."
+            f"{name}: expected text in {text_format.encoding}, found other bytes on line {line}; say in "
+            "--encoding which one it is in, or save it as CSV in UTF-8."
         )
     return content.replace(b"\r", b"\n") if b"\n" not in content else content

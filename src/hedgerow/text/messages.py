@@ -25,14 +25,14 @@ def shown(value: object) -> str:
     return _shown(value, 0)
 
 
-def shown_argument(value: object) -> str:
+def describe_argument(value: object) -> str:
     """Return an argument for a message: a number or text itself, of anything else the type.
 
     A table may have been passed where a number or text is expected; a list can hold its rows.
 
     Examples
     --------
-    >>> print(shown_argument("a"), shown_argument(3), shown_argument([1] * 50))
+    >>> print(describe_argument("a"), describe_argument(3), describe_argument([1] * 50))
     'a' 3 <list>
     """
     return _shown(value, _DEEPEST_SHOWN)

@@ -107,7 +107,9 @@ def test_each_level_is_one_charge_before_any_row_is_counted():
         assert budget.spent == Fraction(1, 4)
         return ["scores"]
 
-    assert PrivateTests(Gate(budget, SimpleNamespace(prepare=prepare, void=None)), Fraction(1, 4))(count, 2) == [7]
+    assert PrivateTests(Gate(budget, SimpleNamespace(prepare=prepare, no_guarantee_reason=None)), Fraction(1, 4))(
+        count, 2
+    ) == [7]
     assert seen == [(Siblings(PermuteAndFlip(Fraction(1, 4), SENSITIVITY)), ["scores"])]
     (charge,) = budget.charges
     assert (charge.purpose, charge.epsilon) == ("choice of the tests of level 3", Fraction(1, 4))
@@ -143,7 +145,11 @@ def test_leaves_hold_the_rows_that_come_to_them_one_by_one(problem, data):
 
     budget = hr.Budget(1)
     counts = release_tree_counts(
-        problem.tally, problem.space, tree, Gate(budget, SimpleNamespace(prepare=prepare, void=None)), Fraction(1, 3)
+        problem.tally,
+        problem.space,
+        tree,
+        Gate(budget, SimpleNamespace(prepare=prepare, no_guarantee_reason=None)),
+        Fraction(1, 3),
     )
     assert counts.tolist() == expected
     assert seen == [(DiscreteLaplace(Fraction(1, 3)), [n for row in expected for n in row])]

@@ -117,7 +117,7 @@ def test_rows_are_looked_at_in_queries_only_and_after_the_charge(way, delta, mon
     budget, inside = hr.Budget(1000, Fraction(1, 10)), []
     release, count, total = Gate.release, hr.Tally.bins_and_counts, hr.Tally.total
 
-    def released(self, mechanism, query, *, purpose, void=None):
+    def released(self, mechanism, query, *, purpose, no_guarantee_reason=None):
         def watched():
             assert budget.spent == budget.charges[-1].epsilon > 0
             inside.append(purpose)
@@ -125,7 +125,7 @@ def test_rows_are_looked_at_in_queries_only_and_after_the_charge(way, delta, mon
             inside.append(None)
             return found
 
-        return release(self, mechanism, watched, purpose=purpose, void=void)
+        return release(self, mechanism, watched, purpose=purpose, no_guarantee_reason=no_guarantee_reason)
 
     def guarded(method):
         def call(self):

@@ -10,7 +10,7 @@ from hedgerow.audit.counting.outside import PerBin
 from hedgerow.errors import ArgumentTypeError, SchemaError
 from hedgerow.schema.numbers import Real
 from hedgerow.schema.schema import Schema
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 Resolution = Mapping[str, float]
 """For real attributes, the step to which they are recorded."""
@@ -43,12 +43,12 @@ def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> PerB
         if not isinstance(attribute, Real):
             raise SchemaError("expected resolutions of real attributes only; leave this one out.", attribute=name)
         if not 0 < step < float("inf"):
-            raise SchemaError(f"expected a resolution above 0, got {shown_argument(step)}.", attribute=name)
+            raise SchemaError(f"expected a resolution above 0, got {describe_argument(step)}.", attribute=name)
         finest = ulp(max(abs(attribute.low), abs(attribute.high)))
         if step <= finest:
             raise SchemaError(
                 f"expected a resolution above {finest:.3g}, the distance of neighbouring float64 at the bounds, got "
-                f"{shown_argument(step)}.",
+                f"{describe_argument(step)}.",
                 attribute=name,
             )
     return tuple(tuple(map(len, values_of_bins(attribute, steps.get(name)))) for name, attribute in schema.attributes)

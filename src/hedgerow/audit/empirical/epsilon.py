@@ -18,7 +18,7 @@ from hedgerow.audit.empirical.learner import FACTORS, check_claim, check_factor,
 from hedgerow.audit.empirical.outcomes import Outcome, outcome_of, reduced
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.plot import trade_off_bounds
-from hedgerow.boundary.arguments import check_probability, check_share, check_whole
+from hedgerow.boundary.arguments import check_integer, check_probability, check_share
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 
@@ -108,7 +108,7 @@ def empirical_epsilon(
     >>> found.refutes, 1 < found.epsilon < 4
     (True, True)
     """
-    check_whole("runs", runs, 20)
+    check_integer("runs", runs, 20)
     check_probability("confidence", confidence)
     check_share("delta", delta)
     check_claim(claim)

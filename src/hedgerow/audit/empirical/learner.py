@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 FACTORS = (1.1, 1.3, 2.0)
 """How wrong a claim is in the table of the power."""
@@ -22,13 +22,13 @@ def check_learner(fit: Any) -> None:
 def check_claim(claim: Any) -> None:
     """Refuse an ε that nobody can claim."""
     if claim is not None and not (isinstance(claim, (int, float)) and 0 < claim < np.inf):
-        raise ArgumentError(f"claim must be a number > 0 or None, got {shown_argument(claim)}.")
+        raise ArgumentError(f"claim must be a number > 0 or None, got {describe_argument(claim)}.")
 
 
 def check_factor(factor: float) -> None:
     """Refuse a loss that is not larger than the claim."""
     if not factor > 1:
-        raise ArgumentError(f"factor must be a number > 1, got {shown_argument(factor)}.")
+        raise ArgumentError(f"factor must be a number > 1, got {describe_argument(factor)}.")
 
 
 def learner_name(fit: Any) -> str:

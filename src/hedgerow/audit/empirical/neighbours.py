@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from hedgerow.audit.counting.bin_values import Mark, values_of_bins
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.schema.schema import Schema
 
@@ -50,7 +50,7 @@ def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[Table, T
     """
     if not isinstance(schema, Schema):
         raise ArgumentTypeError(f"expected a Schema, got {type(schema).__name__}.")
-    check_whole("rows", rows, 2)
+    check_integer("rows", rows, 2)
     plain, odd = (_row(schema, end) for end in (0, -1))
     first, last = schema.classes[0], schema.classes[-1]
     mixed = [first, last] * (rows // 2)

@@ -15,10 +15,10 @@ from sklearn.base import BaseEstimator, clone
 
 from hedgerow.audit.empirical.learner import FACTORS, check_claim, check_factor, check_learner, learner_name
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.boundary.arguments import check_probability, check_share, check_whole
+from hedgerow.boundary.arguments import check_integer, check_probability, check_share
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 Scores = NDArray[np.float64]
 _FEWEST = 8  # guesses that are tried, where their number is not given
@@ -119,7 +119,7 @@ def _canaries(given: Any, n_rows: int, rng: np.random.Generator) -> NDArray[np.i
     if given is None:
         chosen = np.arange(n_rows)
     elif isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        check_whole("canaries", int(given), 2)
+        check_integer("canaries", int(given), 2)
         if given > n_rows:
             raise ArgumentError(f"canaries must be at most the number of rows, got {given}.")
         chosen = rng.permutation(n_rows)[: int(given)]
@@ -136,9 +136,9 @@ def _canaries(given: Any, n_rows: int, rng: np.random.Generator) -> NDArray[np.i
 def _numbers(given: int | None, n_canaries: int) -> list[int]:
     """Return the numbers of guesses that are tried."""
     if given is not None:
-        check_whole("guesses", given, 2)
+        check_integer("guesses", given, 2)
         if given > n_canaries:
-            raise ArgumentError(f"guesses must be at most the number of canaries, got {shown_argument(given)}.")
+            raise ArgumentError(f"guesses must be at most the number of canaries, got {describe_argument(given)}.")
         return [given]
     found = [n_canaries]
     while found[-1] // 2 >= _FEWEST:

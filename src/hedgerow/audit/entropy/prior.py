@@ -17,7 +17,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 Marginals = Mapping[str, Sequence[float] | Mapping[str, float]]
 """For some attributes, the probability of each bin of the schema, in order or under the bin's name."""
@@ -90,7 +90,7 @@ def _probabilities(name: str, attribute: Attribute, given: Sequence[float] | Map
         unknown = sorted(set(map(str, given)) - set(attribute.bins))
         if unknown:
             raise SchemaError(
-                f"has no bin {shown_argument(unknown[0])}; its bins are {', '.join(attribute.bins)}.", attribute=name
+                f"has no bin {describe_argument(unknown[0])}; its bins are {', '.join(attribute.bins)}.", attribute=name
             )
         values = [float({str(bin): p for bin, p in given.items()}.get(bin, 0.0)) for bin in attribute.bins]
     else:

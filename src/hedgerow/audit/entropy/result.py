@@ -21,7 +21,7 @@ from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -203,7 +203,7 @@ class Reconstruction:
             If `share` is not above 0 and at most 1.
         """
         if not 0 < share <= 1:
-            raise ArgumentError(f"share must be above 0 and at most 1, got {shown_argument(share)}.")
+            raise ArgumentError(f"share must be above 0 and at most 1, got {describe_argument(share)}.")
         ratios, below = self.curve()
         return float(1 - ratios[np.searchsorted(below, ceil(share * self.n_rows) / self.n_rows - 1e-12)])
 

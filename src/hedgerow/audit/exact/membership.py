@@ -15,7 +15,7 @@ from hedgerow.audit.exact.trade_off import TradeOff
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.roc import PRIVATE
 from hedgerow.audit.plot import risk_curve
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.learn.plans import KnownDraw
 from hedgerow.learn.private_base import SearchEstimator, known_draw
@@ -24,7 +24,7 @@ from hedgerow.learn.trees import PrivateTreeClassifier
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +146,7 @@ def declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
             "the chances here are of tables all of whose rows count. Keep max_rows rows of each, divide epsilon by "
             "max_rows, and leave out the unit: dataclasses.replace(schema, unit=None)."
         )
-    if isinstance(schema, Schema) and not schema.void:
+    if isinstance(schema, Schema) and not schema.no_guarantee_reason:
         return schema
     if schema is not None:
         got = "one that voids the guarantee" if isinstance(schema, Schema) else "'from-data'"
@@ -239,13 +239,13 @@ class ExactMembership:
         ValueError
             If there is no such row.
         """
-        if check_whole("row", row, 0) >= len(self):
-            raise ArgumentError(f"expected a row from 0 to {len(self) - 1}, got {shown_argument(row)}.")
+        if check_integer("row", row, 0) >= len(self):
+            raise ArgumentError(f"expected a row from 0 to {len(self) - 1}, got {describe_argument(row)}.")
         return TradeOff.of(self.inside[row], self.outside[row])
 
     def worst(self, n: int = 10) -> pd.DataFrame:
         """Return the rows with the largest advantage, the largest first, with their place as index."""
-        check_whole("n", n, 1)
+        check_integer("n", n, 1)
         order = np.argsort(-self.advantage, kind="stable")[:n]
         return self.to_frame().iloc[order]
 

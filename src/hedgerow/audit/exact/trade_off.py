@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ class TradeOff:
             If the rate is not between 0 and 1.
         """
         if isinstance(fpr, bool) or not isinstance(fpr, Real) or not 0 <= fpr <= 1:
-            raise ArgumentError(f"fpr must be between 0 and 1, got {shown_argument(fpr)}.")
+            raise ArgumentError(f"fpr must be between 0 and 1, got {describe_argument(fpr)}.")
         # where the curve rises at once, the upper of two corners counts
         corners = np.flatnonzero(np.append(np.diff(self.fpr) > 0, True))
         return float(np.interp(fpr, self.fpr[corners], self.tpr[corners]))

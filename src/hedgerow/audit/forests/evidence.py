@@ -17,7 +17,7 @@ from hedgerow.audit.readers.pipelines import last_step
 from hedgerow.audit.readers.read import Features, paths_of, trees_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.schema.schema import Schema
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 Index = NDArray[np.int64]
 _NO_CHILD = -1
@@ -146,7 +146,7 @@ def _with_scale(one: Evidence, scale: Any) -> Evidence:
             "expected the scale of the noise in released counts, as the privacy card has it, got none; pass `noise=`."
         )
     if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < float(scale) < 1e9:
-        raise ArgumentError(f"noise must be a number above 0 and below 1e9, got {shown_argument(scale)}.")
+        raise ArgumentError(f"noise must be a number above 0 and below 1e9, got {describe_argument(scale)}.")
     return replace(one, scale=float(scale))
 
 
@@ -184,6 +184,6 @@ def _checked_range(given: Any) -> tuple[int, int]:
     if len(pair) != 2 or not all(whole) or not 1 <= pair[0] <= pair[1] <= 10**6:
         raise ArgumentError(
             f"rows must be a whole number from 1 to 1,000,000, or a pair of them, the smaller first, got "
-            f"{shown_argument(given)}; models with noisy counts do not tell it."
+            f"{describe_argument(given)}; models with noisy counts do not tell it."
         )
     return int(pair[0]), int(pair[1])

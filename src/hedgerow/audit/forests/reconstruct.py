@@ -16,10 +16,10 @@ from hedgerow.audit.forests.evidence import classes_of, evidence_of, rows_of
 from hedgerow.audit.forests.search import Effort, Found, most_likely
 from hedgerow.audit.forests.table import GuessedTable
 from hedgerow.audit.readers.read import Features
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.schema.schema import Schema
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 
 def reconstruct(
@@ -133,11 +133,11 @@ def reconstruct(
 
 def _effort(seconds: Any, n_jobs: Any, seed: Any) -> Effort:
     if isinstance(seconds, bool) or not isinstance(seconds, Real) or not 0 < float(seconds) < 1e9:
-        raise ArgumentError(f"seconds must be a number above 0 and below 1e9, got {shown_argument(seconds)}.")
-    jobs = check_whole("n_jobs", n_jobs, -1)
+        raise ArgumentError(f"seconds must be a number above 0 and below 1e9, got {describe_argument(seconds)}.")
+    jobs = check_integer("n_jobs", n_jobs, -1)
     if jobs == 0 or jobs > 1024:
         raise ArgumentError(f"n_jobs must be -1 or a whole number from 1 to 1024, got {jobs}.")
-    return Effort(float(seconds), max(jobs, 0), check_whole("random_state", seed, 0) % 2**31)
+    return Effort(float(seconds), max(jobs, 0), check_integer("random_state", seed, 0) % 2**31)
 
 
 def _labels(found: Found, classes: tuple[Any, ...]) -> NDArray[Any]:

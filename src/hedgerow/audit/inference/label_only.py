@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow.audit.inference.attacks import Attempt
 from hedgerow.audit.inference.labelled import Index, LabelledRows
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema
@@ -55,7 +55,7 @@ class LabelOnlyAttack:
 
     def __post_init__(self) -> None:
         for name in ("max_distance", "draws"):
-            object.__setattr__(self, name, check_whole(name, getattr(self, name), 1))
+            object.__setattr__(self, name, check_integer(name, getattr(self, name), 1))
 
     def scores(self, attempt: Attempt) -> NDArray[np.float64]:
         """Return the robustness of the correct prediction of each suspect, from 0 to 1."""

@@ -13,7 +13,7 @@ from hedgerow.audit.inference.labelled import LabelledRows, distinct
 from hedgerow.audit.inference.leaves import apply_of, leaf_numbers
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.read import paths_of
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import shown_text
@@ -80,7 +80,7 @@ def leaf_risk(
     >>> found.table[["rows", "small", "pure", "few"]].values.tolist()
     [[20, False, False, False], [4, True, False, True], [30, False, True, False]]
     """
-    least = check_whole("threshold", threshold, 1)
+    least = check_integer("threshold", threshold, 1)
     if train is None:
         return _stored(model, schema, features, least)
     if not isinstance(train, (tuple, list)) or len(train) != 2:

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.audit.plot import roc_band
 from hedgerow.errors import ArgumentError
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +107,7 @@ class Membership:
         finest = max(float(self.fpr[0]), self.finest_fpr)
         if not finest <= fpr <= 1:
             raise ArgumentError(
-                f"expected fpr between {finest:.3g} and 1, got {shown_argument(fpr)}; with {self.sizes[3]} "
+                f"expected fpr between {finest:.3g} and 1, got {describe_argument(fpr)}; with {self.sizes[3]} "
                 "non-members, lower rates cannot be measured: audit more rows."
             )
         return float(np.interp(fpr, self.fpr, self.tpr))

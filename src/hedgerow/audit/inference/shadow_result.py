@@ -18,10 +18,10 @@ from hedgerow.audit.inference.roc import FPR, PRIVATE, Array, curve
 from hedgerow.audit.inference.shadows import ShadowAttack, Shadows, shadow_fits
 from hedgerow.audit.inference.targets import factory_of
 from hedgerow.audit.plot import roc_band
-from hedgerow.boundary.arguments import check_probability, check_whole
+from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -163,7 +163,7 @@ class ShadowMembership:
         finest = max(float(self.fpr[0]), self.finest_fpr)
         if not finest <= fpr <= 1:
             raise ArgumentError(
-                f"expected fpr between {finest:.3g} and 1, got {shown_argument(fpr)}; with "
+                f"expected fpr between {finest:.3g} and 1, got {describe_argument(fpr)}; with "
                 f"{self.shadows.outside.size} scores of non-members, lower rates cannot be measured: audit more rows, "
                 "or more repeats."
             )
@@ -194,7 +194,7 @@ class ShadowMembership:
 
         The largest of many separations is large by chance, too: `beyond_chance` says which are not.
         """
-        check_whole("n", n, 1)
+        check_integer("n", n, 1)
         return self.by_row().sort_values("separation", ascending=False, kind="stable").head(n)
 
     def beyond_chance(self, alarm: float = 0.05) -> pd.DataFrame:
@@ -258,11 +258,13 @@ def shadow_attack(attack: str | ShadowAttack) -> ShadowAttack:
     if isinstance(attack, str):
         if attack not in SHADOW_ATTACKS:
             names = ", ".join(sorted(SHADOW_ATTACKS))
-            raise ArgumentError(f"expected one of {names}, or a ShadowAttack, as attack, got {shown_argument(attack)}.")
+            raise ArgumentError(
+                f"expected one of {names}, or a ShadowAttack, as attack, got {describe_argument(attack)}."
+            )
         return SHADOW_ATTACKS[attack]()
     if isinstance(attack, type) or not callable(getattr(attack, "scores", None)):
         raise ArgumentTypeError(
-            f"expected a name, or an object with scores(shadows), as attack, got {shown_argument(attack)}."
+            f"expected a name, or an object with scores(shadows), as attack, got {describe_argument(attack)}."
         )
     return attack
 
@@ -361,7 +363,7 @@ def lira(
     (True, True)
     """
     make, how = factory_of(target), shadow_attack(attack)
-    check_whole("repeats", repeats, _FEWEST)
+    check_integer("repeats", repeats, _FEWEST)
     rows = LabelledRows.of(X, y)
     if len(np.unique(rows.values)) < 2:
         raise ArgumentError("expected two or more classes in y, got one.")

@@ -14,11 +14,11 @@ from hedgerow.audit.inference.label_only import LabelOnlyAttack
 from hedgerow.audit.inference.labelled import LabelledRows, label_values
 from hedgerow.audit.inference.roc import Array, Membership, curve
 from hedgerow.audit.inference.targets import check_known, factory_of, fitted_on, shown_progress
-from hedgerow.boundary.arguments import check_probability, check_whole
+from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.released import released_model
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 ATTACKS: Mapping[str, Callable[[], Attack]] = {"random-forest": RandomForestAttack, "label-only": LabelOnlyAttack}
 """The attacks that have a name."""
@@ -110,7 +110,7 @@ def membership(
     """
     make = factory_of(target)
     how = _attack(attack)
-    check_whole("repeats", repeats, 1)
+    check_integer("repeats", repeats, 1)
     rows = LabelledRows.of(X, y)
     if len(np.unique(rows.values)) < 2:
         raise ArgumentError("expected two or more classes in y, got one.")
@@ -168,13 +168,12 @@ def _run(trial: Trial) -> tuple[Array, float]:
 def _attack(attack: Any) -> Attack:
     if isinstance(attack, str):
         if attack not in ATTACKS:
-            raise ArgumentError(
-                f"expected one of {', '.join(sorted(ATTACKS))}, or an Attack, as attack, got {shown_argument(attack)}."
-            )
+            names = ", ".join(sorted(ATTACKS))
+            raise ArgumentError(f"expected one of {names}, or an Attack, as attack, got {describe_argument(attack)}.")
         return ATTACKS[attack]()
     if isinstance(attack, type) or not callable(getattr(attack, "scores", None)):
         raise ArgumentTypeError(
-            f"expected a name, or an object with scores(attempt), as attack, got {shown_argument(attack)}."
+            f"expected a name, or an object with scores(attempt), as attack, got {describe_argument(attack)}."
         )
     return attack
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from numbers import Real as Number
 from typing import Any
 
-from hedgerow.boundary.arguments import check_whole
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.readable import ReadablePoints
@@ -14,7 +14,7 @@ from hedgerow.learn.scorecard.points import Direction
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 LARGEST_POINTS = 1000
 LEAST_SMOOTH, LARGEST_SMOOTH = 0.01, 1000  # outside, float64 does not hold the precision of many bins
@@ -34,7 +34,7 @@ class ScorecardEstimator(ReadablePoints, TallyEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.max_attributes is not None:
-            check_whole("max_attributes", self.max_attributes, 1)
+            check_integer("max_attributes", self.max_attributes, 1)
         check_largest_points(self.points)
         monotone: Any = self.monotone
         if monotone is not None and not isinstance(monotone, Mapping):
@@ -44,7 +44,7 @@ class ScorecardEstimator(ReadablePoints, TallyEstimator):
         for direction in (monotone or {}).values():
             if not isinstance(direction, str) or direction not in DIRECTIONS:
                 raise ArgumentError(
-                    f"monotone must map names to {' or '.join(DIRECTIONS)}, got {shown_argument(direction)}."
+                    f"monotone must map names to {' or '.join(DIRECTIONS)}, got {describe_argument(direction)}."
                 )
 
     @property
@@ -62,9 +62,9 @@ class ScorecardEstimator(ReadablePoints, TallyEstimator):
 
 def check_largest_points(points: Any) -> None:
     """Check the largest number of points of a bin, in size."""
-    check_whole("points", points, 1)
+    check_integer("points", points, 1)
     if points > LARGEST_POINTS:
-        raise ArgumentError(f"points must be a whole number <= {LARGEST_POINTS}, got {shown_argument(points)}.")
+        raise ArgumentError(f"points must be a whole number <= {LARGEST_POINTS}, got {describe_argument(points)}.")
 
 
 def check_smooth(smooth: Any) -> None:
@@ -75,7 +75,8 @@ def check_smooth(smooth: Any) -> None:
         return
     if not isinstance(smooth, str) or smooth != "auto":
         raise ArgumentError(
-            f"smooth must be 'auto' or a number from {LEAST_SMOOTH} to {LARGEST_SMOOTH}, got {shown_argument(smooth)}."
+            f"smooth must be 'auto' or a number from {LEAST_SMOOTH} to {LARGEST_SMOOTH}, got "
+            f"{describe_argument(smooth)}."
         )
 
 

@@ -32,7 +32,7 @@ from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
-from hedgerow.text.messages import shown_argument
+from hedgerow.text.messages import describe_argument
 
 Mechanism = Literal[
     "smooth-laplace", "smooth-cauchy", "global-laplace", "global-gaussian", "exponential", "noisy-counts"
@@ -152,11 +152,11 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
             return
         delta = exact(self.delta, "delta")
         if spends and not 0 < delta < 1:
-            raise ArgumentError(f"delta must be between 0 and 1, got {shown_argument(self.delta)}.")
+            raise ArgumentError(f"delta must be between 0 and 1, got {describe_argument(self.delta)}.")
         if delta and not spends:
             takers = ", ".join(name for name, published in PUBLISHED.items() if published.spends_delta)
             raise ArgumentError(
-                f"delta must be None with mechanism={self.mechanism!r}, got {shown_argument(self.delta)}; "
+                f"delta must be None with mechanism={self.mechanism!r}, got {describe_argument(self.delta)}; "
                 f"it is for {takers}."
             )
 
@@ -204,7 +204,7 @@ class GreedyAsPublished:
     rho = None
 
     @property
-    def void(self) -> str | None:
+    def no_guarantee_reason(self) -> str | None:
         """Why the model has no guarantee; a list of the default rule alone has one."""
         return self.published.claim(self.epsilon, self.delta) if self.most else None
 

@@ -113,7 +113,7 @@ class SmoothChoice:
         if rows < self.node.min_support + self.node.threshold:
             return n_open
         return self.gate.release(
-            self.mechanism, scores, purpose=f"choice of rule {position + 1}", void=_not_proven(self.gap)
+            self.mechanism, scores, purpose=f"choice of rule {position + 1}", no_guarantee_reason=_not_proven(self.gap)
         )
 
 
@@ -129,7 +129,10 @@ class GlobalChoice:
         """Return the open candidate chosen, or their number to stop."""
         purpose = f"choice of rule {position + 1}"
         return self.gate.release(
-            self.mechanism, lambda: gini_scores(*query()), purpose=purpose, void=self.gap and _not_proven(self.gap)
+            self.mechanism,
+            lambda: gini_scores(*query()),
+            purpose=purpose,
+            no_guarantee_reason=self.gap and _not_proven(self.gap),
         )
 
 

@@ -1,0 +1,108 @@
+"""Arrays of Python objects as Arrow arrays: what an object becomes is decided by it alone.
+
+What is raised here names no value, and is replaced by its callers, who know the column.
+"""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.errors import ArgumentTypeError
+from hedgerow.text.days import Day
+
+LARGEST_WHOLE = 2**53
+"""Whole numbers up to it in size are exact in float64, which numbers without a type become."""
+_EXACT_DIGITS = 15  # decimals of as many are different in float64 if they are different
+
+
+def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
+    """Return an array of objects as an Arrow array of text, booleans, float64 or dates, those of times too."""
+    items = values.tolist()
+    missing = [_is_missing(item) for item in items]
+    kinds = {_kind(type(item)) for item, gap in zip(items, missing, strict=True) if not gap}
+    if not kinds:
+        return pa.nulls(len(items))
+    if len(kinds) > 1:
+        raise ArgumentTypeError("values of several kinds")
+    make, arrow = _KINDS[kinds.pop()]
+    return pa.array([None if gap else make(item) for item, gap in zip(items, missing, strict=True)], arrow)
+
+
+def has_object_categories(series: pd.Series) -> bool:
+    """Return whether a series is categorical, and its categories are objects, which have no type."""
+    return isinstance(series.dtype, pd.CategoricalDtype) and series.dtype.categories.dtype == object
+
+
+def arrow_of_categories(series: pd.Series) -> pa.Array:
+    """Return a categorical series of objects as an Arrow array; raises as `arrow_of_objects` does.
+
+    Categories of no row do not count.
+    """
+    codes, categories = series.cat.codes.to_numpy(), series.cat.categories.to_numpy()
+    used, places = np.unique(codes[codes >= 0], return_inverse=True)
+    index = np.zeros(len(codes), dtype=np.int64)
+    index[codes >= 0] = places
+    return arrow_of_objects(categories[used]).take(pa.array(index, mask=codes < 0))
+
+
+def check_digits(series: pd.Series) -> None:
+    """Check that no decimal of a series of objects, or of its categories, has more digits than float64 tells apart."""
+    values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else series
+    items = values.to_numpy().tolist() if values.dtype == object else []
+    if any(isinstance(item, Decimal) and len(item.as_tuple().digits) > _EXACT_DIGITS for item in items):
+        raise OverflowError("a decimal of many digits")
+    if any(isinstance(item, datetime.datetime) for item in items):
+        raise ArgumentTypeError("a time")
+
+
+def _is_missing(item: Any) -> bool:
+    if item is None or item is pd.NA or item is pd.NaT:
+        return True
+    return isinstance(item, (float, np.floating, Decimal)) and bool(item != item)
+
+
+def _kind(kind: type) -> str:
+    if issubclass(kind, str):
+        return "text"
+    if issubclass(kind, (bool, np.bool_)):
+        return "boolean"
+    if issubclass(kind, Day):
+        return "date"
+    if issubclass(kind, (int, float, Decimal, np.integer, np.floating)):
+        return "number"
+    if issubclass(kind, datetime.datetime):
+        return "time"
+    if kind is datetime.date:
+        return "date"
+    raise ArgumentTypeError("values of another kind")
+
+
+def _date_of(item: Any) -> datetime.date:
+    if item.tzinfo is not None:
+        raise ArgumentTypeError("a time with a time zone")
+    return item.date()
+
+
+def _number(item: Any) -> float:
+    if isinstance(item, (int, np.integer)) and abs(int(item)) > LARGEST_WHOLE:
+        raise OverflowError("a whole number beyond 2^53")
+    number = float(item)
+    if isinstance(item, Decimal) and (item.is_infinite() or (abs(item) > LARGEST_WHOLE and item != number)):
+        raise OverflowError("an infinite decimal, or one of many digits")
+    return number
+
+
+_KINDS: dict[str, tuple[Any, pa.DataType]] = {
+    "text": (str, pa.large_string()),
+    "boolean": (bool, pa.bool_()),
+    "number": (_number, pa.float64()),
+    "date": (lambda item: item.date if isinstance(item, Day) else item, pa.date32()),
+    "time": (_date_of, pa.date32()),
+}
