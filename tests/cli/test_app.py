@@ -8,7 +8,7 @@ import pytest
 from typer.main import get_command
 
 import hedgerow as hr
-from hedgerow.cli.app import COMMANDS, _as_typed
+from hedgerow.cli.app import COMMANDS, GROUPS, _as_typed
 from tests.cli.table import FIT, SCHEMA
 
 
@@ -33,13 +33,22 @@ def test_an_unforeseen_exception_does_not_show_its_text(run, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("fit",), ("show",), ("predict",), ("schema",), ("schema", "learn"), ("budget",), ("study",)]
+    "words", [(), ("fit",), ("show",), ("predict",), ("schema",), ("schema", "learn"), ("budget",)]
 )
 def test_help_teaches(words, run):
     code, out, _ = run(*words, "--help")
     assert code == 0
     assert "Usage: hedgerow" in out
     assert run("--version")[1] == f"hedgerow {hr.__version__}\n"
+
+
+def test_the_help_groups_commands_and_options(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    panels = [name for name in GROUPS if f"─ {name} ─" in run("--help")[1]]
+    assert panels == ["Learn", "Read", "Report", "Serve", "Account"]
+    lines = run("fit", "--help")[1].splitlines()
+    assert len(lines) <= 55  # a line each for 36 options
+    assert {"Advanced", "Research"} <= {line.split()[1] for line in lines if line.startswith("╭")}
 
 
 def test_a_file_of_no_model_is_one_clear_line(folder, run):

@@ -24,21 +24,32 @@ from hedgerow.text.messages import told_charges
 from hedgerow.text.values import printable
 
 _ENDINGS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
-COMMANDS: Mapping[str, str] = {
-    "plan": "Forecast what private models lose at an epsilon, or which epsilon they need, before anything is spent.",
-    "fit": "Learn a rule list, tree or scorecard from a sensitive table under differential privacy.",
-    "show": "Show a model with its released counts and privacy card; or export it as SQL, Python, HTML, JSON.",
-    "predict": "Predict the class of every row of a CSV file, in order, with the rule or leaf that predicts it.",
-    "audit": "Measure how much a model discloses about its training rows, by counting possible rows by region.",
-    "report": "Report on a model for a review board: a public sheet, and one for the board, in files of their own.",
-    "schema": "Make, learn and read schemas: what is public about a table.",
-    "budget": "Keep one privacy budget over several runs, in a file.",
-    "serve": "Serve a curator's tables: analysts ask, a ledger decides, rows stay.",
-    "ask": "Ask a curator's service. The API key is read from $HEDGEROW_KEY.",
-    "answer": "Answer a question that was carried to you as a file: same ledger, same caps, same receipts.",
-    "verify": "Check that a curator signed this very answer or model, and what it was charged.",
-    "ledger": "Read and verify the ledger of a curator's service.",
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Learn": {
+        "schema": "Make, learn and read schemas: what is public about a table.",
+        "plan": "Forecast what models lose at an epsilon, or which epsilon they need, before anything is spent.",
+        "fit": "Learn a rule list, tree or scorecard from a sensitive table under differential privacy.",
+    },
+    "Read": {
+        "show": "Show a model with its counts and privacy card; or export it as SQL, Python, HTML, JSON.",
+        "predict": "Predict the class of every row of a CSV file, with the rule or leaf that predicts it.",
+    },
+    "Report": {
+        "audit": "Measure how much a model discloses about its training rows, by counting possible rows.",
+        "report": "Report on a model for a review board: a public sheet, and one for the board.",
+    },
+    "Serve": {
+        "serve": "Serve a curator's tables: analysts ask, a ledger decides, rows stay.",
+        "ask": "Ask a curator's service. The API key is read from $HEDGEROW_KEY.",
+        "answer": "Answer a question that was carried to you as a file: same ledger, same caps, same receipts.",
+    },
+    "Account": {
+        "budget": "Keep one privacy budget over several runs, in a file.",
+        "ledger": "Read and verify the ledger of a curator's service.",
+        "verify": "Check that a curator signed this very answer or model, and what it was charged.",
+    },
 }
+COMMANDS: Mapping[str, str] = {name: text for commands in GROUPS.values() for name, text in commands.items()}
 
 
 class LazyGroup(TyperGroup):
@@ -66,8 +77,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for _name, _help in COMMANDS.items():
-    app.command(_name, help=_help)(lambda: None)
+for _group, _commands in GROUPS.items():
+    for _name, _help in _commands.items():
+        app.command(_name, help=_help, rich_help_panel=_group)(lambda: None)
 
 
 def _print_version(asked: bool) -> None:

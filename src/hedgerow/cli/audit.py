@@ -54,7 +54,7 @@ def audit(
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure how much a model discloses about its training rows, by counting possible rows by region.
+    """Measure how much a model discloses about its training rows, by counting possible rows.
 
     Dist_G, given which row is in which leaf, is 1 if nothing is disclosed, 0 if all rows are. Without --data the
     supports are those released with the model, and the result is as public as the model; with --data they are counted

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Mapping
-from enum import StrEnum
-from fractions import Fraction
-from inspect import signature
+from dataclasses import dataclass
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -17,6 +16,7 @@ from hedgerow.boundary.durable import reserved
 from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
 from hedgerow.cli.rows import (
+    ADVANCED,
     DATA,
     Decimal,
     Encoding,
@@ -49,183 +49,127 @@ from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.text.messages import shown
 
 app = typer.Typer(add_completion=False)
-
-
+RESEARCH = "Research"
 MANY_ROWS = 1_000
 """A fit that may need more says so first."""
 
 
-class Kind(StrEnum):
-    """The kind of model."""
-
-    rule_list = "rule-list"
-    tree = "tree"
-    scorecard = "scorecard"
-    dp_greedyrl = "dp-greedyrl"
-
-
+Kind = Literal["rule-list", "tree", "scorecard", "dp-greedyrl"]
 Estimator = PrivateRuleListClassifier | PrivateTreeClassifier | PrivateScorecardClassifier | DPGreedyRLClassifier
 ESTIMATORS: Mapping[Kind, Callable[..., Estimator]] = {
-    Kind.rule_list: PrivateRuleListClassifier,
-    Kind.tree: PrivateTreeClassifier,
-    Kind.scorecard: PrivateScorecardClassifier,
-    Kind.dp_greedyrl: DPGreedyRLClassifier,
+    "rule-list": PrivateRuleListClassifier,
+    "tree": PrivateTreeClassifier,
+    "scorecard": PrivateScorecardClassifier,
+    "dp-greedyrl": DPGreedyRLClassifier,
 }
 
 
-class SearchKind(StrEnum):
-    """The search."""
+@dataclass(frozen=True)
+class _Parameter:
+    """An option for a parameter of the estimators, with its type, and its default in the help."""
 
-    auto = "auto"
-    exact = "exact"
-    greedy = "greedy"
+    help: str
+    panel: str | None = None
+    type: Any = None  # what is typed, where that is not what the parameter takes
+    metavar: str | None = None
+
+    def option(self, name: str) -> Parameter:
+        """Return the option as a parameter of a command; None where it is not given."""
+        makes = [make for make in ESTIMATORS.values() if name in signature(make).parameters]
+        default = signature(makes[0]).parameters[name].default
+        flag = [f"--{name.replace('_', '-')}"] if default is False else []
+        text = f"{self.help}  \\[{default}]" if self.panel and not isinstance(default, bool | None) else self.help
+        option = typer.Option(*flag, help=text, rich_help_panel=self.panel, metavar=self.metavar)
+        kind = get_type_hints(makes[0].__init__)[name] if self.type is None else self.type
+        return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option])
 
 
-class ObjectiveKind(StrEnum):
-    """The loss of an exact search."""
+_PARAMETERS: Mapping[str, _Parameter] = {
+    "max_rules": _Parameter("Rules, the default one included.  \\[drawn too; dp-greedyrl: 5]"),
+    "max_depth": _Parameter("Levels of a tree.  \\[drawn too]"),
+    "delta": _Parameter("Less noise in scorecards of many attributes. Below 1/rows.", type=str, metavar="NUMBER"),
+    "search": _Parameter("auto, exact or greedy.", ADVANCED, metavar="NAME"),
+    "lookahead": _Parameter("Rules, or levels, drawn jointly.  \\[all]", ADVANCED),
+    "objective": _Parameter("Cost of a row: errors, brier, mixed.", ADVANCED, metavar="NAME"),
+    "release_counts": _Parameter("Spend a fifth of epsilon on counts, too.", ADVANCED),
+    "max_literals": _Parameter("Conditions in a rule; dp-greedyrl: 2.", ADVANCED),
+    "negations": _Parameter("Whether conditions may be negated.", ADVANCED),
+    "max_attributes": _Parameter("Of a scorecard.  \\[as the noise allows]", ADVANCED),
+    "points": _Parameter("The most points of a scorecard's bin.", ADVANCED),
+    "monotone": _Parameter("Scorecard: age=increasing. Repeatable.", ADVANCED, list[str], "RULE"),
+    "smooth": _Parameter("Scorecard: less is smoother.", ADVANCED, float),
+    "mechanism": _Parameter("Of dp-greedyrl, such as exponential.", RESEARCH, str, "NAME"),
+    "min_remaining": _Parameter("For smooth-*: the least share of rows left for a rule.", RESEARCH),
+    "confidence": _Parameter("For smooth-*: the probability that they are left.", RESEARCH),
+}
 
-    errors = "errors"
-    brier = "brier"
-    mixed = "mixed"
+
+def _with_parameters(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, which takes them as `parameters`, an option for each parameter of the estimators."""
+    *own, _ = signature(command, eval_str=True).parameters.values()
+    first = [one for one in own if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    options = [shown.option(name) for name, shown in _PARAMETERS.items()]
+    command.__signature__ = Signature([*first, *options, *own[len(first) :]])
+    return command
 
 
 @app.command("fit")
+@_with_parameters
 def fit(
     data: Annotated[str, typer.Argument(help=f"The sensitive table: {DATA}.")],
-    target: Annotated[str | None, typer.Option(help="Column to predict. Default: the schema's label.")] = None,
+    target: Annotated[
+        str | None, typer.Option(help="Column to predict.  \\[the schema's label]", metavar="NAME")
+    ] = None,
     schema: Annotated[
-        Path | None, typer.Option(help="Schema file (YAML or JSON). Not needed where every column is boolean or 0/1.")
+        Path | None, typer.Option(help="Schema (YAML, JSON); not needed where all columns are boolean.")
     ] = None,
     epsilon: Annotated[
         str | None,
         typer.Option(metavar="NUMBER", help="Privacy loss of the whole model, such as 1, 0.1 or 1/10."),
     ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="File for the model.")] = Path("model.json"),
-    model: Annotated[Kind, typer.Option(help="The kind of model.")] = Kind.rule_list,
-    search: Annotated[
-        SearchKind | None,
-        typer.Option(
-            help="One draw from all models, or choice by choice. Default: auto, the most joint search that takes about "
-            "ten seconds; the card says which."
-        ),
-    ] = None,
-    max_rules: Annotated[
-        int | None, typer.Option(help="Rules in a list, the default rule included. Default: drawn too; dp-greedyrl: 5.")
-    ] = None,
-    max_literals: Annotated[int | None, typer.Option(help="Conditions in a rule. Default: 1; dp-greedyrl: 2.")] = None,
-    negations: Annotated[bool | None, typer.Option(help="Whether a condition in a rule may be negated.")] = None,
-    lookahead: Annotated[
-        int | None,
-        typer.Option(help="Exact search: rules, or levels of a tree, drawn jointly at a time. Default: all."),
-    ] = None,
-    mechanism: Annotated[
-        str | None,
-        typer.Option(
-            help=f"For dp-greedyrl, SSRL's lists as published: {', '.join(PUBLISHED)}.  [smooth-laplace]  "
-            "Those without a proven guarantee need --research."
-        ),
-    ] = None,
-    delta: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Of the whole model: below 1/rows. For a scorecard, less noise where there are many attributes; for "
-            "dp-greedyrl, needed by smooth-laplace and global-gaussian.",
-        ),
-    ] = None,
-    min_remaining: Annotated[
-        float | None, typer.Option(help="For smooth-*: minimum share of the rows that remain for a rule.  [0.05]")
-    ] = None,
-    confidence: Annotated[
-        float | None, typer.Option(help="For smooth-*: probability that they remain.  [0.99]")
-    ] = None,
-    max_depth: Annotated[int | None, typer.Option(help="Maximum depth of a tree. Default: drawn too.")] = None,
-    release_counts: Annotated[
-        bool, typer.Option("--release-counts", help="Exact search: spend a fifth of epsilon on the counts too.")
-    ] = False,
-    objective: Annotated[
-        ObjectiveKind | None,
-        typer.Option(help="Exact search: what a row costs. All but errors give leaves probabilities.  [errors]"),
-    ] = None,
-    max_attributes: Annotated[
-        int | None, typer.Option(help="Attributes of a scorecard. Default: all, or as many as the noise allows.")
-    ] = None,
-    points: Annotated[int | None, typer.Option(help="Scorecard: the largest points of a bin, in size.  [20]")] = None,
-    monotone: Annotated[
-        list[str] | None,
-        typer.Option(help="Scorecard: a number whose points only rise or fall, as age=increasing. Repeatable."),
-    ] = None,
-    smooth: Annotated[
-        float | None,
-        typer.Option(
-            help="Scorecard: the prior's standard deviation of log-odds from one end of a number to the other; less is "
-            "smoother.  [4]"
-        ),
-    ] = None,
+    model: Annotated[Kind, typer.Option(help=f"{', '.join(ESTIMATORS)}.", metavar="KIND")] = "rule-list",
+    *,
     unit: UnitColumn = None,
     max_rows: MaxRows = None,
     budget: Annotated[
         Path | None, typer.Option(help="Budget file to charge (`hedgerow budget`); a spent one refuses.")
     ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="File for the model.")] = Path("model.json"),
+    force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the model as JSON.")] = False,
     engine: Engine = None,
     master: Master = None,
     memory: Memory = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
-    seed: Annotated[int | None, typer.Option(help="Seeded noise: repeatable, NOT private. Needs --research.")] = None,
-    research: Annotated[bool, typer.Option("--research", help="Allow writing a model without guarantee.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the model as JSON.")] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seeded noise: repeatable, NOT private. Needs --research.", rich_help_panel=RESEARCH),
+    ] = None,
+    research: Annotated[
+        bool, typer.Option("--research", help="Allow writing a model without guarantee.", rich_help_panel=RESEARCH)
+    ] = False,
+    **parameters: Any,
 ) -> None:
     """Learn a rule list, tree or scorecard from a sensitive table under differential privacy.
 
-    Everything public, the cost of an exact search included, and the form of the file, is checked first, and room for
-    the model is kept on the disk; then the privacy loss is charged; only then are values looked at. Parquet files and
-    databases are counted where they are, by one query, and charged when it is answered. The model file holds released
-    values only and may be published with its privacy card.
-
-    [bold]Examples[/bold]:
-
-    hedgerow fit patients.csv --schema patients.yaml --epsilon 1 -o model.json
-
-    hedgerow fit patients.csv --schema patients.yaml --epsilon 0.1 --model tree --max-depth 4 -o tree.json
-
-    hedgerow fit patients.csv --schema patients.yaml --epsilon 1 --model scorecard --points 10 -o card.json
-
-    hedgerow fit postgresql://reader@host/clinic::patients --schema patients.yaml --epsilon 1 -o model.json
+    [bold]Example[/bold]: hedgerow fit patients.csv --schema patients.yaml --epsilon 1 --model tree -o tree.json
     """
     if seed is not None and not research:
         raise ArgumentError("--seed replaces secure noise and voids the guarantee; add --research to confirm.")
     if epsilon is None:
         raise ArgumentError("expected --epsilon, the privacy loss of the model, such as --epsilon 1; got none.")
     amount = exact(epsilon, "epsilon")
-    given: dict[str, Any] = {
-        "max_rules": max_rules,
-        "max_literals": max_literals,
-        "negations": negations,
-        "search": None if search is None else search.value,
-        "lookahead": lookahead,
-        "mechanism": mechanism,
-        "delta": None if delta is None else exact(delta, "delta"),
-        "min_remaining": min_remaining,
-        "confidence": confidence,
-        "max_depth": max_depth,
-        "release_counts": release_counts or None,
-        "objective": None if objective is None else objective.value,
-        "max_attributes": max_attributes,
-        "points": points,
-        "monotone": _directions(monotone) if monotone else None,
-        "smooth": smooth,
-    }
     check_output(output, data, schema, force=force)
     declared = with_unit(None if schema is None else load_schema(schema), unit, max_rows)
     account = open_budget(budget)
-    classifier = _estimator(model, given, amount, schema=declared, budget=account, random_state=seed)
+    given = _given(model, parameters)
+    classifier = ESTIMATORS[model](amount, **given, schema=declared, budget=account, random_state=seed)
     _check_proven(classifier, research=research)
     if declared is not None:
         classifier.check_budget(declared)
     elif account is not None:
-        account.check(amount, given["delta"] or 0, rho=0)  # which rho it costs follows from the columns
+        account.check(amount, given.get("delta", 0), rho=0)  # which rho it costs follows from the columns
     with (
         open_rows(data, engine, master, memory, encoding, decimal) as rows,
         reserved(output, room=ROOM, force=force) as write,
@@ -239,16 +183,20 @@ def fit(
         say(json.dumps(released.to_dict(), ensure_ascii=False) if as_json else f"{released}\n\n{released.privacy}")
 
 
-def _estimator(model: Kind, given: dict[str, Any], epsilon: Fraction, **common: Any) -> Estimator:
-    """Return the estimator with the given parameters; parameters of other models are refused."""
-    make = ESTIMATORS[model]
-    names = signature(make).parameters
-    parameters = {name: value for name, value in given.items() if value is not None}
-    for name in parameters:
-        if name not in names:
-            takers = " or ".join(kind for kind, other in ESTIMATORS.items() if name in signature(other).parameters)
-            raise ArgumentError(f"expected --{name.replace('_', '-')} with --model {takers} only, got --model {model}.")
-    return make(epsilon, **parameters, **common)
+def _given(model: Kind, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that are given, as an estimator takes them; those of other models are refused."""
+    given = {name: value for name, value in parameters.items() if value not in (None, [])}
+    for name in given:
+        takers = [kind for kind, make in ESTIMATORS.items() if name in signature(make).parameters]
+        if model not in takers:
+            raise ArgumentError(
+                f"expected --{name.replace('_', '-')} with --model {' or '.join(takers)} only, got --model {model}."
+            )
+    if "delta" in given:
+        given["delta"] = exact(given["delta"], "delta")
+    if "monotone" in given:
+        given["monotone"] = _directions(given["monotone"])
+    return given
 
 
 def _check_proven(classifier: Estimator, *, research: bool) -> None:

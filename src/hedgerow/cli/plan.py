@@ -44,7 +44,7 @@ def forecast(
     as_json: Annotated[bool, typer.Option("--json", help="Print the forecast as JSON.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the picture if it exists.")] = False,
 ) -> None:
-    """Forecast what private models lose at an epsilon, or which epsilon they need, before anything is spent.
+    """Forecast what models lose at an epsilon, or which epsilon they need, before anything is spent.
 
     All is computed of public numbers: the schema, about how many rows there are, and epsilon. The bounds are on the
     mean number of errors of a drawn model beside the best one of each size, whatever the rows are.

@@ -50,7 +50,7 @@ def predict(
     force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and not CSV.")] = False,
 ) -> None:
-    """Predict the class of every row of a CSV file, in order, with the rule or leaf that predicts it.
+    """Predict the class of every row of a CSV file, with the rule or leaf that predicts it.
 
     Of a scorecard, with its total of points; for more than two classes, its total for each.
 

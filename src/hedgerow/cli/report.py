@@ -61,7 +61,7 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the public sheet as JSON.")] = False,
 ) -> None:
-    """Report on a model for a review board: a public sheet, and one for the board, in files of their own.
+    """Report on a model for a review board: a public sheet, and one for the board.
 
     The public sheet is made of the model, --form and --ledger alone. With --data or --test, and for a model without a
     guarantee, there is a second one with exact functions of the rows: every section of it is marked, and PRIVATE is in

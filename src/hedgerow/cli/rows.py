@@ -27,23 +27,39 @@ from hedgerow.text.messages import near_miss
 
 FILE = "CSV file with a header (.csv, .tsv, .txt, or .gz of these; - for standard input), or data.parquet"
 DATA = (
-    f"{FILE}; or 'folder/*.parquet', a folder of Parquet files, duckdb:///FILE::TABLE, "
-    "postgresql://USER@HOST/DATABASE::TABLE"
+    "file with a header (.csv, .tsv, .txt, .gz; - is standard input), data.parquet, 'folder/*.parquet', "
+    "duckdb:///FILE::TABLE, postgresql://USER@HOST/DATABASE::TABLE"
 )
 ONLY_TEXT = "expected --encoding and --decimal with one file of text only, got a table elsewhere."
+ADVANCED = "Advanced"
+"""The panel of the help with options that a first run does not need."""
 Engine = Annotated[
     str | None,
-    typer.Option(help="Engine that counts the rows: duckdb or spark. Default: PostgreSQL for its tables, else DuckDB."),
+    typer.Option(
+        help="Counts rows: duckdb or spark.  \\[by the table]",
+        metavar="NAME",
+        rich_help_panel=ADVANCED,
+    ),
 ]
-Master = Annotated[str | None, typer.Option(help="With --engine spark: its master.  [local[*]]")]
-Memory = Annotated[str | None, typer.Option(help="How much memory DuckDB may take.  [4GB]")]
-
-
+Master = Annotated[
+    str | None,
+    typer.Option(help="Of --engine spark.  \\[local\\[*]]", metavar="URL", rich_help_panel=ADVANCED),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(help="Of DuckDB, at most.  \\[4GB]", metavar="SIZE", rich_help_panel=ADVANCED),
+]
 Encoding = Annotated[
-    str | None, typer.Option(help="Encoding of a file of text, such as cp1252 or utf-16.  [utf-8]", metavar="NAME")
+    str | None,
+    typer.Option(
+        help="Of a text file, such as cp1252.  \\[utf-8]",
+        metavar="NAME",
+        rich_help_panel=ADVANCED,
+    ),
 ]
 Decimal = Annotated[
-    str | None, typer.Option(help="What is before the decimals of a number in a file of text: , or .", metavar="MARK")
+    str | None,
+    typer.Option(help="Mark of decimals in a text file: , or .", metavar="MARK", rich_help_panel=ADVANCED),
 ]
 
 
@@ -220,13 +236,10 @@ UnitColumn = Annotated[
     typer.Option(
         "--unit",
         metavar="COLUMN",
-        help="Column that says whose row it is, such as patient_id: all rows of one are protected together, and at "
-        "most --max-rows of them are counted, drawn at random. Default: the schema's unit, or one row.",
+        help="Whose row it is: protects all rows of one.  \\[schema's]",
     ),
 ]
-MaxRows = Annotated[
-    int | None, typer.Option(help="With --unit: rows of each that are counted at most; noise grows with it.")
-]
+MaxRows = Annotated[int | None, typer.Option(help="With --unit: rows of each, at most; noise grows with it.")]
 S = TypeVar("S", Schema, Schema | None)
 
 

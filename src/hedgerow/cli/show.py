@@ -42,7 +42,7 @@ def show(
     force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
 ) -> None:
-    """Show a model with its released counts and privacy card; or export it as SQL, Python, HTML, JSON.
+    """Show a model with its counts and privacy card; or export it as SQL, Python, HTML, JSON.
 
     [bold]Example[/bold]: hedgerow show model.json --format sql
     """
