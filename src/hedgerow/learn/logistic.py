@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.learn.base import FROM_DATA
+from hedgerow.learn.parameters import documented
 from hedgerow.learn.scorecard.estimator import ScorecardEstimator
 from hedgerow.learn.scorecard.exact import centred, rounded_card
 from hedgerow.learn.scorecard.points import Direction
@@ -21,6 +22,7 @@ MOST_BINS_IN_ALL = 4000  # times the columns of points: a matrix of bin by bin i
 LEAST_C, LARGEST_C = 0.001, 1000
 
 
+@documented
 class ScorecardClassifier(ScorecardEstimator):
     """A scorecard by logistic regression on the schema's bins, rounded well. **Not private**: its points are exact.
 
@@ -33,16 +35,12 @@ class ScorecardClassifier(ScorecardEstimator):
     ----------
     max_attributes : int, optional
         The most attributes, chosen one after the other by how much they raise the likelihood. None: all.
-    points : int, default=20
-        The largest number of points of a bin, in size: fewer are easier to add up by hand.
-    monotone : mapping of str to {"increasing", "decreasing"}, optional
-        Numbers whose points for the second of two classes may only rise, or only fall.
+    %(points)s
     C : "auto" or float, default="auto"
         How much log-odds may differ, as for `sklearn.linear_model.LogisticRegression`: C times the variance of the
         prior, whose standard deviation is 4 from one end of a number to the other. "auto": by cross-validation; 1 for
         more than 10,000 distinct rows, where it matters little.
-    schema : Schema, None or "from-data", default="from-data"
-        The public schema; None for columns that are all booleans or 0/1; "from-data" cuts one out of the rows.
+    %(schema)s
 
     Attributes
     ----------
@@ -50,12 +48,7 @@ class ScorecardClassifier(ScorecardEstimator):
         The model.
     C_ : float
         The value of C that was used.
-    privacy_ : PrivacyCard
-        Says that there is no guarantee.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    %(exact)s
 
     References
     ----------

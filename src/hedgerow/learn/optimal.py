@@ -16,6 +16,7 @@ from hedgerow.learn.base import (
     TreeEstimator,
 )
 from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
+from hedgerow.learn.parameters import documented
 from hedgerow.learn.search.certified import Optimum, find_optimum, rows_needed
 from hedgerow.learn.search.lattice import Take, value_of
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss, Objective
@@ -84,6 +85,7 @@ class OptimalEstimator(TallyEstimator):
             yield show
 
 
+@documented
 class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
     """The rule list with the least loss on the table, certified. **Not private**: the list and its counts are exact.
 
@@ -97,40 +99,18 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
         Rules in the list, the default rule included.
     max_literals : int, default=1
         Literals in a rule. Greedy and private lists have 2: to certify lists of pairs takes hours on many tables.
-    negations : bool, default=True
-        Whether ``not a`` and ``a != v`` are literals too.
-    min_support : float, default=0.01
-        The share of all rows that a rule must hold among those that earlier rules left.
-    regularization : float, default=0
-        The share of all rows that a further rule must get right to be worth it: the objective is the mean loss plus
-        `regularization` for every rule but the default.
-    objective : {"errors", "brier", "mixed"}, default="errors"
-        The loss of a row. "errors": 0 or 1. "brier": Brier's score, shifted and divided so that it is between 0 and 1;
-        "mixed": half of each. Leaves then have the best probability of a public grid for each class, which
-        `predict_proba` gives, and exact counts beside it; docs/exact.md has the grid.
-    time_limit : float, optional
-        Seconds, about. After that the best list found so far is returned, with its proven gap.
-    schema : Schema, None or "from-data", default="from-data"
-        The public schema; None for columns that are all booleans or 0/1; "from-data" cuts one out of the rows.
-    verbose : bool, default=False
-        Whether to show on stderr how far the search is.
+    %(negations)s
+    %(min_support)s
+    %(certified search)s
+    %(schema)s
+    %(verbose)s
 
     Attributes
     ----------
     rule_list_ : RuleList
         The model.
-    optimal_ : bool
-        Whether it is proven to be optimal.
-    objective_, lower_bound_ : float
-        Its mean loss plus penalties, such as its share of errors, and what no list within the parameters can be below.
-    n_states_ : int
-        States that were searched.
-    privacy_ : PrivacyCard
-        Says that there is no guarantee.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    %(certified)s
+    %(exact)s
 
     References
     ----------
@@ -189,6 +169,7 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
         return self._publish(schema, learned, PrivacyCard.none("not private"))
 
 
+@documented
 class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
     """The decision tree with the least loss on the table, certified. **Not private**: tree and counts are exact.
 
@@ -199,38 +180,17 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
     ----------
     max_depth : int, default=3
         Tests one after the other at most.
-    min_support : float, default=0.01
-        The share of all rows that a leaf must hold.
-    regularization : float, default=0
-        The share of all rows that a further split must get right to be worth it: the objective is the mean loss plus
-        `regularization` for every split.
-    objective : {"errors", "brier", "mixed"}, default="errors"
-        The loss of a row. "errors": 0 or 1. "brier": Brier's score, shifted and divided so that it is between 0 and 1;
-        "mixed": half of each. Leaves then have the best probability of a public grid for each class, which
-        `predict_proba` gives, and exact counts beside it; docs/exact.md has the grid.
-    time_limit : float, optional
-        Seconds, about. After that the best tree found so far is returned, with its proven gap.
-    schema : Schema, None or "from-data", default="from-data"
-        The public schema; None for columns that are all booleans or 0/1; "from-data" cuts one out of the rows.
-    verbose : bool, default=False
-        Whether to show on stderr how far the search is.
+    %(min_support)s
+    %(certified search)s
+    %(schema)s
+    %(verbose)s
 
     Attributes
     ----------
     tree_ : Tree
         The model.
-    optimal_ : bool
-        Whether it is proven to be optimal.
-    objective_, lower_bound_ : float
-        Its mean loss plus penalties, such as its share of errors, and what no tree within the parameters can be below.
-    n_states_ : int
-        States that were searched.
-    privacy_ : PrivacyCard
-        Says that there is no guarantee.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    %(certified)s
+    %(exact)s
 
     References
     ----------

@@ -12,6 +12,7 @@ from hedgerow.learn.base import FROM_DATA, RuleListEstimator
 from hedgerow.learn.blocks import ListDraw, list_costs, longest_path
 from hedgerow.learn.greedy.rule_lists import ExactChoice, grow
 from hedgerow.learn.learned import LearnedList
+from hedgerow.learn.parameters import documented
 from hedgerow.learn.plans import DrawnList, GreedyList
 from hedgerow.learn.private_base import OBJECTIVE, STOP_PROBABILITY, Plan, SearchEstimator
 from hedgerow.learn.search.cost import Cost
@@ -31,6 +32,7 @@ GREEDY_RULES = 5
 """The rules of a list that is grown greedily, if nobody chose their number, the default rule included."""
 
 
+@documented
 class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     """A rule list learned and released under pure ε-differential privacy.
 
@@ -51,52 +53,24 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
 
     Parameters
     ----------
-    epsilon : float, Fraction, Decimal or str
-        The privacy loss of the whole model, > 0. Must be chosen.
+    %(epsilon)s
     max_rules : int or None, default=None
         Rules in the list, the default rule included (SSRL's K). None: an exact search draws their number too, from
         those up to 10 of which it takes about ten seconds at most, each with the same prior probability; a greedy
         search chooses up to 5.
     max_literals : int, default=1
         Literals in a rule. More make many more rules to choose from: a search that was joint may have to be greedy.
-    negations : bool, default=True
-        Whether ``not a`` and ``a != v`` are literals too.
-    search : {"auto", "exact", "greedy"}, default="auto"
-        The search. "auto": the most joint exact search that is expected to take ten seconds or less, by public numbers
-        alone: everything at once, else blocks of rules, else greedy; the card says which.
-    lookahead : int, optional
-        With exact search: how many rules are drawn jointly at a time. None: all, or what "auto" chooses.
-    release_counts : bool, default=False
-        With exact search: whether to release the rows of each class in each rule too. Greedy search always does.
-    stop_probability : float, default=0.1
-        With exact search: the prior probability that a list ends at any one position. docs/exact.md says how the
-        default was chosen.
-    objective : {"errors", "brier", "mixed"}, default="errors"
-        With exact search: the loss of a row. "errors": 0 or 1, and leaves have labels. "brier": Brier's score, shifted
-        and divided so that it is between 0 and 1; "mixed": half of each. Leaves then have a drawn probability of each
-        class, which `predict_proba` gives, whether counts are released or not. docs/exact.md says how the default was
-        chosen.
-    schema : Schema, None or "from-data", default=None
-        The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data"
-        infers the domain from the rows, which voids the guarantee; the card says so.
-    budget : Budget, optional
-        A budget to charge `epsilon` to, shared with other releases; a fit that would overdraw it is refused. Default: a
-        budget of its own for every fit.
-    random_state : NoiseSource, int, RandomState, Generator or None, default=None
-        None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
-    verbose : bool, default=False
-        Whether to print the cost and progress of an exact search on stderr.
+    %(negations)s
+    %(exact search)s
+    %(public schema)s
+    %(budget)s
+    %(verbose)s
 
     Attributes
     ----------
     rule_list_ : RuleList
         The released model.
-    privacy_ : PrivacyCard
-        What was spent, on what, and what is guaranteed.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels, from the schema.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    %(released)s
 
     References
     ----------
@@ -178,6 +152,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
         return Candidates.of(schema, int(self.max_literals), negations=bool(self.negations))
 
 
+@documented
 class GreedyRuleListClassifier(RuleListEstimator):
     """A rule list grown greedily by Gini impurity. **Not private**: the list and its counts are exact.
 
@@ -185,25 +160,16 @@ class GreedyRuleListClassifier(RuleListEstimator):
     ----------
     max_rules : int, default=5
         Rules in the list, the default rule included.
-    max_literals : int, default=2
-        Literals in a rule.
-    negations : bool, default=True
-        Whether ``not a`` and ``a != v`` are literals too.
-    min_support : float, default=0.01
-        The share of all rows that a rule must hold among those that earlier rules left.
-    schema : Schema, None or "from-data", default="from-data"
-        The public schema; None for columns that are all booleans or 0/1; "from-data" cuts one out of the rows.
+    %(max_literals)s
+    %(negations)s
+    %(min_support)s
+    %(schema)s
 
     Attributes
     ----------
     rule_list_ : RuleList
         The model.
-    privacy_ : PrivacyCard
-        Says that there is no guarantee.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    %(exact)s
 
     References
     ----------

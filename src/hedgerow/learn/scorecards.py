@@ -7,6 +7,7 @@ from typing import Literal
 
 from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import ArgumentError
+from hedgerow.learn.parameters import documented
 from hedgerow.learn.private_base import Plan, PrivateEstimator
 from hedgerow.learn.scorecard.estimator import ScorecardEstimator, check_smooth
 from hedgerow.learn.scorecard.plan import ScorecardPlan
@@ -20,6 +21,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument
 
 
+@documented
 class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
     """A differentially private scorecard: whole points by bin that add up to the log-odds of a row.
 
@@ -34,36 +36,23 @@ class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
 
     Parameters
     ----------
-    epsilon : float, Fraction, Decimal or str
-        The privacy loss ε of the whole scorecard.
+    %(epsilon)s
     delta : float, Fraction, Decimal or str, optional
         δ. None: pure ε-differential privacy.
     max_attributes : int, optional
         The most attributes. None: all, or as many as the rows and the noise allow.
-    points : int, default=20
-        The largest number of points of a bin, in size: fewer are easier to add up by hand.
-    monotone : mapping of str to {"increasing", "decreasing"}, optional
-        Numbers whose points for the second of two classes may only rise, or only fall.
+    %(points)s
     smooth : "auto" or float, default="auto"
         The prior's standard deviation of the log-odds from one end of a number to the other: less is smoother. "auto"
         is 4.
-    schema : Schema, None or "from-data", default=None
-        The public schema. None: every column is boolean or 0/1. "from-data" voids the guarantee.
-    budget : Budget, optional
-        A shared budget that pays for this fit.
-    random_state : NoiseSource, int, RandomState, Generator or None, default=None
-        None: secure noise. Seeds void the guarantee.
+    %(public schema)s
+    %(budget)s
 
     Attributes
     ----------
     scorecard_ : Scorecard
         The model.
-    privacy_ : PrivacyCard
-        What was spent, and what is guaranteed.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    %(released)s
 
     References
     ----------

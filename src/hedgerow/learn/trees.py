@@ -8,6 +8,7 @@ from typing import Literal
 from hedgerow.boundary.randomness import RandomState
 from hedgerow.learn.base import TreeEstimator
 from hedgerow.learn.blocks import TreeDraw, longest_path, tree_costs
+from hedgerow.learn.parameters import documented
 from hedgerow.learn.plans import DrawnTree, GreedyTree
 from hedgerow.learn.private_base import OBJECTIVE, STOP_PROBABILITY, Plan, SearchEstimator
 from hedgerow.learn.search.cost import Cost
@@ -25,6 +26,7 @@ GREEDY_DEPTH = 3
 """The levels of a tree that is grown greedily, if nobody chose their number."""
 
 
+@documented
 class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     """A decision tree learned and released under pure ε-differential privacy.
 
@@ -47,47 +49,20 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
 
     Parameters
     ----------
-    epsilon : float, Fraction, Decimal or str
-        The privacy loss of the whole model, > 0. Must be chosen.
+    %(epsilon)s
     max_depth : int or None, default=None
         Tests one after the other at most. None: an exact search draws the depth too, from those up to 5 of which it
         takes about ten seconds at most, each with the same prior probability; a greedy search grows three levels.
-    search : {"auto", "exact", "greedy"}, default="auto"
-        The search. "auto": the most joint exact search that is expected to take ten seconds or less, by public numbers
-        alone: everything at once, else blocks of levels, else greedy; the card says which.
-    lookahead : int, optional
-        With exact search: how many levels are drawn jointly at a time. None: all, or what "auto" chooses.
-    release_counts : bool, default=False
-        With exact search: whether to release the rows of each class in each leaf too. Greedy search always does.
-    stop_probability : float, default=0.1
-        With exact search: the prior probability that a branch ends at any one node. docs/exact.md says how the default
-        was chosen.
-    objective : {"errors", "brier", "mixed"}, default="errors"
-        With exact search: the loss of a row. "errors": 0 or 1, and leaves have labels. "brier": Brier's score, shifted
-        and divided so that it is between 0 and 1; "mixed": half of each. Leaves then have a drawn probability of each
-        class, which `predict_proba` gives, whether counts are released or not. docs/exact.md says how the default was
-        chosen.
-    schema : Schema, None or "from-data", default=None
-        The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data"
-        infers the domain from the rows, which voids the guarantee; the card says so.
-    budget : Budget, optional
-        A budget to charge `epsilon` to, shared with other releases; a fit that would overdraw it is refused. Default: a
-        budget of its own for every fit.
-    random_state : NoiseSource, int, RandomState, Generator or None, default=None
-        None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
-    verbose : bool, default=False
-        Whether to print the cost and progress of an exact search on stderr.
+    %(exact search)s
+    %(public schema)s
+    %(budget)s
+    %(verbose)s
 
     Attributes
     ----------
     tree_ : Tree
         The released model.
-    privacy_ : PrivacyCard
-        What was spent, on what, and what is guaranteed.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels, from the schema.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    %(released)s
 
     References
     ----------

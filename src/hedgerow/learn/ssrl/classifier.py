@@ -14,6 +14,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import RuleListEstimator
 from hedgerow.learn.greedy.rule_lists import grow
 from hedgerow.learn.learned import LearnedList
+from hedgerow.learn.parameters import documented
 from hedgerow.learn.private_base import Plan, PrivateEstimator
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.ssrl.greedy import (
@@ -39,6 +40,7 @@ Mechanism = Literal[
 ]
 
 
+@documented
 class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
     """SSRL's DP-GreedyRL: a rule list grown greedily by noisy Gini impurity, as published. For comparison and study.
 
@@ -51,8 +53,7 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
 
     Parameters
     ----------
-    epsilon : float, Fraction, Decimal or str
-        The privacy loss of the whole model, > 0. Must be chosen.
+    %(epsilon)s
     mechanism : str, default="smooth-laplace"
         How rules are chosen: ``smooth-laplace``, ``smooth-cauchy``, ``global-laplace``, ``global-gaussian``,
         ``exponential`` or ``noisy-counts``.
@@ -61,35 +62,22 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
         ``global-gaussian``, and for no other. SSRL takes 1/n², n being the number of rows, which is then public.
     max_rules : int, default=5
         Rules in the list, the default rule included (SSRL's K).
-    max_literals : int, default=2
-        Literals in a rule.
-    negations : bool, default=True
-        Whether ``not a`` and ``a != v`` are literals too.
+    %(max_literals)s
+    %(negations)s
     min_remaining : float, default=0.05
         With ``smooth-*``: the share of all rows that must remain for a further rule to be chosen: SSRL's minimum
         support λ, which is not that of a rule.
         Candidates are never filtered by their own support, as the code released with SSRL does: that is not private.
     confidence : float, default=0.99
         With ``smooth-*``: the probability that so many rows remain when the noisy count passes the test (SSRL's C).
-    schema : Schema, None or "from-data", default=None
-        The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data"
-        infers the domain from the rows, which voids the guarantee; the card says so.
-    budget : Budget, optional
-        A budget to charge `epsilon` and `delta` to, shared with other releases; a fit that would overdraw it is
-        refused. Default: a budget of its own for every fit.
-    random_state : NoiseSource, int, RandomState, Generator or None, default=None
-        None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
+    %(public schema)s
+    %(budget)s
 
     Attributes
     ----------
     rule_list_ : RuleList
         The released model.
-    privacy_ : PrivacyCard
-        What was spent, on what, and what is guaranteed.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels, from the schema.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    %(released)s
 
     References
     ----------

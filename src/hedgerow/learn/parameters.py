@@ -1,0 +1,115 @@
+"""Parameters and attributes that several estimators share, documented once."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+SHARED = {
+    "epsilon": """
+epsilon : float, Fraction, Decimal or str
+    The privacy loss ε of the whole model, > 0. Must be chosen.
+""",
+    "max_literals": """
+max_literals : int, default=2
+    Literals in a rule.
+""",
+    "negations": """
+negations : bool, default=True
+    Whether ``not a`` and ``a != v`` are literals too.
+""",
+    "exact search": """
+search : {"auto", "exact", "greedy"}, default="auto"
+    The search. "auto": the most joint exact search that is expected to take ten seconds or less, by public numbers
+    alone: everything at once, else blocks of rules or levels, else greedy; the card says which.
+lookahead : int, optional
+    With exact search: how many rules or levels are drawn jointly at a time. None: all, or what "auto" chooses.
+release_counts : bool, default=False
+    With exact search: whether to release the rows of each class in each rule or leaf too. Greedy search always does.
+stop_probability : float, default=0.1
+    With exact search: the prior probability to end at any one position. docs/exact.md says how the default was chosen.
+objective : {"errors", "brier", "mixed"}, default="errors"
+    With exact search: the loss of a row. "errors": 0 or 1, and leaves have labels. "brier": Brier's score, shifted and
+    divided so that it is between 0 and 1; "mixed": half of each. Leaves then have a drawn probability of each class,
+    which `predict_proba` gives, whether counts are released or not.
+""",
+    "min_support": """
+min_support : float, default=0.01
+    The share of all rows that a rule must hold among those that earlier rules left, or that a leaf must hold.
+""",
+    "certified search": """
+regularization : float, default=0
+    The share of all rows that a further rule or split must get right to be worth it: the objective is the mean loss
+    plus `regularization` for every rule but the default, or every split.
+objective : {"errors", "brier", "mixed"}, default="errors"
+    The loss of a row. "errors": 0 or 1. "brier": Brier's score, shifted and divided so that it is between 0 and 1;
+    "mixed": half of each. Leaves then have the best probability of a public grid for each class, which
+    `predict_proba` gives, and exact counts beside it; docs/exact.md has the grid.
+time_limit : float, optional
+    Seconds, about. After that the best model found so far is returned, with its proven gap.
+""",
+    "points": """
+points : int, default=20
+    The largest number of points of a bin, in size: fewer are easier to add up by hand.
+monotone : mapping of str to {"increasing", "decreasing"}, optional
+    Numbers whose points for the second of two classes may only rise, or only fall.
+""",
+    "public schema": """
+schema : Schema, None or "from-data", default=None
+    The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data" infers
+    the domain from the rows, which voids the guarantee; the card says so.
+""",
+    "schema": """
+schema : Schema, None or "from-data", default="from-data"
+    The public schema; None for columns that are all booleans or 0/1; "from-data" cuts one out of the rows.
+""",
+    "budget": """
+budget : Budget, optional
+    A budget to charge the model to, shared with other releases; a fit that would overdraw it is refused. Default: a
+    budget of its own for every fit.
+random_state : NoiseSource, int, RandomState, Generator or None, default=None
+    None: secure noise. Anything else: a seeded generator, for research and tests, which voids the guarantee.
+""",
+    "verbose": """
+verbose : bool, default=False
+    Whether to show on stderr what an exact search costs, where that is known, and how far it is.
+""",
+    "released": """
+privacy_ : PrivacyCard
+    What was spent, on what, and what is guaranteed.
+classes_ : ndarray of shape (n_classes,)
+    The class labels, from the schema.
+n_features_in_, feature_names_in_
+    As in scikit-learn.
+""",
+    "certified": """
+optimal_ : bool
+    Whether the model is proven to be optimal.
+objective_, lower_bound_ : float
+    Its mean loss plus penalties, such as its share of errors, and what no model within the parameters can be below.
+n_states_ : int
+    States that were searched.
+""",
+    "exact": """
+privacy_ : PrivacyCard
+    Says that there is no guarantee.
+classes_ : ndarray of shape (n_classes,)
+    The class labels.
+n_features_in_, feature_names_in_
+    As in scikit-learn.
+""",
+}
+"""Entries of numpydoc sections by name, without the indent of a class's docstring."""
+
+Documented = TypeVar("Documented", bound=type)
+_PLACE = re.compile(r"^( *)%\((.+)\)s$", re.MULTILINE)
+
+
+def documented(estimator: Documented) -> Documented:
+    """Replace the lines ``%(name)s`` of a class's docstring by the shared entries."""
+
+    def entries(place: re.Match[str]) -> str:
+        return "\n".join(place[1] + line for line in SHARED[place[2]].strip().splitlines())
+
+    estimator.__doc__ = estimator.__doc__ and _PLACE.sub(entries, estimator.__doc__)
+    return estimator
