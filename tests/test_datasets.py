@@ -13,7 +13,7 @@ from hedgerow.schema import Boolean, count_candidates
 from hedgerow.tables.frames import Table
 from tests.shapes import SHAPES
 
-PACKAGED = Path(datasets.__file__).parent / "data"
+PACKAGED = Path(datasets.__file__).parent
 CLASSES = {  # rows of each class; from the same README, and scikit-learn's description of breast_cancer
     "adult": {">50K": 11_687, "<=50K": 37_155},
     "adult_binary": {1: 11_687, 0: 37_155},

@@ -219,8 +219,8 @@ def test_no_holder_is_quoted_that_is_given_in_the_place_of_another_argument(name
 
 def test_without_the_guard_cells_are_quoted(monkeypatch):
     """What is searched for is found where it is: in Arrow's words, and in those of a user's object."""
-    for room in ("columns", "frames"):
-        monkeypatch.setattr(f"hedgerow.{room}.guarded", lambda call, _: call())
+    for module in ("columns", "frames"):
+        monkeypatch.setattr(f"hedgerow.tables.{module}.guarded", lambda call, _: call())
     schema = Schema({"a": KINDS["real"]}, LABEL)
     for table in (COLUMNS["pyarrow date64 with a time of day"][0], HOLDERS["__array__ that fails"]()):
         text = told("count", lambda table=table: hr.Tally.count(table, LABELS, schema), ours=None)

@@ -25,7 +25,9 @@ ROOMS = (
     "privacy",
     "report",
     "schema",
-    "studies",
+    "oracle",
+    "client",
+    "planning",
 )
 MODULES = ("hedgerow", *(f"hedgerow.{room}" for room in ROOMS))
 LIST = re.compile(r"\.\. currentmodule:: (\S+)\n\n\.\. autosummary::\n(?:   :.*\n)+\n((?:   \w+\n)+)")

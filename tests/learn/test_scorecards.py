@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
 from hedgerow.privacy.charge import exact
+from hedgerow.tables import frames
 from tests.learn.patients import HARD, LABEL, PATIENTS, patients
 from tests.learn.tables import SCHEMA, conjunction, people
 
@@ -47,7 +48,7 @@ def test_probabilities_are_those_of_logistic_regression_by_bin():
     """With much budget and many rows: the model that added up is the one that the rows were drawn from."""
     data, new = patients(40_000), patients(4000, seed=1)
     clf = fit(data, epsilon=100.0)
-    bins = PATIENTS.encode(hr.frames.Table.of(data)), PATIENTS.encode(hr.frames.Table.of(new))
+    bins = PATIENTS.encode(frames.Table.of(data)), PATIENTS.encode(frames.Table.of(new))
     X, Z = (pd.get_dummies(pd.DataFrame(one).astype("category")).astype(float) for one in bins)
     best = LogisticRegression(C=1e3).fit(X, data["ill"]).predict_proba(Z[X.columns])[:, 1]
     found = clf.predict_proba(new)[:, 1]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from hedgerow.report import Form, Report
-from hedgerow.report.exports import NEEDED, crate_zip
+from hedgerow.report.exports import CRATE_FIELDS, crate_zip
 from tests.report.subjects import a_table, a_tree, without_privacy
 
 FORM = Form(
@@ -83,7 +83,7 @@ def test_only_public_files_are_in_a_crate():
     assert "data/outputs/model.json" not in free  # nothing of it may leave before it is checked
 
 
-@pytest.mark.parametrize("name", NEEDED)
+@pytest.mark.parametrize("name", CRATE_FIELDS)
 def test_what_the_profile_needs_is_asked_for(name):
     with pytest.raises(ValueError, match=f"got one without {name}"):
         crate_zip(Report.of(a_tree(), form=replace(FORM, **{name: ""})))

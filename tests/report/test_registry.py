@@ -8,10 +8,10 @@ import yaml
 
 from hedgerow.privacy.charge import Charge
 from hedgerow.report import Form, Report
-from hedgerow.report.exports import NEEDED, registry_record, registry_yaml
+from hedgerow.report.exports import REGISTRY_FIELDS, registry_record, registry_yaml
 from tests.report.subjects import CARD, a_table, a_tree, no_guarantee_reason, without_privacy
 
-STATED = {name: f"some {name}" for name in NEEDED}
+STATED = {name: f"some {name}" for name in REGISTRY_FIELDS}
 FORM = Form(**STATED | {"curator_type": "Nonprofit", "publication_date": "2026-11-23", "title": "Falls, at <home>"})
 ALLOWED = {  # keys by object: all have additionalProperties: False
     "": {"url_slug", "deployment"},
@@ -107,7 +107,7 @@ def test_rows_do_not_change_a_record():
     assert registry_yaml(Report.of(a_tree(), form=FORM, train=(X, y))) == registry_yaml(Report.of(a_tree(), form=FORM))
 
 
-@pytest.mark.parametrize("name", NEEDED)
+@pytest.mark.parametrize("name", REGISTRY_FIELDS)
 def test_what_a_record_needs_is_asked_for(name):
     with pytest.raises(ValueError, match=f"got one without {name}"):
         registry_record(Report.of(a_tree(), form=replace(FORM, **{name: ""})))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from warnings import catch_warnings, simplefilter
 from xml.etree import ElementTree
 
@@ -25,9 +25,8 @@ class _Model(Protocol):
 
     schema: Schema
     privacy: PrivacyCard
+    kind: ClassVar[str]
 
-    @property
-    def kind(self) -> str: ...
     def plot(self) -> Axes: ...
     def to_dict(self) -> dict[str, Any]: ...
 
