@@ -34,7 +34,9 @@ def test_only_what_a_model_uses_is_explained(place):
     told = list(models(hr.Schema(ATTRIBUTES, LABEL)))[place]
     plain = list(models(hr.Schema({"age": hr.Integer(0, 120, (60,)), "dose": hr.Real(0, 1, (0.5,))}, LABEL)))[place]
     assert str(told) == "\n".join([str(plain), "", *LINES])
-    terms = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in (x.split(": ", 1) for x in LINES))
+    terms = "".join(
+        f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in (x.split(": ", 1) for x in LINES)
+    )
     assert f"<dl>{terms}</dl>" in told.to_html()
     assert "<dl>" not in plain.to_html()
     assert type(told).from_json(told.to_json()) == told

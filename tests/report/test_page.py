@@ -14,12 +14,14 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.report import Form, PastRelease, Releases, Report
-from hedgerow.report.page import MARK, POLICY, page
+from hedgerow.report.page import page
 from hedgerow.schema import Boolean, Label, Literal, Schema
+from hedgerow.text.pages import POLICY
 from tests.report.subjects import a_table, a_tree, without_privacy
 
 HOSTILE = "\"'><script>alert(1)</script><img src=//evil/x onerror=alert(1)>{{7*7}}\u202e</style><!--"
 ON = date(2026, 11, 23)
+MARK = "PRIVATE: for the board only. Exact functions of the rows, not for release."
 
 
 class Tags(HTMLParser):

@@ -6,7 +6,6 @@ import math
 import operator
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import ArgumentError
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.schema.schema import Schema
+from hedgerow.text.markup import element
 from hedgerow.text.messages import shown
 from hedgerow.text.values import listed, printable
 
@@ -234,5 +234,5 @@ def text_with_meanings(text: str, schema: Schema, used: Collection[str]) -> str:
 def meanings_html(schema: Schema, used: Collection[str]) -> str:
     """Return the meanings as an HTML list of terms, escaped; nothing where there are none."""
     found = meanings(schema, used)
-    terms = "".join(f"<dt>{escape(printable(name))}</dt><dd>{escape(meaning)}</dd>" for name, meaning in found)
-    return f"<dl>{terms}</dl>" if terms else ""
+    terms = (element("div", element("dt", printable(name)), element("dd", meaning)) for name, meaning in found)
+    return element("dl", *terms) if found else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from hedgerow.models.leaf import (
 from hedgerow.models.model import Model
 from hedgerow.models.paths import Path, first_that_holds, literals_of
 from hedgerow.tables.frames import Table
+from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
 
 _TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
@@ -166,15 +166,15 @@ class LeafModel(Model):
     def _body_html(self) -> str:
         shares = ["probability"] if self._has_shares else []
         classes = [f"rows of {shown_text(value)}" for value in self.schema.classes] if self.has_counts else []
-        head = "".join(f"<th>{escape(name)}</th>" for name in ["", "if", "then", *shares, *classes])
-        rows = "".join(
+        head = element("tr", *(element("th", name) for name in ["", "if", "then", *shares, *classes]))
+        rows = [
             _html_row(record, self.leaf_name, [*self._html_share(record, leaf, shares), *self._html_counts(leaf)])
             for record, leaf in zip(self.get_rules(), self.leaves, strict=True)
-        )
+        ]
+        table = element("table", element("thead", head), element("tbody", *rows))
         said = [_TWO_RELEASES] if self.has_counts and self.has_probabilities else []
-        note = "".join(f"<p>{text}</p>" for text in [*said, *([_RANGES] if self._noise else [])])
-        meanings = meanings_html(self.schema, self._used)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}{meanings}"
+        notes = [element("p", text) for text in [*said, *([_RANGES] if self._noise else [])]]
+        return "".join([table, *notes, meanings_html(self.schema, self._used)])
 
     def _html_share(self, record: Mapping[str, Any], leaf: Leaf, shares: Sequence[str]) -> list[str]:
         """Return the cell with the probability of a leaf's class, where the table has one."""
@@ -192,9 +192,7 @@ class LeafModel(Model):
         return [str(count) if self._noise is None else self._noise.rows(count, 1) for count in leaf.counts]
 
 
-def _html_row(record: Mapping[str, Any], name: str, cells: Sequence[str]) -> str:
-    return (
-        f"<tr><td>{record[name]}</td><td style='text-align:left'>{escape(record['condition'])}</td>"
-        f"<td><b>{escape(shown_text(record['prediction']))}</b></td>"
-        f"{''.join(f'<td>{text}</td>' for text in cells)}</tr>"
-    )
+def _html_row(record: Mapping[str, Any], name: str, cells: Sequence[str]) -> Html:
+    number, condition = str(record[name]), element("td", record["condition"], style="text-align:left")
+    said = element("td", element("b", shown_text(record["prediction"])))
+    return element("tr", element("td", number), condition, said, *(element("td", text) for text in cells))

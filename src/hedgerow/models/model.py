@@ -6,7 +6,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
-from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -21,7 +20,7 @@ from hedgerow.models.dialects import DialectName
 from hedgerow.models.page import page_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
-from hedgerow.text.markup import Html
+from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
@@ -150,7 +149,7 @@ class Model(ABC):
 
     @property
     def _card_html(self) -> str:
-        return f"<pre>{escape(str(self.privacy))}</pre>"
+        return element("pre", str(self.privacy))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as JSON-ready data, sealed with a digest of its content."""
@@ -216,7 +215,8 @@ class Model(ABC):
         html = self.to_html()
         if len(html) <= _MOST_SHOWN:
             return html
-        return f"<p>{escape(repr(self))}: too large to show here; write to_page() to a file.</p>{self._card_html}"
+        note = f"{self!r}: too large to show here; write to_page() to a file."
+        return element("p", note) + self._card_html
 
 
 def _contradiction(schema: Schema, card: PrivacyCard) -> str | None:

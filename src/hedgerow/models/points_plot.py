@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models.plot import MOST_DRAWN, class_legend, class_patches, colour, plain, shortened
 from hedgerow.models.points import PointBin
 from hedgerow.models.sheet import Sheet
+from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
@@ -94,52 +94,52 @@ def _label(ax: Axes, groups: Sequence[Group], labels: Sequence[str]) -> None:
     ax.spines[["top", "right", "left"]].set_visible(False)
 
 
-_TABLE = "<table style='border-collapse:collapse;margin:1em 0'>"
-_GROUP = "<tr style='border-top:1px solid silver'>"
-_LEFT = " style='text-align:left;vertical-align:top;padding:0.15em 1em 0.15em 0'"
-_NUMBER = " style='text-align:right;padding:0.15em 1em'"
-_BOX = " style='border:2px solid;min-width:4em;height:1.6em;text-align:center'"
+_TABLE = "border-collapse:collapse;margin:1em 0"
+_GROUP = "border-top:1px solid silver"
+_LEFT = "text-align:left;vertical-align:top;padding:0.15em 1em 0.15em 0"
+_NUMBER = "text-align:right;padding:0.15em 1em"
+_BOX = "border:2px solid;min-width:4em;height:1.6em;text-align:center"
 
 
-def form_html(sheet: Sheet) -> str:
+def form_html(sheet: Sheet) -> Html:
     """Return the points with an empty box for each attribute and for the total, and the probabilities of totals."""
-    boxes = [f"<th>{escape(title)}</th>" for title in (["your points"] if sheet.is_binary else sheet.columns)]
-    titles = [f"<th{_NUMBER}>{escape(title)}</th>" for title in sheet.columns]
-    head = f"<tr><th{_LEFT}>attribute</th><th{_LEFT}>bin</th>{''.join([*titles, *boxes])}</tr>"
+    boxes = ["your points"] if sheet.is_binary else sheet.columns
+    titles = [element("th", name, style=_LEFT) for name in ("attribute", "bin")]
+    titles += [element("th", title, style=_NUMBER) for title in sheet.columns]
     rows = [row for bins in sheet.bins for row in _rows(bins, len(sheet.base))]
-    blank = f"<td></td>{'<td></td>' * len(sheet.base)}"
-    base = "".join(f"<td{_BOX}>{points}</td>" for points in sheet.base)
-    rows.append(f"{_GROUP}<th{_LEFT}>base</th>{blank}{base}</tr>")
-    rows.append(f"<tr><th{_LEFT}>total</th>{blank}{_boxes(1, len(sheet.base))}</tr>")
-    said = "".join(f"<p>{escape(note)}</p>" for note in sheet.notes)
-    risks = _table(sheet.risk_lines) if sheet.is_binary else ""
-    title = f"<h3>{escape(sheet.title)}</h3>"
-    return f"{title}{_TABLE}<thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>{risks}{said}"
+    blank = [element("td")] * (1 + len(sheet.base))
+    base = [element("td", str(points), style=_BOX) for points in sheet.base]
+    rows.append(element("tr", element("th", "base", style=_LEFT), *blank, *base, style=_GROUP))
+    rows.append(element("tr", element("th", "total", style=_LEFT), *blank, *_boxes(1, len(sheet.base))))
+    points = _table(element("tr", *titles, *(element("th", title) for title in boxes)), rows)
+    notes = [element("p", note) for note in sheet.notes]
+    parts = [element("h3", sheet.title), points, *([_risks(sheet)] if sheet.is_binary else []), *notes]
+    return Html("".join(parts))
 
 
-def _rows(bins: Sequence[PointBin], n_columns: int) -> list[str]:
-    span, found = f" rowspan='{len(bins)}'" if len(bins) > 1 else "", list[str]()
+def _rows(bins: Sequence[PointBin], n_columns: int) -> list[Html]:
+    found = list[Html]()
     for place, one in enumerate(bins):
-        points = "".join(f"<td{_NUMBER}>{number}</td>" for number in one.points)
-        name = "" if place else f"<th{_LEFT}{span}>{escape(printable(one.attribute))}</th>"
-        boxes = "" if place else _boxes(len(bins), n_columns)
-        found.append(
-            f"{'<tr>' if place else _GROUP}{name}<td{_LEFT}>{escape(printable(one.words))}</td>{points}{boxes}</tr>"
-        )
+        cells = [element("td", printable(one.words), style=_LEFT)]
+        cells += [element("td", str(number), style=_NUMBER) for number in one.points]
+        if place == 0:
+            name = element("th", printable(one.attribute), style=_LEFT, rowspan=str(len(bins)))
+            cells = [name, *cells, *_boxes(len(bins), n_columns)]
+        found.append(element("tr", *cells, **({} if place else {"style": _GROUP})))
     return found
 
 
-def _boxes(n_rows: int, n_columns: int) -> str:
-    return f"<td rowspan='{n_rows}'{_BOX}></td>" * n_columns
+def _boxes(n_rows: int, n_columns: int) -> list[Html]:
+    return [element("td", rowspan=str(n_rows), style=_BOX)] * n_columns
 
 
-def _table(lines: Sequence[Sequence[str]]) -> str:
-    head, *rows = [
-        "".join(f"<{tag}{_NUMBER}>{escape(entry)}</{tag}>" for entry in line) for tag, line in _tagged(lines)
-    ]
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"{_TABLE}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+def _risks(sheet: Sheet) -> Html:
+    head, *rows = (
+        element("tr", *(element("td" if place else "th", entry, style=_NUMBER) for entry in line))
+        for place, line in enumerate(sheet.risk_lines)
+    )
+    return _table(head, rows)
 
 
-def _tagged(lines: Sequence[Sequence[str]]) -> list[tuple[str, Sequence[str]]]:
-    return [("td" if place else "th", line) for place, line in enumerate(lines)]
+def _table(head: Html, rows: Sequence[Html]) -> Html:
+    return element("table", element("thead", head), element("tbody", *rows), style=_TABLE)

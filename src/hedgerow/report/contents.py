@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -53,6 +54,12 @@ class Grid:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def numeric(self) -> tuple[int, ...]:
+        """The columns of numbers alone, counted from 0; the first is a name."""
+        places = range(1, len(self.columns))
+        return tuple(place for place in places if all(_is_number(row[place]) for row in self.rows))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
@@ -164,6 +171,13 @@ class Sheet:
             "findings": [finding.to_dict() for finding in self.findings],
             "sections": [section.to_dict() for section in self.sections],
         }
+
+
+_NUMBER = re.compile(r"[0-9][0-9.,]*(e[+-]?[0-9]+)?( %)?")
+
+
+def _is_number(cell: Cell) -> bool:
+    return isinstance(cell, (int, float)) or (isinstance(cell, str) and _NUMBER.fullmatch(cell) is not None)
 
 
 Bucket = Literal["reject", "look", "supports"]

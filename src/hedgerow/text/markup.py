@@ -19,6 +19,10 @@ class Html(str):
 
     __slots__ = ()
 
+    def __html__(self) -> str:
+        """Return it as it is, so that templates do not escape it again."""
+        return self
+
 
 def text(content: str) -> Html:
     r"""Return text as markup: special characters escaped, control characters and marks of direction shown.

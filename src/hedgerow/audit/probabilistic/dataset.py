@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from itertools import groupby, islice, product
 from math import fsum, prod
 from typing import Any, Self
@@ -29,6 +28,7 @@ from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
+from hedgerow.text.markup import element
 from hedgerow.text.values import printable, quoted_text, value_text
 
 
@@ -372,10 +372,10 @@ def dataset_html(
 ) -> str:
     """Return the same as a table in HTML."""
     (head, *lines), notes = _page(domains, rows, labels, label)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(printable(entry))}</td>' for entry in line)}</tr>" for line in lines)
-    top = "".join(f"<th>{escape(printable(entry))}</th>" for entry in head)
-    more = "".join(f"<p>{escape(printable(note))}</p>" for note in notes)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{more}"
+    body = [element("tr", *(element("td", printable(entry)) for entry in line)) for line in lines]
+    top = element("tr", *(element("th", printable(entry)) for entry in head))
+    table = element("table", element("thead", top), element("tbody", *body))
+    return table + "".join(element("p", printable(note)) for note in notes)
 
 
 def _page(

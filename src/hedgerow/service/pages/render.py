@@ -7,7 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -15,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow.privacy.charge import amount_text
 from hedgerow.service.pages.sessions import Session
+from hedgerow.text.pages import templates
 
 FOLDER = Path(__file__).parents[1]
 HEADERS = {
@@ -81,17 +81,5 @@ def _percent(part: Fraction, whole: Fraction) -> str:
     return f"{100 * min(share, 1):.1f}%"
 
 
-def _templates() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    filters: dict[str, Any] = {"moment": _moment, "rounded": _rounded, "percent": _percent}
-    environment.filters.update(filters)
-    return environment
-
-
-_TEMPLATES = _templates()
+_TEMPLATES = templates(FOLDER / "templates")
+_TEMPLATES.filters.update({"moment": _moment, "rounded": _rounded, "percent": _percent})
