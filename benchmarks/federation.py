@@ -24,7 +24,7 @@ from scipy.stats import ks_2samp
 import hedgerow as hr
 from hedgerow.privacy.account import Account
 from hedgerow.service.app import create_app
-from hedgerow.service.curator import Curator, Held
+from hedgerow.service.curator import Curator, HostedDataset
 from hedgerow.service.jobs import Jobs
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.ledger import Ledger
@@ -42,7 +42,7 @@ def curators(stack, parts, data):
         ledger, keys = stack.enter_context(Ledger(url)), stack.enter_context(Keys(url))
         cap = Account(EPSILON[data.name])
         ledger.declare("rows", cap, {"ana": cap}, reason="a study")
-        curator = Curator(ledger, {"rows": Held(data.schema, FrameRows.of(frame, labels, data.schema))})
+        curator = Curator(ledger, {"rows": HostedDataset(data.schema, FrameRows.of(frame, labels, data.schema))})
         app = create_app(curator, keys.caller, Jobs(curator))
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
         threading.Thread(target=server.run, daemon=True).start()

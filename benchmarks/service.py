@@ -27,7 +27,7 @@ from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Integer, Label, Schema
 from hedgerow.service.app import create_app
-from hedgerow.service.curator import Curator, Held
+from hedgerow.service.curator import Curator, HostedDataset
 from hedgerow.service.jobs import Jobs
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.ledger import Ledger, Request
@@ -61,7 +61,7 @@ def serve(url, ready):
     labels = pd.Series(rng.choice(["no", "yes"], 1000), name="ill")
     ledger, keys = opened(url), Keys(url)
     ledger.declare("wards", Account(Fraction(10_000)), {"ana": Account(Fraction(10_000))}, reason="a benchmark")
-    curator = Curator(ledger, {"wards": Held(SCHEMA, FrameRows.of(frame, labels, SCHEMA))})
+    curator = Curator(ledger, {"wards": HostedDataset(SCHEMA, FrameRows.of(frame, labels, SCHEMA))})
     jobs, key = Jobs(curator), keys.add("ana", "analyst")
     apps = [create_app(curator, keys.caller, jobs) for _ in range(2)]
     run(apps[0], Address(port=0), apps[1], 0, lambda url, _: ready.send((url, key)))

@@ -254,7 +254,7 @@ BAD = {
         "epsilon must be a number >= 0 such as 0.1 or 1/10, got 'nan'",
     ),
     "unknown target": (GOOD, ["--target", "death"], "the schema's label 'ill', got 'death'"),
-    "absent target": ("age,sex,dose\n40,F,0.5\n", [], "column 'ill': expected this column to predict"),
+    "absent target": ("age,sex,dose\n40,F,0.5\n", [], "column 'ill': expected this column, found: age, dose, sex"),
     "absent attribute": ("age,sex,ill\n40,F,no\n", [], "column 'dose': expected this column, found: age, sex"),
     "label outside the schema": (GOOD + "41,F,0.5,SECRET\n", [], "column 'ill': some labels are not in the schema"),
     "missing label": (GOOD + "41,F,0.5,\n", [], "column 'ill': some labels are missing"),

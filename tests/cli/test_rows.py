@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow.cli.rows import target_name
+from hedgerow.errors import DomainError
 from hedgerow.privacy.budget_file import FileBudget
 
 SCHEMA = """\
@@ -133,3 +135,11 @@ def test_parameters_are_checked_before_the_table_is_counted(folder, run):
     code, _, err = run("fit", "data.parquet", *FIT, "--max-literals", "0")
     assert code == 2
     assert err.startswith("error: --max-literals must be a whole number >= 1")
+
+
+def test_a_column_that_is_absent_among_many_is_one_short_line():
+    with pytest.raises(
+        DomainError, match=r"column 'y': expected this column, found: c0, c1, c10, .*100000 values"
+    ) as found:
+        target_name([f"c{number}" for number in range(100_000)], "y", None)
+    assert len(str(found.value)) < 500

@@ -64,7 +64,7 @@ class Dashboards:
         return client
 
     def stranger(self, base):
-        """Return a client of nobody at one of both doors."""
+        """Return a client of nobody of one of both apps."""
         client = self.client()
         client.app = client._transport.app = self.own if base == "" else self.service.app
         client.base = base
@@ -429,7 +429,7 @@ def test_what_nobody_expected_is_told_without_its_text(boards, monkeypatch, capl
 
 
 @pytest.mark.parametrize("base", ["", "/dashboard"])
-def test_a_database_that_fails_at_the_door_is_told_without_its_text(boards, monkeypatch, base):
+def test_a_database_that_fails_at_the_log_in_is_told_without_its_text(boards, monkeypatch, base):
     client = boards.client("carla" if base == "" else "kim")
     client._transport.raise_server_exceptions = False
     monkeypatch.setattr(boards.keys, "holder", lambda _: (_ for _ in ()).throw(ValueError("CANARY")))

@@ -10,13 +10,13 @@ import pytest
 
 from hedgerow.errors import ServiceBusyError
 from hedgerow.service import jobs as turns
-from hedgerow.service.jobs import MOST_AT_ONCE, MOST_TURNS_WAITING, Turns
+from hedgerow.service.jobs import MOST_AT_ONCE, MOST_TURNS_WAITING, ConcurrencyLimits
 from tests.service.wards import ANA, BOB, MARGINALS, WatchedRows
 from tests.service.web import JSON, running
 
 
 def test_an_analyst_has_so_many_turns_and_each_call_has_one():
-    ana, running_now, most, lock = Turns(MOST_AT_ONCE), [], [], threading.Lock()
+    ana, running_now, most, lock = ConcurrencyLimits(MOST_AT_ONCE), [], [], threading.Lock()
     full = threading.Barrier(MOST_AT_ONCE)
 
     def call(number):
@@ -92,7 +92,7 @@ def test_a_free_call_is_told_to_take_too_long_keeps_its_turn_and_does_not_keep_t
             return await turn.run_free(call)
 
     async def check():
-        own = Turns(1)
+        own = ConcurrencyLimits(1)
         first = asyncio.create_task(once(own, long))
         await asyncio.sleep(0.2)
         second = asyncio.create_task(once(own, lambda: "quick"))
@@ -113,7 +113,7 @@ def test_a_caller_of_whom_too_many_requests_wait_is_told_so():
             await turn.run(until.wait)
 
     async def check():
-        own, until = Turns(1), threading.Event()
+        own, until = ConcurrencyLimits(1), threading.Event()
         waiting = [asyncio.create_task(hold(own, until)) for _ in range(1 + MOST_TURNS_WAITING)]
         await asyncio.sleep(0.1)
         with pytest.raises(ServiceBusyError, match="nothing was charged"):

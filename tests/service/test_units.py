@@ -11,7 +11,7 @@ import hedgerow as hr
 from hedgerow.errors import LedgerError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.service.curator import Curator, Held
+from hedgerow.service.curator import Curator, HostedDataset
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Receipt, Signer
 from hedgerow.service.rows import FrameRows, open_rows
@@ -41,7 +41,7 @@ def ledger(tmp_path):
 
 
 def curator_of(ledger, rows, **more):
-    return Curator(ledger, {"wards": Held(OF_PERSONS, rows)}, **more)
+    return Curator(ledger, {"wards": HostedDataset(OF_PERSONS, rows)}, **more)
 
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"])

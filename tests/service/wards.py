@@ -10,7 +10,7 @@ import pandas as pd
 
 from hedgerow.privacy.account import Account
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Schema
-from hedgerow.service.curator import Caller, Curator, Held
+from hedgerow.service.curator import Caller, Curator, HostedDataset
 from hedgerow.service.rows import FrameRows
 from tests.service.databases import ledger_at
 
@@ -61,7 +61,7 @@ def curator_of(url, rows=None, cap=3, shares=SHARES, schema=SCHEMA, **more):
             more_of = {"oversubscribed": oversubscribed, "unit": schema.unit}
             ledger.declare("wards", whole, shares, reason="the rows of 2026", **more_of)
         rows = FrameRows.of(frame, labels, schema) if rows is None else rows
-        yield Curator(ledger, {"wards": Held(schema, rows, **held)}, **more)
+        yield Curator(ledger, {"wards": HostedDataset(schema, rows, **held)}, **more)
 
 
 class Exact:

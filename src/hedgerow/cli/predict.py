@@ -9,7 +9,7 @@ import typer
 
 from hedgerow.boundary.durable import write_whole
 from hedgerow.cli.output import check_output, say, stage
-from hedgerow.cli.predictions import Beside, class_weights, inert_table, predictions, to_csv, to_json
+from hedgerow.cli.predictions import OutputColumns, class_weights, inert_table, predictions, to_csv, to_json
 from hedgerow.cli.rows import FILE, Decimal, Encoding, text_format_of
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
@@ -70,10 +70,10 @@ def predict(
         raise ArgumentError("expected --id or --append, got both; --append copies all columns.")
     released = load_model(model)
     weights = class_weights(released, class_weight or ())
-    beside = Beside(tuple(ids or ()), everything=append, proba=proba, explain=explain, class_weight=weights)
+    columns = OutputColumns(tuple(ids or ()), everything=append, proba=proba, explain=explain, class_weight=weights)
     with stage(f"reading {data}"):
         rows, make = read_table(data, text_format_of(encoding, decimal)), text_format_of(encoding, decimal)
-        found = predictions(released, make.pointed(rows, released.schema.numbers), beside, copied=rows)
+        found = predictions(released, make.pointed(rows, released.schema.numbers), columns, copied=rows)
     written, is_altered = (found, False) if as_json else inert_table(found)
     text = to_json(written) if as_json else to_csv(written)
     if output is None:

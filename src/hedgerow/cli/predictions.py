@@ -41,7 +41,7 @@ def inert(value: Value) -> Value:
 
 
 @dataclass(frozen=True)
-class Beside:
+class OutputColumns:
     """What is written beside the predictions."""
 
     ids: tuple[str, ...] = ()  # the columns of the input that are copied
@@ -65,18 +65,18 @@ class Beside:
         return list(dict.fromkeys(self.ids))
 
 
-def predictions(model: Released, rows: pa.Table, beside: Beside, *, copied: pa.Table) -> pa.Table:
+def predictions(model: Released, rows: pa.Table, output: OutputColumns, *, copied: pa.Table) -> pa.Table:
     """Return a line for each row, in order: columns of the input, the predicted class, what it follows from.
 
     No column hides another: one whose name is taken gets a longer name. `copied` has the rows as they are written.
     """
-    columns: dict[str, Any] = {name: _copied(name, copied.column(name)) for name in beside.columns_of(copied)}
+    columns: dict[str, Any] = {name: _copied(name, copied.column(name)) for name in output.columns_of(copied)}
     label = "prediction" if model.schema.label is None else model.schema.label.name
-    found = _of_points(model, rows, beside) if isinstance(model, Scorecard) else _of_leaves(model, rows, beside)
+    found = _of_points(model, rows, output) if isinstance(model, Scorecard) else _of_leaves(model, rows, output)
     columns[_free((label, f"predicted {label}"), columns)] = found.classes
     for name, values in found.reasons.items():
         columns[_free((name, f"{name} number"), columns)] = values
-    decided = {"decision": model.decide(rows, class_weight=beside.class_weight)} if beside.class_weight else {}
+    decided = {"decision": model.decide(rows, class_weight=output.class_weight)} if output.class_weight else {}
     for name, values in (decided | found.numbers).items():
         columns[_free((name,), columns)] = values
     return pa.table(columns)
@@ -134,22 +134,22 @@ class _Decided:
     numbers: dict[str, Any]
 
 
-def _of_points(model: Scorecard, rows: pa.Table, beside: Beside) -> _Decided:
+def _of_points(model: Scorecard, rows: pa.Table, output: OutputColumns) -> _Decided:
     totals = model.totals(rows)
     names = ["total"] if model.is_binary else [f"total({value_text(value)})" for value in model.schema.classes]
     reasons = dict(zip(names, totals.reshape(len(totals), len(model.base)).T, strict=True))
     shares, numbers = model.probabilities_of(totals), dict[str, Any]()
-    if beside.explain:
+    if output.explain:
         numbers |= {"explanation": model.explanations(rows), "probability": shares.max(axis=1)}
-    if beside.proba:
+    if output.proba:
         numbers |= _by_class("P", model, shares.T)
     return _Decided(model.predictions_of(totals).tolist(), reasons, numbers)
 
 
-def _of_leaves(model: RuleList | Tree, rows: pa.Table, beside: Beside) -> _Decided:
+def _of_leaves(model: RuleList | Tree, rows: pa.Table, output: OutputColumns) -> _Decided:
     caught = model.apply(rows)
-    numbers = _explained(model, caught.tolist()) if beside.explain else {}
-    if beside.proba:
+    numbers = _explained(model, caught.tolist()) if output.explain else {}
+    if output.proba:
         numbers |= _by_class("P", model, model.probabilities[caught].T)
     return _Decided([model.predictions[leaf] for leaf in caught.tolist()], {model.leaf_name: caught + 1}, numbers)
 

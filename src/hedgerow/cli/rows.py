@@ -23,7 +23,6 @@ from hedgerow.tables.csv_files import lines_of_rows, read_header
 from hedgerow.tables.frames import Table, column_of
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat, check_no_spreadsheet, read_table, source_of
 from hedgerow.tally import Tally
-from hedgerow.text.messages import near_miss
 
 FILE = "CSV file with a header (.csv, .tsv, .txt, or .gz of these; - for standard input), or data.parquet"
 DATA = (
@@ -226,8 +225,7 @@ def target_name(columns: Sequence[str], target: str | None, schema: Schema | Non
         raise ArgumentError(f"expected --target to be the schema's label {declared!r}, got {target!r}.")
     name = target or declared or ""
     if name not in columns:
-        near = near_miss(name, columns)
-        raise DomainError(f"expected this column to predict, got {', '.join(sorted(columns))}.{near}", column=name)
+        raise DomainError.absent(name, columns)
     return name
 
 

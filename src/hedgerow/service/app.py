@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hedgerow._version import __version__
 from hedgerow.errors import HedgerowError
 from hedgerow.service.curator import Caller, Curator
-from hedgerow.service.forms import PROBLEMS, Described, named
-from hedgerow.service.jobs import MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_OF_ONE, Jobs, Turns
+from hedgerow.service.forms import PROBLEMS, OpenApiApp, named
+from hedgerow.service.jobs import MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_OF_ONE, ConcurrencyLimits, Jobs
 from hedgerow.service.logs import Logged, note
 from hedgerow.service.metrics import template
 from hedgerow.service.problems import TYPE, ProblemError, problem_of
@@ -27,7 +27,7 @@ _LOG = logging.getLogger(__name__)
 
 def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> FastAPI:
     """Return the service's app."""
-    app = Described(
+    app = OpenApiApp(
         title="hedgerow",
         version=__version__,
         summary="Ask about private rows that stay with their curator.",
@@ -39,14 +39,14 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
         responses=PROBLEMS,
     )
     app.state.curator, app.state.authenticate, app.state.jobs = curator, authenticate, jobs
-    app.state.charged, app.state.free = Turns(MOST_AT_ONCE), Turns(MOST_FREE_AT_ONCE)
-    app.state.watching = Turns(MOST_OF_ONE)
+    app.state.charged, app.state.free = ConcurrencyLimits(MOST_AT_ONCE), ConcurrencyLimits(MOST_FREE_AT_ONCE)
+    app.state.watching = ConcurrencyLimits(MOST_OF_ONE)
     app.include_router(router)
-    app.add_exception_handler(HTTPException, _told_http)
-    app.add_exception_handler(RequestValidationError, _told_invalid)
+    app.add_exception_handler(HTTPException, _http_problem_handler)
+    app.add_exception_handler(RequestValidationError, _invalid_problem_handler)
     for kind in (ProblemError, HedgerowError):
-        app.add_exception_handler(kind, _told)
-    app.add_middleware(_LastResort)
+        app.add_exception_handler(kind, _problem_handler)
+    app.add_middleware(_ErrorMiddleware)
     app.add_middleware(Logged)
     return app
 
@@ -59,27 +59,27 @@ def response_of(error: Exception) -> JSONResponse:
     return JSONResponse(problem.to_dict(), problem.status, headers, media_type=TYPE)
 
 
-def _noted(request: Request, error: Exception) -> JSONResponse:
+def _noted_problem(request: Request, error: Exception) -> JSONResponse:
     note(request, problem_of(error).kind)
     return response_of(error)
 
 
-async def _told(request: Request, error: Exception) -> JSONResponse:
-    return _noted(request, error)
+async def _problem_handler(request: Request, error: Exception) -> JSONResponse:
+    return _noted_problem(request, error)
 
 
-async def _told_http(request: Request, error: Exception) -> JSONResponse:
+async def _http_problem_handler(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return _noted(request, ProblemError(error.status_code, "http", str(error.detail), "See /openapi.json."))
+    return _noted_problem(request, ProblemError(error.status_code, "http", str(error.detail), "See /openapi.json."))
 
 
-async def _told_invalid(request: Request, error: Exception) -> JSONResponse:
+async def _invalid_problem_handler(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     places = ", ".join(sorted({".".join(map(str, one["loc"])) for one in error.errors()}))
-    return _noted(request, ProblemError(422, "malformed", "The request is malformed", f"Check {places}."))
+    return _noted_problem(request, ProblemError(422, "malformed", "The request is malformed", f"Check {places}."))
 
 
-class _LastResort:
+class _ErrorMiddleware:
     """Tells any other exception as a problem, and logs its type: its text, and its stack, could show a row."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -17,7 +17,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.schema.files import read_mapping
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval
-from hedgerow.service.curator import Caller, Curator, Held, Role
+from hedgerow.service.curator import Caller, Curator, HostedDataset, Role
 from hedgerow.service.ledger.caps import WHOLE
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
@@ -143,12 +143,12 @@ class Config:
         """Read the schema of a dataset."""
         return Schema.load(self.folder / config.schema_file)
 
-    def _held(self, config: DatasetConfig, epoch: int) -> Held:
+    def _held(self, config: DatasetConfig, epoch: int) -> HostedDataset:
         schema = self.schema_of(config)
         in_folder = not (is_address(config.table) and ("://" in config.table or "::" in config.table))
         table = str(self.folder / config.table) if in_folder else config.table
         rows = open_rows(table, schema, TextFormat(config.encoding, config.decimal))
-        return Held(schema, rows, config.answer_after, config.oversubscribed, config.approval, epoch)
+        return HostedDataset(schema, rows, config.answer_after, config.oversubscribed, config.approval, epoch)
 
 
 def _tokens(given: TokensConfig | None, folder: Path) -> Tokens | None:

@@ -49,7 +49,7 @@ class Caller:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Held:
+class HostedDataset:
     """A dataset that a curator holds."""
 
     schema: Schema  # what is public of it, with the label
@@ -93,7 +93,7 @@ class Curator:
     def __init__(
         self,
         ledger: Ledger,
-        datasets: Mapping[str, Held],
+        datasets: Mapping[str, HostedDataset],
         *,
         signer: Signer | None = None,
         noise: NoiseSource | None = None,
@@ -249,7 +249,7 @@ class Curator:
         purpose = f"{charge.purpose}, epsilon {charge.epsilon}{delta}"
         self.approvals.require(kind, dataset, caller.name, asked, purpose, text)
 
-    def _held(self, caller: Caller, dataset: str) -> Held:
+    def _held(self, caller: Caller, dataset: str) -> HostedDataset:
         held = self._datasets.get(dataset)
         if held is None or (caller.role == "analyst" and not self.ledger.has_cap(dataset, caller.name)):
             raise AccessError(f"expected a dataset that you may ask about, got {shown(dataset)}.")
@@ -263,7 +263,7 @@ class Curator:
             return False
         return True
 
-    def _question(self, held: Held, kind: Kind, body: bytes) -> tuple[Asked, Question]:
+    def _question(self, held: HostedDataset, kind: Kind, body: bytes) -> tuple[Asked, Question]:
         problem = "the question cannot be read"
         try:
             form = read_form(kind, body)
@@ -288,13 +288,13 @@ def _account_data(account: Account) -> dict[str, Any]:
     }
 
 
-def _timing(held: Held) -> str:
+def _timing(held: HostedDataset) -> str:
     if held.answer_after is None:
         return "open: answers leave as soon as they are there; run time depends on the rows and is not noised"
     return f"answers leave {held.answer_after:g} seconds after the charge, or at a multiple of that"
 
 
-def _notes(dataset: str, epoch: int, held: Held) -> tuple[str, ...]:
+def _notes(dataset: str, epoch: int, held: HostedDataset) -> tuple[str, ...]:
     notes = (f"asked of the dataset {dataset!r}, epoch {epoch}, of a curator's service", f"timing: {_timing(held)}")
     more = "the analysts' caps add up to more than the dataset's: together they can use up all of it before one asks"
     return (*notes, *([more] if held.oversubscribed else []))

@@ -19,8 +19,8 @@ from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.logs import Logged
 from hedgerow.service.metrics import Metrics
-from hedgerow.service.pages.door import FAILED, UNTOLD, Door, Endpoint
 from hedgerow.service.pages.render import FOLDER, HEADERS, Headers, render
+from hedgerow.service.pages.session_auth import FAILED, UNTOLD, Endpoint, SessionAuth
 from hedgerow.service.pages.views import Views
 
 PLACE = "/dashboard"
@@ -31,76 +31,76 @@ def create_dashboard(
     ledger: Ledger, keys: Keys, metrics: Metrics, approvals: Approvals | None = None
 ) -> tuple[ASGIApp, str]:
     """Return the curator's app, for a port of this machine alone, and the token that opens it once."""
-    views, door = Views(ledger, keys, approvals), Door(keys, ("curator",), secure=False)
+    views, auth = Views(ledger, keys, approvals), SessionAuth(keys, ("curator",), secure=False)
 
     async def healthz(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    async def told(_: Request) -> Response:
+    async def metrics_endpoint(_: Request) -> Response:
         return Response(metrics.text(), media_type=metrics.media_type)
 
     def post(path: str, endpoint: Endpoint) -> Route:
         return Route(path, endpoint, methods=["POST"])
 
     routes = [
-        Route("/", door.enter(views.overview, "curator")),
-        Route("/keys", door.page(views.keys, "curator")),
-        post("/keys/add", door.page(views.add_key, "curator")),
-        post("/keys/revoke", door.page(views.revoke_key, "curator")),
-        Route("/approvals", door.page(views.approvals, "curator")),
-        post("/approvals/decide", door.page(views.decide, "curator")),
+        Route("/", auth.enter(views.overview, "curator")),
+        Route("/keys", auth.page(views.keys, "curator")),
+        post("/keys/add", auth.page(views.add_key, "curator")),
+        post("/keys/revoke", auth.page(views.revoke_key, "curator")),
+        Route("/approvals", auth.page(views.approvals, "curator")),
+        post("/approvals/decide", auth.page(views.decide, "curator")),
         Route("/healthz", healthz),
-        Route("/metrics", told),
+        Route("/metrics", metrics_endpoint),
     ]
     # A page of another name that resolves to this machine would else be one that the browser takes for ours.
     host = Middleware(TrustedHostMiddleware, allowed_hosts=_LOCAL, www_redirect=False)
-    return Logged(_app([*routes, *_shared(views, door)], host)), door.token
+    return Logged(_app([*routes, *_shared(views, auth)], host)), auth.token
 
 
 def mount_dashboard(app: FastAPI, ledger: Ledger, keys: Keys, *, secure: bool) -> None:
     """Add the pages of analysts and auditors to the service's app, at ``/dashboard``."""
-    views, door = Views(ledger, keys), Door(keys, ("analyst", "auditor"), secure=secure)
+    views, auth = Views(ledger, keys), SessionAuth(keys, ("analyst", "auditor"), secure=secure)
     routes = [
-        Route("/", door.page(views.overview, "analyst", "auditor")),
-        Route("/requests/{request}/answer", door.page(views.answer, "analyst")),
-        Route("/requests/{request}/receipt", door.page(views.receipt, "analyst")),
+        Route("/", auth.page(views.overview, "analyst", "auditor")),
+        Route("/requests/{request}/answer", auth.page(views.answer, "analyst")),
+        Route("/requests/{request}/receipt", auth.page(views.receipt, "analyst")),
     ]
 
     async def enter(_: Request) -> Response:
         return RedirectResponse(f"{PLACE}/", 303, HEADERS)
 
     app.add_route(PLACE, enter, include_in_schema=False)
-    app.mount(PLACE, _app([*routes, *_shared(views, door)]))
+    app.mount(PLACE, _app([*routes, *_shared(views, auth)]))
 
 
-def _shared(views: Views, door: Door) -> list[BaseRoute]:
-    """Return the routes that both apps have; the door lets in who has a key of the app's own roles."""
+def _shared(views: Views, auth: SessionAuth) -> list[BaseRoute]:
+    """Return the routes that both apps have; each app admits those who have a key of the app's own roles."""
     overseers: tuple[Role, ...] = ("auditor", "curator")
     return [
-        Route("/requests", door.page(views.requests, *ROLES)),
-        Route("/chart.svg", door.page(views.chart, *ROLES)),
-        Route("/ledger", door.page(views.entries, *overseers)),
-        Route("/ledger/verify", door.page(views.verify, *overseers), methods=["POST"]),
-        Route("/login", door.form),
-        Route("/login", door.log_in, methods=["POST"]),
-        Route("/logout", door.page(door.log_out, *ROLES), methods=["POST"]),
+        Route("/requests", auth.page(views.requests, *ROLES)),
+        Route("/chart.svg", auth.page(views.chart, *ROLES)),
+        Route("/ledger", auth.page(views.entries, *overseers)),
+        Route("/ledger/verify", auth.page(views.verify, *overseers), methods=["POST"]),
+        Route("/login", auth.form),
+        Route("/login", auth.log_in, methods=["POST"]),
+        Route("/logout", auth.page(auth.log_out, *ROLES), methods=["POST"]),
         Mount("/static", StaticFiles(directory=FOLDER / "static")),
     ]
 
 
 def _app(routes: list[BaseRoute], *middleware: Middleware) -> ASGIApp:
     """Return an app whose every response has the headers, those of failures included."""
-    handlers = {HTTPException: _told, Exception: _failed}
+    handlers = {HTTPException: _problem_page, Exception: _failure_page}
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.router.redirect_slashes = False  # to the host that a request says it is for
     return Headers(app)
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _problem_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     detail = "Nothing is at this address, or it takes another method."
     return render(request, "problem.html", error.status_code, title=str(error.detail), detail=detail)
 
 
-async def _failed(request: Request, _: Exception) -> Response:
+async def _failure_page(request: Request, _: Exception) -> Response:
     return render(request, "problem.html", 500, title=FAILED, detail=UNTOLD)

@@ -202,7 +202,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class Described(FastAPI):
+class OpenApiApp(FastAPI):
     """An app whose OpenAPI file has the schemas of questions and problems under names, as generated clients need."""
 
     def openapi(self) -> dict[str, Any]:

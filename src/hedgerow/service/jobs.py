@@ -155,7 +155,7 @@ class Turn:
             await asyncio.wait({self._working})
 
 
-class Turns:
+class ConcurrencyLimits:
     """Each caller has some turns, so that nobody waits for another's requests."""
 
     def __init__(self, at_once: int) -> None:

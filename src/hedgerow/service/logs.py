@@ -33,8 +33,8 @@ class Lines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return a line; the traceback of an exception, which can quote a cell, is left out."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat()
-        told: dict[str, Any] = getattr(record, "told", {})
-        return json.dumps({"time": when, "level": record.levelname.lower(), "event": record.getMessage(), **told})
+        data: dict[str, Any] = getattr(record, "data", {})
+        return json.dumps({"time": when, "level": record.levelname.lower(), "event": record.getMessage(), **data})
 
 
 def note(request: Request, outcome: str, caller: Caller | None = None) -> None:
@@ -67,12 +67,11 @@ class Logged:
             await self._app(scope, receive, sending)
         finally:
             if status >= 400 or scope["method"] not in ("GET", "HEAD") or "outcome" in scope.get("state", {}):
-                _LOG.log(
-                    logging.INFO if status < 400 else logging.WARNING, "request", extra={"told": _told(scope, status)}
-                )
+                level = logging.INFO if status < 400 else logging.WARNING
+                _LOG.log(level, "request", extra={"data": _line_data(scope, status)})
 
 
-def _told(scope: Scope, status: int) -> dict[str, Any]:
+def _line_data(scope: Scope, status: int) -> dict[str, Any]:
     state = scope.get("state", {})
     caller: Caller | None = state.get("caller")
     address = scope.get("client")

@@ -30,6 +30,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.service.forms import AlwaysForm, Asked, ErrorMarginals, Fit, Marginals, ModelForm
 from hedgerow.service.rows import Rows
 from hedgerow.text.messages import number_of, shown
+from hedgerow.text.values import listed
 
 ESTIMATORS: Mapping[str, Callable[..., Any]] = {
     "rule-list": PrivateRuleListClassifier,
@@ -189,7 +190,7 @@ def _restricted(schema: Schema, names: list[str]) -> Schema:
     """Return a schema with some of its attributes, in its own order."""
     for name in names:
         if name not in schema:
-            raise SchemaError(f"expected attributes of the schema: {', '.join(schema.names)}.", attribute=name)
+            raise SchemaError(f"expected attributes of the schema: {listed(schema.names)}.", attribute=name)
     return replace(schema, attributes=tuple((name, kind) for name, kind in schema.attributes if name in names))
 
 

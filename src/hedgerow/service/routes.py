@@ -17,7 +17,7 @@ from hedgerow._version import __version__
 from hedgerow.errors import AccessError
 from hedgerow.service.curator import Answer, Caller, Curator
 from hedgerow.service.forms import FORMS, LARGEST_QUESTION, described, described_cost, split_kind
-from hedgerow.service.jobs import Job, Jobs, Turn, Turns
+from hedgerow.service.jobs import ConcurrencyLimits, Job, Jobs, Turn
 from hedgerow.service.problems import ProblemError, problem_of
 
 RECEIPT = "Hedgerow-Receipt"
@@ -49,7 +49,7 @@ def _turn_of(kind: str) -> Any:
     """Return the dependency that holds a turn of the caller's, from before a body is read to the end."""
 
     async def turn(request: Request, caller: Annotated[Caller, Depends(_caller)]) -> AsyncGenerator[Turn]:
-        turns: Turns = getattr(request.app.state, kind)
+        turns: ConcurrencyLimits = getattr(request.app.state, kind)
         async with turns.of(caller) as taken:
             yield taken
 
@@ -83,14 +83,14 @@ async def _key(
     return key
 
 
-Known = Annotated[Caller, Depends(_caller)]
-Asked = Annotated[Curator, Depends(_curator)]
-Charged = Annotated[Turn, _turn_of("charged")]
-Free = Annotated[Turn, _turn_of("free")]
-Watching = Annotated[Turn, _turn_of("watching")]
-Queue = Annotated[Jobs, Depends(_jobs)]
-Body = Annotated[bytes, Depends(_body)]
-Idempotency = Annotated[str, Depends(_key)]
+CallerDep = Annotated[Caller, Depends(_caller)]
+CuratorDep = Annotated[Curator, Depends(_curator)]
+ChargedLimiterDep = Annotated[Turn, _turn_of("charged")]
+FreeLimiterDep = Annotated[Turn, _turn_of("free")]
+WatchingLimiterDep = Annotated[Turn, _turn_of("watching")]
+JobsDep = Annotated[Jobs, Depends(_jobs)]
+BodyDep = Annotated[bytes, Depends(_body)]
+KeyDep = Annotated[str, Depends(_key)]
 
 
 @router.get("/healthz", summary="Whether the service runs.")
@@ -104,7 +104,7 @@ async def healthz() -> dict[str, str]:
     response_model=list[str],
     summary="The datasets that you may ask about.",
 )
-async def datasets(curator: Asked, caller: Known, turn: Free) -> Response:
+async def datasets(curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
     """Return their names."""
     return await turn.run_free(lambda: JSONResponse(curator.datasets(caller)))
 
@@ -114,7 +114,7 @@ async def datasets(curator: Asked, caller: Known, turn: Free) -> Response:
     response_model=dict[str, Any],
     summary="What is public of a dataset: schema, columns, questions, timing.",
 )
-async def describe(dataset: str, curator: Asked, caller: Known, turn: Free) -> Response:
+async def describe(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
     """Return what is public."""
     return await turn.run_free(lambda: JSONResponse(curator.describe(caller, dataset)))
 
@@ -124,7 +124,7 @@ async def describe(dataset: str, curator: Asked, caller: Known, turn: Free) -> R
     response_model=dict[str, Any],
     summary="Your cap, what was charged to it, and what is left.",
 )
-async def budget(dataset: str, curator: Asked, caller: Known, turn: Free) -> Response:
+async def budget(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
     """Return exact amounts, as text."""
     return await turn.run_free(lambda: JSONResponse(curator.budget(caller, dataset)))
 
@@ -136,9 +136,9 @@ async def budget(dataset: str, curator: Asked, caller: Known, turn: Free) -> Res
 )
 async def dummy(
     dataset: str,
-    curator: Asked,
-    caller: Known,
-    turn: Free,
+    curator: CuratorDep,
+    caller: CallerDep,
+    turn: FreeLimiterDep,
     rows: Annotated[int, Query(ge=1, le=10_000)] = 100,
     seed: Annotated[int, Query(ge=0, lt=2**32)] = 0,
 ) -> Response:
@@ -152,7 +152,7 @@ async def dummy(
     summary="What a question would cost; free.",
     openapi_extra=described_cost(),
 )
-async def cost(dataset: str, curator: Asked, caller: Known, turn: Free, body: Body) -> Response:
+async def cost(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep, body: BodyDep) -> Response:
     """Return the charge, and whether it is left."""
     return await turn.run_free(lambda: JSONResponse(curator.cost(caller, dataset, *split_kind(body))))
 
@@ -161,7 +161,7 @@ async def cost(dataset: str, curator: Asked, caller: Known, turn: Free, body: Bo
     "/v1/datasets/{dataset}/marginals", summary=FORMS["marginals"].__doc__, openapi_extra=described("marginals")
 )
 async def marginals(
-    dataset: str, curator: Asked, caller: Known, turn: Charged, key: Idempotency, body: Body
+    dataset: str, curator: CuratorDep, caller: CallerDep, turn: ChargedLimiterDep, key: KeyDep, body: BodyDep
 ) -> Response:
     """Return noisy counts."""
     return _answered(await turn.run(partial(curator.ask, caller, dataset, "marginals", key, body)))
@@ -173,7 +173,7 @@ async def marginals(
     openapi_extra=described("error-marginals"),
 )
 async def error_marginals(
-    dataset: str, curator: Asked, caller: Known, turn: Charged, key: Idempotency, body: Body
+    dataset: str, curator: CuratorDep, caller: CallerDep, turn: ChargedLimiterDep, key: KeyDep, body: BodyDep
 ) -> Response:
     """Return noisy counts."""
     return _answered(await turn.run(partial(curator.ask, caller, dataset, "error-marginals", key, body)))
@@ -182,20 +182,22 @@ async def error_marginals(
 @router.post(
     "/v1/datasets/{dataset}/fits", status_code=202, summary=FORMS["fits"].__doc__, openapi_extra=described("fits")
 )
-async def fits(dataset: str, jobs: Queue, caller: Known, turn: Free, key: Idempotency, body: Body) -> Response:
+async def fits(
+    dataset: str, jobs: JobsDep, caller: CallerDep, turn: FreeLimiterDep, key: KeyDep, body: BodyDep
+) -> Response:
     """Return the job that the fit is; nothing is charged before it is running."""
     job = await turn.run_free(lambda: jobs.submit(caller, dataset, "fits", key, body))
     return JSONResponse(_job_data(job), 202, {"Location": f"/v1/jobs/{job.name}"})
 
 
 @router.get("/v1/jobs/{job}", summary="What became of a fit.")
-async def job_state(job: str, jobs: Queue, caller: Known) -> dict[str, Any]:
+async def job_state(job: str, jobs: JobsDep, caller: CallerDep) -> dict[str, Any]:
     """Return its state."""
     return _job_data(jobs.get(caller, job))
 
 
 @router.get("/v1/jobs/{job}/answer", summary="The model of a fit that was answered.")
-async def job_answer(job: str, jobs: Queue, caller: Known) -> Response:
+async def job_answer(job: str, jobs: JobsDep, caller: CallerDep) -> Response:
     """Return the answer, or the problem."""
     found = jobs.get(caller, job)
     if found.answer is not None:
@@ -208,16 +210,16 @@ async def job_answer(job: str, jobs: Queue, caller: Known) -> Response:
 @router.get("/v1/jobs/{job}/events", summary="What becomes of a fit, as server-sent events.")
 async def job_events(
     job: str,
-    jobs: Queue,
-    caller: Known,
-    turn: Watching,  # noqa: ARG001 (as many streams as an analyst has turns)
+    jobs: JobsDep,
+    caller: CallerDep,
+    turn: WatchingLimiterDep,  # noqa: ARG001 (as many streams as an analyst has turns)
 ) -> StreamingResponse:
     """Return each state once."""
     return StreamingResponse(_events(jobs.get(caller, job)), media_type="text/event-stream")
 
 
 @router.delete("/v1/jobs/{job}", summary="Cancel a fit that still waits; one that runs is charged, and goes on.")
-async def job_cancel(job: str, jobs: Queue, caller: Known) -> dict[str, Any]:
+async def job_cancel(job: str, jobs: JobsDep, caller: CallerDep) -> dict[str, Any]:
     """Return its state."""
     return _job_data(jobs.cancel(caller, job))
 
@@ -228,7 +230,7 @@ async def job_cancel(job: str, jobs: Queue, caller: Known) -> dict[str, Any]:
     response_class=StreamingResponse,
     responses={200: {"content": {_LINES: {"schema": {"type": "string"}}}}},
 )
-async def ledger(curator: Asked, caller: Known, turn: Free) -> StreamingResponse:
+async def ledger(curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> StreamingResponse:
     """Return the entries, each with its hash."""
     entries = curator.entries(caller)
     first = await turn.run_free(partial(_part, entries))

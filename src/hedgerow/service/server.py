@@ -23,7 +23,7 @@ from hedgerow.datasets import load
 from hedgerow.errors import ArgumentError, FileError
 from hedgerow.privacy.account import Account
 from hedgerow.service.connections import Connection, Connections
-from hedgerow.service.curator import Curator, Held
+from hedgerow.service.curator import Curator, HostedDataset
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
@@ -160,5 +160,5 @@ def demo_curator(folder: Path) -> tuple[Curator, Keys, str]:
     ledger.declare(DATASET, Account(CAP), {ANALYST: Account(CAP)}, reason="a demonstration on public rows")
     signer = Signer.new()
     signer.save(folder / "curator.key")
-    held = Held(data.schema, FrameRows.of(data.frame, data.labels, data.schema))
+    held = HostedDataset(data.schema, FrameRows.of(data.frame, data.labels, data.schema))
     return Curator(ledger, {DATASET: held}, signer=signer), keys, keys.add(ANALYST, "analyst")

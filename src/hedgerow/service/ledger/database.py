@@ -74,7 +74,7 @@ class Database(OfOneProcess):
     def writing(self) -> Generator[Connection]:
         """Open a transaction that no other writing one overlaps; committed, and on disk, when the block ends."""
         self.check_process()
-        with _told(), self._queue, self.engine.begin() as connection:
+        with _without_text(), self._queue, self.engine.begin() as connection:
             if self.path is None:
                 connection.execute(_LOCKED)
             yield connection
@@ -84,13 +84,16 @@ class Database(OfOneProcess):
         """Open a transaction that reads one state of the ledger, while others write; raises as `writing` does."""
         self.check_process()
         level: dict[str, Any] = {} if self.path is not None else {"isolation_level": "REPEATABLE READ"}
-        with _told(), self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection:
+        with (
+            _without_text(),
+            self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection,
+        ):
             yield connection
 
     def settle(self) -> None:
         """Write what is committed to SQLite's own file, too: a copy of it without its log is then no new ledger."""
         if self.path is not None:
-            with _told(), self.engine.connect() as connection:
+            with _without_text(), self.engine.connect() as connection:
                 connection.connection.cursor().execute("PRAGMA wal_checkpoint")
 
     def backup(self, path: Path) -> None:
@@ -98,7 +101,7 @@ class Database(OfOneProcess):
         if self.path is None:
             raise LedgerError("expected a ledger in SQLite, got one in PostgreSQL: pg_dump copies one state.")
         path.touch(0o600, exist_ok=False)
-        with _told(), closing(sqlite3.connect(path)) as copy:
+        with _without_text(), closing(sqlite3.connect(path)) as copy:
             with self.engine.connect().execution_options(hedgerow_reads=True) as connection:
                 cast(sqlite3.Connection, connection.connection.dbapi_connection).backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # one file, which needs no other
@@ -109,7 +112,7 @@ class Database(OfOneProcess):
 
 
 @contextmanager
-def _told() -> Generator[None]:
+def _without_text() -> Generator[None]:
     """Replace what the database raises where it fails: its text names hosts and files."""
     try:
         yield

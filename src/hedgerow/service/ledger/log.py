@@ -144,7 +144,7 @@ class Log:
             self._last = _last(connection)
             lost = not _continues(connection, self._last, kept)
             if lost and not accept_rollback:
-                raise LedgerError(_told(self._last, kept))
+                raise LedgerError(_rollback_text(self._last, kept))
             if accept_rollback and not lost:
                 raise LedgerError("expected a ledger behind its head, got one that is not; leave out the acceptance.")
             if lost:
@@ -160,7 +160,7 @@ class Log:
         with self.database.writing() as connection:
             self._last = _last(connection)
             if not _continues(connection, self._last, self._head.known):
-                raise LedgerError(_told(self._last, self._head.known))
+                raise LedgerError(_rollback_text(self._last, self._head.known))
             yield connection
             last = self._last
         self._head.keep(last)
@@ -204,7 +204,7 @@ class Log:
             found = verified(connection)
             last = Mark(found.entries, found.head)
             if kept is not None and not _continues(connection, last, kept):
-                raise LedgerError(_told(last, kept))
+                raise LedgerError(_rollback_text(last, kept))
             named = sa.select(ENTRIES.c.sequence).where(ENTRIES.c.hash == head)
             if head is not None and connection.execute(named).scalar_one_or_none() is None:
                 raise LedgerError(f"the ledger is broken: no entry has the hash {shown(head)}; later ones are lost.")
@@ -260,7 +260,7 @@ def _continues(connection: Connection, last: Mark, kept: Mark | None) -> bool:
     return last.sequence > kept.sequence and _hash(connection, kept.sequence) == kept.hash
 
 
-def _told(last: Mark, kept: Mark | None) -> str:
+def _rollback_text(last: Mark, kept: Mark | None) -> str:
     found = "none is kept" if kept is None else f"entry {kept.sequence} with the hash {kept.hash[:12]}"
     return (
         f"the ledger has lost entries, or is another: expected the head that is kept beside it, {found}; got "

@@ -27,9 +27,9 @@ from hedgerow.service.curator import ROLES, Answer
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.caps import WHOLE
 from hedgerow.service.ledger.ledger import Ledger
-from hedgerow.service.pages.door import Visit
 from hedgerow.service.pages.history import Currency, History, spending
 from hedgerow.service.pages.render import PICTURE
+from hedgerow.service.pages.session_auth import Visit
 
 _LENGTH = 50  # rows of a table on a page
 

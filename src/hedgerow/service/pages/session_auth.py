@@ -1,4 +1,4 @@
-"""The door of the dashboard: who comes in, what forms are taken, and which role sees which page."""
+"""Session authentication of the dashboard: log-in, forms of a session, and the pages that a role may see."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from hedgerow.boundary.chain import digest
 from hedgerow.errors import LedgerError, ServiceBusyError
 from hedgerow.service.curator import Caller, Role
-from hedgerow.service.jobs import MOST_FREE_AT_ONCE, Turns
+from hedgerow.service.jobs import MOST_FREE_AT_ONCE, ConcurrencyLimits
 from hedgerow.service.keys import Keys
 from hedgerow.service.logs import note
 from hedgerow.service.metrics import template
@@ -54,12 +54,12 @@ class Visit:
 View = Callable[[Visit], Response]
 
 
-class Door:
+class SessionAuth:
     """Opens pages to those who are logged in."""
 
     def __init__(self, keys: Keys, roles: tuple[Role, ...], *, secure: bool) -> None:
         self._keys, self._roles, self._secure = keys, roles, secure
-        self._sessions, self._turns = Sessions(keys), Turns(MOST_FREE_AT_ONCE)
+        self._sessions, self._turns = Sessions(keys), ConcurrencyLimits(MOST_FREE_AT_ONCE)
         self.token = secrets.token_urlsafe(32)
         self._used = False
 
