@@ -13,7 +13,8 @@ from hedgerow.errors import ModelFormatError
 
 LARGEST_MODEL = bounded.LARGEST_FILE
 """Maximum size of a model file in bytes: 20,000 rules of two literals."""
-_OURS = "hedgerow/"
+OURS = "hedgerow/"
+"""The beginning of every format."""
 T = TypeVar("T")
 
 
@@ -41,7 +42,7 @@ def format_of(data: object) -> str:
     found = data.get("format")
     if found is None:
         return "a mapping without a format"
-    return bounded.shown(found) if isinstance(found, str) and found.startswith(_OURS) else "another one"
+    return bounded.shown(found) if isinstance(found, str) and found.startswith(OURS) else "another one"
 
 
 def unseal(data: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: A002 -- the word in the file

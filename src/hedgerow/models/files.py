@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 from hedgerow.errors import ModelFormatError
 from hedgerow.models import envelope
+from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
 
-_KINDS = (RuleList, Tree, Scorecard)
+_KINDS: tuple[type[Model], ...] = (RuleList, Tree, Scorecard)
 
 
-def load_model(path: str | PathLike[str]) -> RuleList | Tree | Scorecard:
+def load_model(path: str | PathLike[str]) -> Model:
     """Read a model from a JSON file of any kind of model.
 
     Parameters
@@ -45,10 +46,19 @@ def load_model(path: str | PathLike[str]) -> RuleList | Tree | Scorecard:
     return envelope.read(path, lambda text: model_from_dict(envelope.parse(text)))
 
 
-def model_from_dict(data: Any) -> RuleList | Tree | Scorecard:
+def model_from_dict(data: Any) -> Model:
     """Return the model of any kind that the data of a file hold."""
     for kind in _KINDS:
         if isinstance(data, dict) and data.get("format") == kind.format:
             return kind.from_dict(data)
     expected = ", ".join(kind.format for kind in _KINDS)
     raise ModelFormatError(f"expected one of the formats {expected}; got {envelope.format_of(data)}.")
+
+
+def rebuilt(model: object) -> Model | None:
+    """Return a copy made of the text of a model's file; None of anything that is not of exactly a known kind.
+
+    The copy runs the code of hedgerow only, even if other code was attached to the object.
+    """
+    kind = next((kind for kind in _KINDS if type(model) is kind), None)
+    return None if kind is None else kind.from_json(cast("Model", model).to_json())

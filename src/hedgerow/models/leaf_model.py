@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
@@ -22,7 +23,7 @@ from hedgerow.models.leaf import (
     share_text,
     text_with_meanings,
 )
-from hedgerow.models.model import Model
+from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
 from hedgerow.models.paths import Path, first_that_holds, literals_of
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import Html, element
@@ -37,6 +38,16 @@ class LeafModel(Model):
 
     leaf_name: ClassVar[str]
     """The name of a leaf, in records and in columns of predictions."""
+    exclusive: ClassVar[bool]
+    """Whether its paths exclude one another, so that their order does not matter."""
+    listing_title: ClassVar[str]
+    """The title of the table of its leaves."""
+    decides_by: ClassVar[str] = "routes each row to one leaf"
+
+    @property
+    def as_leaf_model(self) -> LeafModel:
+        """The model itself."""
+        return self
 
     @property
     @abstractmethod
@@ -87,8 +98,19 @@ class LeafModel(Model):
         return self.has_counts or self.has_probabilities
 
     @property
-    def _used(self) -> set[str]:
-        return {literal.attribute for literal in literals_of(self.paths)}
+    def used_attributes(self) -> tuple[str, ...]:
+        """The attributes of its literals, in the schema's order."""
+        used = {literal.attribute for literal in literals_of(self.paths)}
+        return tuple(name for name in self.schema.names if name in used)
+
+    @property
+    def outcomes(self) -> tuple[Any, ...]:
+        """The class that each leaf predicts."""
+        return self.predictions
+
+    def outcomes_of(self, bins: Mapping[str, NDArray[np.integer[Any]]], n_rows: int) -> NDArray[np.intp]:
+        """Return the leaf of each row, from its bin of each attribute that is used."""
+        return first_that_holds(self.paths, self.schema, bins, n_rows)
 
     @cached_property
     def _noise(self) -> CountNoise | None:
@@ -103,7 +125,7 @@ class LeafModel(Model):
     def _text(self, lines: Sequence[str], notes: Sequence[str | None]) -> str:
         """Return lines with their notes, what the notes' ranges are, and the meanings of attributes."""
         text = commented(lines, notes)
-        return text_with_meanings(f"{text}\n({_RANGES})" if self._noise else text, self.schema, self._used)
+        return text_with_meanings(f"{text}\n({_RANGES})" if self._noise else text, self.schema, self.used_attributes)
 
     @property
     def _caption(self) -> str:
@@ -125,9 +147,8 @@ class LeafModel(Model):
         DomainError
             If a column that the model uses is absent or holds values the schema does not allow.
         """
-        table, paths, used = Table.of(X), self.paths, self._used
-        bins = self.schema.encode(table, [name for name in self.schema.names if name in used])
-        return first_that_holds(paths, self.schema, bins, len(table))
+        table = Table.of(X)
+        return self.outcomes_of(self.schema.encode(table, self.used_attributes), len(table))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted class of each row, shape ``(n_rows,)``; see `apply` for `X` and errors."""
@@ -162,6 +183,41 @@ class LeafModel(Model):
             )
         ]
 
+    def decisions(self, X: Any) -> RowDecisions:
+        """Return what the leaf of each row decides, and its number; see `apply` for `X` and errors."""
+        leaves = self.apply(X)
+        classes = [self.predictions[leaf] for leaf in leaves.tolist()]
+        reasons = {self.leaf_name: leaves + 1}
+        return RowDecisions(classes, reasons, self.probabilities[leaves], lambda: self._explained(leaves.tolist()))
+
+    def _explained(self, leaves: Sequence[int]) -> dict[str, Any]:
+        """Return the condition that holds of each row, and what was released about the rows of which it does."""
+        rules = self.get_rules()
+        found: dict[str, Any] = {"explanation": [rules[leaf]["condition"] for leaf in leaves]}
+        if self._has_shares:
+            found["probability"] = pa.array([rules[leaf]["probability"] for leaf in leaves], pa.float64())
+        if self.has_counts:
+            absent = [None] * len(self.schema.classes)
+            of_classes = zip(*(leaf.counts or absent for leaf in self.leaves), strict=True)
+            for title, counts in zip(class_titles("rows", self.schema.classes), of_classes, strict=True):
+                found[title] = pa.array([counts[leaf] for leaf in leaves], pa.int64())
+        return found
+
+    def listings(self) -> tuple[Listing, ...]:
+        """Return the leaves as a table: condition, class, its probability, released counts."""
+        shares = ["probability"] if self._has_shares else []
+        counted = [f"rows of {shown_text(value)}" for value in self.schema.classes] if self.has_counts else []
+        rows = tuple(
+            (
+                f"{number}. {one['condition']}",
+                shown_text(one["prediction"]),
+                *(one[name] for name in shares),
+                *([None] * len(counted) if one["counts"] is None else one["counts"].values()),
+            )
+            for number, one in enumerate(self.get_rules(), 1)
+        )
+        return (Listing(self.listing_title, ("if", "then", *shares, *counted), rows),)
+
     @property
     def _body_html(self) -> str:
         shares = ["probability"] if self._has_shares else []
@@ -174,7 +230,7 @@ class LeafModel(Model):
         table = element("table", element("thead", head), element("tbody", *rows))
         said = [_TWO_RELEASES] if self.has_counts and self.has_probabilities else []
         notes = [element("p", text) for text in [*said, *([_RANGES] if self._noise else [])]]
-        return "".join([table, *notes, meanings_html(self.schema, self._used)])
+        return "".join([table, *notes, meanings_html(self.schema, self.used_attributes)])
 
     def _html_share(self, record: Mapping[str, Any], leaf: Leaf, shares: Sequence[str]) -> list[str]:
         """Return the cell with the probability of a leaf's class, where the table has one."""

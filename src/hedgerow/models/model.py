@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boundary.durable import write_whole
-from hedgerow.errors import ArgumentTypeError, HedgerowError, ModelFormatError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
 from hedgerow.models import envelope
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.dialects import DialectName
@@ -21,17 +22,42 @@ from hedgerow.models.page import page_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.text.markup import Html, element
-from hedgerow.text.values import printable
+from hedgerow.text.values import Value, printable, value_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from hedgerow.models.leaf_model import LeafModel
+    from hedgerow.models.scorecard import Scorecard
 
 
 _MOST_SHOWN = 2**20  # characters of HTML in a notebook, which keeps all that it has shown
 
 
+@dataclass(frozen=True)
+class Listing:
+    """A table of a model's parts: text is printable, and None is an empty cell."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class RowDecisions:
+    """A model's decision on each row, and columns with its reasons, by name."""
+
+    classes: list[Value]  # the predicted class of each row
+    reasons: dict[str, Any]  # what it follows from: the number of a leaf, or totals
+    probabilities: NDArray[np.float64]  # of the classes, shape (n_rows, n_classes)
+    explained: Callable[[], dict[str, Any]]  # returns the reasons in words, with what was released about them
+
+
 class Model(ABC):
-    """A released model with its schema and privacy card. Subclasses are dataclasses, which define its fields."""
+    """A released model with its schema and privacy card, and all that other rooms ask of a model.
+
+    Subclasses are dataclasses, which define its fields. A new family is a subclass that `hedgerow.models.files` lists.
+    """
 
     schema: Schema
     privacy: PrivacyCard
@@ -40,6 +66,50 @@ class Model(ABC):
     """The kind of model in messages and titles."""
     format: ClassVar[str]
     """The format of its files."""
+    decides_by: ClassVar[str]
+    """The way in which it decides, as a message says it after the kind: "adds up points"."""
+
+    @property
+    def name(self) -> str:
+        """The name of the kind in commands and questions, such as ``rule-list``."""
+        return self.format.removeprefix(envelope.OURS)
+
+    @property
+    def as_leaf_model(self) -> LeafModel | None:
+        """The model itself if it routes each row to one leaf; None of any other."""
+        return None
+
+    @property
+    def as_scorecard(self) -> Scorecard | None:
+        """The model itself if it adds up points; None of any other."""
+        return None
+
+    @property
+    @abstractmethod
+    def used_attributes(self) -> tuple[str, ...]:
+        """The attributes that it uses, in the schema's order."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> dict[str, int]:
+        """Its sizes, by the parameters of its learner that bound them."""
+
+    @property
+    @abstractmethod
+    def outcomes(self) -> tuple[Any, ...]:
+        """The class of each outcome of `outcomes_of`."""
+
+    @abstractmethod
+    def outcomes_of(self, bins: Mapping[str, NDArray[np.integer[Any]]], n_rows: int) -> NDArray[np.intp]:
+        """Return the place of each row's outcome in `outcomes`, from its bin of each attribute that is used."""
+
+    @abstractmethod
+    def decisions(self, X: Any) -> RowDecisions:
+        """Return what it decides on each row, and why; see `predict` for `X` and errors."""
+
+    @abstractmethod
+    def listings(self) -> tuple[Listing, ...]:
+        """Return its parts as tables for a report."""
 
     @abstractmethod
     def predict(self, X: Any) -> NDArray[Any]:
@@ -116,6 +186,16 @@ class Model(ABC):
     @abstractmethod
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the model, and return the axes."""
+
+    def form(self, ax: Axes | None = None) -> Axes:  # noqa: ARG002 -- of those models that have a form
+        """Draw a form to print and to fill in by hand, and return the axes.
+
+        Raises
+        ------
+        ValueError
+            If the model has no such form: only a scorecard has one.
+        """
+        raise ArgumentError(f"expected a scorecard for a form to fill in by hand, got a {self.kind}; use `plot`.")
 
     @property
     @abstractmethod
@@ -217,6 +297,11 @@ class Model(ABC):
             return html
         note = f"{self!r}: too large to show here; write to_page() to a file."
         return element("p", note) + self._card_html
+
+
+def class_titles(name: str, classes: Sequence[Value]) -> list[str]:
+    """Return the title of a column for each class, such as ``rows(yes)``."""
+    return [f"{name}({value_text(value)})" for value in classes]
 
 
 def _contradiction(schema: Schema, card: PrivacyCard) -> str | None:

@@ -113,6 +113,8 @@ class RuleList(LeafModel):
 
     kind: ClassVar[str] = "rule list"
     leaf_name: ClassVar[str] = "rule"
+    exclusive: ClassVar[bool] = False
+    listing_title: ClassVar[str] = "The rules: the first that holds decides"
     format: ClassVar[str] = "hedgerow/rule-list"
 
     def __post_init__(self) -> None:
@@ -137,6 +139,11 @@ class RuleList(LeafModel):
     def conditions(self) -> tuple[str, ...]:
         """The antecedents in words; "otherwise" for the default rule."""
         return tuple(rule.condition or "otherwise" for rule in self.rules)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The rules, and the literals of the longest."""
+        return {"max_rules": len(self.rules), "max_literals": max(len(rule.antecedent) for rule in self.rules)}
 
     def _structure(self) -> dict[str, Any]:
         return {

@@ -16,7 +16,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import points as point_sums
 from hedgerow.models.dialects import DialectName, dialect_named
 from hedgerow.models.leaf import meanings_html, text_with_meanings
-from hedgerow.models.model import Model
+from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
 from hedgerow.models.points import (
     AttributePoints,
     PointBin,
@@ -33,7 +33,7 @@ from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument, number_of
-from hedgerow.text.values import printable, shown_text, value_text
+from hedgerow.text.values import printable, shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,6 +109,7 @@ class Scorecard(Model):
 
     kind: ClassVar[str] = "scorecard"
     format: ClassVar[str] = "hedgerow/scorecard"
+    decides_by: ClassVar[str] = "adds up points"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", whole_points(self.base))
@@ -123,6 +124,32 @@ class Scorecard(Model):
 
     def __len__(self) -> int:
         return len(self.parts)
+
+    @property
+    def as_scorecard(self) -> Scorecard:
+        """The scorecard itself."""
+        return self
+
+    @property
+    def used_attributes(self) -> tuple[str, ...]:
+        """The attributes that have points, in the schema's order."""
+        used = {part.attribute for part in self.parts}
+        return tuple(name for name in self.schema.names if name in used)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The attributes that have points, and the largest points of a bin."""
+        points = (abs(one) for part in self.parts for row in part.points for one in row)
+        return {"max_attributes": len(self.parts), "points": max(points, default=0)}
+
+    @property
+    def outcomes(self) -> tuple[Any, ...]:
+        """The classes."""
+        return self.schema.classes
+
+    def outcomes_of(self, bins: Mapping[str, NDArray[np.integer[Any]]], n_rows: int) -> NDArray[np.intp]:
+        """Return the number of the class of each row, from its bin of each attribute that is used."""
+        return self._classes_of(self.totals_of(bins, n_rows))
 
     @property
     def is_binary(self) -> bool:
@@ -168,8 +195,11 @@ class Scorecard(Model):
 
     def predictions_of(self, totals: NDArray[np.int64]) -> NDArray[Any]:
         """Return the class that each of these `totals` predicts, shape ``(n_rows,)``."""
-        number = (totals > 0).astype(np.intp) if self.is_binary else totals.argmax(axis=1)
-        return np.array(self.schema.classes)[number]
+        return np.array(self.schema.classes)[self._classes_of(totals)]
+
+    def _classes_of(self, totals: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Return the number of the class that each of these totals predicts."""
+        return (totals > 0).astype(np.intp) if self.is_binary else totals.argmax(axis=1)
 
     def probabilities_of(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the class probabilities that these `totals` give, shape ``(n_rows, n_classes)``."""
@@ -193,8 +223,7 @@ class Scorecard(Model):
     def _record(self, one: PointBin) -> dict[str, Any]:
         named = {"points": one.points[0]}
         if not self.is_binary:
-            titles = (f"points({value_text(value)})" for value in self.schema.classes)
-            named = dict(zip(titles, one.points, strict=True))
+            named = dict(zip(class_titles("points", self.schema.classes), one.points, strict=True))
         return {"attribute": one.attribute, "bin": one.name, **named}
 
     def explain(self, row: Any) -> dict[str, Any]:
@@ -251,9 +280,34 @@ class Scorecard(Model):
         """
         table = Table.of(X)
         codes = self._encoded(table)
+        return self._explanations(codes, self.totals_of(codes, len(table)))
+
+    def _explanations(self, codes: Mapping[str, BinCodes], totals: NDArray[np.int64]) -> list[str]:
+        of_classes = np.zeros(len(totals), dtype=np.intp) if self.is_binary else totals.argmax(axis=1)
+        return row_texts(self._sheet, codes, of_classes)
+
+    def decisions(self, X: Any) -> RowDecisions:
+        """Return what the total of each row decides, and the total; see `totals` for `X` and errors."""
+        table = Table.of(X)
+        codes = self._encoded(table)
         totals = self.totals_of(codes, len(table))
-        told = np.zeros(len(table), dtype=np.intp) if self.is_binary else totals.argmax(axis=1)
-        return row_texts(self._sheet, codes, told)
+        titles = ["total"] if self.is_binary else class_titles("total", self.schema.classes)
+        reasons = dict(zip(titles, totals.reshape(len(totals), len(self.base)).T, strict=True))
+        shares = self.probabilities_of(totals)
+
+        def explained() -> dict[str, Any]:
+            return {"explanation": self._explanations(codes, totals), "probability": shares.max(axis=1)}
+
+        return RowDecisions(self.predictions_of(totals).tolist(), reasons, shares, explained)
+
+    def listings(self) -> tuple[Listing, ...]:
+        """Return the points by bin, and for two classes what totals mean, as tables."""
+        found = (("Points by bin", self.get_points()), ("What a total means", self.risks() if self.is_binary else []))
+        return tuple(
+            Listing(title, tuple(records[0]), tuple(tuple(map(_cell, one.values())) for one in records))
+            for title, records in found
+            if records
+        )
 
     def risks(self) -> list[dict[str, Any]]:
         """Return the probability of the second class for some totals that rows can have, at most 13 in all.
@@ -309,7 +363,7 @@ class Scorecard(Model):
     @property
     def _body_html(self) -> str:
         """A form to fill in by hand, and totals with their probabilities."""
-        return form_html(self._sheet) + meanings_html(self.schema, self._used)
+        return form_html(self._sheet) + meanings_html(self.schema, self.used_attributes)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes."""
@@ -337,12 +391,8 @@ class Scorecard(Model):
     def _caption(self) -> str:
         return printable(self.privacy.headline)
 
-    @property
-    def _used(self) -> set[str]:
-        return {part.attribute for part in self.parts}
-
     def __str__(self) -> str:
-        return text_with_meanings(card_text(self._sheet), self.schema, self._used)
+        return text_with_meanings(card_text(self._sheet), self.schema, self.used_attributes)
 
     def __repr__(self) -> str:
         return f"<Scorecard of {number_of(len(self), 'attribute')}; {self._guarantee}>"
@@ -362,6 +412,10 @@ class Scorecard(Model):
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
         parts = tuple(AttributePoints(part["attribute"], part["points"]) for part in data["parts"])
         return cls(schema, data["base"], parts, data["unit"], data["error"], privacy)
+
+
+def _cell(value: str | float | None) -> str | float | None:
+    return shown_text(value) if isinstance(value, str) else value
 
 
 def _checked(name: str, value: Any, *, zero: bool = False) -> float:

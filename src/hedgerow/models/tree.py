@@ -99,6 +99,8 @@ class Tree(LeafModel):
 
     kind: ClassVar[str] = "tree"
     leaf_name: ClassVar[str] = "leaf"
+    exclusive: ClassVar[bool] = True
+    listing_title: ClassVar[str] = "The leaves: a row is in one of them"
     format: ClassVar[str] = "hedgerow/tree"
 
     def __post_init__(self) -> None:
@@ -136,6 +138,11 @@ class Tree(LeafModel):
     def depth(self) -> int:
         """The number of splits on the longest decision path."""
         return max(len(path) for path, _ in self._paths)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The depth."""
+        return {"max_depth": self.depth}
 
     @property
     def n_splits(self) -> int:
