@@ -67,7 +67,7 @@ def test_only_a_scorecard_is_a_form_to_fill_in(folder, run):
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
     code, out, err = run("show", "tree.json", "--paper", "form.png")
     assert (code, out) == (2, "")
-    assert err.endswith("--paper draws the form of a scorecard, got a tree; use --plot.\n")
+    assert err.endswith("expected a scorecard for a form to fill in by hand, got a tree; use `plot`.\n")
     assert not (folder / "form.png").exists()
 
 

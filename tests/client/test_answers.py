@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.client.answers import UNSIGNED, _sizes
+from hedgerow.client.answers import UNSIGNED
 from hedgerow.errors import ArgumentError, HedgerowError, OracleExhaustedError, ReceiptError, ServiceError
 from hedgerow.oracle.answers import RowCounts
 from hedgerow.privacy.account import Account
@@ -305,7 +305,7 @@ def test_a_model_larger_than_was_asked_for_is_refused(between, size):
     kind, asked, larger = LARGER[size]
     dataset, most = connected(), kind(**asked).get_params()
     models = (dataset.fit(kind(epsilon=1, **larger)) for _ in range(20))  # until noise has made a large one
-    model = next(one for one in models if any((most[name] or n) < n for name, n in _sizes(one)[1].items()))
+    model = next(one for one in models if any((most[name] or n) < n for name, n in one.sizes.items()))
     between.body = lambda body: body | {"model": model.to_dict()}
     with pytest.raises(ServiceError, match="no larger than was asked for"):
         dataset.fit(kind(epsilon=1, **asked))

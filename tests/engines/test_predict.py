@@ -5,7 +5,7 @@ from itertools import product
 import pyarrow as pa
 import pytest
 
-from hedgerow.engines.predict import FAILS, predicted_class, used_attributes
+from hedgerow.engines.predict import FAILS, predicted_class
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
@@ -26,7 +26,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_class_is_that_of_predict_and_a_bin_that_is_refused_has_none(name):
-    model, used = MODELS[name], used_attributes(MODELS[name])
+    model, used = MODELS[name], MODELS[name].used_attributes
     assert used == {"list": ("n", "c", "b"), "tree": ("n", "c"), "one leaf": ()}[name]
     rows = list(product(range(-1, 4), range(-1, 3), range(-1, 2)))  # -1: not allowed
     names = ("n", "c", "b")

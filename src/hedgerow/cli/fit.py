@@ -40,7 +40,7 @@ from hedgerow.learn import (
 )
 from hedgerow.learn.private_base import noise_warning
 from hedgerow.learn.ssrl.greedy import PUBLISHED
-from hedgerow.models import RuleList, Scorecard, Tree
+from hedgerow.models.model import Model
 from hedgerow.planning.expected import rows_needed
 from hedgerow.planning.forecast import ACCURACY_LOSS
 from hedgerow.privacy.charge import exact
@@ -234,7 +234,7 @@ def _tell_rows_needed(classifier: PrivateRuleListClassifier | PrivateTreeClassif
         )
 
 
-def _learn(classifier: Estimator, rows: Rows, label: str) -> RuleList | Tree | Scorecard:
+def _learn(classifier: Estimator, rows: Rows, label: str) -> Model:
     """Fit, once the cost of an exact search is checked."""
     cost = None
     if isinstance(classifier, (PrivateRuleListClassifier, PrivateTreeClassifier)):

@@ -16,11 +16,10 @@ import pyarrow.csv as pacsv
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.models import RuleList, Scorecard, Tree
+from hedgerow.models.model import Model, class_titles
 from hedgerow.tables.columns import pc
 from hedgerow.text.values import NUMBER, Value, listed, quoted_text, value_text
 
-Released = RuleList | Tree | Scorecard
 _TEXTS = (
     *(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
     *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view),
@@ -65,19 +64,21 @@ class OutputColumns:
         return list(dict.fromkeys(self.ids))
 
 
-def predictions(model: Released, rows: pa.Table, output: OutputColumns, *, copied: pa.Table) -> pa.Table:
+def predictions(model: Model, rows: pa.Table, output: OutputColumns, *, copied: pa.Table) -> pa.Table:
     """Return a line for each row, in order: columns of the input, the predicted class, what it follows from.
 
     No column hides another: one whose name is taken gets a longer name. `copied` has the rows as they are written.
     """
     columns: dict[str, Any] = {name: _copied(name, copied.column(name)) for name in output.columns_of(copied)}
     label = "prediction" if model.schema.label is None else model.schema.label.name
-    found = _of_points(model, rows, output) if isinstance(model, Scorecard) else _of_leaves(model, rows, output)
+    found = model.decisions(rows)
     columns[_free((label, f"predicted {label}"), columns)] = found.classes
     for name, values in found.reasons.items():
         columns[_free((name, f"{name} number"), columns)] = values
     decided = {"decision": model.decide(rows, class_weight=output.class_weight)} if output.class_weight else {}
-    for name, values in (decided | found.numbers).items():
+    explained = found.explained() if output.explain else {}
+    shares = zip(class_titles("P", model.schema.classes), found.probabilities.T, strict=True)
+    for name, values in (decided | explained | (dict(shares) if output.proba else {})).items():
         columns[_free((name,), columns)] = values
     return pa.table(columns)
 
@@ -108,7 +109,7 @@ def _checked_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return text
 
 
-def class_weights(model: Released, given: Sequence[str]) -> dict[Value, float]:
+def class_weights(model: Model, given: Sequence[str]) -> dict[Value, float]:
     """Return the weights of classes that are written as LABEL=WEIGHT."""
     classes = {value_text(value): value for value in model.schema.classes}
     found: dict[Value, float] = {}
@@ -123,52 +124,6 @@ def class_weights(model: Released, given: Sequence[str]) -> dict[Value, float]:
             raise ArgumentError(f"expected one --class-weight for each class, got two for {quoted_text(label)}.")
         found[classes[label]] = float(weight)
     return found
-
-
-@dataclass(frozen=True)
-class _Decided:
-    """What a model says of each row: the class, what it follows from by name, and further columns by name."""
-
-    classes: list[Value]
-    reasons: dict[str, Any]
-    numbers: dict[str, Any]
-
-
-def _of_points(model: Scorecard, rows: pa.Table, output: OutputColumns) -> _Decided:
-    totals = model.totals(rows)
-    names = ["total"] if model.is_binary else [f"total({value_text(value)})" for value in model.schema.classes]
-    reasons = dict(zip(names, totals.reshape(len(totals), len(model.base)).T, strict=True))
-    shares, numbers = model.probabilities_of(totals), dict[str, Any]()
-    if output.explain:
-        numbers |= {"explanation": model.explanations(rows), "probability": shares.max(axis=1)}
-    if output.proba:
-        numbers |= _by_class("P", model, shares.T)
-    return _Decided(model.predictions_of(totals).tolist(), reasons, numbers)
-
-
-def _of_leaves(model: RuleList | Tree, rows: pa.Table, output: OutputColumns) -> _Decided:
-    caught = model.apply(rows)
-    numbers = _explained(model, caught.tolist()) if output.explain else {}
-    if output.proba:
-        numbers |= _by_class("P", model, model.probabilities[caught].T)
-    return _Decided([model.predictions[leaf] for leaf in caught.tolist()], {model.leaf_name: caught + 1}, numbers)
-
-
-def _explained(model: RuleList | Tree, caught: Sequence[int]) -> dict[str, Any]:
-    """Return the condition that holds of each row, and what was released about the rows of which it does."""
-    rules = model.get_rules()
-    found: dict[str, Any] = {"explanation": [rules[leaf]["condition"] for leaf in caught]}
-    if model.has_counts or model.has_probabilities:
-        found["probability"] = pa.array([rules[leaf]["probability"] for leaf in caught], pa.float64())
-    if model.has_counts:
-        absent = [None] * len(model.schema.classes)
-        of_classes = zip(*(leaf.counts or absent for leaf in model.leaves), strict=True)
-        found |= _by_class("rows", model, (pa.array([of[leaf] for leaf in caught], pa.int64()) for of in of_classes))
-    return found
-
-
-def _by_class(name: str, model: Released, values: Iterable[Any]) -> dict[str, Any]:
-    return {f"{name}({value_text(value)})": of for value, of in zip(model.schema.classes, values, strict=True)}
 
 
 def _free(names: Sequence[str], taken: Iterable[str]) -> str:

@@ -13,7 +13,8 @@ from hedgerow.boundary.durable import write_whole
 from hedgerow.cli.output import check_output, check_outputs, say, stage
 from hedgerow.cli.rows import FILE, Decimal, Encoding, target_name, text_format_of
 from hedgerow.errors import ArgumentError
-from hedgerow.models import RuleList, Scorecard, Tree, load_model
+from hedgerow.models import load_model
+from hedgerow.models.model import Model
 from hedgerow.report import Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
 from hedgerow.report.report import private_name
 from hedgerow.tables.table_files import PIPE, TextFormat, read_table
@@ -151,7 +152,7 @@ def _twins(
     return made
 
 
-def _labelled(model: RuleList | Tree | Scorecard, path: Path | None, make: TextFormat) -> tuple[Any, Any] | None:
+def _labelled(model: Model, path: Path | None, make: TextFormat) -> tuple[Any, Any] | None:
     """Return the rows of a file and their labels; None without a file."""
     if path is None:
         return None

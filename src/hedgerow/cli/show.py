@@ -10,8 +10,9 @@ import typer
 
 from hedgerow.cli.output import PICTURES, check_outputs, check_picture, draw, print_or_write, without_a_window
 from hedgerow.errors import ArgumentError
-from hedgerow.models import RuleList, Scorecard, Tree, load_model
+from hedgerow.models import load_model
 from hedgerow.models.dialects import DialectName
+from hedgerow.models.model import Model
 
 app = typer.Typer(add_completion=False)
 
@@ -54,14 +55,12 @@ def show(
         if path is not None:
             check_picture(path)
     released = load_model(model)
-    if paper is not None and not isinstance(released, Scorecard):
-        raise ArgumentError(f"--paper draws the form of a scorecard, got a {released.kind}; use --plot.")
     text = _render(released, form, dialect or "duckdb")
+    if paper is not None:
+        draw(released.form, paper)  # before anything else is written: only a scorecard has a form
     print_or_write(text, output)
     if plot is not None:
         draw(released.plot, plot)
-    if paper is not None and isinstance(released, Scorecard):
-        draw(released.form, paper)
 
 
 _FORMS = {".html": Form.html, ".json": Form.json, ".py": Form.python, ".sql": Form.sql}
@@ -79,7 +78,7 @@ def _form(given: Form | None, output: Path | None, *, as_json: bool) -> Form:
     return _FORMS.get(ending, Form.text)
 
 
-def _render(model: RuleList | Tree | Scorecard, form: Form, dialect: DialectName) -> str:
+def _render(model: Model, form: Form, dialect: DialectName) -> str:
     match form:
         case Form.text:
             return f"{model}\n\n{model.privacy}"

@@ -16,8 +16,8 @@ from hedgerow.boundary.signatures import read_signed
 from hedgerow.client.question_files import digest_of
 from hedgerow.errors import ReceiptError, ServiceError
 from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
-from hedgerow.models import RuleList, Scorecard, Tree
 from hedgerow.models.files import model_from_dict
+from hedgerow.models.model import Model
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.release import Form
 from hedgerow.privacy.card import PrivacyCard
@@ -59,7 +59,7 @@ class Received:
     content: bytes
     receipt: str
     request: str
-    found: Counts | RuleList | Tree | Scorecard
+    found: Counts | Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +114,13 @@ class Asked:
         notes = card.notes if self.keys else (*card.notes, UNSIGNED)
         return Counts(counts, variance, own, replace(card, notes=notes))
 
-    def _model(self, data: Any) -> RuleList | Tree | Scorecard:
+    def _model(self, data: Any) -> Model:
         model, names = model_from_dict(data), self.question.get("attributes", self.schema.names)
         asked = tuple((name, kind) for name, kind in self.schema.attributes if name in names)
         most = ESTIMATORS[self.question["model"]](**self.question.get("parameters", {})).get_params()
-        named, sizes = _sizes(model)
-        _require(named == self.question["model"], f"a {self.question['model']}")
-        within = all(most[name] is None or size <= most[name] for name, size in sizes.items())
-        _require(within, f"a {named} no larger than was asked for ({', '.join(sizes)})")
+        _require(model.name == self.question["model"], f"a {self.question['model']}")
+        within = all(most[name] is None or size <= most[name] for name, size in model.sizes.items())
+        _require(within, f"a {model.name} no larger than was asked for ({', '.join(model.sizes)})")
         _require(
             replace(self.schema, attributes=asked) == model.schema, "a model with the attributes that were asked for"
         )
@@ -150,17 +149,6 @@ class Asked:
         }
         other = [name for name, value in expected.items() if said.get(name) != value]
         _require(not other, f"a receipt of this answer ({', '.join(other)})")
-
-
-def _sizes(model: RuleList | Tree | Scorecard) -> tuple[str, dict[str, int]]:
-    """Return a model's name in a question, and its sizes, by the parameters that bound them."""
-    if isinstance(model, Tree):
-        return "tree", {"max_depth": model.depth}
-    if isinstance(model, RuleList):
-        literals = max(len(rule.antecedent) for rule in model.rules)
-        return "rule-list", {"max_rules": len(model.rules), "max_literals": literals}
-    points = [np.abs(part.points).max() for part in model.parts]
-    return "scorecard", {"max_attributes": len(model.parts), "points": max(points, default=0)}
 
 
 def _require(holds: object, wanted: str) -> None:

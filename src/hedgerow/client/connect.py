@@ -13,7 +13,7 @@ from hedgerow.client.http import RECEIPT, Connection
 from hedgerow.client.oracle import RemoteOracle
 from hedgerow.client.question_files import body_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ServiceError
-from hedgerow.models import RuleList, Scorecard, Tree
+from hedgerow.models.model import Model
 from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import neighbours_of
@@ -193,7 +193,7 @@ class RemoteDataset(OfOneProcess):
             unit=self.schema.unit,
         )
 
-    def fit(self, estimator: Any) -> RuleList | Tree | Scorecard:
+    def fit(self, estimator: Any) -> Model:
         """Have a private estimator fitted at the curator's; return its model, with the card.
 
         Parameters

@@ -13,7 +13,7 @@ from hedgerow.engines.bins import class_code, final_bin, is_infinite
 from hedgerow.engines.columns import EngineColumn, Expression, require_table
 from hedgerow.engines.faults import ask
 from hedgerow.engines.lookups import Lookups
-from hedgerow.engines.predict import predicted_class, used_attributes
+from hedgerow.engines.predict import predicted_class
 from hedgerow.errors import DomainError
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.schema.label import Label, checked_classes
@@ -67,7 +67,7 @@ def count_errors(
     A row is in at most one bin of each attribute, and there it is wrong or right: it changes as many numbers by one as
     there are attributes. A row that the model refuses is wrong.
     """
-    used = () if isinstance(hypothesis, int) else used_attributes(hypothesis)
+    used = () if isinstance(hypothesis, int) else hypothesis.used_attributes
     lookups = Lookups(table, [label.name, *bins.names, *used])
     codes = {f"b{i}": final_bin(kind, inputs[name], lookups) for i, (name, kind) in enumerate(bins.attributes)}
     codes["class"] = class_code(label, EngineColumn.of(table, label.name), lookups)

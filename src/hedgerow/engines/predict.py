@@ -19,17 +19,11 @@ FAILS = -9
 """Code for a row that a model refuses; not the code of a class."""
 
 
-def used_attributes(model: LeafModel) -> tuple[str, ...]:
-    """Return the attributes that a model uses, in its schema's order."""
-    used = {literal.attribute for path in model.paths for literal, _ in path}
-    return tuple(name for name in model.schema.names if name in used)
-
-
 def predicted_class(model: LeafModel, bins: Mapping[str, Expression], classes: Sequence[Any]) -> Expression:
     """Return the number of the class that a model predicts, `FAILS` where `predict` would raise an error."""
     numbers = [classes.index(label) for label in model.predictions]
     *branches, (_, last) = zip(model.paths, numbers, strict=True)
-    cases = [(bins[name] < 0, FAILS) for name in used_attributes(model)]
+    cases = [(bins[name] < 0, FAILS) for name in model.used_attributes]
     cases += [(_all_hold(path, model.schema, bins), number) for path, number in branches]
     return ibis.cases(*cases, else_=last) if cases else ibis.literal(last)
 

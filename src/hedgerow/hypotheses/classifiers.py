@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.boundary.arithmetic import LARGEST, Floats, affine, hyperbolic_tangent, logistic
 from hedgerow.errors import ArgumentError
 from hedgerow.hypotheses.features import Chain, FeatureTable
-from hedgerow.models.paths import first_that_holds
-from hedgerow.models.rule_list import RuleList
-from hedgerow.models.scorecard import Scorecard
-from hedgerow.models.tree import Tree
+from hedgerow.models.model import Model
 from hedgerow.schema.attributes import OUTSIDE
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
@@ -232,33 +229,16 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class ByModel:
-    """A rule list or tree of hedgerow's. A row with a value that its schema refuses has no class."""
+    """A model of hedgerow's. A row with a value that its schema refuses has no class."""
 
-    model: RuleList | Tree  # the model
+    model: Model  # the model
     places: Mapping[str, int]  # the number of the column of each attribute that it uses
-    codes: tuple[int, ...]  # the number of the class that each leaf predicts
+    codes: tuple[int, ...]  # the number of the class of each of its outcomes
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
         """Return the class of each row."""
         bins, refused = _bins(self.model.schema, self.places, columns, n_rows)
-        leaf = first_that_holds(self.model.paths, self.model.schema, bins, n_rows)
-        return np.where(refused, NO_CLASS, np.array(self.codes)[leaf])
-
-
-@dataclass(frozen=True, eq=False)
-class ByPoints:
-    """A scorecard of hedgerow's: whole points are added. A row with a value that its schema refuses has no class."""
-
-    model: Scorecard  # the model
-    places: Mapping[str, int]  # the number of the column of each attribute that it uses
-    codes: tuple[int, ...]  # the number of each of its classes
-
-    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
-        """Return the class of each row."""
-        bins, refused = _bins(self.model.schema, self.places, columns, n_rows)
-        totals = self.model.totals_of(bins, n_rows)
-        predicted = (totals > 0).astype(np.int64) if self.model.is_binary else totals.argmax(axis=1)
-        return np.where(refused, NO_CLASS, np.array(self.codes)[predicted])
+        return np.where(refused, NO_CLASS, np.array(self.codes)[self.model.outcomes_of(bins, n_rows)])
 
 
 def _bins(

@@ -14,17 +14,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.errors import ArgumentError, HypothesisError
-from hedgerow.hypotheses.classifiers import NO_CLASS, ByModel, ByPoints, Constant, Prepared, RowClassifier
+from hedgerow.hypotheses.classifiers import NO_CLASS, ByModel, Constant, Prepared, RowClassifier
 from hedgerow.hypotheses.features import Chain, widest
 from hedgerow.hypotheses.graph import GraphClassifier
 from hedgerow.hypotheses.hypothesis import Always, class_codes, held_hypothesis
 from hedgerow.hypotheses.scikit_learn import CLASSIFIERS, plain_values, read_step
 from hedgerow.learn.base import TallyEstimator
+from hedgerow.models.files import KINDS, rebuilt
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model, released_models
-from hedgerow.models.rule_list import RuleList
-from hedgerow.models.scorecard import Scorecard
-from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, renewed
 from hedgerow.schema.schema import Schema
@@ -94,8 +92,8 @@ def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> Ro
     return _prepared(hypothesis, columns, classes)
 
 
-def model_of(hypothesis: Any) -> RuleList | Tree | Scorecard | None:
-    """Return the rule list, tree or scorecard of a hypothesis, rebuilt from its file's text; None if it has none.
+def model_of(hypothesis: Any) -> Model | None:
+    """Return the model of a hypothesis, rebuilt from its file's text; None if it has none.
 
     Rebuilt, it runs the code of hedgerow only, even if other code was attached to the object.
     """
@@ -103,10 +101,7 @@ def model_of(hypothesis: Any) -> RuleList | Tree | Scorecard | None:
         hypothesis = released_model(hypothesis)
         if hypothesis is None:
             raise NotFittedError
-    for kind in (RuleList, Tree, Scorecard):
-        if type(hypothesis) is kind:
-            return kind.from_json(hypothesis.to_json())
-    return None
+    return rebuilt(hypothesis)
 
 
 @dataclass(frozen=True)
@@ -156,12 +151,9 @@ def _parts(hypothesis: Any) -> list[Any]:
     return wholes + models
 
 
-def _by_model(model: RuleList | Tree | Scorecard, columns: TargetColumns, classes: Sequence[Any]) -> ByModel | ByPoints:
-    if isinstance(model, Scorecard):
-        used = {part.attribute for part in model.parts}
-        return ByPoints(model, _places(model.schema, used, columns), class_codes(model.schema.classes, classes))
-    used = {literal.attribute for path in model.paths for literal, _ in path}
-    return ByModel(model, _places(model.schema, used, columns), class_codes(model.predictions, classes))
+def _by_model(model: Model, columns: TargetColumns, classes: Sequence[Any]) -> ByModel:
+    places = _places(model.schema, model.used_attributes, columns)
+    return ByModel(model, places, class_codes(model.outcomes, classes))
 
 
 def _places(schema: Schema, used: Collection[str], columns: TargetColumns) -> dict[str, int]:
@@ -222,7 +214,7 @@ def _check_columns(step: Any, names: tuple[str, ...] | None, width: int | None) 
 
 
 _PLAIN = (str, int, float, bool, type(None))
-_REBUILT = (Schema, RuleList, Tree, Scorecard)  # rebuilt from the text of a file
+_REBUILT = (Schema, *KINDS)  # rebuilt from the text of a file
 _OURS = __name__.rpartition(".")[0]
 
 

@@ -12,7 +12,8 @@ from hedgerow.models.rule_list import RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
 
-_KINDS: tuple[type[Model], ...] = (RuleList, Tree, Scorecard)
+KINDS: tuple[type[Model], ...] = (RuleList, Tree, Scorecard)
+"""The kinds of models, one for each format of a file."""
 
 
 def load_model(path: str | PathLike[str]) -> Model:
@@ -48,10 +49,10 @@ def load_model(path: str | PathLike[str]) -> Model:
 
 def model_from_dict(data: Any) -> Model:
     """Return the model of any kind that the data of a file hold."""
-    for kind in _KINDS:
+    for kind in KINDS:
         if isinstance(data, dict) and data.get("format") == kind.format:
             return kind.from_dict(data)
-    expected = ", ".join(kind.format for kind in _KINDS)
+    expected = ", ".join(kind.format for kind in KINDS)
     raise ModelFormatError(f"expected one of the formats {expected}; got {envelope.format_of(data)}.")
 
 
@@ -60,5 +61,5 @@ def rebuilt(model: object) -> Model | None:
 
     The copy runs the code of hedgerow only, even if other code was attached to the object.
     """
-    kind = next((kind for kind in _KINDS if type(model) is kind), None)
+    kind = next((kind for kind in KINDS if type(model) is kind), None)
     return None if kind is None else kind.from_json(cast("Model", model).to_json())

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
 from xml.etree import ElementTree
 
 from hedgerow.errors import HedgerowError
 from hedgerow.models.plot import check_matplotlib
-from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema.schema import Schema
 from hedgerow.text.markup import Html, element, joined
 from hedgerow.text.pages import templates
 from hedgerow.text.values import printable
@@ -22,19 +20,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from matplotlib.axes import Axes
 
-
-class _Model(Protocol):
-    """What a page shows of a model."""
-
-    schema: Schema
-    privacy: PrivacyCard
-    kind: ClassVar[str]
-
-    def plot(self) -> Axes: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    from hedgerow.models.model import Model
 
 
-def page_of(model: _Model, body: Html, card: Html) -> str:
+def page_of(model: Model, body: Html, card: Html) -> str:
     """Return the page of a model: its picture, its parts in words, and the privacy card."""
     title = model.kind.capitalize()
     title += "" if model.schema.label is None else f" for {printable(model.schema.label.name)}"

@@ -9,12 +9,10 @@ from typing import Any, Self
 from hedgerow.engines.columns import EngineColumn, Expression
 from hedgerow.engines.contributions import counted_table
 from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_classes, count_errors
-from hedgerow.engines.predict import used_attributes
 from hedgerow.errors import DomainError, HypothesisError
 from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.hypotheses.read import model_of
 from hedgerow.models.leaf_model import LeafModel
-from hedgerow.models.scorecard import Scorecard
 from hedgerow.oracle.frame_target import Counts, check_bins, target_label
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.label import Label
@@ -65,8 +63,9 @@ class TableTarget:
 
     def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> LeafModel | int:  # noqa: ARG002 -- no code of others
         """Return a hypothesis as a model, or as the class number that it always predicts; no row is touched."""
-        model = model_of(hypothesis)
-        if isinstance(model, Scorecard) or (model is None and type(hypothesis) is not Always):
+        found = model_of(hypothesis)
+        model = None if found is None else found.as_leaf_model
+        if model is None and type(hypothesis) is not Always:
             raise HypothesisError(
                 "Expected a rule list or tree of hedgerow, or a constant, as the hypothesis for rows in a database, "
                 f"got {type(hypothesis).__name__}; with ExprilClassifier, set queries=1."
@@ -77,7 +76,7 @@ class TableTarget:
             raise HypothesisError(f"expected predictions that are one of {names}; some are not.")
         if model is None:
             return self.label.classes.index(hypothesis.label)
-        for name in used_attributes(model):
+        for name in model.used_attributes:
             if name not in self.inputs:
                 raise HypothesisError(f"the hypothesis uses the column {name!r}, which the target does not have.")
         return model

@@ -11,7 +11,6 @@ from hedgerow.audit.inference.overfitting import Overfit, overfit
 from hedgerow.audit.inference.roc import Membership
 from hedgerow.audit.inference.shadow_result import ShadowMembership
 from hedgerow.errors import ArgumentTypeError
-from hedgerow.models.scorecard import Scorecard
 from hedgerow.report.contents import DEFINITION, HOUSE, Cell, Fact, Finding, Grid, Section
 from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
@@ -63,7 +62,7 @@ def bounded(subject: Subject) -> Section:
 
 def separated(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any, Any] | None) -> Overfit | None:
     """Return how far the leaves of training rows and of others differ; None without both, or without leaves."""
-    if train is None or test is None or isinstance(subject.released, Scorecard):
+    if train is None or test is None or (subject.released is not None and subject.released.as_leaf_model is None):
         return None
     return overfit(subject.leaf_of, train, test)
 

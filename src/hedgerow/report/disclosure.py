@@ -7,15 +7,11 @@ board.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from hedgerow.models.leaf_model import LeafModel
-from hedgerow.models.scorecard import Scorecard
-from hedgerow.models.tree import Tree
-from hedgerow.report.contents import Cell, Fact, Grid, Section
+from hedgerow.models.model import Listing
+from hedgerow.report.contents import Fact, Grid, Section
 from hedgerow.report.promises import BY_FORM, NOT_STATED
 from hedgerow.report.subject import Subject
-from hedgerow.text.values import shown_text
 
 MOST_ROWS = 300
 """The most rows of a table in a report."""
@@ -28,10 +24,8 @@ def model(subject: Subject) -> Section:
     released, form = subject.released, subject.form
     answer = "All of the model is below: whoever reads it, knows what it knows."
     grids: tuple[Grid, ...] = ()
-    if isinstance(released, LeafModel):
-        grids = (_rules(released),)
-    elif isinstance(released, Scorecard):
-        grids = _points(released)
+    if released is not None:
+        grids = tuple(map(_grid, released.listings()))
     elif subject.conditions:
         answer = "The way to each of its leaves is below. Which class a leaf predicts is not read of other libraries."
         grids = (_conditions(subject.conditions),)
@@ -45,40 +39,13 @@ def model(subject: Subject) -> Section:
     )
 
 
-def _rules(released: LeafModel) -> Grid:
-    has_counts, has_shares = released.has_counts, released.has_counts or released.has_probabilities
-    classes = released.schema.classes if has_counts else ()
-    names = [*(["probability"] if has_shares else []), *(f"rows of {shown_text(name)}" for name in classes)]
-    rows = list[tuple[Cell, ...]]()
-    for number, one in enumerate(released.get_rules()[:MOST_ROWS], 1):
-        shares = [one["probability"]] if has_shares else []
-        counts = [None] * len(classes) if one["counts"] is None else [*one["counts"].values()]
-        rows.append(
-            (f"{number}. {one['condition']}", shown_text(one["prediction"]), *shares, *(counts if classes else []))
-        )
-    return Grid(first_rows(_ORDER[isinstance(released, Tree)], len(released)), ("if", "then", *names), tuple(rows))
-
-
-_ORDER = {True: "The leaves: a row is in one of them", False: "The rules: the first that holds decides"}
-
-
-def _points(card: Scorecard) -> tuple[Grid, ...]:
-    tables = (("Points by bin", card.get_points()), ("What a total means", card.risks() if card.is_binary else []))
-    found: list[Grid] = []
-    for title, records in tables:
-        if records:
-            rows = tuple(tuple(map(_cell, one.values())) for one in records[:MOST_ROWS])
-            found.append(Grid(first_rows(title, len(records)), tuple(map(str, records[0])), rows))
-    return tuple(found)
+def _grid(listing: Listing) -> Grid:
+    return Grid(first_rows(listing.title, len(listing.rows)), listing.columns, listing.rows[:MOST_ROWS])
 
 
 def _conditions(words: Sequence[str]) -> Grid:
     rows = tuple((f"{number}. {text}",) for number, text in enumerate(words[:MOST_ROWS], 1))
     return Grid(first_rows("The decision paths", len(words)), ("leaf",), rows)
-
-
-def _cell(value: Any) -> Cell:
-    return value if isinstance(value, (int, float)) or value is None else shown_text(str(value))
 
 
 def first_rows(title: str, count: int) -> str:
@@ -89,9 +56,8 @@ def first_rows(title: str, count: int) -> str:
 def released_accuracy(subject: Subject) -> Section:
     """Return how often the model is right on its training rows, by the counts released with it."""
     question = "How often is the model right?"
-    released = subject.released
-    counts = released.has_counts if isinstance(released, LeafModel) else False
-    if not (isinstance(released, LeafModel) and counts and subject.is_private):
+    released = None if subject.released is None else subject.released.as_leaf_model
+    if released is None or not released.has_counts or not subject.is_private:
         answer = "Not measured. No counts were released with the model, and rows are for the board's sheet alone."
         return Section("accuracy", question, answer, measure=f"{ROWS} Or fit with --release-counts.")
     known = [max(n, 0) for leaf in released.leaves if leaf.counts for n in leaf.counts]

@@ -47,9 +47,9 @@ def measured(subject: Subject, data: Any = None) -> Reconstruction | str:
 def section(subject: Subject, found: Reconstruction | str) -> Section:
     """Return how many bits of a row are left once the model is known, and of whom the fewest."""
     question = "How much of a row is left to guess, once the model is known?"
-    released = subject.released
-    if isinstance(released, Scorecard):
-        return _of_totals(released, question)
+    card = None if subject.released is None else subject.released.as_scorecard
+    if card is not None:
+        return _of_totals(card, question)
     if isinstance(found, str):
         return Section("reconstruction", question, f"Not measured. {found}", words=_WORLDS, measure=ROWS)
     mean, least = found.entropy_bits / found.n_rows, found.curve()[0][0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hedgerow.audit.inference.leaf_risk import LeafRisk
-from hedgerow.models.scorecard import Scorecard
 from hedgerow.report.contents import CLASS_DISCLOSURE, RULE_OF_TEN, Bucket, Fact, Finding, Grid, Section
 from hedgerow.report.disclosure import MOST_ROWS, ROWS, first_rows
 from hedgerow.report.subject import Subject
@@ -16,8 +15,9 @@ def section(subject: Subject, risk: LeafRisk | None) -> Section:
     """Return the smallest leaf, and which are under the threshold, of one class, or ask for what is sensitive."""
     question = "Does a leaf describe few people, or people of one class alone?"
     if risk is None:
-        if isinstance(subject.released, Scorecard):
-            answer = "A scorecard adds up points: it has no leaves, and stores no number of rows."
+        released = subject.released
+        if released is not None and released.as_leaf_model is None:
+            answer = f"A {released.kind} {released.decides_by}: it has no leaves, and stores no number of rows."
             return Section("leaves", question, answer)
         answer = "Not measured. The model stores no numbers of rows in its leaves."
         return Section("leaves", question, answer, (_sensitive(subject, None),), measure=ROWS)

@@ -18,11 +18,8 @@ from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
-from hedgerow.models.rule_list import RuleList
-from hedgerow.models.scorecard import Scorecard
-from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.report.form import Form
 from hedgerow.schema.schema import Schema
@@ -41,7 +38,7 @@ class Subject:
     ----------
     model : object
         The model as it was given.
-    released : RuleList, Tree, Scorecard or None
+    released : Model or None
         The model, if it is hedgerow's.
     card : PrivacyCard
         Its privacy card; that of a model without privacy for those of other libraries.
@@ -58,7 +55,7 @@ class Subject:
     """
 
     model: Any
-    released: RuleList | Tree | Scorecard | None
+    released: Model | None
     card: PrivacyCard
     schema: Schema | None
     paths: Paths | None
@@ -82,11 +79,10 @@ class Subject:
             raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
         if not (form is None or isinstance(form, Form)):
             raise ArgumentTypeError(f"expected a Form or None as form, got {type(form).__name__}.")
-        found = released_model(model)
-        released = found if isinstance(found, (RuleList, Tree, Scorecard)) else None
+        released = released_model(model)
         known = schema if schema is not None or released is None else released.schema
         paths = None
-        if isinstance(released, LeafModel) or (released is None and known is not None):
+        if known is not None and (released is None or released.as_leaf_model is not None):
             paths, known = paths_of(model if released is None else released, known, features)
         elif released is None and not (callable(getattr(model, "apply", None)) or isinstance(model, HasRegions)):
             raise ArgumentTypeError(
@@ -143,7 +139,7 @@ class Subject:
         """
         model = self.model if self.released is None else self.released
         stored = self.paths is not None and self.paths.supports is not None
-        if self.released is not None and not isinstance(self.released, LeafModel):
+        if self.released is not None and self.released.as_leaf_model is None:
             return None
         if train is not None and not (self.released is None and stored and self.paths and self.paths.exact):
             return leaf_risk(self.leaf_of, train, threshold=self.threshold)

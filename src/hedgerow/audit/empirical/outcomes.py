@@ -34,8 +34,9 @@ def outcome_of(result: Any, rows: Any) -> Outcome:
     the text of its labels. Numbers and arrays are themselves, other values their text.
     """
     model = released_model(result)
-    if isinstance(model, LeafModel):
-        return _of_leaves(model, rows)
+    leaves = None if model is None else model.as_leaf_model
+    if leaves is not None:
+        return _of_leaves(leaves, rows)
     if hasattr(result, "predict_proba"):
         return _vector(result.predict_proba(rows))
     if hasattr(result, "predict"):

@@ -16,7 +16,6 @@ from hedgerow.audit.readers.scikit_learn import tree_paths, trees_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.released import released_leaf_model
-from hedgerow.models.tree import Tree
 from hedgerow.schema.schema import Schema
 
 __all__ = ["Features", "paths_of", "trees_of"]
@@ -62,7 +61,7 @@ def _released_paths(model: LeafModel) -> Paths:
         counts if complete else None,
         model.schema.classes,
         view="exact" if model.privacy.noise == "none" else "noisy",
-        exclusive=isinstance(model, Tree),
+        exclusive=model.exclusive,
     )
 
 
