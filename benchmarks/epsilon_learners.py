@@ -12,7 +12,7 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow.audit import worst_neighbours
-from hedgerow.learn.greedy.rule_lists import grow
+from hedgerow.learn.greedy import grow
 from hedgerow.learn.ssrl.greedy import GlobalChoice, least_support
 from hedgerow.learn.ssrl.mechanisms import Exponential
 from hedgerow.privacy.exponential_mechanism import ModelDraw

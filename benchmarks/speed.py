@@ -14,7 +14,7 @@ import pandas as pd
 from measure import median_seconds, report
 
 import hedgerow as hr
-from hedgerow.learn.greedy.rule_lists import PrivateChoice, grow
+from hedgerow.learn.greedy import PrivateChoice, grow
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import SecureNoise

@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
 from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Prior
-from hedgerow.marginals.log_odds import Evidence, estimated
+from hedgerow.marginals.log_odds import SufficientStatistics, estimated
 from hedgerow.tables.frames import Table
 
 EPSILONS, SOURCE, SHARE = (0.1, 1.0), 4000, {"tree": 0.4, "quadratic": 0.3}
@@ -140,7 +140,9 @@ def by_tree(rows, tested, epsilon, rng, *, exact):
         ends = np.cumsum(table / table.sum(axis=1, keepdims=True), axis=1)[codes[:, parent]]
         codes[:, i] = np.minimum((ends < rng.random((SOURCE, 1))).sum(axis=1), rows.sizes[i] - 1)
     each = np.full(SOURCE, max(counts.sum(), 1) / len(rows.sizes) / SOURCE)
-    found = estimated(Evidence(one_hot(codes, rows.ends).T, each, counts, variance), prior(rows.schema, 1.0, 0.5))
+    found = estimated(
+        SufficientStatistics(one_hot(codes, rows.ends).T, each, counts, variance), prior(rows.schema, 1.0, 0.5)
+    )
     return expit(found.base[0] + tested.ones @ found.values[:, 0])
 
 

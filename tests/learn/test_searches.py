@@ -6,7 +6,7 @@ import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.searches import Sought, choose_search
+from hedgerow.learn.searches import SearchPlan, choose_search
 from hedgerow.schema import Boolean, Label, Schema
 
 QUICK, SLOW, HUGE = (Cost(10, 10, evaluations, 2) for evaluations in (10, 1_000_000_000, 10_000_000_000))
@@ -45,30 +45,30 @@ def test_the_costs_of_these_tests_are_what_they_are_called():
 )
 def test_auto_is_the_most_joint_search_that_is_quick(size, quick, blocks):
     found = chosen("auto", size, quick=quick, sensible=quick)
-    assert found == Sought(blocks, False, QUICK if blocks else None)
+    assert found == SearchPlan(blocks, False, QUICK if blocks else None)
 
 
 @pytest.mark.parametrize("search", ["auto", "exact"])
 def test_a_size_that_nobody_chose_is_drawn_as_far_as_that_is_quick(search):
-    assert chosen(search, None) == Sought((3,), True, QUICK)
-    assert chosen(search, None, quick=20) == Sought((9,), True, QUICK)
+    assert chosen(search, None) == SearchPlan((3,), True, QUICK)
+    assert chosen(search, None, quick=20) == SearchPlan((9,), True, QUICK)
 
 
 def test_where_not_even_one_choice_is_quick_auto_is_greedy_and_exact_is_what_was_asked_for():
-    assert chosen("auto", None, quick=0) == Sought()
-    assert chosen("exact", None, quick=0) == Sought((1,), True, SLOW)
+    assert chosen("auto", None, quick=0) == SearchPlan()
+    assert chosen("exact", None, quick=0) == SearchPlan((1,), True, SLOW)
     with pytest.raises(SearchTooLargeError, match=r"got 10 options.*Use fewer\."):
         chosen("exact", None, quick=0, sensible=0)
 
 
 def test_without_options_a_model_of_no_choices_is_drawn():
     found = choose_search("auto", None, None, 0, costs(1, 1), "rules", "")
-    assert found == Sought((0,), True, QUICK)
+    assert found == SearchPlan((0,), True, QUICK)
 
 
 @pytest.mark.parametrize("search", ["auto", "exact"])
 def test_a_lookahead_that_is_given_is_kept_if_it_is_within_the_limits(search):
-    assert chosen(search, 7, lookahead=5) == Sought((5, 2), False, SLOW)
+    assert chosen(search, 7, lookahead=5) == SearchPlan((5, 2), False, SLOW)
     with pytest.raises(SearchTooLargeError, match=r"Draw fewer rules at a time \(lookahead=5\)\. Use fewer\."):
         chosen(search, 7, lookahead=6)
     with pytest.raises(SearchTooLargeError, match=r"evaluations\. Use fewer\."):
@@ -76,15 +76,15 @@ def test_a_lookahead_that_is_given_is_kept_if_it_is_within_the_limits(search):
 
 
 def test_exact_is_all_jointly_and_greedy_is_greedy():
-    assert chosen("exact", 5) == Sought((5,), False, SLOW)
-    assert chosen("greedy", 5) == chosen("greedy", None) == Sought()
+    assert chosen("exact", 5) == SearchPlan((5,), False, SLOW)
+    assert chosen("greedy", 5) == chosen("greedy", None) == SearchPlan()
 
 
 def test_a_search_is_told_in_words():
     assert chosen("auto", None).describe("rules") == "exact: up to 3 rules jointly, their number drawn too"
     assert chosen("auto", 3).describe("levels") == "exact: up to 3 levels jointly"
     assert chosen("auto", 5).describe("levels") == "exact: up to 5 levels, 3 jointly at a time"
-    assert Sought().describe("rules") == "greedy: no exact search is within the limits and ten seconds"
+    assert SearchPlan().describe("rules") == "greedy: no exact search is within the limits and ten seconds"
 
 
 THREE = Schema({name: Boolean() for name in "abc"}, Label("y", (0, 1)))
@@ -108,4 +108,4 @@ def test_a_huge_number_of_rules_is_planned_at_once():
     wide = Schema({f"x{i}": Boolean() for i in range(30)}, Label("y", (0, 1)))
     for literals in (1, 2):
         estimator = hr.PrivateRuleListClassifier(1, max_rules=10**9, max_literals=literals)
-        assert max(estimator._sought(wide).blocks, default=0) <= 12
+        assert max(estimator._search_plan(wide).blocks, default=0) <= 12

@@ -234,14 +234,14 @@ def test_a_depth_that_is_drawn_is_told_on_the_card():
 def test_the_depths_that_can_be_drawn_follow_from_the_cost(monkeypatch):
     schema = Schema({f"x{i}": Boolean() for i in range(8)}, Label("y", (False, True)))
     clf = hr.PrivateTreeClassifier(1.0, max_depth=None)
-    whole = clf._sought(schema)
+    whole = clf._search_plan(schema)
     assert (whole.blocks, whole.draws_size) == ((5,), True)
     monkeypatch.setattr("hedgerow.learn.search.cost.MOST_STATES", 1 + 16)
-    assert clf._sought(schema).blocks == (1,)  # of depth 2 there are 17 states, and 1 of depth 1
+    assert clf._search_plan(schema).blocks == (1,)  # of depth 2 there are 17 states, and 1 of depth 1
     monkeypatch.setattr("hedgerow.learn.search.cost.MOST_STATES", 2 + 16)
-    assert clf._sought(schema).blocks == (2,)
+    assert clf._search_plan(schema).blocks == (2,)
     monkeypatch.setattr("hedgerow.learn.search.cost.MOST_SECONDS", 0.0)
-    assert clf._sought(schema).blocks == ()
+    assert clf._search_plan(schema).blocks == ()
 
 
 def test_greedy_growth_draws_no_size():

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from hedgerow.marginals.log_odds import Evidence, estimated
+from hedgerow.marginals.log_odds import SufficientStatistics, estimated
 
 SIZES = (3, 2, 4)
 PRIOR = np.eye(sum(SIZES)) + 0.2
 
 
-def evidence(noise, n_classes=2, n=300, n_source=200, seed=0, effect=1.0, drawn=1):
+def statistics(noise, n_classes=2, n=300, n_source=200, seed=0, effect=1.0, drawn=1):
     """Return the answer about rows whose log-odds add up, with a source of its own."""
     rng = np.random.default_rng(seed)
     truth = effect * rng.normal(size=(sum(SIZES), n_classes))
@@ -19,7 +19,7 @@ def evidence(noise, n_classes=2, n=300, n_source=200, seed=0, effect=1.0, drawn=
     counts = target @ np.eye(n_classes)[classes]
     draws = np.random.default_rng(drawn).normal(size=counts.shape) * np.sqrt(noise)
     rows = rng.random(n_source) + 0.5
-    return Evidence(source, n * rows / rows.sum(), counts + draws, noise)
+    return SufficientStatistics(source, n * rows / rows.sum(), counts + draws, noise)
 
 
 def one_hot(n, rng):
@@ -51,7 +51,7 @@ def slow_gradient(given, found, spread):
 
 @pytest.mark.parametrize("noise", [0.0, 1.0, 400.0])
 def test_the_log_odds_are_the_most_probable(noise):
-    given = evidence(noise)
+    given = statistics(noise)
     found = estimated(given, PRIOR, (1.0,))
     there = np.abs(slow_gradient(given, found, 1.0)).max()
     moved = estimated(given, PRIOR, (1.3,))
@@ -63,7 +63,7 @@ def test_the_log_odds_are_the_most_probable(noise):
 def test_truth_is_found_where_there_are_many_rows_and_no_noise(n_classes):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=(sum(SIZES), n_classes))
-    given = evidence(0.0, n_classes, n=40_000, n_source=20_000)
+    given = statistics(0.0, n_classes, n=40_000, n_source=20_000)
     found = estimated(given, PRIOR)
     odds = given.matrix.T @ truth
     expected = odds[:, 1:] - odds[:, :1]
@@ -74,13 +74,13 @@ def test_truth_is_found_where_there_are_many_rows_and_no_noise(n_classes):
 
 
 def test_noise_that_is_larger_than_the_counts_leaves_the_prior():
-    found = estimated(evidence(1e8), PRIOR)
+    found = estimated(statistics(1e8), PRIOR)
     assert np.abs(found.values).max() < 0.02
-    assert evidence(1e8).shares().min() >= 0.019
+    assert statistics(1e8).shares().min() >= 0.019
 
 
 def test_the_prior_is_narrow_where_nothing_is_to_be_learned_and_wide_where_much_is():
-    nothing, much = (estimated(evidence(4.0, n=4000, effect=effect), PRIOR) for effect in (0.0, 4.0))
+    nothing, much = (estimated(statistics(4.0, n=4000, effect=effect), PRIOR) for effect in (0.0, 4.0))
     assert nothing.spreads == (0.5,)
     assert much.spreads[0] >= 2.0
 
@@ -88,7 +88,7 @@ def test_the_prior_is_narrow_where_nothing_is_to_be_learned_and_wide_where_much_
 @pytest.mark.parametrize("draws", [40, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_standard_error_is_that_of_new_noise(draws):
     """A row's log-odds over answers with other noise: within 25 %, which 30 % too little or too much is not."""
-    many = [evidence(100.0, n=3000, n_source=3000, drawn=draw) for draw in range(draws)]
+    many = [statistics(100.0, n=3000, n_source=3000, drawn=draw) for draw in range(draws)]
     found = [estimated(each, PRIOR, (1.0,)) for each in many]
     odds = np.array([each.base[0] + many[0].matrix.T @ each.values[:, 0] for each in found])
     error = np.sqrt(np.mean([each.error**2 for each in found]))
@@ -96,15 +96,15 @@ def test_the_standard_error_is_that_of_new_noise(draws):
 
 
 def test_a_bin_without_rows_of_the_source_has_no_log_odds():
-    given = evidence(4.0)
+    given = statistics(4.0)
     empty = given.matrix.copy()
     empty[0] = 0
-    found = estimated(Evidence(empty, given.rows, given.counts, given.noise), PRIOR)
+    found = estimated(SufficientStatistics(empty, given.rows, given.counts, given.noise), PRIOR)
     assert found.values[0].tolist() == [0.0]
     assert np.abs(found.values[1:]).min() > 0
 
 
 def test_of_several_classes_only_what_they_differ_in_counts():
-    found = estimated(evidence(1.0, 3), PRIOR)
+    found = estimated(statistics(1.0, 3), PRIOR)
     assert found.values.sum(axis=1) == pytest.approx(0, abs=1e-9)
     assert len(found.spreads) == len(found.base) == 3

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.greedy.rule_lists import _gini
+from hedgerow.learn.greedy import _gini
 from hedgerow.learn.search.pruned import _impurity
 from hedgerow.privacy.gini import RESOLUTION, SENSITIVITY, impurity, split_scores
 

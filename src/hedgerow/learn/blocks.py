@@ -139,7 +139,7 @@ def draw_list(
             values.append(value_of(part.caught))
             tally, part = tally.without(antecedents[-1]), part.left
         values.append(value_of(part))
-    places = reached(plan.candidates.schema, antecedents)
+    places = reachable_rules(plan.candidates.schema, antecedents)
     antecedents, values = [antecedents[i] for i in places[:-1]], [values[i] for i in places]
     while antecedents and values[-2] == values[-1]:
         del antecedents[-1], values[-1]
@@ -210,7 +210,7 @@ Box = dict[str, int]
 _MOST_LOOKS = 1_000_000
 
 
-def reached(schema: Schema, antecedents: Sequence[Antecedent]) -> tuple[int, ...]:
+def reachable_rules(schema: Schema, antecedents: Sequence[Antecedent]) -> tuple[int, ...]:
     """Return the places of the rules that some row of the domain reaches, in order, the default rule included.
 
     Only the schema decides. If earlier rules leave nothing to the default rule, the last of these takes its place.
@@ -219,7 +219,7 @@ def reached(schema: Schema, antecedents: Sequence[Antecedent]) -> tuple[int, ...
     --------
     >>> from hedgerow.schema import Boolean, Label, Literal
     >>> schema = Schema({"a": Boolean()}, Label("y", (0, 1)))
-    >>> reached(schema, [(Literal("a", "true"),), (Literal("a", "false"),)])
+    >>> reachable_rules(schema, [(Literal("a", "true"),), (Literal("a", "false"),)])
     (0, 1)
     """
     whole = {name: (1 << attribute.n_bins) - 1 for name, attribute in schema.attributes}

@@ -8,9 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree, reached
-from hedgerow.learn.greedy.rule_lists import PrivateChoice, grow
-from hedgerow.learn.greedy.trees import PrivateTests, grow_tree
+from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree, reachable_rules
+from hedgerow.learn.greedy import PrivateChoice, PrivateTests, grow, grow_tree
 from hedgerow.learn.learned import LEAF_SHARE, LearnedList, LearnedTree, release_leaf_counts, release_tree_counts
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Loss
@@ -27,7 +26,7 @@ from hedgerow.tally import Tally
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proven:
+class PureDPPlan:
     """Base class of plans with a proven guarantee: no δ."""
 
     epsilon: Fraction  # the privacy loss of the whole model
@@ -42,7 +41,7 @@ class Proven:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyList(Proven):
+class GreedyList(PureDPPlan):
     """A rule list grown rule by rule, each chosen by permute-and-flip; four fifths of ε are for the choices."""
 
     candidates: Candidates  # the candidate rules
@@ -65,7 +64,7 @@ class GreedyList(Proven):
         Rules that no row can reach by the schema, and last rules with the label of the default rule, are left out.
         """
         antecedents = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._each))
-        antecedents = [antecedents[place] for place in reached(tally.schema, antecedents)[:-1]]
+        antecedents = [antecedents[place] for place in reachable_rules(tally.schema, antecedents)[:-1]]
         counts = release_leaf_counts(tally, antecedents, gate, gate.remaining)
         while antecedents and counts[-2].argmax() == counts[-1].argmax():
             counts = np.vstack([counts[:-2], counts[-2:].sum(axis=0)])
@@ -74,7 +73,7 @@ class GreedyList(Proven):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyTree(Proven):
+class GreedyTree(PureDPPlan):
     """A tree grown level by level, each test chosen by permute-and-flip; four fifths of ε are for the choices."""
 
     space: Space  # the tests to choose from
@@ -99,7 +98,7 @@ class GreedyTree(Proven):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KnownDraw:
+class DrawProbabilities:
     """What a draw would do on one table. **Private**: a function of the rows, for the curator only."""
 
     chances: DrawChances  # how likely each value is for each pattern
@@ -110,14 +109,14 @@ class KnownDraw:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn(Proven):
+class DrawPlan(PureDPPlan):
     """Base class of plans that draw a model: the cost, and a fifth of ε for the counts if they are released."""
 
     cost: Cost  # the cost of the search
     release_counts: bool  # whether the counts are released
     draw: ListDraw | TreeDraw
 
-    def known(self, tally: Tally, progress: Progress) -> KnownDraw:
+    def probabilities(self, tally: Tally, progress: Progress) -> DrawProbabilities:
         """Return how likely the draw is to give each value to each pattern of a table. **Private**, without noise."""
         if len(self.draw.blocks) > 1:
             raise ArgumentError(
@@ -133,7 +132,7 @@ class Drawn(Proven):
         sampler = ModelSampler(tally, draw, draw.valued_states(), progress)
         chances = sampler.chances(float(mechanism.weight))
         left = self.epsilon * LEAF_SHARE if self.release_counts else Fraction(0)
-        return KnownDraw(chances, draw.loss, mechanism.weight, left, draw.space.antecedents)
+        return DrawProbabilities(chances, draw.loss, mechanism.weight, left, draw.space.antecedents)
 
     @property
     def mechanism(self) -> ModelDraw:
@@ -158,7 +157,7 @@ class Drawn(Proven):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawnList(Drawn):
+class DrawnList(DrawPlan):
     """A rule list drawn with its labels or probabilities, in one block or several."""
 
     draw: ListDraw  # what is drawn from
@@ -178,7 +177,7 @@ class DrawnList(Drawn):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawnTree(Drawn):
+class DrawnTree(DrawPlan):
     """A tree drawn with its labels or probabilities."""
 
     draw: TreeDraw  # what is drawn from

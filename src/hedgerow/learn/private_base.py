@@ -17,11 +17,11 @@ from hedgerow.boundary.arguments import check_choice, check_flag, check_integer,
 from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import ArgumentError, NoiseWarning, PreparationWarning
 from hedgerow.learn.base import Learned, TallyEstimator
-from hedgerow.learn.plans import Drawn, KnownDraw
+from hedgerow.learn.plans import DrawPlan, DrawProbabilities
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import OBJECTIVES, Objective
 from hedgerow.learn.search.sampler import Progress
-from hedgerow.learn.searches import SEARCHES, Sought
+from hedgerow.learn.searches import SEARCHES, SearchPlan
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_reasons, total, unit_of
@@ -269,13 +269,13 @@ class SearchEstimator(PrivateEstimator):
             If a parameter is out of range.
         """
         self._check_parameters()
-        return self._sought(schema).cost
+        return self._search_plan(schema).cost
 
-    def _sought(self, schema: Schema) -> Sought:
+    def _search_plan(self, schema: Schema) -> SearchPlan:
         """Return the search of a fit."""
         raise NotImplementedError
 
-    def _drawn(self, schema: Schema, sought: Sought, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
+    def _drawn(self, schema: Schema, chosen: SearchPlan, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
         """Return the plan of an exact search."""
         raise NotImplementedError
 
@@ -284,11 +284,11 @@ class SearchEstimator(PrivateEstimator):
         raise NotImplementedError
 
     def _plan(self, schema: Schema) -> Plan:
-        epsilon, sought = self._epsilon_of_a_row(schema), self._sought(schema)
-        chose = f"search chosen by its public cost: {sought.describe(self._parts)}"
+        epsilon, chosen = self._epsilon_of_a_row(schema), self._search_plan(schema)
+        chose = f"search chosen by its public cost: {chosen.describe(self._parts)}"
         notes = (chose,) if self.search == "auto" and self.lookahead is None else ()
-        if sought.cost is not None:
-            return self._drawn(schema, sought, sought.cost, epsilon, notes)
+        if chosen.cost is not None:
+            return self._drawn(schema, chosen, chosen.cost, epsilon, notes)
         self._check_greedy("where no exact search takes ten seconds or less")
         return self._grown(schema, epsilon, notes)
 
@@ -331,20 +331,20 @@ class SearchEstimator(PrivateEstimator):
             super()._check_size(name, value, low)
 
 
-def known_draw(estimator: SearchEstimator, tally: Tally) -> KnownDraw:
+def draw_probabilities(estimator: SearchEstimator, tally: Tally) -> DrawProbabilities:
     """Return what a fit would draw from a table, with all its chances. **Private**: spends nothing, adds no noise.
 
     For audits by the holder of the rows; `hedgerow.audit.exact_membership` shows it row by row.
     """
     estimator.check_public()
     plan = estimator._plan(tally.schema)  # pyright: ignore[reportPrivateUsage] -- for this module, not for users
-    if not isinstance(plan, Drawn):
+    if not isinstance(plan, DrawPlan):
         raise ArgumentError(
             "expected a model drawn by an exact search, got a greedy one, whose chances are not available; use "
             "search='exact'."
         )
     with _searching(plan.cost, verbose=bool(estimator.verbose)) as progress:
-        return plan.known(tally, progress)
+        return plan.probabilities(tally, progress)
 
 
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:

@@ -10,14 +10,14 @@ from hedgerow.boundary.arguments import check_share
 from hedgerow.boundary.randomness import RandomState
 from hedgerow.learn.base import FROM_DATA, RuleListEstimator
 from hedgerow.learn.blocks import ListDraw, list_costs, longest_path
-from hedgerow.learn.greedy.rule_lists import ExactChoice, grow
+from hedgerow.learn.greedy import ExactChoice, grow
 from hedgerow.learn.learned import LearnedList
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.plans import DrawnList, GreedyList
 from hedgerow.learn.private_base import OBJECTIVE, STOP_PROBABILITY, Plan, SearchEstimator
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Objective
-from hedgerow.learn.searches import Sought, choose_search
+from hedgerow.learn.searches import SearchPlan, choose_search
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Amount
@@ -121,7 +121,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _sought(self, schema: Schema) -> Sought:
+    def _search_plan(self, schema: Schema) -> SearchPlan:
         literals, negations = int(self.max_literals), bool(self.negations)
         return choose_search(
             self.search,
@@ -134,9 +134,9 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
             "search='auto'.",
         )
 
-    def _drawn(self, schema: Schema, sought: Sought, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
+    def _drawn(self, schema: Schema, chosen: SearchPlan, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
         stop, counts = float(self.stop_probability), bool(self.release_counts)
-        draw = ListDraw(self._candidates(schema), sought.blocks, stop, sought.draws_size, self.objective)
+        draw = ListDraw(self._candidates(schema), chosen.blocks, stop, chosen.draws_size, self.objective)
         return DrawnList(epsilon=epsilon, notes=notes, cost=cost, release_counts=counts, draw=draw)
 
     def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:

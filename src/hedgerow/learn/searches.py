@@ -12,7 +12,7 @@ _MOST_JOINTLY = 12
 
 
 @dataclass(frozen=True)
-class Sought:
+class SearchPlan:
     """The search of a private fit."""
 
     blocks: tuple[int, ...] = ()  # how many rules, or levels, each exact draw may add; empty where the search is greedy
@@ -30,10 +30,10 @@ class Sought:
 
 def choose_search(
     search: str, size: int | None, lookahead: int | None, largest: int, cost_of: CostOf, parts: str, advice: str
-) -> Sought:
+) -> SearchPlan:
     """Return the search of a fit."""
     if search == "greedy":
-        return Sought()
+        return SearchPlan()
     if size is None:
         return _of_any_size(search, largest, cost_of, advice)
     if search == "auto" and lookahead is None:
@@ -43,26 +43,26 @@ def choose_search(
     if not cost.is_sensible:
         fewer = _largest_lookahead(size, blocks[0] - 1, cost_of)
         cost.check(f"Draw fewer {parts} at a time (lookahead={fewer}). {advice}" if fewer else advice)
-    return Sought(blocks, cost=cost)
+    return SearchPlan(blocks, cost=cost)
 
 
-def _of_any_size(search: str, largest: int, cost_of: CostOf, advice: str) -> Sought:
+def _of_any_size(search: str, largest: int, cost_of: CostOf, advice: str) -> SearchPlan:
     size = largest_size(lambda most: cost_of((most,), True), largest)
     if largest and not size:
         if search == "auto":
-            return Sought()
+            return SearchPlan()
         cost_of((1,), True).check(advice)
         size = 1
-    return Sought((size,), True, cost_of((size,), True))
+    return SearchPlan((size,), True, cost_of((size,), True))
 
 
-def _most_joint(size: int, cost_of: CostOf) -> Sought:
+def _most_joint(size: int, cost_of: CostOf) -> SearchPlan:
     for jointly in range(min(max(size, 1), _MOST_JOINTLY), 0, -1):
         blocks = equal_blocks(size, jointly)
         cost = cost_of(blocks, False)
         if cost.is_quick:
-            return Sought(blocks, cost=cost)
-    return Sought()
+            return SearchPlan(blocks, cost=cost)
+    return SearchPlan()
 
 
 def _largest_lookahead(size: int, most: int, cost_of: CostOf) -> int:

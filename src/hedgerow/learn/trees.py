@@ -14,7 +14,7 @@ from hedgerow.learn.private_base import OBJECTIVE, STOP_PROBABILITY, Plan, Searc
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.space import Space
-from hedgerow.learn.searches import Sought, choose_search
+from hedgerow.learn.searches import SearchPlan, choose_search
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Amount
 from hedgerow.privacy.noise import NoiseSource
@@ -108,7 +108,7 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _sought(self, schema: Schema) -> Sought:
+    def _search_plan(self, schema: Schema) -> SearchPlan:
         space = Space.of_trees(schema)
         return choose_search(
             self.search,
@@ -120,9 +120,9 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
             "Use a smaller max_depth, fewer attributes, values or cut points, or search='auto'.",
         )
 
-    def _drawn(self, schema: Schema, sought: Sought, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
+    def _drawn(self, schema: Schema, chosen: SearchPlan, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
         stop, counts = float(self.stop_probability), bool(self.release_counts)
-        draw = TreeDraw(Space.of_trees(schema), sought.blocks, stop, sought.draws_size, self.objective)
+        draw = TreeDraw(Space.of_trees(schema), chosen.blocks, stop, chosen.draws_size, self.objective)
         return DrawnTree(epsilon=epsilon, notes=notes, cost=cost, release_counts=counts, draw=draw)
 
     def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:

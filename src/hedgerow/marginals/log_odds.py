@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class SufficientStatistics:
     """What one answer and the source say: the counts, and the rows that stand for those of the target."""
 
     matrix: Floats  # R: whether a row of the source is in a bin
@@ -58,7 +58,7 @@ class LogOdds:
     error: float
 
 
-def estimated(evidence: Evidence, prior: Floats, spreads: Sequence[float] = SPREADS) -> LogOdds:
+def estimated(statistics: SufficientStatistics, prior: Floats, spreads: Sequence[float] = SPREADS) -> LogOdds:
     """Return the log-odds that are most probable after the answer, whose noise is part of the likelihood.
 
     With p the probabilities by the current log-odds, the counts of a class are about ``R(w·p)``, and they grow with the
@@ -67,10 +67,10 @@ def estimated(evidence: Evidence, prior: Floats, spreads: Sequence[float] = SPRE
     other. Of the prior's standard deviations the one is taken that is most probable after the answer; beforehand it is
     1.5, up to a factor.
     """
-    used = evidence.matrix.any(axis=1)
-    kept = Evidence(evidence.matrix[used], evidence.rows, evidence.of_class()[used], evidence.noise)
-    fit = _Fit(kept, prior[np.ix_(used, used)], np.log(evidence.shares()))
-    columns = (1,) if evidence.counts.shape[1] == 2 else range(evidence.counts.shape[1])
+    used = statistics.matrix.any(axis=1)
+    kept = SufficientStatistics(statistics.matrix[used], statistics.rows, statistics.of_class()[used], statistics.noise)
+    fit = _Fit(kept, prior[np.ix_(used, used)], np.log(statistics.shares()))
+    columns = (1,) if statistics.counts.shape[1] == 2 else range(statistics.counts.shape[1])
     allowed = dict.fromkeys(columns, tuple(spreads))
     for sweep in range(_MOST_SWEEPS):
         size = 0.0
@@ -83,7 +83,7 @@ def estimated(evidence: Evidence, prior: Floats, spreads: Sequence[float] = SPRE
         if size < _CLOSE:
             break
     found = [fit.posterior(column, allowed[column]) for column in columns]
-    values = np.zeros((len(evidence.matrix), len(columns)))
+    values = np.zeros((len(statistics.matrix), len(columns)))
     values[used] = fit.values[:-1, columns]
     base = fit.values[-1, columns] - (fit.values[-1, 0] if len(columns) == 1 else 0.0)
     error = sqrt(float(np.mean([fit.error(one) for one in found])))
@@ -102,23 +102,23 @@ class _Posterior:
 class _Fit:
     """Log-odds in the making, one column a class; those of the first of two classes stay as they are."""
 
-    def __init__(self, evidence: Evidence, prior: Floats, start: Floats) -> None:
-        self._evidence, self._start = evidence, start
-        bins, n_classes = len(evidence.matrix), len(start)
+    def __init__(self, statistics: SufficientStatistics, prior: Floats, start: Floats) -> None:
+        self._statistics, self._start = statistics, start
+        bins, n_classes = len(statistics.matrix), len(start)
         self.values = np.vstack([np.zeros((bins, n_classes)), start])
-        self._features = np.vstack([evidence.matrix, np.ones(len(evidence.rows))])
+        self._features = np.vstack([statistics.matrix, np.ones(len(statistics.rows))])
         self._prior = np.zeros((bins + 1, bins + 1))
         self._prior[:-1, :-1] = prior
-        self._noise = evidence.noise * (1 - 1 / n_classes)
-        self._jitter = _LEAST_NOISE * evidence.rows.sum() / bins
+        self._noise = statistics.noise * (1 - 1 / n_classes)
+        self._jitter = _LEAST_NOISE * statistics.rows.sum() / bins
 
     def posterior(self, column: int, spreads: Sequence[float]) -> _Posterior:
         """Return the log-odds of a class by its counts, taken as linear around the current ones."""
-        matrix, rows = self._evidence.matrix, self._evidence.rows
+        matrix, rows = self._statistics.matrix, self._statistics.rows
         p = softmax(self._features.T @ self.values, axis=1)[:, column]
         slopes = (matrix * (rows * p * (1 - p))) @ self._features.T
         origin = np.append(np.zeros(len(matrix)), self._start[column])
-        target = self._evidence.counts[:, column] - matrix @ (rows * p) + slopes @ (self.values[:, column] - origin)
+        target = self._statistics.counts[:, column] - matrix @ (rows * p) + slopes @ (self.values[:, column] - origin)
         chance = slopes[:, :-1] + self._by_sampling(p) + (self._noise + self._jitter) * np.eye(len(matrix))
         spread = self._most_probable(slopes, target, chance, spreads)
         prior = spread**2 * self._prior
@@ -129,7 +129,7 @@ class _Fit:
 
     def _by_sampling(self, p: Floats) -> Floats:
         """Return the covariance of the counts that is due to the source: its rows are others than the target's."""
-        matrix, rows, n = self._evidence.matrix, self._evidence.rows, self._evidence.rows.sum()
+        matrix, rows, n = self._statistics.matrix, self._statistics.rows, self._statistics.rows.sum()
         away = p - 1 / self.values.shape[1]
         mean = matrix @ (rows * away)
         square = (matrix * (rows * away**2)) @ matrix.T
@@ -167,5 +167,5 @@ class _Fit:
     def error(self, one: _Posterior) -> float:
         """Return the variance of a row's log-odds by the noise, on average over rows."""
         by_row = ((one.gain.T @ self._features) ** 2).sum(axis=0)
-        rows = self._evidence.rows
+        rows = self._statistics.rows
         return float(rows @ by_row / rows.sum()) * self._noise

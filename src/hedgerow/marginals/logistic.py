@@ -19,7 +19,7 @@ from hedgerow.learn.readable import ReadablePoints
 from hedgerow.learn.scorecard.estimator import check_largest_points, check_smooth
 from hedgerow.learn.scorecard.points import Part, rounded
 from hedgerow.learn.scorecard.smoothing import Prior
-from hedgerow.marginals.log_odds import SPREADS, Evidence, LogOdds, estimated
+from hedgerow.marginals.log_odds import SPREADS, LogOdds, SufficientStatistics, estimated
 from hedgerow.marginals.reweight import equal_weights, reweight
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.oracle.binning import bin_matrix, bins_or_chosen, is_constant
@@ -127,9 +127,9 @@ class MarginalLogisticClassifier(ReadablePoints, AccuracyMixin, BaseEstimator):
                 else equal_weights(matrix.shape[1])
             )
             rows = answer.n_rows * self.weights_.values
-            evidence = Evidence(matrix, rows, answer.rows.astype(np.float64), answer.noise)
+            statistics = SufficientStatistics(matrix, rows, answer.rows.astype(np.float64), answer.noise)
             spreads = SPREADS if isinstance(self.smooth, str) else (float(self.smooth),)
-            found = estimated(evidence, _prior(bins), spreads)
+            found = estimated(statistics, _prior(bins), spreads)
             learned = _learned(found, schema, matrix @ rows, int(self.points), is_exact=not answer.noise)
             self.model_ = learned.model(schema, _card(oracle, left_out))
             self.smooth_, self.classes_ = found.spreads, np.array(oracle.classes)

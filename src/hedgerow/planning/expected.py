@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.learned import LEAF_SHARE
-from hedgerow.learn.plans import Drawn
+from hedgerow.learn.plans import DrawPlan
 from hedgerow.learn.private_base import OBJECTIVE, SearchEstimator
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
 from hedgerow.learn.scorecard.plan import TOTALS
@@ -186,7 +186,7 @@ def excess_bounds(estimator: SearchEstimator, schema: Schema) -> tuple[float, ..
     """
     estimator.check_public()
     plan = estimator._plan(schema)  # pyright: ignore[reportPrivateUsage] -- for this room, not for users
-    if not isinstance(plan, Drawn) or len(plan.draw.blocks) > 1:
+    if not isinstance(plan, DrawPlan) or len(plan.draw.blocks) > 1:
         return ()
     draw = plan.draw.block(0)
     weight = float(plan.mechanism.weight)

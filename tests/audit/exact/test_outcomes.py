@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.audit.exact.outcomes import Outcomes, distance
-from hedgerow.learn.plans import KnownDraw
+from hedgerow.learn.plans import DrawProbabilities
 from hedgerow.learn.search.lattice import exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES
 from tests.learn.draws import EPSILONS, SIZES, plan_of
@@ -21,7 +21,7 @@ FAR = 120  # noise beyond has a chance of e^(-24) at the smallest epsilon here
 
 def known(found, table, weight, for_counts=Fraction(0)):
     seen = chances(found, table, weight, exhaustive_levels(found.space, found.depth))
-    return KnownDraw(seen, plan_of(found).loss, weight, for_counts, found.space.antecedents)
+    return DrawProbabilities(seen, plan_of(found).loss, weight, for_counts, found.space.antecedents)
 
 
 def model_chances(found, table, weight):

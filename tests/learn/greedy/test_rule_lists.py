@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn.greedy.rule_lists import ExactChoice, grow
+from hedgerow.learn.greedy import ExactChoice, grow
 from hedgerow.schema import Boolean, Candidates, Label, Schema
 
 

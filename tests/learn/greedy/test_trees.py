@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn.greedy.trees import PrivateTests, grow_tree
+from hedgerow.learn.greedy import PrivateTests, grow_tree
 from hedgerow.learn.learned import leaf_totals, release_tree_counts
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import Space

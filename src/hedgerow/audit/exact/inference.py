@@ -16,8 +16,8 @@ from hedgerow.audit.exact.outcomes import losses
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.roc import PRIVATE
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.learn.plans import KnownDraw
-from hedgerow.learn.private_base import SearchEstimator, known_draw
+from hedgerow.learn.plans import DrawProbabilities
+from hedgerow.learn.private_base import SearchEstimator, draw_probabilities
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
 from hedgerow.learn.trees import PrivateTreeClassifier
 
@@ -122,7 +122,7 @@ def _joint(estimator: SearchEstimator, cells: Cells, n: int) -> tuple[Floats, Fl
     for subset in np.ndindex(*means.shape):
         if all(subset):
             break  # the last one
-        draw = known_draw(estimator, cells.joined([j for j in range(n) if subset[j]]))
+        draw = draw_probabilities(estimator, cells.joined([j for j in range(n) if subset[j]]))
         base = _base(draw, n)
         places = cells.n_members + np.arange(n)
         own = np.exp(-losses(draw, cells.classes[places]))
@@ -140,7 +140,7 @@ def _joint(estimator: SearchEstimator, cells: Cells, n: int) -> tuple[Floats, Fl
     return joint / joint.sum(), np.array([base, *single])
 
 
-def _base(draw: KnownDraw, n: int) -> float:
+def _base(draw: DrawProbabilities, n: int) -> float:
     if draw.for_counts or not np.isin(draw.loss.by_value, (0, draw.loss.steps)).all():
         raise ArgumentError(
             "expected a draw by errors without counts, got another one; set objective='errors' and "

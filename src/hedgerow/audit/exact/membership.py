@@ -17,8 +17,8 @@ from hedgerow.audit.inference.roc import PRIVATE
 from hedgerow.audit.plot import risk_curve
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.learn.plans import KnownDraw
-from hedgerow.learn.private_base import SearchEstimator, known_draw
+from hedgerow.learn.plans import DrawProbabilities
+from hedgerow.learn.private_base import SearchEstimator, draw_probabilities
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
 from hedgerow.learn.trees import PrivateTreeClassifier
 from hedgerow.schema.booleans import boolean_schema
@@ -99,10 +99,10 @@ def exact_membership(
     if not len(rows) + (0 if extra is None else len(extra)):
         raise ArgumentError("expected one row or more, in the table or in others, got none.")
     cells = Cells.of(rows, extra, declared_schema(estimator, rows))
-    return _measured(estimator, known_draw(estimator, cells.tally), cells)
+    return _measured(estimator, draw_probabilities(estimator, cells.tally), cells)
 
 
-def _measured(estimator: SearchEstimator, draw: KnownDraw, cells: Cells) -> ExactMembership:
+def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells) -> ExactMembership:
     """Return the risk of each row, by the outcomes that depend on it."""
     classes, names = cells.classes, cells.tally.schema.classes
     is_member = np.arange(len(classes)) < cells.n_members

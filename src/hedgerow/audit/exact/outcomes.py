@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
-from hedgerow.learn.plans import KnownDraw
+from hedgerow.learn.plans import DrawProbabilities
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -30,11 +30,11 @@ Index = NDArray[np.intp]
 class Outcomes:
     """The chances of a row's outcomes, for each of some rows. **Private**."""
 
-    draw: KnownDraw  # the draw
+    draw: DrawProbabilities  # the draw
     without: Floats  # natural logarithms of the chances of the values of each row's leaf in a draw without the row
 
     @classmethod
-    def of(cls, draw: KnownDraw, patterns: Index, classes: Index, is_member: NDArray[np.bool_]) -> Outcomes:
+    def of(cls, draw: DrawProbabilities, patterns: Index, classes: Index, is_member: NDArray[np.bool_]) -> Outcomes:
         """Return the outcomes of rows of these patterns and classes, those of members being in the table now."""
         with np.errstate(divide="ignore"):
             now = np.log(draw.chances.values[patterns])
@@ -79,7 +79,7 @@ class Outcomes:
         return np.where(classes == other, 0, distance(one, two))
 
 
-def losses(draw: KnownDraw, classes: Index) -> Floats:
+def losses(draw: DrawProbabilities, classes: Index) -> Floats:
     """Return the weight times the loss of rows of these classes by value, shape ``(n_rows, n_values)``."""
     return float(draw.weight) / draw.loss.steps * draw.loss.by_value.T[classes]
 

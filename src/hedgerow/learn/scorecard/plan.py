@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
 from hedgerow.learn.learned import LearnedScorecard
-from hedgerow.learn.plans import Proven
+from hedgerow.learn.plans import PureDPPlan
 from hedgerow.learn.scorecard.counts import (
     STEPS,
     Residuals,
@@ -53,7 +53,7 @@ Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScorecardPlan(Proven):
+class ScorecardPlan(PureDPPlan):
     """A scorecard from noisy histograms."""
 
     schema: Schema  # the schema

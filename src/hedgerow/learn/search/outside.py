@@ -1,13 +1,13 @@
-"""How likely a draw is to give each value to each pattern: the outside half of the inside-outside algorithm.
+"""The chance that a draw gives each value to each pattern: the outside half of the inside-outside algorithm.
 
-The search values all models below every state, the deepest states first. Here the chance that a draw comes to a state
-is passed on in the other direction, from the root down:
+The search values all models below every state, the deepest states first. Here the probability to reach a state is
+passed on in the other direction, from the root down:
 
     P(option taken at a state) = P(state) · go ⊗ value(caught) ⊗ value(left) ⊘ value(state)
 
-and each branch of the option is come to with that chance. Where a branch is a leaf, its value is drawn by its rows. A
-pattern's chance of a value is the sum over all leaves that it is in: one pass for all patterns and values, which is the
-derivative of the logarithm of the root's value by the rows of each.
+and each branch of the option is reached with that probability. Where a branch is a leaf, its value is drawn by its
+rows. A pattern's chance of a value is the sum over all leaves that it is in: one pass for all patterns and values,
+which is the derivative of the logarithm of the root's value by the rows of each.
 
 References
 ----------
@@ -20,9 +20,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from hedgerow.learn.search.boxes import Axis, Group
+from hedgerow.learn.search.contingency import summed
+from hedgerow.learn.search.cubes import Cubes
+from hedgerow.learn.search.lattice import Chosen, Masks, Search
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.semirings import Floats
+from hedgerow.learn.search.space import CAUGHT, LEFT
 
 MOST_WEIGHT = 500
 """The largest weight of draws whose chances are known: e⁻⁵⁰⁰ leaves room in float64 for `LeafShares.negligible`."""
@@ -83,3 +90,234 @@ def last_choices(log_each: Floats, weight: float, totals: Floats, more: Floats) 
     alike = np.exp(log_each - weight * totals[::-1])
     half, more = (log_each - weight / 2 * totals.sum(axis=0))[..., None], weight / 2 * more.astype(np.float64)
     return alike, np.exp(np.stack([half + more, half - more]))
+
+
+class OutsideMasks:
+    """The chances of a draw over the sets of sides of one table: exact, private."""
+
+    def __init__(self, masks: Masks, shares: LeafShares) -> None:
+        self._shares, rows = shares, next(iter(masks.searches.values())).rows
+        self._is_two = len(rows.space.candidates.schema.classes) == 2
+        self._values = np.zeros((len(shares.loss.values), len(rows)))
+        self._first, self._uses = np.zeros(1 + rows.space.n_options), np.zeros(rows.space.n_options)
+        self._sizes = size_chances(np.array([masks.total(size) for size in masks.searches]))
+        for (size, search), chance in zip(masks.searches.items(), self._sizes, strict=True):
+            if search.levels:
+                self._sweep(search, masks.values[size], chance)
+            else:
+                self._first[0] += chance
+                self._values += chance * shares(rows.totals(np.ones((1, len(rows)), dtype=bool)))
+
+    @property
+    def chances(self) -> DrawChances:
+        """What was found."""
+        return DrawChances(self._values.T, self._sizes, self._first, self._uses)
+
+    def _sweep(self, search: Search, values: list[Floats], chance: float) -> None:
+        """Pass the chance of a search on, level by level."""
+        reach_probability = np.array([chance])
+        for depth in range(len(search.levels)):
+            below = np.zeros(len(values[depth + 1]) if depth + 1 < len(values) else 0)
+            live = np.flatnonzero(reach_probability > self._shares.negligible)
+            is_last = depth + 1 == len(search.levels) and search.semiring.spread is not None and self._is_two
+            for block in search.rows.blocks(len(live)):
+                if is_last:
+                    self._pass_on_last(search, depth, live[block], values[depth], reach_probability[live[block]])
+                else:
+                    self._pass_on(search, depth, live[block], values, reach_probability[live[block]], below)
+            reach_probability = below
+
+    def _pass_on(
+        self, search: Search, depth: int, chosen: Chosen, values: list[Floats], reach_probability: Floats, below: Floats
+    ) -> None:
+        """Pass the probabilities to reach some states on to their leaves, and to the states `below`."""
+        matrix, catches = search.rows, search.rows.catches
+        rows = matrix.on(search.levels[depth].states[chosen])
+        following = values[depth + 1] if depth + 1 < len(values) else None
+        stop, options = search.weigh(depth, chosen, rows, following)
+        value = values[depth][chosen]
+        caught, total = matrix.counts(rows)
+        stopped = reach_probability * np.exp(stop - value)
+        taken = reach_probability[:, None] * np.exp(options - value[:, None])
+        self._values += (stopped * self._shares(total)) @ rows
+        for branch, part in ((CAUGHT, caught), (LEFT, total[..., None] - caught)):
+            children = None if following is None else search.levels[depth].children(chosen, branch)
+            if children is None:
+                self._values += _given(rows, self._shares(part) * taken, catches if branch == CAUGHT else ~catches)
+            else:
+                places = np.clip(children.ravel(), 0, len(below) - 1)
+                below += np.bincount(places, taken.ravel(), minlength=len(below))
+        self._add_options(depth, stopped, taken)
+
+    def _pass_on_last(
+        self, search: Search, depth: int, chosen: Chosen, value: Floats, reach_probability: Floats
+    ) -> None:
+        """Pass the chances on where one choice is left, of errors of two classes: by differences of counts."""
+        matrix, semiring, states = search.rows, search.semiring, search.levels[depth].states[chosen]
+        rows, is_open = matrix.on(states), matrix.space.open(states)
+        n_open, value = is_open.sum(axis=1), value[chosen]
+        caught, totals = matrix.differences(rows)
+        stopped = reach_probability * np.exp(semiring.leaf(totals) + semiring.stop(n_open) - value)
+        log_each = np.log(reach_probability) + semiring.go(n_open) - value
+        more = 2 * caught - (totals[0] - totals[1])[:, None]
+        alike, unlike = last_choices(log_each, self._shares.weight, totals, more)
+        unlike *= is_open
+        self._values += (stopped * self._shares(totals) + n_open * alike) @ rows
+        (one, other), catches = _summed(rows, unlike), matrix.catches
+        self._values[0] += np.where(catches, one, other).sum(axis=1)
+        self._values[1] += np.where(catches, other, one).sum(axis=1)
+        self._add_options(depth, stopped, alike.sum(axis=0)[:, None] * is_open + unlike.sum(axis=0))
+
+    def _add_options(self, depth: int, stopped: Floats, taken: Floats) -> None:
+        """Add the chances of options, shape ``(n_states, n_options)``."""
+        each = taken.sum(axis=0)
+        self._uses += each
+        if not depth:
+            self._first += np.append(stopped.sum(), each)
+
+
+def _summed(rows: NDArray[np.bool_], chances: Floats) -> Floats:
+    """Return chances summed over the states that each pattern is in, shape ``(n_values, n_patterns, n_options)``.
+
+    From masks of shape ``(n_states, n_patterns)`` and chances of shape ``(n_values, n_states, n_options)``.
+    """
+    flat = np.moveaxis(chances, 0, 1).reshape(len(rows), -1)
+    return np.moveaxis((rows.T.astype(np.float64) @ flat).reshape(rows.shape[1], len(chances), -1), 1, 0)
+
+
+def _given(rows: NDArray[np.bool_], chances: Floats, sides: NDArray[np.bool_]) -> Floats:
+    """Return the chances that patterns on one side of options are given, shape ``(n_values, n_patterns)``."""
+    return (_summed(rows, chances) * sides).sum(axis=2)
+
+
+class OutsideBoxes:
+    """The chances of a draw over the boxes of one table: exact, private."""
+
+    def __init__(self, cubes: Cubes, sizes: range, shares: LeafShares) -> None:
+        self._cubes, self._shares, boxes = cubes, shares, cubes.boxes
+        self._width = cubes.rows.caught_bins.shape[0]
+        self._values = np.zeros((len(shares.loss.values), len(cubes.rows.bins)))
+        self._first, self._uses = np.zeros(1 + boxes.space.n_options), np.zeros(boxes.space.n_options)
+        self._reach_probabilities = {
+            left: {group.axes: np.zeros(group.shape) for group in boxes.groups(boxes.depth - left)}
+            for left in range(1, boxes.depth + 1)
+        }
+        self._sizes = size_chances(np.array([cubes.total(size) for size in sizes]))
+        for size, chance in zip(sizes, self._sizes, strict=True):
+            if size:
+                self._reach_probabilities[size][()] += chance
+        for left in range(boxes.depth, 0, -1):
+            for group in boxes.groups(boxes.depth - left):
+                reach_probability = self._reach_probabilities[left][group.axes]
+                if not (reach_probability > shares.negligible).any():
+                    continue
+                if left == 1 and cubes.has_differences:
+                    self._pass_on_last(group, reach_probability)
+                else:
+                    self._pass_on(group, left, reach_probability)
+        if sizes[0] == 0:
+            self._first[0] += self._sizes[0]
+            self._values += self._sizes[0] * shares(cubes.rows.total[:, None])
+
+    @property
+    def chances(self) -> DrawChances:
+        """What was found."""
+        return DrawChances(self._values.T, self._sizes, self._first, self._uses)
+
+    def _pass_on(self, group: Group, left: int, reach_probability: Floats) -> None:
+        """Pass the probabilities to reach the boxes of a group on to their leaves and to the boxes below."""
+        cubes, value = self._cubes, self._cubes.values[left][group.axes]
+        totals, space = summed(cubes.rows.cells(group.axes), group.sets), cubes.boxes.space
+        semiring = cubes.semiring
+        stopped = reach_probability * np.exp(semiring.leaf(totals) + semiring.stop(group.n_open) - value)
+        self._to_cells(group, stopped * self._shares(totals))
+        taken = np.zeros((*group.shape, space.n_options))
+        lines = np.zeros((len(self._values), *group.shape, self._width))
+        for block, caught, options in cubes.weighed(group, left, totals):
+            options -= value[block][..., None]
+            taken[block] = np.exp(options, out=options) * reach_probability[block][..., None]
+            for branch in (CAUGHT, LEFT):
+                if left > 1 and branch in space.branches:
+                    continue
+                part = caught if branch == CAUGHT else totals[(slice(None), *block)][..., None] - caught
+                self._add(lines[(slice(None), *block)], self._shares(part) * taken[block], branch)
+        self._to_bins(group, lines)
+        for branch in space.branches if left > 1 else ():
+            self._to_children(group, left - 1, branch, taken)
+        self._add_options(group, stopped, taken.reshape(-1, space.n_options).sum(axis=0))
+
+    def _pass_on_last(self, group: Group, reach_probability: Floats) -> None:
+        """Pass the chances on where one choice is left, of errors of two classes: by differences of counts."""
+        cubes, weight, value = self._cubes, self._shares.weight, self._cubes.values[1][group.axes]
+        totals, n_open = summed(cubes.rows.cells(group.axes), group.sets), group.n_open
+        rows, taken = cubes.rows, np.zeros(cubes.boxes.space.n_options)
+        stopped = reach_probability * np.exp(cubes.semiring.leaf(totals) + cubes.semiring.stop(n_open) - value)
+        with np.errstate(divide="ignore"):
+            log_each = np.log(reach_probability) + cubes.semiring.go(n_open) - value
+        lines, alike = np.zeros((2, *group.shape, self._width)), np.zeros((2, *group.shape))
+        for block, sides in cubes.sums(group, rows.differences_and_sums[:1], rows.sides, None):
+            if not (reach_probability[block] > self._shares.negligible).any():
+                continue
+            every = (slice(None), *block)
+            alike[every], unlike = last_choices(log_each[block], weight, totals[every], sides[0])
+            is_open = np.ones(sides[0].shape, dtype=bool)
+            for some, closed in group.closed(block, None):
+                is_open[..., some] &= ~closed
+            unlike *= is_open
+            self._add(lines[every], unlike, CAUGHT)
+            self._add(lines[every], unlike[::-1], LEFT)
+            both = alike[every].sum(axis=0)[..., None] * is_open + unlike.sum(axis=0)
+            taken += both.reshape(-1, len(taken)).sum(axis=0)
+        self._to_cells(group, stopped * self._shares(totals) + n_open * alike)
+        self._to_bins(group, lines)
+        self._add_options(group, stopped, taken)
+
+    def _add(self, lines: Floats, chances: Floats, branch: int) -> None:
+        """Add the chances of options, shape ``(..., n_options)``, to the bins of a branch, shape ``(..., n_bins)``."""
+        start = 0
+        for axis in self._cubes.boxes.axes:
+            bins = axis.caught if branch == CAUGHT else ~axis.caught
+            lines[..., start : start + axis.n_bins] += chances[..., axis.options] @ bins.astype(np.float64)
+            start += axis.n_bins
+
+    def _add_options(self, group: Group, stopped: Floats, taken: Floats) -> None:
+        """Add the chances of options, shape ``(n_options,)``."""
+        self._uses += taken
+        if not group.axes:
+            self._first += np.append(stopped.sum(), taken)
+
+    def _to_cells(self, group: Group, chances: Floats) -> None:
+        """Give chances of values in boxes, shape ``(n_values, *boxes)``, to the patterns in these."""
+        cells = summed(chances, [sets.T for sets in group.sets]).reshape(len(chances), -1)
+        self._values += cells[:, self._cubes.rows.code(group.axes)]
+
+    def _to_bins(self, group: Group, chances: Floats) -> None:
+        """Give chances of values in boxes and one more bin, shape ``(n_values, *boxes, n_bins)``, to the patterns."""
+        rows = self._cubes.rows
+        lines = summed(chances, [sets.T for sets in group.sets]).reshape(len(chances), -1, self._width)
+        code, starts = rows.code(group.axes), np.cumsum([0, *(axis.n_bins for axis in rows.boxes.axes)])
+        for start, bins in zip(starts, rows.bins.T, strict=False):
+            self._values += lines[:, code, start + bins]
+
+    def _to_children(self, group: Group, left: int, branch: int, taken: Floats) -> None:
+        """Give the chances of options, shape ``(*boxes, n_options)``, to the boxes of a branch."""
+        sizes = dict(zip(group.axes, group.shape, strict=True))
+        for axis, one in enumerate(self._cubes.boxes.axes):
+            axes = tuple(sorted({*group.axes, axis}))
+            place, found = axes.index(axis), self._reach_probabilities[left][axes]
+            part = taken[..., one.options]
+            part = np.moveaxis(part, place, -2) if axis in sizes else part[..., None, :]
+            given = _given_to_sets(one, branch, sizes.get(axis), part, found.shape[place])
+            found[tuple(slice(None) if i == axis else slice(sizes[i]) for i in axes)] += np.moveaxis(given, -1, place)
+
+
+def _given_to_sets(axis: Axis, branch: int, size: int | None, part: Floats, n_sets: int) -> NDArray[np.float64]:
+    """Return what each set of an axis is given, from chances by set and option, shape ``(..., size or 1, n_options)``.
+
+    Where an option does not divide a set, the chance is 0 and the set given any.
+    """
+    children = axis.children[branch][:1] if size is None else axis.children[branch][1 : size + 1]
+    places = np.clip(children.ravel() - 1, 0, n_sets - 1)
+    to = csr_array((np.ones(len(places)), (places, np.arange(len(places)))), shape=(n_sets, len(places)))
+    flat = part.reshape(-1, len(places))
+    return (to @ flat.T).T.reshape(*part.shape[:-2], n_sets)

@@ -16,9 +16,7 @@ from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, masks_cost, space_cos
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import ExhaustiveLevel, Masks, PatternMatrix, Search, Stop, Take, exhaustive_levels
 from hedgerow.learn.search.losses import Loss, Objective
-from hedgerow.learn.search.outside import DrawChances, LeafShares
-from hedgerow.learn.search.outside_boxes import OutsideBoxes
-from hedgerow.learn.search.outside_masks import OutsideMasks
+from hedgerow.learn.search.outside import DrawChances, LeafShares, OutsideBoxes, OutsideMasks
 from hedgerow.learn.search.pairs import Pairs, PairValues
 from hedgerow.learn.search.semirings import Floats, all_models
 from hedgerow.learn.search.space import CAUGHT, Space

@@ -12,7 +12,7 @@ from hedgerow.boundary.arguments import check_choice, check_share
 from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import RuleListEstimator
-from hedgerow.learn.greedy.rule_lists import grow
+from hedgerow.learn.greedy import grow
 from hedgerow.learn.learned import LearnedList
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.private_base import Plan, PrivateEstimator

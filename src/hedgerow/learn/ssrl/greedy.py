@@ -1,6 +1,6 @@
 """Greedy rule lists with SSRL's selection mechanisms as published: shares of (ε, δ), choices, counts.
 
-docs/privacy.md says which of them are proven. The loop is `hedgerow.learn.greedy.rule_lists.grow`.
+docs/privacy.md says which of them are proven. The loop is `hedgerow.learn.greedy.grow`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hedgerow.learn.greedy.rule_lists import Choose, Query
+from hedgerow.learn.greedy import Choose, Query
 from hedgerow.learn.ssrl.mechanisms import (
     Exponential,
     GlobalGaussian,

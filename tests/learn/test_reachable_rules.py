@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.blocks import reached
+from hedgerow.learn.blocks import reachable_rules
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Literal
 from tests.learn.enumerate_models import all_worlds, holds, schema_of
 
@@ -21,13 +21,13 @@ def test_the_rules_that_are_reached_are_those_that_some_row_of_the_domain_meets_
     first = {
         next((i for i, rule in enumerate(rules) if holds(schema, rule, w)), len(rules)) for w in all_worlds(schema)
     }
-    assert reached(schema, rules) == tuple(sorted(first))
+    assert reachable_rules(schema, rules) == tuple(sorted(first))
 
 
 def test_a_rule_that_contradicts_itself_is_not_reached():
     schema = SCHEMAS[1]
     name = schema.names[0]
-    assert reached(schema, [(Literal(name, "true"), Literal(name, "false"))]) == (1,)
+    assert reachable_rules(schema, [(Literal(name, "true"), Literal(name, "false"))]) == (1,)
 
 
 @pytest.mark.parametrize("size", [10, 40])
@@ -35,7 +35,7 @@ def test_long_lists_over_many_attributes_take_little_time(size):
     """Each rule leaves something: what is left of a box is divided no further than to the first row that is free."""
     schema = schema_of(*[Boolean()] * size)
     rules = [rule for rule in Candidates.of(schema, 2) if len(rule) == 2 and rule[0].operator == rule[1].operator]
-    found = reached(schema, rules)
+    found = reachable_rules(schema, rules)
     assert found[-1] < len(rules)  # of three booleans two are alike: nothing is left to the default rule
 
 
@@ -47,5 +47,5 @@ def test_of_lists_that_nobody_can_read_some_rules_may_stay():
         tuple(Literal(names[i], str(rng.choice(["true", "false"]))) for i in rng.choice(40, 3, replace=False))
         for _ in range(300)
     ]
-    found = reached(schema, rules)
+    found = reachable_rules(schema, rules)
     assert 100 < len(found) <= 301

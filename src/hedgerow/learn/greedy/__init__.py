@@ -1,1 +1,0 @@
-"""Greedy algorithms: rule lists rule by rule, trees level by level."""
