@@ -53,7 +53,7 @@ def attacked(learner, frame, labels):
         "forest AUC": f"{forest.auc:.4f}",
         "forest AUC error": f"{forest.auc_standard_error:.4f}",
         "forest TPR": f"{forest.tpr_at(0.01):.4f}",
-        "rows beyond chance": len(found.beyond_chance()),
+        "rows beyond chance": len(found.significant_rows()),
         "gain": f"{gain:.4f}",
         "gain error": f"{error:.4f}",
         f"gain of {TOP}": f"{largest:.4f}",

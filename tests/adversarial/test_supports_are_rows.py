@@ -105,7 +105,7 @@ def test_copies_that_a_tree_takes_for_rows_are_named_weighted(kind, member):
         assert (found.view, found.to_dict()["supports"]) == ("weighted", "weighted")
         assert "are not numbers of rows" in str(found)
         with pytest.raises(ValueError, match="expected a model with exact counts of each class"):
-            hr.audit.given_learner(tree, forest.fit, SCHEMA)
+            hr.audit.condition_on_learner(tree, forest.fit, SCHEMA)
 
 
 def test_boosting_that_draws_copies_is_named_weighted():

@@ -27,7 +27,7 @@ from hedgerow.audit.inference.shadow_result import ShadowMembership, lira
 from hedgerow.audit.inference.shadows import ShadowAttack, Shadows
 from hedgerow.audit.inference.trials import membership
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
-from hedgerow.audit.probabilistic.learner import LearnerKnowledge, given_learner
+from hedgerow.audit.probabilistic.learner import LearnerKnowledge, condition_on_learner
 from hedgerow.audit.probabilistic.matching import align
 from hedgerow.audit.probabilistic.possible_worlds import PossibleWorlds
 from hedgerow.audit.probabilistic.row import RowDistribution
@@ -69,10 +69,10 @@ __all__ = [
     "TradeOff",
     "Values",
     "align",
+    "condition_on_learner",
     "empirical_epsilon",
     "exact_inference",
     "exact_membership",
-    "given_learner",
     "joint_reconstruction",
     "leaf_risk",
     "lira",

@@ -1,4 +1,4 @@
-"""Noise of released counts: its scale, by the card, and what a noisy count is worth."""
+"""Noise of released counts: its scale, by the card, and intervals for the exact numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions by what errors cost: the class of the least expected cost under released probabilities.
+"""Decisions by the costs of errors: the class of the least expected cost under released probabilities.
 
 They read released probabilities and public costs alone: post-processing, which costs no ε.
 """

@@ -39,7 +39,7 @@ class LeafModel(Model):
     leaf_name: ClassVar[str]
     """The name of a leaf, in records and in columns of predictions."""
     exclusive: ClassVar[bool]
-    """Whether its paths exclude one another, so that their order does not matter."""
+    """True if its paths exclude one another, so that their order does not matter."""
     listing_title: ClassVar[str]
     """The title of the table of its leaves."""
     decides_by: ClassVar[str] = "routes each row to one leaf"
@@ -85,12 +85,12 @@ class LeafModel(Model):
 
     @property
     def has_counts(self) -> bool:
-        """Whether counts were released of any leaf."""
+        """True if counts were released of any leaf."""
         return any(leaf.counts is not None for leaf in self.leaves)
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether probabilities of any leaf were drawn with the model."""
+        """True if probabilities of any leaf were drawn with the model."""
         return any(leaf.probabilities is not None for leaf in self.leaves)
 
     @property

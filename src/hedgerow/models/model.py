@@ -1,4 +1,4 @@
-"""Base class of released models: the model file, and what every model does."""
+"""Base class of released models: the model file, and all that other rooms ask of a model."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Model(ABC):
     @property
     @abstractmethod
     def _has_shares(self) -> bool:
-        """Whether its probabilities say more than its labels."""
+        """True if its probabilities say more than its labels."""
 
     def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> NDArray[Any]:
         """Return the class of the least expected cost of each row, shape ``(n_rows,)``.

@@ -146,7 +146,7 @@ class PointBin:
 
     @property
     def is_known(self) -> bool:
-        """Whether these are bins of values inside the domain, and not of missing or outside ones."""
+        """True for bins of values inside the domain, and not of missing or outside ones."""
         return self.start < self.declared.n_known
 
     @property

@@ -153,7 +153,7 @@ class Scorecard(Model):
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are two classes, so that a row has one total."""
+        """True if there are two classes, so that a row has one total."""
         return len(self.base) == 1
 
     def totals(self, X: Any) -> NDArray[np.int64]:

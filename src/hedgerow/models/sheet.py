@@ -1,4 +1,4 @@
-"""What a scorecard shows its readers: bins with their points, totals with their probabilities, and words about both."""
+"""The sheet of a scorecard: bins with their points, totals with their probabilities, and words about both."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Sheet:
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are two classes, so that a row has one total."""
+        """True if there are two classes, so that a row has one total."""
         return len(self.base) == 1
 
     @cached_property
@@ -62,12 +62,12 @@ class Sheet:
 
     @property
     def probability(self) -> str:
-        """What the probabilities are of."""
+        """The event whose probabilities are listed."""
         return f"P({self.label} = {self.classes[1]})"
 
     @property
     def title(self) -> str:
-        """What the points are for."""
+        """The title: the outcome that the points are for."""
         return f"Points for {self.label}" + (f" = {self.classes[1]}" if self.is_binary else "")
 
     @property
@@ -79,7 +79,7 @@ class Sheet:
 
     @property
     def notes(self) -> list[str]:
-        """How totals are read, in sentences."""
+        """The meaning of totals, in sentences."""
         unit = f"{self.unit:.6g}"
         if not self.is_binary:
             found = [

@@ -138,7 +138,7 @@ class _Raw:
 
     @cached_property
     def ordered(self) -> exp.Condition:
-        """What is compared: a number, or of a date or time the text of its date, which has the order of the dates."""
+        """The value that is compared: a number, or the text of a date, which has the order of the dates."""
         if isinstance(self.attribute, Date):
             return self.dialect.prewritten(exp.Substring(this=self.text, start=exp.convert(1), length=exp.convert(10)))
         return self.dialect.prewritten(self.dialect.number_of(self.column))
@@ -149,7 +149,7 @@ class _Raw:
 
     @cached_property
     def absent(self) -> exp.Condition:
-        """Whether a value that is not NULL is missing. NULL only if the column is."""
+        """The condition that a value that is not NULL is missing. NULL only if the column is."""
         if isinstance(self.attribute, Date):
             tokens = [*map(plain_word, self.attribute.missing_values)]
             days = [token for token in tokens if isinstance(as_day(token), Day)]
@@ -162,7 +162,7 @@ class _Raw:
 
     @cached_property
     def inside(self) -> exp.Condition:
-        """Whether a value is in the domain."""
+        """The condition that a value is in the domain."""
         attribute = self.attribute
         if isinstance(attribute, Categorical):
             return self.dialect.prewritten(self.one_of(attribute.values))
@@ -174,7 +174,7 @@ class _Raw:
         return self.dialect.prewritten(inside)
 
     def one_of(self, values: Sequence[Value], *words: str) -> exp.Condition:
-        """Whether the column holds one of these values or words. True if it does, NULL or false if it is NULL.
+        """Return whether the column holds one of these values or words: true if so, NULL or false if it is NULL.
 
         As in `Column.equals`, text is compared as text, except for the zeros after the point of whole numbers; floating
         point and decimals are compared as numbers, since engines write different numbers as the same text. Whole
@@ -194,7 +194,7 @@ class _Raw:
         return exp.or_(*found, in_text)
 
     def _spelled(self, texts: Sequence[str]) -> exp.Condition:
-        """Whether the text of the column is one of these, without zeros after the point of a whole number."""
+        """Return whether the text of the column is one of these, without zeros after the point of a whole number."""
         whole = [text for text in texts if _WHOLE.fullmatch(text)]
         others = [text for text in texts if not _WHOLE.fullmatch(text)]
         found: list[exp.Condition] = [self._among(self.text, others)] if others else []

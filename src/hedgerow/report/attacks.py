@@ -156,9 +156,9 @@ def findings(subject: Subject, found: Attacked | None, leaves: Overfit | None) -
     )
     yield from _violated(subject, found)
     if isinstance(found, ShadowMembership):
-        rows = len(found.beyond_chance())
+        rows = len(found.significant_rows())
         grave = "look" if subject.is_private else "reject"
-        sentence = f"{rows} rows are told apart beyond chance by fits with and without them."
+        sentence = f"{rows} rows have a significant (Holm) separation by fits with and without them."
         source = "Holm (1979): sign tests of all rows, false alarms of 5 % together"
         yield Finding("rows", "membership", grave if rows else "supports", sentence, "no such row", source, rows)
 

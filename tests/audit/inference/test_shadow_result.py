@@ -52,7 +52,7 @@ def test_a_leaky_learner_is_caught(name):
     assert found.auc_interval[0] > 0.8
     low, high = found.tpr_interval(0.01)
     assert 0.05 < low < found.tpr_at(0.01) < high
-    assert len(found.beyond_chance()) > 0
+    assert len(found.significant_rows()) > 0
 
 
 @pytest.mark.statistics
@@ -92,8 +92,8 @@ def test_rows_are_told_apart_by_sign_tests():
     expected = [binomtest(8, 9, alternative="greater").pvalue, 2**-10, 1.0]
     assert rows["p_value"].tolist() == pytest.approx(expected)
     assert found.worst(2).index.tolist() == [1, 0]
-    assert found.beyond_chance().index.tolist() == [1, 0]  # Holm: 0.001 <= 0.05/3, 0.0195 <= 0.05/2
-    assert found.beyond_chance(0.03).index.tolist() == [1]
+    assert found.significant_rows().index.tolist() == [1, 0]  # Holm: 0.001 <= 0.05/3, 0.0195 <= 0.05/2
+    assert found.significant_rows(0.03).index.tolist() == [1]
 
 
 def test_rows_are_beyond_chance_by_chance_no_more_often_than_said():
@@ -103,7 +103,7 @@ def test_rows_are_beyond_chance_by_chance_no_more_often_than_said():
         ShadowMembership("none", "any", ignoring(8, 30, kind="probabilities", seed=k), 0.5, rates, rates, rates, rates)
         for k in range(200)
     ]
-    assert sum(len(one.beyond_chance()) > 0 for one in found) < 20
+    assert sum(len(one.significant_rows()) > 0 for one in found) < 20
 
 
 def test_another_attack_uses_the_same_fits():
@@ -135,7 +135,7 @@ def test_rates_below_one_score_are_refused():
     with pytest.raises(ValueError, match="confidence must be between 0 and 1, got 1"):
         found.tpr_interval(0.1, 1)
     with pytest.raises(ValueError, match="alarm must be between 0 and 1, got 0"):
-        found.beyond_chance(0)
+        found.significant_rows(0)
     with pytest.raises(ValueError, match="n must be a whole number >= 1, got 0"):
         found.worst(0)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import hedgerow as hr
-from hedgerow.audit.probabilistic.learner import LearnerKnowledge, disclosed_by, given_learner
+from hedgerow.audit.probabilistic.learner import LearnerKnowledge, condition_on_learner, disclosed_by
 from hedgerow.models import Rule, RuleList
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Integer, Label, Literal, Real, Schema
@@ -68,7 +68,7 @@ TABLES = [
 def test_exact_count_is_that_of_all_ordered_tables(learner, rows, labels):
     X, y = table_of(BITS, rows), np.array(labels)
     consistent, tables = enumerated(learner, BITS, [(0, 1)] * 3, X, y)
-    found = given_learner(learner.fit(X, y), learner)
+    found = condition_on_learner(learner.fit(X, y), learner)
     assert (found.consistent, found.examined, found.exact) == (consistent, tables, True)
     assert found.entropy_bits == pytest.approx(log2(consistent), abs=1e-12)
     assert found.model_bits == pytest.approx(log2(tables), abs=1e-12)
@@ -81,7 +81,7 @@ def test_bins_of_several_values_count_as_often():
     X, y = table_of(MIXED, [(0, True), (2, False), (4, True), (None, False)]), np.array([0, 1, 1, 0])
     expected = enumerated(LIST_OF_TWO, MIXED, [(0, 1, 2, 4, None), (False, True)], X, y)
     for learner in (LIST_OF_TWO, lambda X, y: clone(LIST_OF_TWO).fit(X, y)):  # enumerated once for both
-        found = given_learner(LIST_OF_TWO.fit(X, y), learner)
+        found = condition_on_learner(LIST_OF_TWO.fit(X, y), learner)
         assert found.exact
         assert (found.consistent, found.examined) == expected
         assert 0 < found.share < 1
@@ -96,7 +96,7 @@ def test_two_equal_columns_by_hand():
     # y is b; the learner would have taken a, if a were b or not b in all four rows: 2 of the 2^4 tables
     X = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
     learner = hr.GreedyRuleListClassifier(schema=None, max_rules=2, max_literals=1, negations=False)
-    found = given_learner(learner.fit(X, X[:, 1]), learner)
+    found = condition_on_learner(learner.fit(X, X[:, 1]), learner)
     assert found.share == Fraction(14, 16)
     assert found.entropy_bits == log2(14)
 
@@ -106,7 +106,7 @@ def test_two_equal_columns_by_hand():
 def test_the_true_table_is_always_consistent(data):
     rows = data.draw(st.lists(st.tuples(*[st.integers(0, 1)] * 3), min_size=2, max_size=4))
     labels = data.draw(st.lists(st.integers(0, 1), min_size=len(rows), max_size=len(rows)))
-    found = given_learner(GREEDY.fit(table_of(BITS, rows), np.array(labels)), GREEDY)
+    found = condition_on_learner(GREEDY.fit(table_of(BITS, rows), np.array(labels)), GREEDY)
     assert 1 <= found.consistent <= found.examined
     assert 0 <= found.entropy_bits <= found.model_bits + 1e-12
 
@@ -117,8 +117,8 @@ X_DRAWN, Y_DRAWN = table_of(BITS, FIVE_ROWS[0]), np.array(FIVE_ROWS[1])
 @pytest.mark.statistics
 def test_intervals_of_draws_hold_the_exact_share():
     clf = GREEDY.fit(X_DRAWN, Y_DRAWN)
-    exact = given_learner(clf, GREEDY)
-    drawn = [given_learner(clf, GREEDY, limit=0, draws=60, random_state=seed) for seed in range(16)]
+    exact = condition_on_learner(clf, GREEDY)
+    drawn = [condition_on_learner(clf, GREEDY, limit=0, draws=60, random_state=seed) for seed in range(16)]
     assert not any(found.exact for found in drawn)
 
     def covered(share):
@@ -135,8 +135,8 @@ def test_intervals_of_draws_hold_the_exact_share():
 def test_values_are_drawn_for_functions_as_bins_are_for_estimators():
     X, y = table_of(MIXED, [(0, True), (2, False), (4, True), (None, False)] * 2), np.array([0, 1, 1, 0] * 2)
     clf = LIST_OF_TWO.fit(X, y)
-    exact = given_learner(clf, LIST_OF_TWO, limit=10**6)
-    drawn = given_learner(clf, lambda X, y: LIST_OF_TWO.fit(X, y), limit=0, draws=200, random_state=1)
+    exact = condition_on_learner(clf, LIST_OF_TWO, limit=10**6)
+    drawn = condition_on_learner(clf, lambda X, y: LIST_OF_TWO.fit(X, y), limit=0, draws=200, random_state=1)
     assert exact.exact
     low, high = drawn.share_interval
     assert low <= exact.share <= high
@@ -144,13 +144,13 @@ def test_values_are_drawn_for_functions_as_bins_are_for_estimators():
 
 def test_draws_are_repeatable():
     clf = GREEDY.fit(X_DRAWN, Y_DRAWN)
-    one, other = (given_learner(clf, GREEDY, limit=0, draws=50, random_state=2) for _ in range(2))
+    one, other = (condition_on_learner(clf, GREEDY, limit=0, draws=50, random_state=2) for _ in range(2))
     assert one == other
 
 
 def test_a_learner_that_ignores_the_rows_rules_nothing_out():
     model = GREEDY.fit(X_DRAWN, Y_DRAWN).rule_list_
-    found = given_learner(model, always(model))
+    found = condition_on_learner(model, always(model))
     assert found.share == 1
     assert found.entropy_bits == pytest.approx(found.model_bits)
 
@@ -159,8 +159,8 @@ def test_a_learner_of_other_models_is_refused_or_found_in_no_draw():
     model = GREEDY.fit(X_DRAWN, Y_DRAWN).rule_list_
     other = hr.GreedyRuleListClassifier(schema=BITS, max_rules=1)
     with pytest.raises(ValueError, match="expected the learner of the model"):
-        given_learner(model, other)
-    found = given_learner(model, other, limit=0, draws=20)
+        condition_on_learner(model, other)
+    found = condition_on_learner(model, other, limit=0, draws=20)
     assert isnan(found.entropy_bits)
     assert found.entropy_interval[0] == 0
     assert found.entropy_interval[1] < found.model_bits
@@ -171,9 +171,9 @@ def test_labels_that_a_leaf_was_given_are_told_too():
     card = PrivacyCard.none("example", software="hedgerow")
     one = RuleList(BITS, (Rule(rule, (1, 1), label=1), Rule((), (1, 0))), card)
     other = RuleList(BITS, (Rule(rule, (1, 1), label=0), Rule((), (1, 0))), card)
-    assert given_learner(one, always(one)).share == 1
+    assert condition_on_learner(one, always(one)).share == 1
     with pytest.raises(ValueError, match="expected the learner of the model"):
-        given_learner(one, always(other))
+        condition_on_learner(one, always(other))
 
 
 def test_bits_are_never_below_0():
@@ -207,25 +207,25 @@ def test_results_are_said_in_words():
 def test_bad_arguments_are_refused():
     model = GREEDY.fit(X_DRAWN, Y_DRAWN).rule_list_
     with pytest.raises(ValueError, match="expected a deterministic learner"):
-        given_learner(model, hr.PrivateRuleListClassifier(epsilon=1, schema=BITS))
+        condition_on_learner(model, hr.PrivateRuleListClassifier(epsilon=1, schema=BITS))
     for learner in (hr.GreedyRuleListClassifier, "greedy"):
         with pytest.raises(TypeError, match="an estimator of hedgerow or a function"):
-            given_learner(model, learner)
+            condition_on_learner(model, learner)
     private = hr.PrivateRuleListClassifier(epsilon=1, search="greedy", schema=BITS, random_state=0).fit(
         X_DRAWN, Y_DRAWN
     )
     with pytest.raises(ValueError, match="exact counts of each class"):
-        given_learner(private, GREEDY)
+        condition_on_learner(private, GREEDY)
     wide = Schema({"n": Integer(0, 9, cuts=(4,)), "r": Real(0, 1, cuts=(0.5,))}, LABEL)
     card = PrivacyCard.none("example", software="hedgerow")
     real = RuleList(wide, (Rule((Literal("r", "<=", (0.5,)),), (1, 1)), Rule((), (1, 0))), card)
     with pytest.raises(ValueError, match="a resolution for each real attribute"):
-        given_learner(real, always(real))
-    assert given_learner(real, always(real), resolution={"r": 0.5}).share == 1
+        condition_on_learner(real, always(real))
+    assert condition_on_learner(real, always(real), resolution={"r": 0.5}).share == 1
     uncut = Schema({"n": Integer(0, 9, cuts=()), "r": Real(0, 1, cuts=(0.5,))}, LABEL)
     split = RuleList(wide, (Rule((Literal("n", "<=", (4,)),), (1, 1)), Rule((), (1, 0))), card)
     with pytest.raises(ValueError, match="whose thresholds are cut points of the schema"):
-        given_learner(split, GREEDY, uncut)
+        condition_on_learner(split, GREEDY, uncut)
 
 
 def test_a_model_discloses_its_drawn_probabilities_too():

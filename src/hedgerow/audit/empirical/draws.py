@@ -22,7 +22,7 @@ _PARTS = 200  # of the runs, at most: each is written, and told, once
 
 @dataclass(frozen=True, eq=False)
 class Runner:
-    """What is run: picklable where its parts are."""
+    """A run of the learner on each side: picklable where its parts are."""
 
     fit: Any  # the learner
     sides: tuple[tuple[Any, Any], tuple[Any, Any]]  # the table, and its neighbour
@@ -45,7 +45,7 @@ class Runner:
 
 
 @dataclass
-class Kept:
+class RunCache:
     """Outcomes so far, with the file that keeps them, if there is one.
 
     The file is JSON, a line a part: **private**, as it holds what was drawn from both tables.
@@ -56,7 +56,7 @@ class Kept:
     draws: Draws = field(default_factory=lambda: ([], []))
 
     @classmethod
-    def open(cls, path: Any, settings: dict[str, Any]) -> Kept:
+    def open(cls, path: Any, settings: dict[str, Any]) -> RunCache:
         """Return what a file holds of a run with these settings; a last line without end is dropped."""
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         kept = cls(None if path is None else Path(path), digest)
@@ -112,7 +112,7 @@ class Kept:
 
 
 def _is_part(line: dict[str, Any], draws: Draws) -> bool:
-    """Whether a line is the next part of its side: one that two processes wrote would be counted twice."""
+    """Return whether a line is the next part of its side: one that two processes wrote would be counted twice."""
     if set(line) != {"side", "start", "outcomes"} or line["side"] not in (0, 1) or not isinstance(line["side"], int):
         return False
     if line["start"] != len(draws[line["side"]]) or not isinstance(line["outcomes"], list):
@@ -126,7 +126,7 @@ def _is_outcome(found: Any) -> bool:
     return isinstance(found, str) or (type(found) in (int, float) and bool(np.isfinite(float(found))))
 
 
-def run(runner: Runner, kept: Kept, runs: int, seed: int | None, n_jobs: int | None, *, verbose: bool) -> Draws:
+def run(runner: Runner, kept: RunCache, runs: int, seed: int | None, n_jobs: int | None, *, verbose: bool) -> Draws:
     """Run until there are so many outcomes a side, and return these."""
     size, done = max(1, -(-runs // _PARTS)), [len(side) for side in kept.draws]
     parts = [

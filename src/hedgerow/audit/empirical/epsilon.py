@@ -1,4 +1,4 @@
-"""An empirical ε: a lower bound of the privacy loss of any learner, by counting events on two neighbouring tables."""
+"""Empirical ε: a lower bound of the privacy loss of any learner, by counting events on two neighbouring tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from hedgerow.audit.empirical.draws import Kept, Runner, run
+from hedgerow.audit.empirical.draws import RunCache, Runner, run
 from hedgerow.audit.empirical.events import chances, choose, epsilon_bounds, gaussian_bound, power, spread_events
 from hedgerow.audit.empirical.learner import FACTORS, check_claim, check_factor, check_learner, learner_name
 from hedgerow.audit.empirical.outcomes import Outcome, outcome_of, reduced
@@ -118,7 +118,7 @@ def empirical_epsilon(
     seed = None if random_state is None else int(generator(random_state).integers(2**31))
     reduce = partial(outcome_of, rows=_rows(sides)) if outcome is None else _Then(outcome)
     runner = Runner(fit, ((sides[0].table.data, sides[0].labels), (sides[1].table.data, sides[1].labels)), reduce)
-    kept = Kept.open(file, _settings(runner, sides, seed))
+    kept = RunCache.open(file, _settings(runner, sides, seed))
     draws = run(runner, kept, runs, seed, n_jobs, verbose=bool(verbose))
     return measured(learner_name(fit), draws, claim, float(delta), 1 - float(confidence))
 
@@ -191,7 +191,7 @@ def measured(
 
 @dataclass(frozen=True, repr=False)
 class EmpiricalEpsilon:
-    """What the outputs of a learner on two neighbouring tables refute.
+    """A lower bound of the privacy loss, by the outputs of a learner on two neighbouring tables.
 
     The bound holds for the learner; the tables decide how tight it is.
 
@@ -235,7 +235,7 @@ class EmpiricalEpsilon:
 
     @property
     def refutes(self) -> bool:
-        """Whether the claim is refuted.
+        """True if the claim is refuted.
 
         Raises
         ------

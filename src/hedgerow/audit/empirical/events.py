@@ -1,4 +1,4 @@
-"""Events that tell two tables apart, chosen on some draws and counted on others; and what the counts refute."""
+"""Distinguishing events: chosen on some draws, counted on others; and the ε that their counts refute."""
 
 from __future__ import annotations
 

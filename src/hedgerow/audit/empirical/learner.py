@@ -1,4 +1,4 @@
-"""Learners that are audited by their outputs: an estimator, or a function of rows and labels; and what they claim."""
+"""Learners that are audited by their outputs: an estimator, or a function of rows and labels; and their claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lower bound of the privacy loss of a learner from one run: rows put in by coins, and guesses of the coins."""
+"""One-run audit: a lower bound of the privacy loss from one fit, by rows put in by coins and guesses of the coins."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _measured(
 
 @dataclass(frozen=True, repr=False)
 class OneRunEpsilon:
-    """What guesses of the rows of one run refute. Neighbouring tables differ by adding or removing one row.
+    """A lower bound of the privacy loss, by guesses of the rows of one run; tables differ by adding or removing a row.
 
     Attributes
     ----------
@@ -245,7 +245,7 @@ class OneRunEpsilon:
 
     @property
     def refutes(self) -> bool:
-        """Whether the claim is refuted.
+        """True if the claim is refuted.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What a fit returns, reduced to what can be compared: a text, a number, or a vector of numbers.
+"""Outcomes of a fit, reduced to values that can be compared: a text, a number, or a vector of numbers.
 
 A mechanism's guarantee holds for whatever is made of its output, so a reduction can only hide a loss, never invent one.
 """

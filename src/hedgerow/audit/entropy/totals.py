@@ -1,4 +1,4 @@
-"""What the total of a row on a scorecard discloses about the row, by counting the possible rows of each total."""
+"""Residual entropy of a row given its total on a scorecard, by counting the possible rows of each total."""
 
 from __future__ import annotations
 

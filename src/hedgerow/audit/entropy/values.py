@@ -69,12 +69,12 @@ class Values:
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
-        """How many values each bin holds."""
+        """The number of values in each bin."""
         return tuple(map(len, self.bins))
 
     @cached_property
     def count(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return sum(self.weights)
 
     @property

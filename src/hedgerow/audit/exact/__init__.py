@@ -1,1 +1,1 @@
-"""What an exact draw discloses about each row, computed and not estimated."""
+"""Exact audit: the disclosure about each row by an exact draw, computed and not estimated."""

@@ -1,4 +1,4 @@
-"""What the best attacker infers about one row from an exact draw, who knows all others and some candidates for it."""
+"""Exact attribute inference: the best inference about one row by an attacker who knows all others, and candidates."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _prior(given: Sequence[float] | None, absent: Any, n: int) -> Floats:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExactInference:
-    """What one private draw tells about one row, of which candidates are known. **Private**: a function of the rows.
+    """The inference from one private draw about one row of known candidates. **Private**: a function of the rows.
 
     Attributes
     ----------

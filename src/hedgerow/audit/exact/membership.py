@@ -1,4 +1,4 @@
-"""The exact membership risk of a draw: what the best attack learns about each row, without a shadow model."""
+"""Exact membership risk of a draw: the most powerful attack on each row, without a shadow model."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExactMembership:
-    """What one private draw risks for each row, exactly. **Private**: a function of the rows.
+    """The exact membership risk of one private draw for each row. **Private**: a function of the rows.
 
     Arrays have the shape ``(n_rows,)``, the table's rows first, then the others. Rounding changes chances by about the
     number of rows times the weight times 2⁻⁵⁰ of themselves, and an advantage by about 2⁻⁵⁰ more.
@@ -214,7 +214,7 @@ class ExactMembership:
 
     @property
     def advantage_bound(self) -> float:
-        """What ε alone says about the advantage: ``tanh(ε / 2)``, for the worst table, row and mechanism."""
+        """The advantage that ε alone permits: ``tanh(ε / 2)``, for the worst table, row and mechanism."""
         return float(np.tanh(self.epsilon / 2))
 
     @property

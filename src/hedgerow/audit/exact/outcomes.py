@@ -1,4 +1,4 @@
-"""What a draw releases that depends on one row: the value of the row's leaf, and the noisy count of its class there.
+"""Outcomes of a draw that depend on one row: the value of the row's leaf, and the noisy count of its class there.
 
 With the losses of all other rows as they are, a row of class c changes the chance of a model by a factor that depends
 on the value v of the leaf that it falls into only:

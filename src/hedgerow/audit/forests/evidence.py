@@ -1,4 +1,4 @@
-"""What models say of the rows in their leaves: true counts, noisy counts, or counts of a bootstrap sample."""
+"""Evidence of models on the rows in their leaves: true counts, noisy counts, or counts of a bootstrap sample."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Evidence:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the numbers are true numbers of rows."""
+        """True if the numbers are true numbers of rows."""
         return self.scale is None and self.distinct is None
 
 

@@ -13,7 +13,7 @@ from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.prior import Marginals, Prior
 from hedgerow.audit.forests.cells import Cells
 from hedgerow.audit.forests.evidence import classes_of, evidence_of, rows_of
-from hedgerow.audit.forests.search import Effort, Found, most_likely
+from hedgerow.audit.forests.search import SolverResult, SolverSettings, most_likely
 from hedgerow.audit.forests.table import GuessedTable
 from hedgerow.audit.readers.read import Features
 from hedgerow.boundary.arguments import check_integer
@@ -111,7 +111,7 @@ def reconstruct(
     >>> guess.status, guess.error(X, y)
     ('optimal', 0.0)
     """
-    effort = _effort(seconds, n_jobs, random_state)
+    settings = _settings(seconds, n_jobs, random_state)
     if not (schema is None or isinstance(schema, Schema)):
         raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
     evidence, known = evidence_of(models, schema, features, noise)
@@ -120,7 +120,7 @@ def reconstruct(
     domain = Domain.of(known, chain.from_iterable(one.paths.literals for one in evidence))
     masses = domain.weights if prior is None else Prior.of(prior, known, domain).masses
     cells = Cells.of(domain, [one.paths for one in evidence], masses, len(classes or (None,)))
-    found = most_likely(cells, evidence, classes, size, effort, has_prior=prior is not None)
+    found = most_likely(cells, evidence, classes, size, settings, has_prior=prior is not None)
     return GuessedTable(
         cells.schema,
         np.repeat(cells.bins, found.rows.sum(axis=1), axis=0),
@@ -131,16 +131,16 @@ def reconstruct(
     )
 
 
-def _effort(seconds: Any, n_jobs: Any, seed: Any) -> Effort:
+def _settings(seconds: Any, n_jobs: Any, seed: Any) -> SolverSettings:
     if isinstance(seconds, bool) or not isinstance(seconds, Real) or not 0 < float(seconds) < 1e9:
         raise ArgumentError(f"seconds must be a number above 0 and below 1e9, got {describe_argument(seconds)}.")
     jobs = check_integer("n_jobs", n_jobs, -1)
     if jobs == 0 or jobs > 1024:
         raise ArgumentError(f"n_jobs must be -1 or a whole number from 1 to 1024, got {jobs}.")
-    return Effort(float(seconds), max(jobs, 0), check_integer("random_state", seed, 0) % 2**31)
+    return SolverSettings(float(seconds), max(jobs, 0), check_integer("random_state", seed, 0) % 2**31)
 
 
-def _labels(found: Found, classes: tuple[Any, ...]) -> NDArray[Any]:
+def _labels(found: SolverResult, classes: tuple[Any, ...]) -> NDArray[Any]:
     """Return the class of each row, in the order of cells and, within them, of classes."""
     return np.array(
         [label for counts in found.rows.tolist() for label, n in zip(classes, counts, strict=True) for _ in range(n)]

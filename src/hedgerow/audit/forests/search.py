@@ -1,4 +1,4 @@
-"""The most likely table: how many rows are in each cell and class, as an integer program solved by CP-SAT.
+"""The most likely table: the rows of each cell and class, as an integer program solved by CP-SAT.
 
 Rows are not variables, numbers of rows are: so orderings of the same table are one solution, and the count of a leaf is
 a sum. Each count has a log-likelihood that is concave in this sum, which chords between whole numbers describe.
@@ -27,8 +27,8 @@ _OFF = 0.01  # by how much a log-likelihood may be too low
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """A table that the search has found."""
+class SolverResult:
+    """The most likely table that the solver has found."""
 
     rows: NDArray[np.int64]  # rows of each class in each cell
     is_optimal: bool  # whether no table is more likely
@@ -37,8 +37,8 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Effort:
-    """How much is searched: `seconds` at most, in `n_jobs` threads (0: all processors), from the seed `seed`."""
+class SolverSettings:
+    """Limits of the solver: `seconds` at most, in `n_jobs` threads (0: all processors), from the seed `seed`."""
 
     seconds: float
     n_jobs: int
@@ -50,10 +50,10 @@ def most_likely(
     evidence: Sequence[Evidence],
     classes: tuple[Any, ...] | None,
     rows: tuple[int, int],
-    effort: Effort,
+    settings: SolverSettings,
     *,
     has_prior: bool,
-) -> Found:
+) -> SolverResult:
     """Return the table of at least and at most so many rows that makes the evidence most likely.
 
     With a prior it is the most likely one given the evidence: rows are independent draws from the prior, so that a
@@ -77,7 +77,7 @@ def most_likely(
             for number in own:
                 program.add_loss(number, 0, partial(_surprisal, chance))
     program.minimise()
-    return _solved(cp_model, program, variables, effort, start)
+    return _solved(cp_model, program, variables, settings, start)
 
 
 class Program:
@@ -204,11 +204,13 @@ def _surprisal(log_chance: float, n: int) -> float:
     return lgamma(n + 1) - n * log_chance
 
 
-def _solved(cp_model: Any, program: Program, variables: list[list[Any]], effort: Effort, start: float) -> Found:
+def _solved(
+    cp_model: Any, program: Program, variables: list[list[Any]], settings: SolverSettings, start: float
+) -> SolverResult:
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = effort.seconds
-    solver.parameters.num_workers = effort.n_jobs
-    solver.parameters.random_seed = effort.seed
+    solver.parameters.max_time_in_seconds = settings.seconds
+    solver.parameters.num_workers = settings.n_jobs
+    solver.parameters.random_seed = settings.seed
     status = solver.solve(program.model)
     if status == cp_model.INFEASIBLE:
         raise ArgumentError(
@@ -217,12 +219,12 @@ def _solved(cp_model: Any, program: Program, variables: list[list[Any]], effort:
         )
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         raise ArgumentError(
-            f"expected to find a table within {effort.seconds:g} s, found none; allow more `seconds`, or pass fewer "
+            f"expected to find a table within {settings.seconds:g} s, found none; allow more `seconds`, or pass fewer "
             "models."
         )
     rows = np.array([list(_values(solver, own)) for own in variables], dtype=np.int64)
     gap = max(solver.objective_value - solver.best_objective_bound, 0.0) / program.unit
-    return Found(rows, status == cp_model.OPTIMAL, gap, perf_counter() - start)
+    return SolverResult(rows, status == cp_model.OPTIMAL, gap, perf_counter() - start)
 
 
 def _values(solver: Any, variables: Sequence[Any]) -> Iterator[int]:

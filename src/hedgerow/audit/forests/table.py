@@ -1,4 +1,4 @@
-"""A guess at a table, and how wrong it is about the rows of one."""
+"""Reconstructed tables, and their error about the rows of a true one."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class OnlineLira:
 
 @dataclass(frozen=True)
 class OfflineLira:
-    """How far a fit's confidence in a row is above that of the shadow fits without the row.
+    """The score of a row by a fit's confidence in it, above that of the shadow fits without the row.
 
     The score is ``−ln P[a fit without the row is at least as confident]``, by Student's t of the logits, or, where all
     of these are equal, by counting them, equal ones as half. With mean and variance estimated, it is the test of
@@ -126,7 +126,7 @@ class _Side:
 
     @property
     def other_rare(self) -> Whole:
-        """How many other splits have a rare confidence on this side."""
+        """The number of other splits with a rare confidence on this side."""
         return self.rare.sum(axis=0) - self.rare
 
 

@@ -61,7 +61,7 @@ class Membership:
 
     @property
     def repeats(self) -> int:
-        """How many times the rows were split, the target fitted and attacked."""
+        """The number of times that the rows were split, the target fitted and attacked."""
         return len(self.aucs)
 
     @property

@@ -1,4 +1,4 @@
-"""Membership inference by shadow fits: ROC curve with intervals over random splits, and what each row shows."""
+"""Membership inference by shadow fits: ROC curve with intervals over random splits, and the separation of each row."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShadowMembership:
-    """What an attack by shadow fits reaches. **Private**: a function of the rows.
+    """The result of an attack by shadow fits. **Private**: a function of the rows.
 
     Each split makes one attack on each of its two fits, so that every row is scored once as a member and once as a
     non-member; the curve is that of the scores of all splits together, with one threshold.
@@ -192,13 +192,13 @@ class ShadowMembership:
     def worst(self, n: int = 10) -> pd.DataFrame:
         """Return the rows with the largest separation, the largest first, with their place as index.
 
-        The largest of many separations is large by chance, too: `beyond_chance` says which are not.
+        The largest of many separations is large by chance, too: `significant_rows` says which are not.
         """
         check_integer("n", n, 1)
         return self.by_row().sort_values("separation", ascending=False, kind="stable").head(n)
 
-    def beyond_chance(self, alarm: float = 0.05) -> pd.DataFrame:
-        """Return the rows that the fits tell apart beyond chance: sign tests of all rows, by Holm's method.
+    def significant_rows(self, alarm: float = 0.05) -> pd.DataFrame:
+        """Return the rows with a significant separation: sign tests of all rows, by Holm's method.
 
         Of a learner that ignores the row, none is returned but with probability `alarm`, whatever the other rows do.
 
@@ -242,7 +242,7 @@ class ShadowMembership:
                 )
         row = self.worst(1).iloc[0]
         lines += [
-            f"rows     {len(self.beyond_chance())} of {self.shadows.inside.shape[1]} are told apart beyond chance; "
+            f"rows     {len(self.significant_rows())} of {self.shadows.inside.shape[1]} are significant (Holm); "
             f"the largest separation is {row['separation']:.2f}",
             f"splits   {self._design}",
             PRIVATE,
@@ -323,7 +323,7 @@ def lira(
         alone, `OfflineLira`; `Rmia` and `OfflineRmia` compare a row with other rows.
     repeats : int, default=32
         The number of splits, each with two fits; at least 4. A row that every split tells apart has the p-value
-        ``2**-repeats``: of 1,000 rows, fewer than 15 splits show none beyond chance.
+        ``2**-repeats``: of 1,000 rows, fewer than 15 splits show none.
     random_state : int, RandomState, Generator or None, default=None
         Makes the result reproducible, whatever `n_jobs` is. With a seed, parameters of the target named
         ``random_state`` that are None are set, too: the noise of private learners is then seeded.

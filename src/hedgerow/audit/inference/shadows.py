@@ -1,4 +1,4 @@
-"""Shadow fits of a learner: what its models say of every row, with the row among their training rows and without it.
+"""Shadow fits of a learner: confidences in every row, with the row among the training rows and without it.
 
 The design is that of splits in two random halves with a fit on each half, so every row is a training row of one of the
 two fits of each split. An attack on one split learns from the *other* splits only: the two fits of a split tell which

@@ -229,7 +229,7 @@ class ProbabilisticDataset:
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether only one table is possible."""
+        """True if only one table is possible."""
         return all(row.possible_rows == 1 for row, _ in self.groups)
 
     def is_compatible(self, data: Any) -> bool:

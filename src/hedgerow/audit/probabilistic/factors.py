@@ -38,17 +38,17 @@ class ListedFactor:
 
     @property
     def value_combinations(self) -> int:
-        """How many combinations of values are possible."""
+        """The number of possible combinations of values."""
         return len(self.bins)
 
     @property
     def bin_combinations(self) -> int:
-        """How many combinations of bins are possible."""
+        """The number of possible combinations of bins."""
         return len(self.bins)
 
     @property
     def uniform(self) -> bool:
-        """Whether all combinations that are possible are equally likely."""
+        """True if all possible combinations are equally likely."""
         return len(set(self.masses)) == 1
 
     @cached_property
@@ -99,7 +99,7 @@ class BoxFactor:
 
     @cached_property
     def value_combinations(self) -> int:
-        """How many combinations of values are possible."""
+        """The number of possible combinations of values."""
         held = tuple(
             tuple(w if m else 0 for w, m in zip(*both, strict=True))
             for both in zip(self.weights, self.masses, strict=True)
@@ -108,12 +108,12 @@ class BoxFactor:
 
     @property
     def bin_combinations(self) -> int:
-        """How many combinations of bins are possible."""
+        """The number of possible combinations of bins."""
         return count_rows(self.region, tuple(tuple(int(mass > 0) for mass in masses) for masses in self.masses))
 
     @property
     def uniform(self) -> bool:
-        """Whether all combinations that are possible are equally likely."""
+        """True if all possible combinations are equally likely."""
         return all(len(set(densities)) == 1 for densities in self._densities)
 
     @cached_property

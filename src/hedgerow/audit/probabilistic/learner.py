@@ -137,7 +137,7 @@ class LearnerKnowledge:
         return fill(text, 110)
 
 
-def given_learner(
+def condition_on_learner(
     model: Any,
     learner: Learner,
     schema: Schema | None = None,
@@ -196,7 +196,7 @@ def given_learner(
     >>> X = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
     >>> learner = hr.GreedyRuleListClassifier(schema=None, max_rules=2, max_literals=1, negations=False)
     >>> clf = learner.fit(X, X[:, 1])
-    >>> print(given_learner(clf, learner))
+    >>> print(condition_on_learner(clf, learner))
     Given the model, and which row is in which region, the residual entropy is 4.0 of 8.0 bits (Dist_G = 0.500).
     To 87.5 % of the 16 possible tables, the learner fits this model. Given the learner, too, it is 3.8 bits
     (Dist_G = 0.476).

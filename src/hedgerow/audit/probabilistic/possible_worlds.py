@@ -101,7 +101,7 @@ class PossibleWorlds:
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether only one table is possible."""
+        """True if only one table is possible."""
         return len(self.worlds) == 1
 
     def is_compatible(self, data: Any) -> bool:

@@ -85,7 +85,7 @@ class Paths:
 
     @property
     def exact(self) -> bool:
-        """Whether supports and counts are true numbers of rows."""
+        """True if supports and counts are true numbers of rows."""
         return self.view == "exact"
 
     @property
