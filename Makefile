@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java the tests of Spark are skipped, so PySpark is not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
-.PHONY: help demo test quick test-statistics test-postgres test-spark test-slow test-peers check format docs dist bench study clean
+.PHONY: help demo test quick test-adversarial test-docs test-statistics test-postgres test-spark test-slow test-peers check format docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -21,8 +21,15 @@ help:  ## show what can be made
 demo: $(VENV)/.installed  ## fit a private rule list on the breast cancer data and print it with its card
 	$(BIN)/python examples/quickstart.py
 
-test: $(TESTED)  ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not statistics and not postgres and not spark"
+USUAL := -n auto --dist loadgroup -m "not slow and not statistics and not postgres and not spark"
+test: $(TESTED)  ## run the tests, but for those that have a target of their own
+	$(BIN)/python -m pytest $(USUAL) --ignore=tests/adversarial --ignore=tests/docs
+
+test-adversarial: $(TESTED)  ## try to break what the pages promise: hostile files, tables, processes, requests
+	$(BIN)/python -m pytest $(USUAL) tests/adversarial
+
+test-docs: $(TESTED)  ## run the examples of the docs, and check their numbers and links
+	$(BIN)/python -m pytest $(USUAL) tests/docs
 
 QUICK := $(addprefix tests/,privacy schema learn/search audit/counting engines/test_count.py test_tally.py) \
 	$(patsubst %,tests/learn/test_%.py,rule_lists scorecards trees) $(patsubst %,tests/models/test_%.py,rule_list scorecard tree)
