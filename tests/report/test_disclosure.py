@@ -3,7 +3,7 @@
 import pytest
 
 from hedgerow.models import Leaf, Rule, RuleList
-from hedgerow.report import disclosure
+from hedgerow.report import contents, disclosure
 from hedgerow.report.form import Form
 from hedgerow.report.subject import Subject
 from tests.cli.table import SCHEMA as CLINIC
@@ -39,7 +39,7 @@ def test_a_scorecard_shows_points_and_what_totals_mean(tmp_path):
 
 
 def test_long_models_are_cut_and_say_so(monkeypatch):
-    monkeypatch.setattr(disclosure, "MOST_ROWS", 2)
+    monkeypatch.setattr(contents, "MOST_ROWS", 2)
     (grid,) = disclosure.model(Subject.of(a_tree())).grids
     assert len(grid.rows) == 2
     assert grid.title.endswith("; the first 2 of 3")

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from hedgerow.audit.inference.labelled import LabelledRows, distinct, label_values
 from hedgerow.errors import DomainError
-from hedgerow.report.contents import HOUSE, Fact, Finding, Grid, Section
+from hedgerow.report.contents import Fact, Finding, Grid, Section
+from hedgerow.report.findings import finding
+from hedgerow.report.page import section as sentences
 from hedgerow.report.subject import Subject
 from hedgerow.text.values import shown_text
-
-QUESTION = "How often is the model right, and for whom is it not?"
-NO_ROWS = "Give rows: hedgerow report … --data FILE --test FILE, or train=(X, y), test=(X, y)."
-"""How to measure accuracy."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +23,9 @@ class Hits:
     """How often a model is right in one group of rows."""
 
     group: str  # the group in words
-    rows: int  # its rows; those that get their own class; and those that have the commonest class of the training rows
-    right: int  # its rows; those that get their own class; and those that have the commonest class of the training rows
-    base: int  # its rows; those that get their own class; and those that have the commonest class of the training rows
+    rows: int
+    right: int  # rows that get their own class
+    base: int  # rows that have the commonest class of the training rows
 
     @property
     def accuracy(self) -> float:
@@ -90,27 +88,17 @@ def _counted(
 
 def section(measured: Sequence[Accuracy]) -> Section:
     """Return the section of the board's sheet."""
-    if not measured:
-        return Section("accuracy", QUESTION, "Not measured. No rows were given.", measure=NO_ROWS)
-    last = measured[-1]
-    answer = (
-        f"Of 100 {last.of}, {100 * last.overall.accuracy:.0f} get their own class; always saying the commonest class "
-        f"of the training rows would be right for {100 * last.overall.baseline:.0f}."
-    )
-    facts = tuple(
+    facts = [
         fact
         for one in measured
         for fact in (
             Fact(f"accuracy on {one.of}", f"{one.overall.accuracy:.3f} of {one.overall.rows:,}", one.overall.accuracy),
             Fact(f"baseline on {one.of}", f"{one.overall.baseline:.3f}", one.overall.baseline),
         )
-    )
-    grids = tuple(_grid(one.of, name, groups) for one in measured for name, groups in one.groups)
-    has_groups, has_test = bool(grids), len(measured) > 1
-    more = ([] if has_groups else ["For subgroups: --by COLUMN, or by=."]) + (
-        [] if has_test else ["For held-out rows: --test FILE."]
-    )
-    return Section("accuracy", QUESTION, answer, facts, grids, measure=" ".join(more))
+    ]
+    grids = [_grid(one.of, name, groups) for one in measured for name, groups in one.groups]
+    last = measured[-1] if measured else None
+    return sentences("accuracy", facts, grids, last=last, has_groups=bool(grids), has_test=len(measured) > 1)
 
 
 def _grid(of: str, name: str, groups: tuple[Hits, ...]) -> Grid:
@@ -123,11 +111,10 @@ def findings(measured: Sequence[Accuracy]) -> Iterator[Finding]:
     for one in measured[-1:]:
         share, base = one.overall.accuracy, one.overall.baseline
         sentence = f"On {one.of} the model is right for {share:.3f}, the commonest class for {base:.3f}."
-        bucket = "supports" if one.overall.right > one.overall.base else "look"
-        yield Finding("accuracy", "accuracy", bucket, sentence, "better than the commonest class", HOUSE, share)
+        yield finding("accuracy", "supports" if one.overall.right > one.overall.base else "look", sentence, share)
         worse = [(name, hits) for name, groups in one.groups for hits in groups if hits.right < hits.base]
         if worse:
             name, hits = worse[0]
             many = "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
             sentence = f"{many} served worse than by the commonest class, such as {name} = {hits.group}."
-            yield Finding("groups", "accuracy", "look", sentence, "no group below its baseline", HOUSE, len(worse))
+            yield finding("groups", "look", sentence, len(worse))

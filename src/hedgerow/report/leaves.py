@@ -5,29 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hedgerow.audit.inference.leaf_risk import LeafRisk
-from hedgerow.report.contents import CLASS_DISCLOSURE, RULE_OF_TEN, Bucket, Fact, Finding, Grid, Section
-from hedgerow.report.disclosure import MOST_ROWS, ROWS, first_rows
+from hedgerow.report.contents import Bucket, Fact, Finding, Grid, Section
+from hedgerow.report.findings import finding
+from hedgerow.report.page import section as sentences
 from hedgerow.report.subject import Subject
 from hedgerow.text.values import shown_text
 
 
 def section(subject: Subject, risk: LeafRisk | None) -> Section:
     """Return the smallest leaf, and which are under the threshold, of one class, or ask for what is sensitive."""
-    question = "Does a leaf describe few people, or people of one class alone?"
+    without = None if subject.has_leaves else subject.released
     if risk is None:
-        released = subject.released
-        if released is not None and released.as_leaf_model is None:
-            answer = f"A {released.kind} {released.decides_by}: it has no leaves, and stores no number of rows."
-            return Section("leaves", question, answer)
-        answer = "Not measured. The model stores no numbers of rows in its leaves."
-        return Section("leaves", question, answer, (_sensitive(subject, None),), measure=ROWS)
-    answer = f"{_small(risk)}; the smallest has {min(risk.rows):,}. " + (
-        "How many classes a leaf has is not known."
-        if risk.counts is None
-        else f"{_pure(risk)}{': of whoever is known to be there, the class is known' if risk.pure else ''}."
-    )
+        facts = () if without else (_sensitive(subject, None),)
+        return sentences("leaves", facts, risk=None, without=without)
     facts = (*_sizes(risk), *_classes(risk), _sensitive(subject, risk))
-    return Section("leaves", question, answer, facts, _flagged(subject, risk), notes=(_VIEWS[risk.view],))
+    values = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(risk)}
+    return sentences("leaves", facts, _flagged(subject, risk), **values)
 
 
 def _sizes(risk: LeafRisk) -> tuple[Fact, ...]:
@@ -49,13 +42,6 @@ def _classes(risk: LeafRisk) -> tuple[Fact, ...]:
         Fact("rows in leaves of one class", *_sum(risk, risk.pure)),
         Fact(f"leaves in which a class has 1 to {risk.threshold - 1} rows", f"{len(risk.few):,}", len(risk.few)),
     )
-
-
-_VIEWS = {
-    "exact": "The rows of the leaves are exact.",
-    "noisy": "The rows of the leaves are the noisy counts that were released, not the true ones.",
-    "weighted": "The rows of the leaves are weights, in which a row that was drawn twice counts twice.",
-}
 
 
 def _small(risk: LeafRisk) -> str:
@@ -103,10 +89,9 @@ def _flagged(subject: Subject, risk: LeafRisk) -> tuple[Grid, ...]:
             *(risk.counts[i] if risk.counts is not None and names else ()),
             ", ".join([*(why for why in _WHY if i in getattr(risk, why)), *(["sensitive"] * (i in asking))]),
         )
-        for i in found[:MOST_ROWS]
+        for i in found
     )
-    title = first_rows("Leaves to look at, the smallest first", len(found))
-    return (Grid(title, ("leaf", "rows", *names, "why"), rows),)
+    return (Grid.of_first("Leaves to look at, the smallest first", ("leaf", "rows", *names, "why"), rows),)
 
 
 _WHY = ("small", "pure", "few")
@@ -116,22 +101,17 @@ def findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
     """Yield what leaves say for and against a release."""
     if risk is None:
         return
-    limit, small = f"at least {risk.threshold} rows in every leaf", len(risk.small)
+    small, pure, threshold = len(risk.small), len(risk.pure), risk.threshold
     if risk.view == "noisy" and subject.is_private:
         sentence = (
             f"{_small(risk)} by the released counts, which are noisy: small ones disclose no more than is promised."
         )
-        yield Finding("small-leaves", "leaves", "supports", sentence, limit, RULE_OF_TEN, small)
+        yield finding("small-leaves", "supports", sentence, small, threshold=threshold)
         return
     grave: Bucket = "look" if subject.is_private else "reject"
     ones = sum(rows == 1 for rows in risk.rows)
     sentence = _small(risk) + (f", and {ones:,} of them one row alone." if ones else ".")
-    yield Finding("small-leaves", "leaves", grave if small else "supports", sentence, limit, RULE_OF_TEN, small)
+    yield finding("small-leaves", grave if small else "supports", sentence, small, threshold=threshold)
     if risk.counts is not None:
-        bucket: Bucket = grave if risk.pure else "supports"
-        sentence = (
-            f"{_pure(risk)}: that would disclose the class." if not risk.pure else f"{_pure(risk)}: class disclosure."
-        )
-        yield Finding(
-            "pure-leaves", "leaves", bucket, sentence, "no leaf of one class", CLASS_DISCLOSURE, len(risk.pure)
-        )
+        sentence = f"{_pure(risk)}: {'class disclosure' if pure else 'that would disclose the class'}."
+        yield finding("pure-leaves", grave if pure else "supports", sentence, pure)

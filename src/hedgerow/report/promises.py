@@ -1,4 +1,4 @@
-"""Sections of the public sheet on privacy: the guarantee, its limits, every charge, earlier releases, and the noise."""
+"""Sections made of card, schema, form and record: the guarantee and its limits, charges, releases, what is stated."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from scipy.special import expit, logit
 
 from hedgerow.privacy.card import SOFTWARE
 from hedgerow.privacy.charge import Charge, amount_text, total_rho
-from hedgerow.privacy.unit import Unit, name_of
+from hedgerow.privacy.unit import name_of
 from hedgerow.report.contents import Fact, Grid, Kind, Section
+from hedgerow.report.page import NOT_STATED, section
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.numbers import Integer, Real
@@ -22,88 +23,36 @@ from hedgerow.text.values import quoted_text
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 """Suspicions whose largest growth is printed."""
-NOT_STATED = "Not stated."
-"""The answer where a form says nothing."""
-BY_FORM = "Fill in the form: hedgerow report --new-form form.yaml, then hedgerow report … --form form.yaml."
-"""How to state what is not stated."""
-_WORDS = (
-    "ε (epsilon) bounds how much more likely any output becomes, whatever it is, if one row (or, where the card says "
-    "so, all rows of one person) is added to the table or taken out of it: by a factor of at most e^ε. The bound holds "
-    "for every attack, whoever carries it out, whatever they know besides, and for ever.",
-    "δ (delta) is what the bound may miss: the release differs, with a probability of at most δ, from one whose odds ε "
-    "bounds. With δ = 0 there is no such exception.",
-    "ρ (rho) is another measure of the same loss, in which many small charges add up to less.",
-)
-
-
-_GENERAL = (
-    "What the model says about people in general is no disclosure in this sense: it can be learned without any one of "
-    "them.",
-)
 
 
 def guarantee(subject: Subject) -> Section:
     """Return what is promised to a person in the table, in odds."""
-    card, unit = subject.card, subject.form.unit or NOT_STATED
+    card, stated = subject.card, subject.form.unit
     facts = [
-        Fact("one row is", unit),
+        Fact("one row is", stated or NOT_STATED),
         Fact("neighbouring tables", card.neighbours if card.is_private else "no guarantee speaks of any"),
         Fact("guarantee, as the card says", card.guarantee),
     ]
-    question = "What is promised to a person in the table?"
-    if card.epsilon is None or not card.is_private:
-        answer = (
-            "Nothing is promised. The model has no guarantee of differential privacy, so what it discloses is a matter "
-            "of measurements, and of attacks that nobody has thought of yet."
-        )
-        return Section("guarantee", question, answer, tuple(facts), measure="" if subject.form.unit else BY_FORM)
-    epsilon, delta = card.epsilon, card.delta or Fraction(0)
+    if subject.bound is None:
+        return section("guarantee", facts, is_private=False, is_stated=bool(stated))
+    (epsilon, delta), rho = subject.bound, total_rho(card.planned)
     facts += [Fact("epsilon", amount_text(epsilon), float(epsilon)), Fact("delta", amount_text(delta), float(delta))]
-    rho = total_rho(card.planned)
     facts += [] if rho is None else [Fact("rho", amount_text(rho), float(rho))]
     facts += [Fact("no output becomes more likely by a factor of more than", factor_text(epsilon))]
-    half = percent_up(largest_belief(0.5, epsilon))
-    answer = (
-        f"Whoever thinks it as likely as not (50 %) that {_in_question(card.unit)} in the table can, after reading the "
-        f"model, be at "
-        f"most {half} sure, however they attack it"
-        + (f"; apart from a chance of at most {amount_text(delta)}." if delta else ".")
-    )
-    notes = (_odds_of(card.unit), *_GENERAL)
-    return Section(
-        "guarantee",
-        question,
-        answer,
-        tuple(facts),
-        (_suspicions(epsilon, card.unit),),
-        notes,
-        _WORDS,
-        "" if subject.form.unit else BY_FORM,
-    )
-
-
-def _in_question(unit: Unit | None) -> str:
-    """Return what may be in the table or not, with its verb."""
-    return "a row is" if unit is None else f"the rows of one {quoted_text(unit.column)} are"
-
-
-def _odds_of(unit: Unit | None) -> str:
-    if unit is None:
-        return (
-            "The odds are of a row being in the table or not. Whoever knows that a person is in it, and guesses "
-            "between two values of the row, gains up to twice ε: one row out and another one in. Several rows of one "
-            "person multiply ε by their number."
-        )
-    return (
-        f"The odds are of all rows of one {quoted_text(unit.column)} being in the table or not, however many they are. "
-        "Whoever knows that they are in it, and guesses between two versions of them, gains up to twice ε."
-    )
-
-
-def _suspicions(epsilon: Fraction, unit: Unit | None) -> Grid:
+    unit = None if card.unit is None else quoted_text(card.unit.column)
+    suspected = "a row is" if unit is None else f"the rows of one {unit} are"
     rows = tuple((percent_up(prior), percent_up(largest_belief(prior, epsilon))) for prior in PRIORS)
-    return Grid(
-        f"How far a suspicion that {_in_question(unit)} in the table can rise", ("before", "after, at most"), rows
+    title = f"How far a suspicion that {suspected} in the table can rise"
+    return section(
+        "guarantee",
+        facts,
+        [Grid(title, ("before", "after, at most"), rows)],
+        is_private=True,
+        is_stated=bool(stated),
+        unit=unit,
+        suspected=suspected,
+        half=percent_up(largest_belief(0.5, epsilon)),
+        delta=amount_text(delta) if delta else "",
     )
 
 
@@ -117,26 +66,18 @@ def is_of_rows(subject: Subject) -> bool:
 
 def unprotected(subject: Subject, kind: Kind) -> Section:
     """Return what the guarantee does not cover: the schema, its cut points and where they come from."""
-    schema, form = subject.schema, subject.form
-    facts = [Fact("cut points, as the form says", form.cut_points or NOT_STATED)]
+    schema, stated = subject.schema, subject.form.cut_points
+    is_hidden = kind == "public" and is_of_rows(subject)
+    facts = [Fact("cut points, as the form says", stated or NOT_STATED)]
     facts += [Fact("not covered, as the card says", note) for note in subject.card.notes]
-    answer = (
-        "Everything that was declared about the table counts as known to all: the names of its columns, their bounds, "
-        "categories and cut points, and the classes. Nothing hides them."
-    )
-    question = "What is not protected?"
-    if schema is None:
-        return Section("unprotected", question, answer, tuple(facts), measure="Give the public schema: schema=.")
-    if kind == "public" and is_of_rows(subject):
-        answer = (
-            "The schema itself was taken from the rows and has no guarantee: it is on the sheet for the board alone."
-        )
-        return Section("unprotected", question, answer, tuple(facts))
-    facts.insert(0, Fact("schema", f"{number_of(len(schema), 'attribute')}, digest {schema.digest}", schema.digest))
-    grid = Grid(
-        "The schema, and where its cut points come from", ("attribute", "domain", "cut points"), _sources(schema)
-    )
-    return Section("unprotected", question, answer, tuple(facts), (grid,), measure="" if form.cut_points else BY_FORM)
+    grids: list[Grid] = []
+    if schema is not None and not is_hidden:
+        size = number_of(len(schema), "attribute")
+        facts.insert(0, Fact("schema", f"{size}, digest {schema.digest}", schema.digest))
+        title = "The schema, and where its cut points come from"
+        grids.append(Grid(title, ("attribute", "domain", "cut points"), _sources(schema)))
+    values = {"has_schema": schema is not None, "is_hidden": is_hidden, "is_stated": bool(stated)}
+    return section("unprotected", facts, grids, **values)
 
 
 def _sources(schema: Schema) -> tuple[tuple[str, str, str], ...]:
@@ -155,25 +96,13 @@ def _sources(schema: Schema) -> tuple[tuple[str, str, str], ...]:
 def charges(subject: Subject, kind: Kind) -> Section:
     """Return the mechanisms, and every charge on the card: without a guarantee their list depends on the rows."""
     card = subject.card
-    question = "What was computed of the rows, and at what price?"
-    if not card.charges:
-        answer = "No mechanism of differential privacy was charged: what was computed of the rows is not bounded."
-        return Section("charges", question, answer)
-    if not card.is_private and kind == "public":
-        spent = f"epsilon = {amount_text(card.epsilon or 0)}, delta = {amount_text(card.delta or 0)}"
-        answer = (
-            f"{spent} were charged in all, without a guarantee. What for, charge by charge, is on the sheet for the "
-            "board: it depends on the rows."
-        )
-        return Section("charges", question, answer)
-    answer = (
-        f"{len(card.charges)} {_plural('release', card.charges)} of the rows went into this model. All are listed, and "
-        "what they cost adds up to what is promised above."
-    )
-    return Section("charges", question, answer, grids=(_priced("Every charge, in order", card.charges),))
+    is_hidden = kind == "public" and not card.is_private
+    grids = [_priced(card.charges)] if card.charges and not is_hidden else []
+    spent = {"epsilon": amount_text(card.epsilon or 0), "delta": amount_text(card.delta or 0)}
+    return section("charges", grids=grids, count=len(card.charges), is_hidden=is_hidden, **spent)
 
 
-def _priced(title: str, found: Sequence[Charge]) -> Grid:
+def _priced(found: Sequence[Charge]) -> Grid:
     rows = tuple(
         (
             charge.purpose,
@@ -185,33 +114,24 @@ def _priced(title: str, found: Sequence[Charge]) -> Grid:
         )
         for charge in found
     )
-    return Grid(title, ("what", "mechanism", "epsilon", "delta", "rho", "remark"), rows)
+    return Grid("Every charge, in order", ("what", "mechanism", "epsilon", "delta", "rho", "remark"), rows)
 
 
 def _remark(charge: Charge) -> str:
-    declared = ["declared by the schema's file"] if charge.declared else []
-    return "; ".join(
-        [*declared, *([f"no guarantee: {charge.no_guarantee_reason}"] if charge.no_guarantee_reason else [])]
-    )
+    declared = "declared by the schema's file" if charge.declared else ""
+    reason = f"no guarantee: {charge.no_guarantee_reason}" if charge.no_guarantee_reason else ""
+    return "; ".join(filter(None, (declared, reason)))
 
 
 def earlier(releases: Releases | None) -> Section:
     """Return all releases of the table, by a record."""
-    question = "What else was released about this table?"
     if releases is None:
-        how = "Give the record: hedgerow report … --ledger FILE, a budget file or what hedgerow ledger export writes."
-        return Section("releases", question, "Not measured. No record of the table's releases was given.", measure=how)
-    answer = (
-        f"{len(releases.releases)} {_plural('release', releases.releases)} of this table "
-        f"{'is' if len(releases.releases) == 1 else 'are'} on record, this model included if it was charged there. "
-        f"{_SUMMED[len(releases.by_unit) > 1]}: whoever has all of them knows more than whoever has one."
-    )
-    facts = (
-        Fact("record", releases.record),
-        *([Fact("dataset", releases.dataset)] if releases.dataset else []),
-        *_losses(releases),
-        *([] if releases.cap is None else [Fact("cap on epsilon", amount_text(releases.cap), float(releases.cap))]),
-    )
+        return section("releases", count=None)
+    facts = [Fact("record", releases.record)]
+    facts += [Fact("dataset", releases.dataset)] if releases.dataset else []
+    facts += _losses(releases)
+    if releases.cap is not None:
+        facts.append(Fact("cap on epsilon", amount_text(releases.cap), float(releases.cap)))
     rows = tuple(
         (
             one.charge.purpose,
@@ -223,10 +143,7 @@ def earlier(releases: Releases | None) -> Section:
         for one in releases.releases
     )
     grid = Grid("Every release on record", ("what", "when (UTC)", "epsilon", "delta", "remark"), rows)
-    return Section("releases", question, answer, facts, (grid,) if rows else ())
-
-
-_SUMMED = {False: "Their losses add up", True: "Losses of one unit of privacy add up, those of different ones do not"}
+    return section("releases", facts, [grid] if rows else [], count=len(rows), units=len(releases.by_unit))
 
 
 def _losses(releases: Releases) -> Iterator[Fact]:
@@ -242,37 +159,10 @@ def _losses(releases: Releases) -> Iterator[Fact]:
 
 def noise(subject: Subject) -> Section:
     """Return where the noise comes from, and the limits that are known."""
-    answer = (
-        "The guarantee is as good as its random numbers and its arithmetic. The card says where they came from; it is "
-        "a statement of whoever made the file, and no signature."
-    )
-    facts = (
-        Fact("noise", subject.card.noise),
-        Fact("software that made the model", subject.card.software),
-        *([Fact("no guarantee because", subject.card.no_guarantee_reason)] if subject.card.no_guarantee_reason else []),
-    )
-    notes = (
-        "Known limits: run time, errors about values outside the schema, and the size of tables are not noised; they "
-        "are for the curator's eyes. hedgerow's docs, privacy.md, have the proofs and the limits one by one.",
-    )
-    return Section(
-        "noise", "Where do the random numbers come from, and what is known to be weak?", answer, facts, notes=notes
-    )
-
-
-def _plural(word: str, found: Sequence[object]) -> str:
-    return word if len(found) == 1 else f"{word}s"
-
-
-LINES = (
-    "Decision (release, release with conditions, do not release)",
-    "Reasons",
-    "Conditions",
-    "First checker: name, date, signature",
-    "Second checker: name, date, signature",
-)
-"""The lines that a board fills in by hand."""
-_NO_DIGEST = {True: "none: not a file of hedgerow", False: "on the sheet for the board: it depends on the rows"}
+    card = subject.card
+    facts = [Fact("noise", card.noise), Fact("software that made the model", card.software)]
+    facts += [Fact("no guarantee because", card.no_guarantee_reason)] if card.no_guarantee_reason else []
+    return section("noise", facts)
 
 
 def identity(subject: Subject, made: date, kind: Kind) -> Section:
@@ -281,8 +171,12 @@ def identity(subject: Subject, made: date, kind: Kind) -> Section:
     The digest of a model without a guarantee is a function of its rows, by which guesses can be confirmed: it is for
     the board.
     """
-    released = subject.released if subject.is_private or kind == "board" else None
-    digest = _NO_DIGEST[subject.released is None] if released is None else released.to_dict()["digest"]
+    if subject.released is None:
+        digest = "none: not a file of hedgerow"
+    elif subject.is_private or kind == "board":
+        digest = subject.released.to_dict()["digest"]
+    else:
+        digest = "on the sheet for the board: it depends on the rows"
     facts = (
         Fact("name", subject.title),
         Fact("kind of model", subject.kind),
@@ -291,67 +185,36 @@ def identity(subject: Subject, made: date, kind: Kind) -> Section:
         Fact("software that made this report", SOFTWARE),
         Fact("date of this report", made.isoformat()),
     )
-    told = "its digest tells it from every other model, and is no signature." if released else "no digest is shown."
-    answer = f"{subject.title}: {subject.kind}; {told}"
-    return Section("identity", "What is reported on?", answer, facts)
+    has_digest = subject.released is not None and (subject.is_private or kind == "board")
+    return section("identity", facts, title=subject.title, kind=subject.kind, has_digest=has_digest)
 
 
-def purpose(subject: Subject) -> Section:
-    """Return what the model is for, whom it describes, and who answers for it."""
-    return _stated(
-        subject,
-        "purpose",
-        "What is it for, whom does it describe, and who answers for it?",
-        ("purpose", "population", "rows", "curator", "curator_type", "region", "sector"),
-        "As the form says. No file of a model states these, and nothing here has been checked.",
-    )
+def stated(subject: Subject, key: str) -> Section:
+    """Return a section that repeats entries of the form."""
+    found = {name: getattr(subject.form, name) for name in STATED[key]}
+    facts = [Fact(name.replace("_", " "), text or NOT_STATED) for name, text in found.items()]
+    return section(key, facts, is_stated=all(found.values()))
 
 
-def preparation(subject: Subject) -> Section:
-    """Return what was done before the model was learned."""
-    return _stated(
-        subject,
-        "preparation",
-        "What was done with the rows before, and how were the settings chosen?",
-        ("preprocessing", "tuning"),
-        "As the form says. What was looked at before and was not charged is outside every guarantee.",
-    )
-
-
-def relation(subject: Subject) -> Section:
-    """Return how the model relates to other outputs."""
-    return _stated(
-        subject,
-        "relation",
-        "How does it relate to other outputs of the same people?",
-        ("relation",),
-        "As the form says. Two outputs that are harmless alone can disclose by their difference; under differential "
-        "privacy their losses add up.",
-    )
-
-
-def residual_risk(subject: Subject) -> Section:
-    """Return which risk remains."""
-    return _stated(
-        subject,
-        "residual-risk",
-        "Which risk remains, and why is it acceptable?",
-        ("residual_risk",),
-        "As the form says. No number on this sheet answers this question.",
-    )
+STATED = {
+    "purpose": ("purpose", "population", "rows", "curator", "curator_type", "region", "sector"),
+    "preparation": ("preprocessing", "tuning"),
+    "relation": ("relation",),
+    "residual-risk": ("residual_risk",),
+}
+"""The sections that repeat entries of the form, and which."""
 
 
 def decision(kind: Kind) -> Section:
-    """Return the lines to sign."""
-    of = "public sheet" if kind == "public" else "sheet for the board"
-    answer = f"The board decides. Findings of this {of} are reasons, not the decision."
-    return Section("decision", "What is decided, by whom, and why?", answer, tuple(Fact(line, "") for line in LINES))
-
-
-def _stated(subject: Subject, key: str, question: str, names: tuple[str, ...], answer: str) -> Section:
-    stated = {name: getattr(subject.form, name) for name in names}
-    facts = tuple(Fact(name.replace("_", " "), text or NOT_STATED) for name, text in stated.items())
-    return Section(key, question, answer, facts, measure="" if all(stated.values()) else BY_FORM)
+    """Return the lines that a board fills in by hand."""
+    lines = (
+        "Decision (release, release with conditions, do not release)",
+        "Reasons",
+        "Conditions",
+        "First checker: name, date, signature",
+        "Second checker: name, date, signature",
+    )
+    return section("decision", [Fact(line, "") for line in lines], kind=kind)
 
 
 _MOST = 700.0  # the largest exponent whose power has a float

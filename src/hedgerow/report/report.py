@@ -17,13 +17,11 @@ from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import reserved
 from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
 from hedgerow.privacy.card import SOFTWARE
-from hedgerow.report import accuracy, attacks, disclosure, guessing, leaves, promises
-from hedgerow.report import contents as reasons
-from hedgerow.report import promises as statements
+from hedgerow.report import accuracy, attacks, disclosure, findings, guessing, leaves, promises
 from hedgerow.report.attacks import Attacked
-from hedgerow.report.contents import Section, Sheet
+from hedgerow.report.contents import Sheet
 from hedgerow.report.form import Form
-from hedgerow.report.page import page
+from hedgerow.report.page import page, section
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import Schema
@@ -31,7 +29,6 @@ from hedgerow.schema.schema import Schema
 PRIVATE = "PRIVATE"
 """What is in the name of every file that has exact functions of the rows."""
 _ENDINGS = (".html", ".json")
-_KEPT = "Only on the sheet for the board: no guarantee covers what this model stores of its rows."
 _Pair = tuple[Any, Any]
 
 
@@ -192,42 +189,33 @@ def private_name(path: Path) -> Path:
 
 
 def _public(subject: Subject, releases: Releases | None, made: date) -> Sheet:
-    risk = subject.leaves() if subject.is_private else None
-    found = guessing.measured(subject) if subject.is_private else _KEPT
+    about_model = [section("model", template="stored")]
+    found = [*findings.findings(subject, releases)]
+    if subject.is_private:
+        risk = subject.leaves()
+        about_model = [
+            disclosure.model(subject),
+            disclosure.released_accuracy(subject),
+            leaves.section(subject, risk),
+            guessing.section(subject, guessing.measured(subject)),
+        ]
+        found += leaves.findings(subject, risk)
     sections = (
-        statements.identity(subject, made, "public"),
-        statements.purpose(subject),
+        promises.identity(subject, made, "public"),
+        promises.stated(subject, "purpose"),
         promises.guarantee(subject),
         promises.unprotected(subject, "public"),
         promises.charges(subject, "public"),
         promises.earlier(releases),
-        statements.preparation(subject),
+        promises.stated(subject, "preparation"),
         promises.noise(subject),
-        *(
-            (
-                disclosure.model(subject),
-                disclosure.released_accuracy(subject),
-                leaves.section(subject, risk),
-                guessing.section(subject, found),
-            )
-            if subject.is_private
-            else (_kept(),)
-        ),
+        *about_model,
         attacks.bounded(subject),
-        statements.relation(subject),
-        statements.residual_risk(subject),
-        statements.decision("public"),
+        promises.stated(subject, "relation"),
+        promises.stated(subject, "residual-risk"),
+        promises.decision("public"),
     )
-    found_reasons = (
-        *reasons.findings(subject, releases),
-        *(leaves.findings(subject, risk) if subject.is_private else ()),
-    )
-    return Sheet("public", subject.title, made, SOFTWARE, found_reasons, sections)
-
-
-def _kept() -> Section:
-    question = "What does the model say, how often is it right, and what do its leaves disclose?"
-    return Section("model", question, _KEPT, measure=disclosure.ROWS)
+    return Sheet("public", subject.title, made, SOFTWARE, tuple(found), sections)
 
 
 def _board(
@@ -237,7 +225,7 @@ def _board(
     guessed = guessing.measured(subject, None if train is None else train[0])
     hits = tuple(_hits(subject, train, test, by))
     sections = (
-        statements.identity(subject, made, "board"),
+        promises.identity(subject, made, "board"),
         promises.guarantee(subject),
         *((promises.unprotected(subject, "board"),) if promises.is_of_rows(subject) else ()),
         *(() if subject.is_private else (promises.charges(subject, "board"),)),
@@ -247,17 +235,17 @@ def _board(
         attacks.attacked(subject, found, separated),
         guessing.section(subject, guessed),
         *guessing.by_group(guessed, by if train is not None else ()),
-        statements.residual_risk(subject),
-        statements.decision("board"),
+        promises.stated(subject, "residual-risk"),
+        promises.decision("board"),
     )
-    found_reasons = (
-        *reasons.promised(subject, None if train is None else len(train[0])),
+    reasons = (
+        *findings.promised(subject, None if train is None else len(train[0])),
         *leaves.findings(subject, risk),
         *guessing.findings(subject, guessed),
         *accuracy.findings(hits),
         *attacks.findings(subject, found, separated),
     )
-    return Sheet("board", subject.title, made, SOFTWARE, found_reasons, sections)
+    return Sheet("board", subject.title, made, SOFTWARE, reasons, sections)
 
 
 def _hits(subject: Subject, train: _Pair | None, test: _Pair | None, by: Sequence[str]) -> Iterator[accuracy.Accuracy]:

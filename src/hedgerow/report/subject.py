@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -25,9 +26,6 @@ from hedgerow.report.form import Form
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
 from hedgerow.text.values import listed, value_text
-
-UNKNOWN = "learned by {}, which states no guarantee"
-"""Why a model of another library has none."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -91,7 +89,10 @@ class Subject:
             )
         card = _no_card(model) if released is None else released.privacy
         subject = cls(model, released, card, known, paths, form or Form(), features, threshold)
-        subject.check_columns(subject.form.sensitive, "sensitive in the form")
+        if known is not None and any(name not in known for name in subject.form.sensitive):
+            raise ArgumentError(
+                f"expected names of attributes as sensitive in the form ({listed(known.names)}), got another name."
+            )
         return subject
 
     @property
@@ -109,51 +110,62 @@ class Subject:
         """What it is called."""
         return self.form.title or (f"a {self.kind} without a name" if self.released else f"a model: {self.kind}")
 
-    def check_columns(self, names: Sequence[str], what: str) -> None:
-        """Check that names are of attributes, where they are known.
+    @property
+    def own(self) -> Any:
+        """The model that audits are asked about: hedgerow's own, or the one that was given."""
+        return self.model if self.released is None else self.released
 
-        Raises
-        ------
-        ValueError
-            If one is not.
-        """
-        if self.schema is not None and any(name not in self.schema for name in names):
-            raise ArgumentError(
-                f"expected names of attributes as {what} ({listed(self.schema.names)}), got another name."
-            )
+    @property
+    def has_leaves(self) -> bool:
+        """Whether it routes each row to a leaf, as all models of other libraries do that can be reported on."""
+        return self.released is None or self.released.as_leaf_model is not None
+
+    @property
+    def bound(self) -> tuple[Fraction, Fraction] | None:
+        """The ε and δ of its guarantee; None without one."""
+        epsilon, delta = self.card.epsilon, self.card.delta
+        return None if epsilon is None or not self.is_private else (epsilon, delta or Fraction(0))
+
+    @cached_property
+    def _refined(self) -> tuple[Paths, Schema] | None:
+        """Its decision paths in a schema with all numbers that they compare with."""
+        if self.paths is None or self.schema is None:
+            return None
+        schema = Domain.of(self.schema, self.paths.literals).schema
+        return normalised(self.paths, schema), schema
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The decision path to each leaf in words; empty where paths are not known."""
+        if self._refined is None:
+            return ()
+        paths, schema = self._refined
+        return paths.conditions(schema)
 
     @property
     def leaf_of(self) -> Any:
         """What finds the leaf of each row, as audits take it: the model, or a function that follows its paths."""
-        own = self.model if self.released is None else self.released
-        if self.paths is None or self.schema is None or callable(getattr(own, "apply", None)):
-            return own
-        refined = Domain.of(self.schema, self.paths.literals).schema
-        paths = normalised(self.paths, refined)
-        return lambda X: paths.apply(X, refined)
+        if self._refined is None or callable(getattr(self.own, "apply", None)):
+            return self.own
+        paths, schema = self._refined
+        return lambda X: paths.apply(X, schema)
+
+    @cached_property
+    def stored_leaves(self) -> LeafRisk | None:
+        """The rows of the leaves by the counts that the model stores; None where there are no leaves or counts."""
+        if not self.has_leaves or self.paths is None or self.paths.supports is None:
+            return None
+        return leaf_risk(self.own, schema=self.schema, features=self.features, threshold=self.threshold)
 
     def leaves(self, train: tuple[Any, Any] | None = None) -> LeafRisk | None:
         """Return the rows of the leaves, from the training rows if given; None where there are no leaves or counts.
 
         The counts that another library's model stores are those of its training rows, and have the leaves in words.
         """
-        model = self.model if self.released is None else self.released
-        stored = self.paths is not None and self.paths.supports is not None
-        if self.released is not None and self.released.as_leaf_model is None:
-            return None
-        if train is not None and not (self.released is None and stored and self.paths and self.paths.exact):
-            return leaf_risk(self.leaf_of, train, threshold=self.threshold)
-        if not stored:
-            return None
-        return leaf_risk(model, schema=self.schema, features=self.features, threshold=self.threshold)
-
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """The decision path to each leaf in words; empty where paths are not known."""
-        if self.paths is None or self.schema is None:
-            return ()
-        refined = Domain.of(self.schema, self.paths.literals).schema
-        return normalised(self.paths, refined).conditions(refined)
+        is_exact = self.released is None and self.stored_leaves is not None and self.paths and self.paths.exact
+        if train is None or is_exact or not self.has_leaves:
+            return self.stored_leaves
+        return leaf_risk(self.leaf_of, train, threshold=self.threshold)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted class of each row."""
@@ -179,7 +191,7 @@ class Subject:
         names = np.array([value_text(value) for value in label.classes], dtype=object)
         return names[label.encode(column_of(labels, label.name)).astype(np.intp)]
 
-    @property
+    @cached_property
     def sensitive_leaves(self) -> tuple[int, ...]:
         """The leaves whose decision path asks for a sensitive attribute, counted from 0."""
         if self.paths is None:
@@ -190,4 +202,4 @@ class Subject:
 
 def _no_card(model: Any) -> PrivacyCard:
     maker = f"{type(model).__module__.partition('.')[0]} ({type(model).__name__})"
-    return PrivacyCard.none(UNKNOWN.format(maker), software=maker)
+    return PrivacyCard.none(f"learned by {maker}, which states no guarantee", software=maker)

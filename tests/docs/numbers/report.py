@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from hedgerow.report.contents import STRONG, WEAK
+from hedgerow.report.findings import STRONG, WEAK
 from hedgerow.report.guessing import MOST_RULES
 from hedgerow.report.report import Report
 from tests.docs.page import Page, records

@@ -7,7 +7,7 @@ import pytest
 
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
-from hedgerow.report import contents as reasons
+from hedgerow.report import findings
 from hedgerow.report.form import Form
 from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.subject import Subject
@@ -18,7 +18,7 @@ STATED = Form(purpose="x", curator="x", unit="x", tuning="x")
 
 def buckets(card, releases=None, form=STATED):
     subject = Subject.of(a_tree(card), form)
-    return {finding.key: finding.bucket for finding in reasons.findings(subject, releases)}
+    return {finding.key: finding.bucket for finding in findings.findings(subject, releases)}
 
 
 def costing(epsilon, delta="0", **more):
@@ -36,7 +36,7 @@ def test_tiers_of_epsilon_for_a_model_and_for_all_releases(epsilon, bucket):
 
 def test_a_delta_needs_a_look_and_one_of_the_order_of_one_row_is_rejected():
     subject = Subject.of(a_tree(costing("1", "1/1000")), STATED)
-    found = {n: list(reasons.promised(subject, n))[1] for n in (None, 999, 1000)}
+    found = {n: list(findings.promised(subject, n))[1] for n in (None, 999, 1000)}
     assert [one.bucket for one in found.values()] == ["look", "look", "reject"]
     assert "1/1,000" in found[1000].sentence
     assert "1000" not in found[None].sentence.replace("0.001", "")
@@ -50,7 +50,7 @@ def test_a_claim_without_noise_is_rejected():
 def test_a_card_that_was_charged_and_is_void_is_rejected():
     assert buckets(no_guarantee_reason())["guarantee"] == "reject"
     subject = Subject.of(without_privacy(), STATED)
-    assert [(one.key, one.bucket) for one in reasons.findings(subject, None)] == [("guarantee", "look")]
+    assert [(one.key, one.bucket) for one in findings.findings(subject, None)] == [("guarantee", "look")]
 
 
 def test_a_loss_that_a_schema_declares_needs_a_look():
@@ -77,7 +77,7 @@ def test_charges_for_rows_and_for_persons_are_not_added():
     of_unit = [replace(charge, unit=unit) for charge in CARD.charges]
     card, of_rows = replace(CARD, charges=tuple(of_unit)), Charge("counts", Fraction(1, 4))
     both = Releases(tuple(map(PastRelease, [*of_unit, of_rows])), None, "a ledger")
-    found = {one.key: one for one in reasons.findings(Subject.of(a_tree(card), STATED), both)}
+    found = {one.key: one for one in findings.findings(Subject.of(a_tree(card), STATED), both)}
     assert found["releases"].bucket == "look"
     assert "epsilon = 1 for all rows of one who, of which at most 3" in found["releases"].sentence
     assert "and 0.25 for one row that fits the schema: amounts that do not add up" in found["releases"].sentence
@@ -97,7 +97,7 @@ def test_what_is_not_stated_needs_a_look():
 
 def test_every_finding_prints_its_rule_and_the_rules_source():
     for card in (CARD, costing("11", "1/9"), no_guarantee_reason(), replace(CARD, noise="none")):
-        for finding in reasons.findings(Subject.of(a_tree(card)), None):
+        for finding in findings.findings(Subject.of(a_tree(card)), None):
             assert finding.sentence.endswith(".")
             assert finding.threshold
             assert finding.source

@@ -1,0 +1,152 @@
+"""Findings: reasons for and against a release, each by a rule of one table, and those of cards, records and forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import amount_text
+from hedgerow.privacy.unit import name_of
+from hedgerow.report.contents import Bucket, Finding
+from hedgerow.report.form import Form
+from hedgerow.report.releases import Releases
+from hedgerow.report.subject import Subject
+from hedgerow.text.values import quoted_text
+
+STRONG, WEAK = 1, 10
+"""The largest ε of a strong guarantee, and of one that needs a look."""
+_TIERS = "Ponomareva et al., How to DP-fy ML, JAIR 77 (2023): three tiers of epsilon, up to 1, up to 10, and above"
+_CRYPTIC_DELTA = (
+    "Dwork and Roth, The Algorithmic Foundations of Differential Privacy (2014), section 2.3: a delta of the order of "
+    "1/n permits to publish the whole rows of a few"
+)
+_RULE_OF_TEN = (
+    "safe_threshold of ACRO's default.yaml, 10; the rule of 10 of the Australian Bureau of Statistics' DataLab"
+)
+_CLASS_DISCLOSURE = (
+    "class disclosure: Hundepool et al., Statistical Disclosure Control (2012); the structural attack of SACRO-ML"
+)
+_HOLM = "Holm (1979): sign tests of all rows, false alarms of 5 % together"
+_DEFINITION = "the definition of differential privacy"
+_HOUSE = "this report: no published threshold is known"
+_TIER = f"epsilon up to {STRONG} supports; up to {WEAK}: look; above: reject"
+_FILLED_IN = "the form is filled in"
+
+RULES: dict[str, tuple[str, str, str]] = {
+    "guarantee": ("guarantee", "a guarantee of differential privacy", _DEFINITION),
+    "guarantee/reason": ("guarantee", "no reason on the card voids it", _DEFINITION),
+    "guarantee/tier": ("guarantee", _TIER, _TIERS),
+    "delta": ("guarantee", "delta = 0 needs no look; from 1/n on: reject", _CRYPTIC_DELTA),
+    "noise": ("noise", "noise is drawn", _DEFINITION),
+    "declared": ("charges", "every charge is of the software's own record", _HOUSE),
+    "releases": ("releases", "a record of all releases", _HOUSE),
+    "releases/tier": ("releases", _TIER, _TIERS),
+    "record": ("releases", "the card's epsilon is in the record", _HOUSE),
+    "purpose": ("purpose", _FILLED_IN, _HOUSE),
+    "curator": ("purpose", _FILLED_IN, _HOUSE),
+    "unit": ("guarantee", _FILLED_IN, _HOUSE),
+    "tuning": ("preparation", _FILLED_IN, _HOUSE),
+    "small-leaves": ("leaves", "at least {threshold} rows in every leaf", _RULE_OF_TEN),
+    "pure-leaves": ("leaves", "no leaf of one class", _CLASS_DISCLOSURE),
+    "known-rows": ("reconstruction", "no leaf with one possible row", _HOUSE),
+    "accuracy": ("accuracy", "better than the commonest class", _HOUSE),
+    "groups": ("accuracy", "no group below its baseline", _HOUSE),
+    "separation": ("membership", "no more than by chance", _HOUSE),
+    "membership": ("membership", "an attack was measured", _HOUSE),
+    "auc": ("membership", "the interval of the AUC begins at 0.5 or below", _HOUSE),
+    "rows": ("membership", "no such row", _HOLM),
+    "loss": ("membership", "no more than epsilon", _DEFINITION),
+    "claim": ("membership", "e^epsilon times the rate, plus delta", _DEFINITION),
+}
+"""The section that has the numbers of a finding, the rule that puts it into its bucket, and where the rule is from."""
+
+
+def finding(rule: str, bucket: Bucket, sentence: str, value: float | None = None, **numbers: int) -> Finding:
+    """Return a finding by a rule; its key is the rule's name up to a slash."""
+    section, threshold, source = RULES[rule]
+    key, _, _ = rule.partition("/")
+    return Finding(key, section, bucket, sentence, threshold.format(**numbers), source, value)
+
+
+def findings(subject: Subject, releases: Releases | None) -> Iterator[Finding]:
+    """Yield what card, record and form say for and against a release."""
+    card = subject.card
+    yield from promised(subject)
+    if card.is_private and card.noise == "none":
+        yield finding("noise", "reject", "The card claims a guarantee, and says that no noise was drawn.")
+    if any(charge.declared for charge in card.charges):
+        sentence = "A part of the loss is as the schema's file declares it, which nobody has checked here."
+        yield finding("declared", "look", sentence)
+    if releases is not None:
+        yield from _recorded(card, releases)
+    elif card.charges:
+        sentence = "It is not known what else was released about this table: no record was given."
+        yield finding("releases", "look", sentence)
+    yield from _stated(subject.form)
+
+
+def promised(subject: Subject, n_rows: int | None = None) -> Iterator[Finding]:
+    """Yield what ε and δ say; the number of training rows, where it is known, is **private**."""
+    card = subject.card
+    yield _promised(card)
+    if card.is_private and card.delta:
+        is_large = n_rows is not None and card.delta * n_rows >= 1
+        known = "one in the number of rows" if n_rows is None else f"1/{n_rows:,}, one in the number of rows"
+        sentence = (
+            f"The guarantee has an exception of delta = {amount_text(card.delta)}; it should be far below {known}."
+        )
+        yield finding("delta", "reject" if is_large else "look", f"{sentence}{known}.", float(card.delta))
+
+
+def _promised(card: PrivacyCard) -> Finding:
+    if card.epsilon is None:
+        sentence = "No guarantee bounds what the model discloses; what is measured of it is on the board's sheet."
+        return finding("guarantee", "look", sentence)
+    if not card.is_private:
+        sentence = f"The model was charged for, and yet has no guarantee: {card.no_guarantee_reason}."
+        return finding("guarantee/reason", "reject", sentence)
+    bucket, words = _tier(card.epsilon)
+    whose = "Every row is" if card.unit is None else f"All rows of each {quoted_text(card.unit.column)} together are"
+    sentence = f"{whose} protected by epsilon = {amount_text(card.epsilon)}: {words}."
+    return finding("guarantee/tier", bucket, sentence, float(card.epsilon))
+
+
+def _tier(epsilon: Fraction) -> tuple[Bucket, str]:
+    if epsilon <= STRONG:
+        return "supports", "a strong guarantee"
+    if epsilon <= WEAK:
+        return "look", "a guarantee that needs a reason why it is enough"
+    return "reject", "by itself it protects nobody; measurements would have to carry the release"
+
+
+def _recorded(card: PrivacyCard, releases: Releases) -> Iterator[Finding]:
+    unprotected, units = sum(bool(one.no_guarantee_reason) for one in releases.charges), releases.by_unit
+    most = max(one.epsilon for one in units.values())
+    bucket, words = _tier(most)
+    if len(units) > 1:
+        bucket, words = "look" if bucket == "supports" else bucket, "amounts that do not add up, since units differ"
+    if unprotected:
+        bucket, words = "reject", f"and {unprotected} of them have no guarantee, which no sum covers"
+    amounts = " and ".join(
+        amount_text(one.epsilon) + (f" for {name_of(unit)}" if len(units) > 1 else "") for unit, one in units.items()
+    )
+    sentence = f"All releases on record together have epsilon = {amounts}: {words}."
+    yield finding("releases/tier", bucket, sentence, float(most))
+    if card.epsilon is not None and (card.unit not in units or card.epsilon > units[card.unit].epsilon):
+        sentence = "The record does not have all of this model's charges: its epsilon is less than the card's."
+        yield finding("record", "reject", sentence)
+
+
+def _stated(form: Form) -> Iterator[Finding]:
+    for name, asked in _ASKED.items():
+        if not getattr(form, name):
+            yield finding(name, "look", f"The form does not state this: {asked}.")
+
+
+_ASKED = {
+    "purpose": "what the model is for",
+    "curator": "who answers for the table",
+    "unit": "what one row is, and how many of them a person can have",
+    "tuning": "whether rows were looked at to choose the model and its parameters",
+}
