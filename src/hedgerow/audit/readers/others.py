@@ -1,4 +1,4 @@
-"""Decision paths of imodels rule lists."""
+"""Decision paths of models of imodels, CORELS, DL8.5 and STreeD; none of these libraries must be installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,34 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models.paths import Path
 from hedgerow.schema.schema import Schema
 
-_WHOLE_TO = 1e-6
+_WHOLE_TO = 1e-6  # by which a number of rows that a share gives may be off a whole number
+_Test = Callable[[bool], Path]
+"""The literals of "a column of 0 and 1 is 1", or of its negation."""
+
+
+def is_made_by(model: Any, library: str, *classes: str) -> bool:
+    """Return whether a model is of one of these classes of a library, or of a class derived from one.
+
+    Examples
+    --------
+    >>> is_made_by(3, "builtins", "int", "float"), is_made_by(3, "corels", "CorelsClassifier")
+    (True, False)
+    """
+    return any(
+        kind.__name__ in classes and kind.__module__.partition(".")[0] == library for kind in type(model).__mro__
+    )
+
+
+def own_names(names: Sequence[Any], pattern: str, first: int = 0) -> list[str] | None:
+    """Return the names of columns; None if they are the default names that a library generates.
+
+    Examples
+    --------
+    >>> own_names(["age", "sex"], "X{}"), own_names(["X0", "X1"], "X{}")
+    (['age', 'sex'], None)
+    """
+    given = [str(name) for name in names]
+    return None if given == [pattern.format(i) for i in range(first, first + len(given))] else given
 
 
 def imodels_paths(model: Any, schema: Schema, features: Features | None = None) -> Paths | None:
@@ -126,10 +153,6 @@ def _binary_leaf_paths(node: dict[str, Any], columns: Columns, path: Path) -> It
         yield from _binary_leaf_paths(node[child], columns, (*path, *columns.is_one(node["feat"], holds=holds)))
 
 
-_Test = Callable[[bool], Path]
-"""The literals of "a column of 0 and 1 is 1", or of its negation."""
-
-
 def streed_paths(model: Any, schema: Schema, features: Features | None = None) -> Paths | None:
     """Return the decision paths of a fitted ``STreeDClassifier`` or ``STreeDRegressor``; None for any other model.
 
@@ -201,28 +224,3 @@ def _given(binarizer: Any, schema: Schema, features: Features | None) -> tuple[C
             )
         return Columns.of(schema, features, keys, len(keys)), {key: place for place, key in enumerate(keys)}
     return Columns.of(schema, features, None, len(keys)), {key: key for key in keys}
-
-
-def is_made_by(model: Any, library: str, *classes: str) -> bool:
-    """Return whether a model is of one of these classes of a library, or of a class derived from one.
-
-    Examples
-    --------
-    >>> is_made_by(3, "builtins", "int", "float"), is_made_by(3, "corels", "CorelsClassifier")
-    (True, False)
-    """
-    return any(
-        kind.__name__ in classes and kind.__module__.partition(".")[0] == library for kind in type(model).__mro__
-    )
-
-
-def own_names(names: Sequence[Any], pattern: str, first: int = 0) -> list[str] | None:
-    """Return the names of columns; None if they are the default names that a library generates.
-
-    Examples
-    --------
-    >>> own_names(["age", "sex"], "X{}"), own_names(["X0", "X1"], "X{}")
-    (['age', 'sex'], None)
-    """
-    given = [str(name) for name in names]
-    return None if given == [pattern.format(i) for i in range(first, first + len(given))] else given

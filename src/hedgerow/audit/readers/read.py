@@ -1,4 +1,4 @@
-"""Extraction of decision paths from models of any supported library: one module a library, none must be installed."""
+"""Extraction of decision paths from models of any supported library, none of which must be installed."""
 
 from __future__ import annotations
 
