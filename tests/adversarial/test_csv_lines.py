@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ibis import _
 
-from hedgerow.engines.faults import answered
-from hedgerow.engines.sources import open_table
+from hedgerow.engines.sources import engine_of, open_table
 from hedgerow.errors import DomainError, EngineError
 from hedgerow.tables.csv_files import read_csv
 from tests.engines.servers import SPARK
@@ -91,7 +90,7 @@ def rows_of(path, engine):
         return rows_in_memory(path)
     with open_table(str(path), engine=engine) as table:
         asked = [table, table[[table.columns[-1]]], *([] if engine == "spark" else [table.aggregate(n=_.count())])]
-        found, alone, *counted = answered(engine, lambda: [one.to_pyarrow() for one in asked])
+        found, alone, *counted = engine_of(table).answered(lambda: [one.to_pyarrow() for one in asked])
     assert len(alone) == len(found)
     assert all(one["n"][0].as_py() == len(found) for one in counted)
     cells = [[cell or "" for cell in column.to_pylist()] for column in found.columns]

@@ -93,7 +93,7 @@ def test_a_connection_of_others_is_checked(user_url):
 
 def test_a_session_of_others_is_checked(spark):
     table = into_spark(spark)(ROWS)
-    with escaped(spark), pytest.raises(EngineError, match=f"pyspark: expected a connection with {ESCAPED} = false"):
+    with escaped(spark), pytest.raises(EngineError, match=f"spark: expected a connection with {ESCAPED} = false"):
         Tally.from_table(table, SCHEMA)
     assert as_rows(Tally.from_table(table, SCHEMA)) == as_rows(Tally.count(ROWS, "y", SCHEMA))
 

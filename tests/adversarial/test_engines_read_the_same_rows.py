@@ -19,8 +19,7 @@ import pytest
 from hedgerow import Schema, Tally
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.contributions import counted_rows
-from hedgerow.engines.faults import answered
-from hedgerow.engines.sources import open_table
+from hedgerow.engines.sources import engine_of, open_table
 from hedgerow.errors import DomainError, EngineError
 from hedgerow.schema import Categorical, Date, Label, Real, Unit
 from hedgerow.tables.frames import Table
@@ -41,7 +40,7 @@ def rows_of(request):
 
 def rows_by(engine, address):
     with open_table(str(address), engine=engine) as table:
-        found = answered(engine, table.select(sorted(table.columns)).to_pyarrow)
+        found = engine_of(table).answered(table.select(sorted(table.columns)).to_pyarrow)
     return Counter(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import ibis
 
-from hedgerow.engines.columns import EngineColumn, Expression, constant_for, double
+from hedgerow.engines.columns import EngineColumn, constant_for, double
+from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from typing import Any, Self, cast
+from functools import cached_property
+from typing import Any, Self
 
 import ibis
 
+from hedgerow.engines.engine import Expression
+from hedgerow.engines.sources import engine_of
 from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.text.days import DATE, Day, as_day
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, spelled_number
 
-Expression = Any  # Ibis's value expressions, whose methods its types do not declare
 _EXACT_DIGITS = 15  # of decimals that engines turn into the nearest float64
 _FAR = 10**9  # days
 _WHOLE_EXACTLY = 2**53  # below it in size, whole numbers and float64 compare equal
@@ -39,11 +38,8 @@ class EngineColumn:
             raise ArgumentTypeError(f"expected the name of a column, got {type(name).__name__}.")
         if name not in table.columns:
             raise DomainError.absent(name, table.columns)
-        if "${" in name and table.get_backend().name == "pyspark":
-            raise DomainError(
-                "expected a name without ${, which Spark replaces by a setting's value; rename the column in a view.",
-                column=name,
-            )
+        engine = engine_of(table)
+        engine.check_name(name)
         values = table[name]
         kind = values.type()
         if kind.is_boolean():
@@ -56,10 +52,10 @@ class EngineColumn:
             return cls._of_decimals(name, values)
         if kind.is_floating():
             return cls(name, values if kind.is_float64() else values.cast("float64"), "float")
-        if kind.is_date() or _has_one_date(values):
+        if kind.is_date() or (engine.has_local_times and kind.is_timestamp() and kind.timezone is None):
             return cls(name, _days(values.date() if kind.is_timestamp() else values), "integer", holds_dates=True)
-        if kind.is_string():  # which an enumeration of PostgreSQL becomes by being joined with text
-            return cls(name, values + ibis.literal("") if values.get_backend().name == "postgres" else values, "text")
+        if kind.is_string():
+            return cls(name, engine.plain_text(values), "text")
         raise DomainError(
             f"expected booleans, numbers, dates or text, found {_word(kind)}; cast it in a view or the file.",
             column=name,
@@ -82,7 +78,7 @@ class EngineColumn:
     @cached_property
     def word(self) -> Expression:
         """Text without the white space around it; a whole number without zeros after its point, as `plain_word`."""
-        return self.text.re_replace(WHOLE, "$1" if self.values.get_backend().name == "pyspark" else r"\1")
+        return self.text.re_replace(WHOLE, engine_of(self.values).group)
 
     @property
     def is_null(self) -> Expression:
@@ -138,35 +134,15 @@ def _word(kind: Any) -> str:
     return f"the type {str(kind).partition('(')[0].partition('<')[0]}"
 
 
-def _has_one_date(values: Expression) -> bool:
-    """Return whether these are times without a time zone; Spark's are instants, whose date depends on a setting."""
-    kind = values.type()
-    return kind.is_timestamp() and kind.timezone is None and values.get_backend().name != "pyspark"
-
-
 def _days(dates: Expression) -> Expression:
     """Return days since 1970-01-01; of dates before year 1 or after 9999, and infinite ones, a number far from it."""
     before, after = dates < ibis.date(1, 1, 1), dates > ibis.date(9999, 12, 31)
     return ibis.cases((before, -_FAR), (after, _FAR), else_=dates.epoch_days())
 
 
-def require_table(table: Any) -> None:
-    """Check that this is an Ibis table."""
-    if not isinstance(table, ibis.Table):
-        raise ArgumentTypeError(
-            f"expected an Ibis table (hedgerow.engines.sources.open_table opens one), got {type(table).__name__}."
-        )
-
-
 def _all_of(text: Expression, pattern: str, alphabet: str) -> Expression:
     """Return whether a pattern is all of a text; in some engines ``$`` is before a line break at the end, too."""
     return text.re_search(pattern) & ~text.re_search(f"[^{alphabet.replace('-', '', 1)}-]")
-
-
-def literal_text(text: str) -> Expression:
-    """Return text as it is: in a ``${…}`` in one piece Spark would put the value of a setting or a variable."""
-    first, *others = re.split(r"(?<=\$)(?=\{)", text)
-    return reduce(lambda one, other: one + ibis.literal(other), others, cast(Expression, ibis.literal(first)))
 
 
 def double(number: float) -> Expression:
@@ -179,31 +155,3 @@ def constant_for(column: EngineColumn, number: float) -> Expression:
     whole = column.kind == "integer" and float(number).is_integer() and abs(number) < _WHOLE_EXACTLY
     whole = whole and not column.values.type().is_uint64()  # which Ibis does not compare with numbers below 0
     return ibis.literal(int(number)) if whole else double(number)
-
-
-def engine_function(name: str, *kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Expression]]:
-    """Declare a function that an engine has and Ibis does not: the types of its arguments and, last, of its value."""
-    return ibis.udf.scalar.builtin(name=name, signature=(kinds[:-1], kinds[-1]))
-
-
-@engine_function("encode", "string", "binary")
-def _encode(text: Expression) -> Any: ...
-
-
-@engine_function("encode", "string", "string", "binary")
-def _encode_as(text: Expression, encoding: str) -> Any: ...
-
-
-@engine_function("convert_to", "string", "string", "binary")
-def _convert_to(text: Expression, encoding: str) -> Any: ...
-
-
-def as_bytes(text: Expression, engine: str) -> Expression:
-    """Return text in an engine as bytes: compared and ordered independently of its collation."""
-    match engine:
-        case "duckdb":
-            return _encode(text)
-        case "postgres":
-            return _convert_to(text, "UTF8")
-        case _:
-            return _encode_as(text, "UTF-8")

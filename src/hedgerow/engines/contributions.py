@@ -5,12 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from itertools import count
-from typing import Any
 
 import ibis
 
-from hedgerow.engines.columns import EngineColumn, Expression, as_bytes, engine_function
-from hedgerow.engines.faults import ask
+from hedgerow.engines.columns import EngineColumn
+from hedgerow.engines.engine import Expression
+from hedgerow.engines.sources import ask, engine_of
 from hedgerow.errors import DomainError
 from hedgerow.schema import Unit
 from hedgerow.schema.contributions import no_unit
@@ -20,14 +20,6 @@ from hedgerow.schema.contributions import no_unit
 def md5(text: str) -> str:
     """Return the digest in hexadecimal digits, as the engine has it."""
     ...
-
-
-@engine_function("float8send", "float64", "binary")
-def _bits(number: Expression) -> Any: ...
-
-
-@engine_function("encode", "binary", "string", "string")
-def _hexadecimal(value: Expression, form: str) -> Any: ...
 
 
 def counted_table(table: Expression, unit: Unit, names: Sequence[str]) -> Expression:
@@ -84,12 +76,11 @@ def _words(column: EngineColumn, stored: Expression) -> Expression:
             return text
         return ibis.cases((text.contains("."), text.re_replace("0+$", "").re_replace("[.]$", "")), else_=text)
     if column.kind == "float":
-        is_rounded = stored.get_backend().name == "postgres"  # under a setting, where a number is made text
-        text = _hexadecimal(_bits(column.values), "hex") if is_rounded else column.values.cast("string")
+        text = engine_of(stored).exact_text(column.values)
         return ibis.cases((column.values == 0, "0"), else_=text)  # 0 may have a sign
     return stored.cast("string")
 
 
 def _told_apart(value: Expression) -> Expression:
     """Return what tells rows apart: of text its bytes, of which a collation may take some for equal."""
-    return as_bytes(value, value.get_backend().name) if value.type().is_string() else value
+    return engine_of(value).as_bytes(value) if value.type().is_string() else value

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER, bin_code, class_code
-from hedgerow.engines.columns import EngineColumn, Expression, require_table
+from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.contributions import counted_rows, has_exact_keys
-from hedgerow.engines.faults import ask
+from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
+from hedgerow.engines.sources import ask, require_table
 from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
 from hedgerow.schema import Unit
 from hedgerow.schema.attributes import MISSING, OUTSIDE, BinCodes, bins_of_codes

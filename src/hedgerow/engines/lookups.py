@@ -10,7 +10,9 @@ from typing import Any
 import ibis
 import ibis.expr.operations as ops
 
-from hedgerow.engines.columns import Expression, as_bytes, double, engine_function, literal_text
+from hedgerow.engines.columns import double
+from hedgerow.engines.engine import Expression, literal_text
+from hedgerow.engines.sources import engine_of
 
 FEW = 32
 """The most constants that are compared in turn, in linear time; more are joined, in constant time per row."""
@@ -19,7 +21,6 @@ Codes = Mapping[Any, int]
 """A code for each constant, all of them text, whole numbers, float64 or booleans."""
 
 _WIDTH = 6  # of a code as text
-_ALL = 2**62  # rows
 
 
 class Lookups:
@@ -59,8 +60,8 @@ class Lookups:
     def rows(self) -> Expression:
         """Return the table with its joins, from which the codes can be selected."""
         rows = self._table
-        if self._found and rows.get_backend().name == "postgres":  # which would inline the value
-            rows = rows.limit(_ALL)
+        if self._found:
+            rows = engine_of(rows).computed_once(rows)
         for constants, equal in self._joins:
             rows = rows.left_join(constants, [equal])
         return rows
@@ -80,15 +81,12 @@ class Lookups:
 
 def _compared(key: Expression, codes: Codes, otherwise: Expression | int) -> Expression:
     """Return the code of a key by comparing it with the constants in turn, or else `otherwise`."""
-    if key.type().is_string() and key.get_backend().name == "duckdb":  # which would evaluate the key for each constant
-        place = _list_position(ibis.array([literal_text(word) for word in codes]), key)
-        return ibis.cases((place > 0, _list_extract(list(codes.values()), place)), else_=otherwise)
+    if key.type().is_string():
+        return engine_of(key).word_code(key, codes, otherwise)
     return key.cases(*((_literal(value, key), code) for value, code in codes.items()), else_=otherwise)
 
 
 def _literal(value: Any, key: Expression) -> Expression:
-    if key.type().is_string():
-        return literal_text(value)
     if key.type().is_boolean():
         return ibis.literal(value)
     return double(value) if key.type().is_floating() else ibis.literal(value, type=_widest(key))
@@ -119,12 +117,4 @@ def _comparable(value: Expression, key: Expression) -> Expression:
     """Return a key, or the text of a constant, for a join: text as bytes, independent of its collation."""
     if not key.type().is_string():
         return value.cast(_widest(key))
-    return as_bytes(value, key.get_backend().name)
-
-
-@engine_function("list_position", "array<string>", "string", "int64")
-def _list_position(words: Expression, word: Expression) -> Any: ...
-
-
-@engine_function("list_extract", "array<int32>", "int64", "int32")
-def _list_extract(codes: Sequence[int], place: Expression) -> Any: ...
+    return engine_of(key).as_bytes(value)

@@ -1,35 +1,24 @@
-"""Opening tables by address: Parquet and CSV files, a DuckDB file, PostgreSQL, Spark."""
+"""The engines, tables opened by their address, and queries: Parquet and CSV files, a DuckDB file, PostgreSQL, Spark."""
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Literal
-from urllib.parse import parse_qsl, urlsplit
+from contextlib import contextmanager
+from typing import Any, Literal
 
 import ibis
+import pyarrow as pa
 
 from hedgerow.engines.addresses import EXPECTED, MEMORY, shown
-from hedgerow.engines.columns import Expression
-from hedgerow.engines.duckdb_tables import duckdb_files, duckdb_table, named_table
-from hedgerow.engines.faults import answered
-from hedgerow.engines.files import list_files
-from hedgerow.errors import ArgumentError, MissingFileError, MissingPackageError
+from hedgerow.engines.duckdb import DuckDB
+from hedgerow.engines.engine import Engine, Expression
+from hedgerow.engines.postgres import Postgres
+from hedgerow.engines.spark import Spark
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 
-ENGINES = ("duckdb", "spark", "postgres")
-_OPTIONS = "-c default_transaction_read_only=on -c standard_conforming_strings=on"
-"""Options of the PostgreSQL session, passed last, so that no option of the address overrides them."""
-_TABLES = """
-SELECT current_database()::text, n.nspname::text, c.relname::text
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
-  AND (n.nspname || '.' || c.relname = %s OR (n.nspname = current_schema() AND c.relname = %s))
-"""
+ENGINES = (DuckDB("duckdb"), Spark("spark"), Postgres("postgres"))
+_BY_BACKEND = {engine.backend or engine.name: engine for engine in ENGINES}
 
 
 @contextmanager
@@ -83,79 +72,44 @@ def open_table(
     ('ill',)
     """
     scheme = address.partition("://")[0] if "://" in address else ""
-    own = "postgres" if scheme in ("postgresql", "postgres") else "duckdb"
-    chosen = engine or ("spark" if master else own)
-    if chosen not in ENGINES:
-        raise ArgumentError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}.")
-    if scheme not in ("", "duckdb", "postgresql", "postgres"):
+    own = next((one for one in ENGINES if scheme in one.schemes), None)
+    name = engine or ("spark" if master else own.name if own else "duckdb")
+    chosen = next((one for one in ENGINES if one.name == name), None)
+    if chosen is None:
+        raise ArgumentError(f"engine must be one of {', '.join(one.name for one in ENGINES)}, got {engine!r}.")
+    if own is None:
         raise ArgumentError(f"{shown(address)}: {EXPECTED}.")
-    if (own == "postgres") != (chosen == "postgres") or (chosen == "spark" and scheme):
-        raise ArgumentError(f"{shown(address)} is counted by {own}, not by {chosen}.")
-    if master is not None and chosen != "spark":
+    if scheme not in chosen.schemes:
+        raise ArgumentError(f"{shown(address)} is counted by {own.name}, not by {chosen.name}.")
+    if master is not None and "master" not in chosen.options:
         raise ArgumentError(
-            f"master must be None unless engine='spark', got one for {shown(address)}, which is counted by {chosen}."
+            f"master must be None unless engine='spark', got one for {shown(address)}, which is counted by {name}."
         )
-    if memory is not None and chosen != "duckdb":
-        raise ArgumentError(f"memory must be None unless DuckDB counts, got one for {shown(address)} and {chosen}.")
+    if memory is not None and "memory" not in chosen.options:
+        raise ArgumentError(f"memory must be None unless DuckDB counts, got one for {shown(address)} and {name}.")
     limit = MEMORY if memory is None else memory
     if not re.fullmatch(r"[0-9]+([.][0-9]+)? ?[KMGT]i?B", limit, re.IGNORECASE):
         raise ArgumentError(f"memory must be a size such as 4GB or 500MB, got {memory!r}.")
-    if chosen == "postgres":
-        opened = _postgres(*_split(address))
-    elif scheme:
-        opened = _duckdb(*_split(address), limit)
-    elif chosen == "duckdb":
-        opened = duckdb_files(list_files(address), limit)
-    else:
-        opened = _spark(address, master)
-    with opened as table:
+    with chosen.open(address, memory=limit, master=master) as table:
         yield table
 
 
-def _duckdb(where: str, name: str, memory: str) -> AbstractContextManager[Expression]:
-    path = where.removeprefix("duckdb://")
-    if not path.startswith("/"):
-        raise ArgumentError(f"{shown(where)}: {EXPECTED}.")
-    if not Path(path[1:]).is_file():
-        raise MissingFileError(errno.ENOENT, os.strerror(errno.ENOENT), path[1:])
-    return duckdb_table(path[1:], name, memory)
-
-
-def _spark(address: str, master: str | None) -> AbstractContextManager[Expression]:
-    _require("pyspark", "spark", "Spark needs an extra, and Java")
-    from hedgerow.engines.spark_tables import spark_files
-
-    return spark_files(list_files(address), master)
-
-
-@contextmanager
-def _postgres(where: str, name: str) -> Generator[Expression]:
-    parts = None
-    with suppress(ValueError):  # its text can hold the password
-        parts = urlsplit(where)
-    if parts is None:
-        raise ArgumentError(
-            f"{shown(where)}: expected postgresql://user@host/database, found text that is not an address."
+def require_table(table: Any) -> None:
+    """Check that this is an Ibis table."""
+    if not isinstance(table, ibis.Table):
+        raise ArgumentTypeError(
+            f"expected an Ibis table (hedgerow.engines.sources.open_table opens one), got {type(table).__name__}."
         )
-    options = dict(parse_qsl(parts.query))
-    options["options"] = f"{options.get('options', '')} {_OPTIONS}".strip()
-    _require("psycopg", "postgres", "PostgreSQL needs an extra")
-    plain = parts._replace(query="", scheme="postgresql").geturl()
-    connection = answered("postgres", lambda: ibis.connect(plain, **options))
-    try:
-        yield named_table(connection, where, name, _TABLES)
-    finally:
-        connection.disconnect()
 
 
-def _require(module: str, extra: str, what: str) -> None:
-    if find_spec(module) is None:
-        raise MissingPackageError(f"{what}: pip install 'hedgerow[{extra}]'.")
+def engine_of(value: Expression) -> Engine:
+    """Return the engine of an Ibis table or of a column."""
+    name = value.get_backend().name
+    return _BY_BACKEND.get(name) or Engine(name)
 
 
-def _split(address: str) -> tuple[str, str]:
-    where, colons, name = address.rpartition("::")
-    if not colons or not name:
-        start = shown(address).rstrip(":")
-        raise ArgumentError(f"{start}: expected the table after two colons, as in {start}::patients.")
-    return where, name
+def ask(query: Expression) -> pa.Table:
+    """Return the rows of a query."""
+    engine = engine_of(query)
+    engine.check_settings(query.get_backend())
+    return engine.answered(lambda: query.to_pyarrow())

@@ -1,0 +1,324 @@
+"""DuckDB: listed files, or a table or view of a database file; it can open nothing else."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+from uuid import uuid4
+
+import ibis
+
+from hedgerow.engines.addresses import EXPECTED, shown
+from hedgerow.engines.engine import (
+    NO_CONNECTION,
+    NO_FILE,
+    NO_MEMORY,
+    NO_TABLE,
+    NO_TYPE,
+    STOPPED,
+    DeclaredColumn,
+    Engine,
+    Expression,
+    engine_function,
+    literal_text,
+    named_table,
+    place_of,
+    split_address,
+)
+from hedgerow.engines.files import CsvForm, Files, check_names, list_files
+from hedgerow.errors import ArgumentError, EngineError, MissingFileError
+
+_SETTINGS = {
+    "temp_directory": "",  # groups of private rows are not written to a disk
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "python_enable_replacements": "false",  # a name is not a variable of this process
+}
+_TABLES = """
+SELECT table_catalog, table_schema, table_name FROM information_schema.tables
+WHERE table_catalog = current_database()
+  AND (table_schema || '.' || table_name = ? OR (table_schema = 'main' AND table_name = ?))
+"""
+_MOST_DIGITS = 38
+"""Of decimals that DuckDB reads right: of more digits, it takes their bytes for those of a float64."""
+_COLUMNS = """
+SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns()
+WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index
+"""
+_CONSTRAINTS = """
+SELECT constraint_type, constraint_text, constraint_column_names FROM duckdb_constraints()
+WHERE database_name = ? AND schema_name = ? AND table_name = ?
+"""
+_INDEXES = """
+SELECT expressions FROM duckdb_indexes() WHERE is_unique AND database_name = ? AND schema_name = ? AND table_name = ?
+"""
+_ENUM = re.compile(r"ENUM\((.*)\)", re.DOTALL)
+_WORD = re.compile(r"'((?:[^']|'')*)'")
+_WHOLE = re.compile("U?(TINY|SMALL|BIG)INT|U?INTEGER")
+_UNREAD = "CAST(NULL AS BLOB)"
+
+
+class DuckDB(Engine):
+    """DuckDB, in this process."""
+
+    title = "DuckDB"
+    schemes = ("", "duckdb")
+    options = ("memory",)
+    has_catalogue = True
+    loggers = ("duckdb",)
+    faults = MappingProxyType(
+        {
+            NO_MEMORY: ("OutOfMemory",),
+            NO_CONNECTION: ("ConnectionException",),
+            STOPPED: ("InterruptException",),
+            "a view reads files or an address, which is not allowed; open its source instead": ("PermissionException",),
+            NO_TABLE: ("BinderException", "CatalogException"),
+            NO_FILE: ("IOException", "InvalidInputException"),
+            NO_TYPE: ("ConversionException",),
+        }
+    )
+
+    def open(self, address: str, *, memory: str, master: str | None) -> AbstractContextManager[Expression]:  # noqa: ARG002 -- as an engine's
+        """Open listed files as one table, or a table or view of a database file, for reading only."""
+        if "://" not in address:
+            return self._open_files(list_files(address), memory)
+        where, name = split_address(address)
+        path = where.removeprefix("duckdb://")
+        if not path.startswith("/"):
+            raise ArgumentError(f"{shown(where)}: {EXPECTED}.")
+        if not Path(path[1:]).is_file():
+            raise MissingFileError(errno.ENOENT, os.strerror(errno.ENOENT), path[1:])
+        return self._open_database(path[1:], name, memory)
+
+    @contextmanager
+    def _open_files(self, files: Files, memory: str) -> Generator[Expression]:
+        """Open listed files as one table; DuckDB reads no other file."""
+        connection = self.answered(lambda: ibis.duckdb.connect(memory_limit=memory, **_SETTINGS))
+        try:
+            self.answered(lambda: _shut(connection, files.paths))
+            kinds = [{} for _ in files.paths] if files.csv else self._kinds(connection, files)
+            yield self.answered(lambda: _table_of(connection, files, kinds))
+        finally:
+            connection.disconnect()
+
+    @contextmanager
+    def _open_database(self, path: str, name: str, memory: str) -> Generator[Expression]:
+        """Open a table or view of a DuckDB file, for reading only. A view that reads other files fails."""
+        full = str(Path(path).absolute())  # of a path with a prefix, DuckDB would load an extension
+        connection = self.answered(lambda: ibis.duckdb.connect(full, read_only=True, memory_limit=memory, **_SETTINGS))
+        try:
+            self.answered(lambda: _shut(connection, ()))
+            self._check_functions(connection)
+            yield named_table(self, connection, path, name, _TABLES)
+        finally:
+            connection.disconnect()
+
+    def _check_functions(self, connection: Any) -> None:
+        """Refuse a database with a macro that shadows a function of DuckDB: queries would call it."""
+        query = (
+            "SELECT count(*) FROM duckdb_functions() WHERE NOT internal "
+            "AND function_name IN (SELECT function_name FROM duckdb_functions() WHERE internal)"
+        )
+        ((shadowed,),) = self._fetched(connection, query)
+        if shadowed:
+            raise EngineError(
+                "duckdb did not answer: the database has a macro that shadows a function of DuckDB; drop it, or count "
+                "a copy of the table."
+            )
+
+    def _kinds(self, connection: Any, files: Files) -> list[Mapping[str, str]]:
+        """Return the types of the columns of each Parquet file; of decimals of too many digits, an empty one."""
+        found: list[Mapping[str, str]] = []
+        for path in files.paths:
+            file = _listed([path])
+            long = self._fetched(
+                connection, f"SELECT name FROM parquet_schema({file}) WHERE precision > {_MOST_DIGITS}"
+            )
+            rows = self._fetched(connection, f"DESCRIBE SELECT * FROM read_parquet({file}, hive_partitioning = false)")
+            if len(files.paths) > 1 or files.keys:
+                check_names([row[0] for row in rows], files.keys)
+            found.append({name: "" if (name,) in long else kind for name, kind, *_ in rows})
+        return found
+
+    def _fetched(self, connection: Any, query: str) -> list[Any]:
+        return self.answered(lambda: connection.con.execute(query).fetchall())
+
+    def declared_columns(self, table: Expression) -> list[DeclaredColumn]:
+        """Return what `duckdb_columns`, `duckdb_constraints` and `duckdb_indexes` say."""
+        backend = table.get_backend()
+        catalog, schema, name = place_of(table)
+        place = [catalog or backend.current_catalog, schema or backend.current_database, name]
+        columns = backend.con.execute(_COLUMNS, place).fetchall()
+        constraints = backend.con.execute(_CONSTRAINTS, place).fetchall()
+        unique = [names[0] for kind, _, names in constraints if kind in ("PRIMARY KEY", "UNIQUE") and len(names) == 1]
+        indexed = {text for (text,) in backend.con.execute(_INDEXES, place).fetchall()}
+        checks = tuple(text for kind, text, _ in constraints if kind == "CHECK")
+        return [
+            DeclaredColumn(
+                column,
+                kind,
+                nullable,
+                comment,
+                _labels(kind),
+                checks,
+                (),
+                column in unique or _is_indexed(column, indexed),
+            )
+            for column, kind, nullable, comment in columns
+        ]
+
+    def as_bytes(self, text: Expression) -> Expression:
+        """Return text as bytes."""
+        return _encode(text)
+
+    def word_code(self, key: Expression, codes: Mapping[str, int], otherwise: Any) -> Expression:
+        """Return the code of a text by its place in a list: DuckDB would evaluate it for each word of a CASE."""
+        place = _list_position(ibis.array([literal_text(word) for word in codes]), key)
+        return ibis.cases((place > 0, _list_extract(list(codes.values()), place)), else_=otherwise)
+
+
+@engine_function("encode", "string", "binary")
+def _encode(text: Expression) -> Any: ...
+
+
+@engine_function("list_position", "array<string>", "string", "int64")
+def _list_position(words: Expression, word: Expression) -> Any: ...
+
+
+@engine_function("list_extract", "array<int32>", "int64", "int32")
+def _list_extract(codes: Sequence[int], place: Expression) -> Any: ...
+
+
+def _shut(connection: Any, paths: Sequence[str]) -> None:
+    """Restrict DuckDB to these files, and lock its extensions and settings."""
+    allowed = [*paths, *map(_literal_path, paths)]
+    connection.con.execute("SET allowed_paths = ?", [allowed])
+    connection.raw_sql("SET enable_external_access = false")
+    connection.raw_sql("SET lock_configuration = true")
+
+
+def _table_of(connection: Any, files: Files, kinds: Sequence[Mapping[str, str]]) -> Expression:
+    """Return the files as a view, with a column of text for each key of their folders.
+
+    Files are read together in which the columns that are replaced have the same types.
+    """
+    view, file = f"rows_{uuid4().hex}", f"file_{uuid4().hex}"
+    options = _parquet_options() if files.csv is None else _csv_options(files.csv)
+    if files.keys:
+        options = {**options, "filename": _text(file)}
+    settings = ", ".join(f"{option} = {value}" for option, value in options.items())
+    parts: dict[str, list[str]] = {}
+    for path, replaced in zip(files.paths, _replaced(kinds), strict=True):
+        parts.setdefault(replaced, []).append(path)
+    queries: list[str] = []
+    for replaced, paths in parts.items():
+        reader = f"read_{'parquet' if files.csv is None else 'csv'}({_listed(paths)}, {settings})"
+        query = f"SELECT *{replaced} FROM {reader}"
+        queries.append(query if not files.keys else _with_partitions(files, f"({query})", file))
+    connection.raw_sql(f"CREATE TEMP VIEW {view} AS {' UNION ALL BY NAME '.join(queries)}")
+    return connection.table(view, database=("temp", "main"))
+
+
+def _replaced(kinds: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return for each file the clause that replaces its columns whose types, over all files, have no type in common.
+
+    Whole numbers of any width have one. Beside float64, both become text, in which each keeps its digits. Of others,
+    and of types that DuckDB misreads, no value is read; they have a type that no attribute has.
+    """
+    every: dict[str, set[str]] = {}
+    for of_file in kinds:
+        for name, kind in of_file.items():
+            every.setdefault(name.lower(), set()).add(kind)
+    clauses: list[str] = []
+    for of_file in kinds:
+        columns: list[str] = []
+        for name, kind in sorted(of_file.items()):
+            others = {other for other in every[name.lower()] if not _WHOLE.fullmatch(other)}
+            if others == {"DOUBLE"} and len(every[name.lower()]) > 1:
+                columns.append(f"{_digits(_name(name), kind)} AS {_name(name)}")
+            elif "" in others or (others and len(every[name.lower()]) > 1):
+                columns.append(f"{_UNREAD} AS {_name(name)}")
+        clauses.append(f" REPLACE ({', '.join(columns)})" if columns else "")
+    return clauses
+
+
+def _digits(x: str, kind: str) -> str:
+    """Return numbers as text: whole ones without a point, NaN as NULL."""
+    if kind != "DOUBLE":
+        return f"CAST({x} AS VARCHAR)"
+    whole = f"abs({x}) < 1e38 AND {x} = trunc({x}) THEN CAST(CAST({x} AS HUGEINT) AS VARCHAR)"
+    return f"CASE WHEN isnan({x}) THEN NULL WHEN {whole} ELSE CAST({x} AS VARCHAR) END"
+
+
+def _with_partitions(files: Files, reader: str, file: str) -> str:
+    places = ", ".join(
+        f"({', '.join([_text(path), *map(_text, values)])})"
+        for path, values in zip(files.paths, files.values, strict=True)
+    )
+    unlisted = "error('a file that was not listed')"
+    keys = ", ".join(
+        f"CASE WHEN p.f IS NULL THEN {unlisted} ELSE p.k{i} END AS {_name(k)}" for i, k in enumerate(files.keys)
+    )
+    columns = ", ".join(f"k{i}" for i in range(len(files.keys)))
+    return (
+        f"SELECT r.* EXCLUDE ({_name(file)}), {keys} FROM {reader} AS r "
+        f"LEFT JOIN (VALUES {places}) AS p(f, {columns}) ON r.{_name(file)} = p.f"
+    )
+
+
+def _parquet_options() -> Mapping[str, str]:
+    return {"union_by_name": "true", "hive_partitioning": "false"}
+
+
+def _csv_options(form: CsvForm) -> Mapping[str, str]:
+    """Return how CSV files are read: every field as text, as `hedgerow.tables.csv_files` does it."""
+    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in form.names)
+    return {
+        "auto_detect": "false",
+        "columns": f"{{{columns}}}",
+        "compression": "'none'",
+        "delim": _text(form.delimiter),
+        "escape": "'\"'",
+        "header": "true",
+        "hive_partitioning": "false",
+        "parallel": "false" if form.in_quotes.breaks else "true",
+        "quote": "'\"'",
+        "strict_mode": "true",
+    }
+
+
+def _listed(paths: Sequence[str]) -> str:
+    """Return a list of paths, each as a pattern that it alone matches."""
+    return f"[{', '.join(_text(_literal_path(path)) for path in paths)}]"
+
+
+def _literal_path(path: str) -> str:
+    """Return a pattern that one path alone matches."""
+    return re.sub(r"([*?\[])", r"[\1]", os.fspath(path))
+
+
+def _text(text: str | None) -> str:
+    return "NULL" if text is None else "'" + text.replace("'", "''") + "'"
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _is_indexed(column: str, indexed: set[str]) -> bool:
+    """Return whether a column stands alone among the expressions of some index, as DuckDB writes them."""
+    quoted = column.replace('"', '""')
+    return not indexed.isdisjoint((f"[{column}]", f"['\"{quoted}\"']"))
+
+
+def _labels(kind: str) -> tuple[str, ...]:
+    found = _ENUM.fullmatch(kind)
+    return tuple(word.replace("''", "'") for word in _WORD.findall(found[1])) if found else ()

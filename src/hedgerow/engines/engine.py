@@ -1,0 +1,226 @@
+"""Engines: what differs between the backends of Ibis that count rows, a class each.
+
+`Engine` itself is a backend that nothing is known of beyond what Ibis and standard SQL say. An engine's own message can
+quote values and is dropped; what it logs meanwhile, too.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from importlib.util import find_spec
+from typing import Any, ClassVar, TypeVar, cast
+
+import ibis
+
+from hedgerow.engines.addresses import shown
+from hedgerow.errors import ArgumentError, EngineError, MissingPackageError
+from hedgerow.text.values import printable
+
+T = TypeVar("T")
+Expression = Any  # Ibis's value expressions, whose methods its types do not declare
+
+
+@dataclass(frozen=True)
+class DeclaredColumn:
+    """What a catalogue says of one column."""
+
+    name: str
+    type: str
+    nullable: bool
+    comment: str | None
+    labels: tuple[str, ...]
+    checks: tuple[str, ...]
+    domain_checks: tuple[str, ...]
+    is_unique: bool
+
+
+class Engine:
+    """A backend of Ibis, by default one of which nothing else is known."""
+
+    title: ClassVar[str] = ""  # for people
+    backend: ClassVar[str] = ""  # its name in Ibis, if that is another
+    schemes: ClassVar[tuple[str, ...]] = ()  # of the addresses that it opens; that of files is empty
+    options: ClassVar[tuple[str, ...]] = ()  # of `open_table`
+    has_catalogue: ClassVar[bool] = False  # whether `declared_columns` is there
+    # The setting by which it reads a backslash in a constant, and the value that Ibis assumes. By another, names and
+    # categories of a schema from others could end their quotes, and be SQL.
+    setting: ClassVar[tuple[str, str] | None] = None
+    faults: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # advice, for parts of its exceptions' names
+    loggers: ClassVar[tuple[str, ...]] = ()  # families of loggers whose records quote values
+    group: ClassVar[str] = r"\1"  # the first group of a regular expression, in a replacement
+    has_local_times: ClassVar[bool] = True  # whether a time without a time zone has one date
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __init_subclass__(cls) -> None:
+        _families.update(cls.loggers)
+
+    def open(self, address: str, *, memory: str, master: str | None) -> AbstractContextManager[Expression]:
+        """Open a table for reading only."""
+        raise NotImplementedError
+
+    def check_settings(self, connection: Any) -> None:
+        """Check that a connection of Ibis reads constants literally."""
+        if self.setting is None:
+            return
+        name, expected = self.setting
+        found = self.answered(lambda: self.read_setting(connection, name))
+        if str(found).lower() != expected:
+            raise EngineError(
+                f"{self.name}: expected a connection with {name} = {expected}, found another value; set it, or give an "
+                "address, for a connection of hedgerow's own."
+            )
+
+    def read_setting(self, connection: Any, name: str) -> Any:
+        """Return the value of a setting."""
+
+    def declared_columns(self, table: Expression) -> list[DeclaredColumn]:
+        """Return what the catalogue says of a table's columns."""
+        raise NotImplementedError
+
+    def check_name(self, name: str) -> None:
+        """Check that a column's name means itself in a query."""
+
+    def plain_text(self, values: Expression) -> Expression:
+        """Return a column of text as text, not as an enumeration."""
+        return values
+
+    def as_bytes(self, text: Expression) -> Expression:
+        """Return text as bytes: compared and ordered independently of its collation."""
+        return _encode_as(text, "UTF-8")
+
+    def exact_text(self, number: Expression) -> Expression:
+        """Return float64 as text, another for any two numbers."""
+        return number.cast("string")
+
+    def computed_once(self, rows: Expression) -> Expression:
+        """Return rows whose computed columns are evaluated once, however often they are referred to."""
+        return rows
+
+    def word_code(self, key: Expression, codes: Mapping[str, int], otherwise: Any) -> Expression:
+        """Return the code of a text that is one of a few words, compared in turn."""
+        return key.cases(*((literal_text(word), code) for word, code in codes.items()), else_=otherwise)
+
+    def answered(self, ask: Callable[[], T]) -> T:
+        """Return what the engine answers."""
+        try:
+            with muted():
+                return ask()
+        except (Exception, KeyboardInterrupt) as error:
+            kind = [base.__name__ for base in type(error).__mro__]
+            interrupted = KeyboardInterrupt in (type(error), type(error.__cause__))  # the latter in DuckDB
+        if interrupted:
+            raise KeyboardInterrupt
+        raise EngineError(f"{self.name} did not answer: {self._advice(kind)} ({kind[0]}).")
+
+    def _advice(self, kind: Iterable[str]) -> str:
+        known = [*self.faults.items(), *_FAULTS.items()]
+        found = (text for base in kind for text, names in known if any(name in base for name in names))
+        return next(found, "see its own log for the reason")
+
+
+NO_CONNECTION = "no connection, or it was lost; check host, database, user and password"
+NO_MEMORY = "it ran out of memory; allow more, or declare coarser cut points"
+NO_TABLE = "the table does not exist, or its columns changed since it was opened"
+NO_TYPE = "a value does not have its column's type, or the type is no number, as money is not; cast it in a view"
+NO_FILE = "a file is missing, truncated or in use, has a line of more than 2 MB, or a view fails on a row"
+STOPPED = "the query was cancelled, or took longer than the server allows"
+_FAULTS = {
+    NO_CONNECTION: ("OperationalError",),
+    NO_TABLE: ("TableNotFound",),
+    NO_FILE: ("FileNotFound",),
+    "Ibis cannot read the type of a column of this table; cast it in a view": ("ValueError", "AttributeError"),
+}
+
+
+def named_table(engine: Engine, connection: Any, address: str, name: str, tables: str) -> Expression:
+    """Return the table or view that a name means, with its schema or, in the usual one, without; both may hold dots."""
+    places = engine.answered(lambda: connection.con.execute(tables, [name, name]).fetchall())
+    if len(places) != 1:
+        found = "more than one table or view" if places else "no table and no view"
+        raise EngineError(f"{engine.name} did not answer: {shown(address)} has {found} named {printable(name)!r}.")
+    ((*place, table),) = places
+    return engine.answered(lambda: connection.table(table, database=tuple(place)))  # in one text, cut at each dot
+
+
+def split_address(address: str) -> tuple[str, str]:
+    """Return where a database is, and the name of the table."""
+    where, colons, name = address.rpartition("::")
+    if not colons or not name:
+        start = shown(address).rstrip(":")
+        raise ArgumentError(f"{start}: expected the table after two colons, as in {start}::patients.")
+    return where, name
+
+
+def require_package(module: str, extra: str, what: str) -> None:
+    """Check that an optional package is installed."""
+    if find_spec(module) is None:
+        raise MissingPackageError(f"{what}: pip install 'hedgerow[{extra}]'.")
+
+
+def place_of(table: Expression) -> tuple[str | None, str | None, str]:
+    """Return the catalogue, the schema and the name of a table."""
+    node: Any = table.op()
+    return node.namespace.catalog, node.namespace.database, node.name
+
+
+def literal_text(text: str) -> Expression:
+    """Return text as it is: in a ``${…}`` in one piece Spark would put the value of a setting or a variable."""
+    first, *others = re.split(r"(?<=\$)(?=\{)", text)
+    return reduce(lambda one, other: one + ibis.literal(other), others, cast(Expression, ibis.literal(first)))
+
+
+def engine_function(name: str, *kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Expression]]:
+    """Declare a function that an engine has and Ibis does not: the types of its arguments and, last, of its value."""
+    return ibis.udf.scalar.builtin(name=name, signature=(kinds[:-1], kinds[-1]))
+
+
+@engine_function("encode", "string", "string", "binary")
+def _encode_as(text: Expression, encoding: str) -> Any: ...
+
+
+_families = {"ibis", "pyarrow", "sqlglot"}
+_lock = threading.Lock()
+_inside = 0
+_muted: set[logging.Logger] = set()
+
+
+@contextmanager
+def muted() -> Generator[None]:
+    """Drop the records of engines' loggers meanwhile, in any thread; other loggers are not changed.
+
+    Loggers are those of the process: each that enters mutes those that are there, the last that leaves unmutes all.
+    """
+    global _inside
+    with _lock:
+        _inside += 1
+        for logger in _loggers():
+            logger.addFilter(_drop)
+            _muted.add(logger)
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if not _inside:
+                for logger in _muted:
+                    logger.removeFilter(_drop)
+                _muted.clear()
+
+
+def _drop(_record: logging.LogRecord) -> bool:
+    return False
+
+
+def _loggers() -> list[logging.Logger]:
+    known = list(logging.root.manager.loggerDict.items())
+    return [
+        logger for name, logger in known if isinstance(logger, logging.Logger) and name.partition(".")[0] in _families
+    ]

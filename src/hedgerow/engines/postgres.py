@@ -1,0 +1,135 @@
+"""PostgreSQL: a table or view of a server, read in a session that can write nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import ibis
+
+from hedgerow.engines.addresses import shown
+from hedgerow.engines.engine import (
+    NO_CONNECTION,
+    NO_TABLE,
+    NO_TYPE,
+    STOPPED,
+    DeclaredColumn,
+    Engine,
+    Expression,
+    engine_function,
+    named_table,
+    place_of,
+    require_package,
+    split_address,
+)
+from hedgerow.errors import ArgumentError
+
+_OPTIONS = "-c default_transaction_read_only=on -c standard_conforming_strings=on"
+"""Options of the PostgreSQL session, passed last, so that no option of the address overrides them."""
+_TABLES = """
+SELECT current_database()::text, n.nspname::text, c.relname::text
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+  AND (n.nspname || '.' || c.relname = %s OR (n.nspname = current_schema() AND c.relname = %s))
+"""
+_COLUMNS = """
+SELECT a.attname, t.typtype::text, format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END, NULL),
+  NOT (a.attnotnull OR t.typnotnull), col_description(a.attrelid, a.attnum),
+  ARRAY(SELECT e.enumlabel::text FROM pg_enum e
+        WHERE e.enumtypid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END ORDER BY e.enumsortorder),
+  ARRAY(SELECT pg_get_constraintdef(c.oid) FROM pg_constraint c
+        WHERE c.conrelid = a.attrelid AND c.contype = 'c' AND a.attnum = ANY (c.conkey)),
+  ARRAY(SELECT pg_get_constraintdef(c.oid) FROM pg_constraint c WHERE c.contypid = t.oid AND t.typtype = 'd'),
+  EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = a.attrelid AND i.indisunique AND i.indpred IS NULL
+          AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum)
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+_ALL = 2**62  # rows
+
+
+class Postgres(Engine):
+    """PostgreSQL, on a server."""
+
+    title = "PostgreSQL"
+    schemes = ("postgresql", "postgres")
+    has_catalogue = True
+    setting = ("standard_conforming_strings", "on")
+    loggers = ("psycopg",)
+    faults = MappingProxyType(
+        {
+            "its disk is full, or its limit on temporary files is reached": ("DiskFull", "ConfigurationLimitExceeded"),
+            NO_CONNECTION: ("AdminShutdown", "ConnectionException", "ConnectionFailure"),
+            STOPPED: ("QueryCanceled",),
+            "the right to SELECT from the table or view is needed": ("InsufficientPrivilege",),
+            NO_TABLE: ("UndefinedColumn", "UndefinedTable"),
+            NO_TYPE: ("NumericValueOutOfRange", "InvalidTextRepresentation"),
+        }
+    )
+
+    @contextmanager
+    def open(self, address: str, *, memory: str, master: str | None) -> Generator[Expression]:  # noqa: ARG002 -- as an engine's
+        """Open a table or view of a server, for reading only."""
+        where, name = split_address(address)
+        parts = None
+        with suppress(ValueError):  # its text can hold the password
+            parts = urlsplit(where)
+        if parts is None:
+            raise ArgumentError(
+                f"{shown(where)}: expected postgresql://user@host/database, found text that is not an address."
+            )
+        options = dict(parse_qsl(parts.query))
+        options["options"] = f"{options.get('options', '')} {_OPTIONS}".strip()
+        require_package("psycopg", "postgres", "PostgreSQL needs an extra")
+        plain = parts._replace(query="", scheme="postgresql").geturl()
+        connection = self.answered(lambda: ibis.connect(plain, **options))
+        try:
+            yield named_table(self, connection, where, name, _TABLES)
+        finally:
+            connection.disconnect()
+
+    def read_setting(self, connection: Any, name: str) -> Any:
+        """Return the value of a setting, each change of which the server reports."""
+        return connection.con.info.parameter_status(name)
+
+    def declared_columns(self, table: Expression) -> list[DeclaredColumn]:
+        """Return what `pg_attribute` and `pg_constraint` say."""
+        _, schema, name = place_of(table)
+        quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part)
+        with table.get_backend().con.cursor() as cursor:
+            rows: Sequence[Any] = cursor.execute(_COLUMNS, [quoted]).fetchall()
+        return [
+            DeclaredColumn(column, kind, nullable, comment, tuple(labels), tuple(checks), tuple(domain), unique)
+            for column, _, kind, nullable, comment, labels, checks, domain, unique in rows
+        ]
+
+    def plain_text(self, values: Expression) -> Expression:
+        """Return a column of text as text, which an enumeration becomes by being joined with text."""
+        return values + ibis.literal("")
+
+    def as_bytes(self, text: Expression) -> Expression:
+        """Return text as bytes."""
+        return _convert_to(text, "UTF8")
+
+    def exact_text(self, number: Expression) -> Expression:
+        """Return the bits of float64 as text: where a number is made text, it is rounded under a setting."""
+        return _hexadecimal(_bits(number), "hex")
+
+    def computed_once(self, rows: Expression) -> Expression:
+        """Return rows with a limit, beyond which PostgreSQL does not inline a value."""
+        return rows.limit(_ALL)
+
+
+@engine_function("convert_to", "string", "string", "binary")
+def _convert_to(text: Expression, encoding: str) -> Any: ...
+
+
+@engine_function("float8send", "float64", "binary")
+def _bits(number: Expression) -> Any: ...
+
+
+@engine_function("encode", "binary", "string", "string")
+def _hexadecimal(value: Expression, form: str) -> Any: ...

@@ -1,0 +1,176 @@
+"""Spark: listed files as one table, in the active session or in a new one."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from uuid import uuid4
+
+import ibis
+
+from hedgerow.engines.engine import NO_MEMORY, NO_TABLE, NO_TYPE, Engine, Expression, T, require_package
+from hedgerow.engines.files import CsvForm, Files, check_names, list_files
+from hedgerow.errors import ArgumentError, DomainError, EngineError
+
+_ERROR_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""Loggers that PySpark creates with the first error, whose records quote values."""
+
+
+class Spark(Engine):
+    """Spark, of which a process has one session at most."""
+
+    title = "Spark"
+    backend = "pyspark"
+    schemes = ("",)
+    options = ("master",)
+    setting = ("spark.sql.parser.escapedStringLiterals", "false")
+    loggers = (*_ERROR_LOGGERS, "py4j", "pyspark")
+    faults = MappingProxyType(
+        {
+            NO_MEMORY: ("OutOfMemory",),
+            NO_TABLE: ("AnalysisException",),
+            NO_TYPE: ("ArithmeticException",),
+        }
+    )
+    group = "$1"
+    has_local_times = False  # they are instants, whose date depends on a setting
+
+    def open(self, address: str, *, memory: str, master: str | None) -> AbstractContextManager[Expression]:  # noqa: ARG002 -- as an engine's
+        """Open listed files as one table."""
+        require_package("pyspark", "spark", "Spark needs an extra, and Java")
+        return self._open_files(list_files(address), master)
+
+    @contextmanager
+    def _open_files(self, files: Files, master: str | None) -> Generator[Expression]:
+        """Open listed files as one table, in the active session, which is left unchanged, or in a new one."""
+        if files.csv is not None and files.csv.in_quotes.returns:
+            raise DomainError("expected CSV files without carriage returns within fields for Spark, found one.")
+        if any(os.path.basename(path).startswith((".", "_")) for path in files.paths):
+            raise DomainError(
+                "expected files with names that Spark reads, found one that begins with . or _; rename it."
+            )
+        from pyspark.sql import SparkSession
+
+        users = session_of_user(master)
+        builder = SparkSession.builder.appName("hedgerow").config(
+            "spark.log.level", "OFF"
+        )  # its errors can quote cells
+        builder = builder.config("spark.sql.parser.escapedStringLiterals", False)
+        start = (builder.master(master) if master else builder).getOrCreate
+        session: Any = users or self.answered(start)
+        view = f"hedgerow_{uuid4().hex}"
+        try:
+            frame = self.answered(lambda: _frame(session, files))
+            uris = self.answered(frame.inputFiles)
+            read = {unquote(urlsplit(uri).path): _plain(uri) for uri in uris}
+            if sorted(read) != sorted(files.paths):
+                raise EngineError("spark did not answer: it reads other files than were listed")
+            if files.keys:
+                check_names(frame.columns, files.keys)
+                frame = self.answered(lambda: _with_partitions(session, files, frame, [read[p] for p in files.paths]))
+            self.answered(lambda: frame.createOrReplaceTempView(view))
+            yield self.answered(lambda: ibis.pyspark.connect(session).table(view))
+        finally:
+            if users is None:
+                session.stop()
+            else:
+                users.catalog.dropTempView(view)
+
+    def answered(self, ask: Callable[[], T]) -> T:
+        """Return what Spark answers, once the loggers are there that it would make with its first error."""
+        from pyspark.logger import PySparkLogger
+
+        known = logging.root.manager.loggerDict
+        for name in _ERROR_LOGGERS:
+            if not isinstance(known.get(name), logging.Logger):
+                PySparkLogger.getLogger(name)
+        return super().answered(ask)
+
+    def read_setting(self, connection: Any, name: str) -> Any:
+        """Return the value of a setting."""
+        return connection.raw_sql(f"SET {name}").collect()[0]["value"]
+
+    def check_name(self, name: str) -> None:
+        """Check that no part of a column's name is replaced."""
+        if "${" in name:
+            raise DomainError(
+                "expected a name without ${, which Spark replaces by a setting's value; rename the column in a view.",
+                column=name,
+            )
+
+
+def _frame(session: Any, files: Files) -> Any:
+    reader = session.read.option("ignoreCorruptFiles", False).option("ignoreMissingFiles", False)
+    paths = ["file://" + re.sub(r"([\\*?\[\]{},])", r"\\\1", path) for path in files.paths]
+    if files.csv is None:
+        return reader.option("mergeSchema", True).parquet(*paths)
+    return _with_csv_options(reader, files.csv).csv(paths)
+
+
+def _with_csv_options(reader: Any, form: CsvForm) -> Any:
+    """Set how CSV files are read: every field as text, as `hedgerow.tables.csv_files` does it.
+
+    Headers and the number of fields on each line are checked already. Files can be split where every line is a row.
+    """
+    columns = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in form.names)
+    options = {
+        "encoding": "UTF-8",
+        "enforceSchema": True,
+        "escape": '"',
+        "header": True,
+        "maxColumns": len(form.names) + 1,
+        "mode": "FAILFAST",
+        "multiLine": form.in_quotes.breaks,
+        "quote": '"',
+        "sep": form.delimiter,
+    }
+    return reader.schema(columns).options(**options)
+
+
+def _with_partitions(session: Any, files: Files, frame: Any, uris: list[str]) -> Any:
+    """Add a column of text for each key of the files' folders, found by the file that a row is from."""
+    from pyspark.sql import functions as f
+
+    uri, keys = f"uri_{uuid4().hex}", [f"key_{uuid4().hex}" for _ in files.keys]
+    rows = [
+        dict(zip((uri, *keys), (path, *values), strict=True)) for path, values in zip(uris, files.values, strict=True)
+    ]
+    kind = f"array<struct<{', '.join(f'{name}: string' for name in (uri, *keys))}>>"
+    places = session.range(1).select(f.inline(f.from_json(f.lit(json.dumps(rows)), kind)))
+    here = f.regexp_replace(frame.metadataColumn("_metadata").getField("file_path"), "^file:/+", "/")
+    joined = frame.withColumn("here_" + uri, here).join(f.broadcast(places), f.col("here_" + uri) == f.col(uri), "left")
+    unlisted = f.raise_error("a file that was not listed")
+    columns = [f.when(f.col(uri).isNull(), unlisted).otherwise(f.col(key)) for key in keys]
+    partitions = [column.alias(name) for column, name in zip(columns, files.keys, strict=True)]
+    return joined.select(*(frame[f"`{name.replace('`', '``')}`"] for name in frame.columns), *partitions)
+
+
+def _plain(uri: str) -> str:
+    return re.sub("^file:/+", "/", uri)
+
+
+def session_of_user(master: str | None) -> Any:
+    """Return the session of the process, from any thread; None if there is none.
+
+    A process has at most one, and `getActiveSession` returns that of the thread only. A second one with another master
+    is not possible: Spark would silently use the first.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    there = SparkSession.getActiveSession()
+    if there is None and getattr(SparkContext, "_active_spark_context", None) is not None:
+        there = SparkSession.builder.getOrCreate()
+    if there is not None and master is not None and there.conf.get("spark.master", None) != master:
+        raise ArgumentError(
+            f"expected no active Spark session, or one with master={master!r}, found one with another master; stop it, "
+            "or leave out master."
+        )
+    return there
