@@ -10,7 +10,7 @@ from league_tables import TABLES
 from measure import RESULTS, median_seconds, report
 
 import hedgerow as hr
-from hedgerow.learn.private_base import draw_probabilities
+from hedgerow.learn.searches import draw_probabilities
 
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 NAMES = ("compas", "german", "adult")

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from joblib import Parallel, delayed
 from hedgerow._version import __version__
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError
+from hedgerow.text.progress import tracked
 
 Record = Mapping[str, str | int | float]
 Measure = Callable[[int], Sequence[Record]]
@@ -153,7 +154,7 @@ def complete(
     done = store.open(resume=resume)
     missing = [run for run in range(runs) if run not in done]
     found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(measure)(run) for run in missing)
-    for run, records in zip(missing, _with_progress(found, store.folder.name, len(missing), verbose), strict=True):
+    for run, records in zip(missing, tracked(found, store.folder.name, len(missing), verbose=verbose), strict=True):
         store.append(run, records)
     return store.read(runs)
 
@@ -187,14 +188,3 @@ def _replace(path: Path, text: str) -> None:
         fresh.replace(path)
     finally:
         fresh.unlink(missing_ok=True)
-
-
-def _with_progress(found: Any, name: str, total: int, verbose: bool) -> Iterator[Sequence[Record]]:
-    """Yield results, with progress on stderr."""
-    if not verbose or not total:
-        yield from found
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(found, name, total, console=Console(stderr=True))

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator
 
-from hedgerow.learn.inputs import array_checks, check_labels, homogeneous_labels, two_dimensional
+from hedgerow.learn.inputs import check_labels, homogeneous_labels, number_array, validated_rows
 from hedgerow.tables.frames import Table
 
 SECRET = "secret_f00d"
@@ -27,9 +28,9 @@ def test_labels_are_one_column_as_long_as_the_table():
 
 def test_a_frame_stays_as_it_is_and_all_else_becomes_numbers():
     frame = pd.DataFrame({"a": ["x"]})
-    assert two_dimensional(frame) is frame
-    assert two_dimensional([[1, 0], [0, 1]]).tolist() == [[1, 0], [0, 1]]
-    assert two_dimensional([["1.5", "2"]]).tolist() == [[1.5, 2.0]]
+    assert validated_rows(BaseEstimator(), frame) is frame
+    assert number_array([[1, 0], [0, 1]]).tolist() == [[1, 0], [0, 1]]
+    assert number_array([["1.5", "2"]]).tolist() == [[1.5, 2.0]]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_a_frame_stays_as_it_is_and_all_else_becomes_numbers():
 )
 def test_what_is_no_table_of_numbers_is_refused_and_not_quoted(X, error, message):
     with pytest.raises(error, match=message) as raised:
-        two_dimensional(X)
+        number_array(X)
     assert SECRET not in repr((raised.value, raised.value.__context__))
 
 
@@ -57,6 +58,5 @@ def test_labels_are_of_one_type():
     assert SECRET not in repr((raised.value, raised.value.__context__))
 
 
-def test_scikit_learn_leaves_frames_alone_and_takes_nan():
-    assert array_checks(pd.DataFrame()) == {"skip_check_array": True}
-    assert array_checks(ROWS) == {"ensure_all_finite": "allow-nan"}
+def test_scikit_learn_takes_nan():
+    assert np.isnan(validated_rows(BaseEstimator(), [[np.nan, 1.0]])).tolist() == [[True, False]]

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.boundary.arguments import check_flag, check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.learn.inputs import AccuracyMixin, array_checks, check_labels, homogeneous_labels, two_dimensional
+from hedgerow.learn.inputs import AccuracyMixin, check_labels, homogeneous_labels, number_array, validated_rows
 from hedgerow.learn.readable import Readable, ReadableLeaves
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
@@ -184,7 +184,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
         if self._is_from_data and self._model.schema.no_guarantee_reason:
-            return validate_data(self, two_dimensional(X), reset=False, **array_checks(X))
+            return validated_rows(self, X, reset=False)
         return X
 
     def _schema_from_data(self, X: Any, y: Any) -> tuple[Table, Any, Schema]:
@@ -193,9 +193,9 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
             raise ArgumentError("This estimator requires y to be passed, but the target y is None.")
         name = label_name(y)
         if is_frame(X):
-            validate_data(self, X, skip_check_array=True)
+            validated_rows(self, X)
         else:
-            X, y = validate_data(self, two_dimensional(X), homogeneous_labels(y, name), **array_checks(X))
+            X, y = validate_data(self, number_array(X), homogeneous_labels(y, name), ensure_all_finite="allow-nan")
         labels = column_of(y, name)
         check_classification_targets(labels.present())
         table = Table.of(X)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import validate_data
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
@@ -46,10 +47,15 @@ def _shape(y: Any) -> tuple[int, ...]:
     return tuple(getattr(y, "shape", (len(y),) if hasattr(y, "__len__") else ()))
 
 
-def two_dimensional(X: Any) -> Any:
-    """Return a frame unchanged, other tables as an array of numbers: scikit-learn's own errors quote rows."""
+def validated_rows(estimator: Any, X: Any, *, reset: bool = True) -> Any:
+    """Return rows as scikit-learn validates them: columns of frames keep their types, arrays become numbers."""
     if is_frame(X):
-        return X
+        return validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return validate_data(estimator, number_array(X), reset=reset, ensure_all_finite="allow-nan")
+
+
+def number_array(X: Any) -> Any:
+    """Return a table that is no frame as an array of numbers: scikit-learn's own errors quote rows."""
     if issparse(X):
         raise ArgumentTypeError("Expected a frame or a dense array, got sparse data; X.toarray() is dense.")
     array = guarded(
@@ -76,8 +82,3 @@ def homogeneous_labels(y: Any, name: str) -> Any:
         return array
     Column.from_numpy(array.ravel(), name)
     return array.astype(object)
-
-
-def array_checks(X: Any) -> dict[str, Any]:
-    """Return how scikit-learn should validate: frames keep their columns' types, arrays become numbers."""
-    return {"skip_check_array": True} if is_frame(X) else {"ensure_all_finite": "allow-nan"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -101,18 +101,30 @@ LEAF_SHARE = Fraction(1, 5)
 
 
 def release_leaf_counts(tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction) -> Counts:
-    """Release the histogram of leaf and class, shape ``(n_rules, n_classes)``, the default rule last.
+    """Release the histogram of rule and class, shape ``(n_rules, n_classes)``, the default rule last."""
+    what = f"counts of {number_of(len(antecedents) + 1, 'rule')} by class"
+    return _release_counts(tally, lambda: tally.leaf_counts(antecedents).ravel(), gate, epsilon, what)
 
-    The rules of a list partition the rows, so one added row changes one count by one: ℓ1 sensitivity 1 for all counts
+
+def release_tree_counts(tally: Tally, space: Space, tree: Take | Stop, gate: Gate, epsilon: Fraction) -> Counts:
+    """Release the histogram of leaf and class, shape ``(n_leaves, n_classes)``, the rows that satisfy a test first."""
+    return _release_counts(
+        tally,
+        lambda: np.concatenate(list(leaf_totals(tally, space, tree))),
+        gate,
+        epsilon,
+        "counts of the leaves by class",
+    )
+
+
+def _release_counts(tally: Tally, query: Callable[[], Counts], gate: Gate, epsilon: Fraction, purpose: str) -> Counts:
+    """Release counts by leaf and class.
+
+    The leaves of a model partition the rows, so one added row changes one count by one: ℓ1 sensitivity 1 for all counts
     together, and one charge of ε for them all (docs/privacy.md, fact 2; parallel composition).
     """
-    shape = (len(antecedents) + 1, len(tally.schema.classes))
-    noisy = gate.release(
-        DiscreteLaplace(epsilon),
-        lambda: tally.leaf_counts(antecedents).ravel(),
-        purpose=f"counts of {number_of(shape[0], 'rule')} by class",
-    )
-    return np.array(noisy, dtype=np.int64).reshape(shape)
+    noisy = gate.release(DiscreteLaplace(epsilon), query, purpose=purpose)
+    return np.array(noisy, dtype=np.int64).reshape(-1, len(tally.schema.classes))
 
 
 def divided(tally: Tally, space: Space, option: int) -> tuple[tuple[int, Tally], tuple[int, Tally]]:
@@ -129,18 +141,3 @@ def leaf_totals(tally: Tally, space: Space, tree: Take | Stop) -> Iterator[Count
     (_, caught), (_, left) = divided(tally, space, tree.option)
     yield from leaf_totals(caught, space, tree.caught)
     yield from leaf_totals(left, space, tree.left)
-
-
-def release_tree_counts(tally: Tally, space: Space, tree: Take | Stop, gate: Gate, epsilon: Fraction) -> Counts:
-    """Release the histogram of leaf and class, shape ``(n_leaves, n_classes)``, the rows that satisfy a test first.
-
-    The leaves of a tree partition the rows, so one added row changes one count by one: ℓ1 sensitivity 1 for all counts
-    together, and one charge of ε for them all (docs/privacy.md, fact 2; parallel composition).
-    """
-    n_classes = len(tally.schema.classes)
-    noisy = gate.release(
-        DiscreteLaplace(epsilon),
-        lambda: np.concatenate(list(leaf_totals(tally, space, tree))),
-        purpose="counts of the leaves by class",
-    )
-    return np.array(noisy, dtype=np.int64).reshape(-1, n_classes)

@@ -27,6 +27,7 @@ from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 from hedgerow.text.messages import describe_argument
+from hedgerow.text.progress import progress_bar
 
 _STEPS = 2**20  # per row: the resolution of penalties, so that objectives add up exactly
 Progress = Callable[[int, int, int], object]
@@ -69,20 +70,10 @@ class OptimalEstimator(TallyEstimator):
     @contextmanager
     def _searching(self) -> Generator[Progress]:
         """Show the progress of the search on stderr, if `verbose`."""
-        if not self.verbose:
-            yield lambda *_: None
-            return
-        from rich.console import Console
-        from rich.progress import Progress as Bar
-
-        console = Console(stderr=True)
-        with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
-            task = bar.add_task("searching")
-
-            def show(level: int, done: int, states: int) -> None:
-                bar.update(task, description=f"level {level}, {states:,} states", completed=done, total=states)
-
-            yield show
+        with progress_bar("searching", verbose=self.verbose) as update:
+            yield lambda level, done, states: update(
+                description=f"level {level}, {states:,} states", completed=done, total=states
+            )
 
 
 @documented

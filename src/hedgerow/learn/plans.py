@@ -1,4 +1,4 @@
-"""Plans of private fits: greedy growth, or one draw from all models, with their shares of ε."""
+"""Plans of private fits: greedy growth, or a draw from all models, with their shares of ε."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class GreedyTree(PureDPPlan):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawProbabilities:
-    """What a draw would do on one table. **Private**: a function of the rows, for the curator only."""
+    """Probabilities of a draw on one table. **Private**: a function of the rows, for the curator only."""
 
     chances: DrawChances  # how likely each value is for each pattern
     loss: Loss  # the loss of a row
@@ -151,9 +151,11 @@ class DrawPlan(PureDPPlan):
     def _for_draw(self) -> Fraction:
         return self.epsilon * (1 - LEAF_SHARE if self.release_counts else 1)
 
-    def _prepare_counts(self, noise: NoiseSource) -> None:
+    def prepare(self, noise: NoiseSource) -> None:
+        """Raise ValueError for an epsilon below the supported minimum."""
         if self.release_counts:
             noise.prepare(DiscreteLaplace(self.epsilon * LEAF_SHARE))
+        noise.prepare(self.mechanism)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,11 +164,6 @@ class DrawnList(DrawPlan):
 
     draw: ListDraw  # what is drawn from
     model = "rule list"
-
-    def prepare(self, noise: NoiseSource) -> None:
-        """Raise ValueError for an epsilon below the supported minimum."""
-        self._prepare_counts(noise)
-        noise.prepare(self.mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:
         """Draw the list, then release the counts if `release_counts`."""
@@ -182,11 +179,6 @@ class DrawnTree(DrawPlan):
 
     draw: TreeDraw  # what is drawn from
     model = "tree"
-
-    def prepare(self, noise: NoiseSource) -> None:
-        """Raise ValueError for an epsilon below the supported minimum."""
-        self._prepare_counts(noise)
-        noise.prepare(self.mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:
         """Draw the tree, then release the counts if `release_counts`."""

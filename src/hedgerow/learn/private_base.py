@@ -7,21 +7,17 @@ import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from fractions import Fraction
-from typing import ClassVar, Literal, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 
-from hedgerow.boundary.arguments import check_choice, check_flag, check_integer, check_probability
 from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import ArgumentError, NoiseWarning, PreparationWarning
 from hedgerow.learn.base import Learned, TallyEstimator
-from hedgerow.learn.plans import DrawPlan, DrawProbabilities
 from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.search.losses import OBJECTIVES, Objective
 from hedgerow.learn.search.sampler import Progress
-from hedgerow.learn.searches import SEARCHES, SearchPlan
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_reasons, total, unit_of
@@ -31,12 +27,9 @@ from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
+from hedgerow.text.progress import progress_bar
 from hedgerow.text.values import quoted_text
 
-STOP_PROBABILITY = 0.1
-"""The default chance of the prior to stop at a position; docs/exact.md says how it was chosen."""
-OBJECTIVE: Objective = "errors"
-"""The default loss of an exact search; docs/exact.md says how it was chosen."""
 _PUBLIC = "the names, types and order of the columns count as public, like the schema"
 _ONE_ROW = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
 _NOT_NOISED = "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised"
@@ -190,7 +183,7 @@ class PrivateEstimator(TallyEstimator):
         plan.prepare(noise)
         with (
             nullcontext() if self.budget is None else self.budget.telling(),
-            _searching(plan.cost, verbose=bool(self.verbose)) as progress,
+            search_progress(plan.cost, verbose=bool(self.verbose)) as progress,
         ):
             share = self._open_budget(plan, schema, noise)
             with share.telling():
@@ -245,108 +238,6 @@ def _is_after_a_fitted_step() -> bool:
     return False
 
 
-class SearchEstimator(PrivateEstimator):
-    """A private estimator whose model is drawn from all models, jointly or in blocks, or grown greedily."""
-
-    search: Literal["auto", "exact", "greedy"]
-    lookahead: int | None
-    release_counts: bool
-    stop_probability: float
-    objective: Objective
-    _size_name: ClassVar[str]
-    _parts: ClassVar[str]  # what a size counts: "rules" or "levels"
-
-    def search_cost(self, schema: Schema) -> Cost | None:
-        """Return the cost of the exact search of a fit with this schema, which does not depend on the rows.
-
-        None where the search is greedy, which takes little time.
-
-        Raises
-        ------
-        SearchTooLargeError
-            If it exceeds the limits, with what to change.
-        ValueError
-            If a parameter is out of range.
-        """
-        self._check_parameters()
-        return self._search_plan(schema).cost
-
-    def _search_plan(self, schema: Schema) -> SearchPlan:
-        """Return the search of a fit."""
-        raise NotImplementedError
-
-    def _drawn(self, schema: Schema, chosen: SearchPlan, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
-        """Return the plan of an exact search."""
-        raise NotImplementedError
-
-    def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
-        """Return the plan of a greedy search."""
-        raise NotImplementedError
-
-    def _plan(self, schema: Schema) -> Plan:
-        epsilon, chosen = self._epsilon_of_a_row(schema), self._search_plan(schema)
-        chose = f"search chosen by its public cost: {chosen.describe(self._parts)}"
-        notes = (chose,) if self.search == "auto" and self.lookahead is None else ()
-        if chosen.cost is not None:
-            return self._drawn(schema, chosen, chosen.cost, epsilon, notes)
-        self._check_greedy("where no exact search takes ten seconds or less")
-        return self._grown(schema, epsilon, notes)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("search", self.search, SEARCHES)
-        check_flag("release_counts", self.release_counts)
-        check_probability("stop_probability", self.stop_probability)
-        check_choice("objective", self.objective, OBJECTIVES)
-        if self.lookahead is not None:
-            check_integer("lookahead", self.lookahead, 1)
-        if self.search == "greedy":
-            self._check_greedy("with search='greedy'")
-        if self.lookahead is not None and getattr(self, self._size_name) is None:
-            raise ArgumentError(
-                f"{self._size_name} must be a whole number with lookahead, got None: a size is drawn with all "
-                f"{self._parts} jointly."
-            )
-
-    def _check_greedy(self, when: str) -> None:
-        """Refuse what a greedy search does not use."""
-        if self.lookahead is not None:
-            raise ArgumentError(
-                f"expected lookahead=None {when}, got a number: {self._parts} are drawn jointly by an exact search "
-                "only; use search='exact'."
-            )
-        if self.search == "greedy" and self.release_counts:
-            raise ArgumentError(f"expected release_counts=False {when}, got True: it releases the counts in any case.")
-        if self.stop_probability != STOP_PROBABILITY:
-            raise ArgumentError(
-                f"expected stop_probability={STOP_PROBABILITY} {when}, got another: it is the prior of an exact search."
-            )
-        if self.objective != OBJECTIVE:
-            raise ArgumentError(
-                f"expected objective={OBJECTIVE!r} {when}, got {self.objective!r}: it is the loss of an exact search."
-            )
-
-    def _check_size(self, name: str, value: object, low: int) -> None:
-        if value is not None:
-            super()._check_size(name, value, low)
-
-
-def draw_probabilities(estimator: SearchEstimator, tally: Tally) -> DrawProbabilities:
-    """Return what a fit would draw from a table, with all its chances. **Private**: spends nothing, adds no noise.
-
-    For audits by the holder of the rows; `hedgerow.audit.exact_membership` shows it row by row.
-    """
-    estimator.check_public()
-    plan = estimator._plan(tally.schema)  # pyright: ignore[reportPrivateUsage] -- for this module, not for users
-    if not isinstance(plan, DrawPlan):
-        raise ArgumentError(
-            "expected a model drawn by an exact search, got a greedy one, whose chances are not available; use "
-            "search='exact'."
-        )
-    with _searching(plan.cost, verbose=bool(estimator.verbose)) as progress:
-        return plan.probabilities(tally, progress)
-
-
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:
     """Make the card: all that was charged, so that its amounts do not depend on the releases."""
     epsilon, delta = _loss(plan, schema)[0] - share.spent, share.remaining_delta
@@ -394,16 +285,8 @@ def _no_guarantee_reason(plan: Plan, schema: Schema, noise: NoiseSource) -> str 
 
 
 @contextmanager
-def _searching(cost: Cost | None, *, verbose: bool) -> Generator[Progress]:
+def search_progress(cost: Cost | None, *, verbose: bool) -> Generator[Progress]:
     """Show the cost of an exact search on stderr before it starts, then its progress."""
-    if cost is None or not verbose:
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    console.print(f"exact search: {cost}", highlight=False, soft_wrap=True)
-    with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("searching", total=cost.states)
-        yield lambda done: bar.advance(task, done)
+    total, shown = (None, False) if cost is None else (cost.states, verbose)
+    with progress_bar("searching", total, verbose=shown, heading=f"exact search: {cost}") as update:
+        yield lambda done: update(advance=done)

@@ -14,10 +14,10 @@ from hedgerow.learn.greedy import ExactChoice, grow
 from hedgerow.learn.learned import LearnedList
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.plans import DrawnList, GreedyList
-from hedgerow.learn.private_base import OBJECTIVE, STOP_PROBABILITY, Plan, SearchEstimator
+from hedgerow.learn.private_base import Plan
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Objective
-from hedgerow.learn.searches import SearchPlan, choose_search
+from hedgerow.learn.searches import OBJECTIVE, STOP_PROBABILITY, SearchEstimator, SearchPlan, choose_search
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Amount

@@ -1,13 +1,26 @@
-"""Which search a private fit makes: everything jointly, in blocks, or greedily. Public numbers alone decide."""
+"""The search of a private fit: everything jointly, in blocks, or greedily. Public numbers alone decide which."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
 
+from hedgerow.boundary.arguments import check_choice, check_flag, check_integer, check_probability
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import CostOf, equal_blocks
+from hedgerow.learn.plans import DrawPlan, DrawProbabilities
+from hedgerow.learn.private_base import Plan, PrivateEstimator, search_progress
 from hedgerow.learn.search.cost import Cost, largest_size
+from hedgerow.learn.search.losses import OBJECTIVES, Objective
+from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
 
 SEARCHES = ("auto", "exact", "greedy")
+STOP_PROBABILITY = 0.1
+"""The default chance of the prior to stop at a position; docs/exact.md says how it was chosen."""
+OBJECTIVE: Objective = "errors"
+"""The default loss of an exact search; docs/exact.md says how it was chosen."""
 _MOST_JOINTLY = 12
 
 
@@ -70,3 +83,105 @@ def _largest_lookahead(size: int, most: int, cost_of: CostOf) -> int:
     return next(
         (n for n in range(min(most, _MOST_JOINTLY), 0, -1) if cost_of(equal_blocks(size, n), False).is_sensible), 0
     )
+
+
+class SearchEstimator(PrivateEstimator):
+    """A private estimator whose model is drawn from all models, jointly or in blocks, or grown greedily."""
+
+    search: Literal["auto", "exact", "greedy"]
+    lookahead: int | None
+    release_counts: bool
+    stop_probability: float
+    objective: Objective
+    _size_name: ClassVar[str]
+    _parts: ClassVar[str]  # what a size counts: "rules" or "levels"
+
+    def search_cost(self, schema: Schema) -> Cost | None:
+        """Return the cost of the exact search of a fit with this schema, which does not depend on the rows.
+
+        None where the search is greedy, which takes little time.
+
+        Raises
+        ------
+        SearchTooLargeError
+            If it exceeds the limits, with what to change.
+        ValueError
+            If a parameter is out of range.
+        """
+        self._check_parameters()
+        return self._search_plan(schema).cost
+
+    def _search_plan(self, schema: Schema) -> SearchPlan:
+        """Return the search of a fit."""
+        raise NotImplementedError
+
+    def _drawn(self, schema: Schema, chosen: SearchPlan, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
+        """Return the plan of an exact search."""
+        raise NotImplementedError
+
+    def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
+        """Return the plan of a greedy search."""
+        raise NotImplementedError
+
+    def _plan(self, schema: Schema) -> Plan:
+        epsilon, chosen = self._epsilon_of_a_row(schema), self._search_plan(schema)
+        chose = f"search chosen by its public cost: {chosen.describe(self._parts)}"
+        notes = (chose,) if self.search == "auto" and self.lookahead is None else ()
+        if chosen.cost is not None:
+            return self._drawn(schema, chosen, chosen.cost, epsilon, notes)
+        self._check_greedy("where no exact search takes ten seconds or less")
+        return self._grown(schema, epsilon, notes)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("search", self.search, SEARCHES)
+        check_flag("release_counts", self.release_counts)
+        check_probability("stop_probability", self.stop_probability)
+        check_choice("objective", self.objective, OBJECTIVES)
+        if self.lookahead is not None:
+            check_integer("lookahead", self.lookahead, 1)
+        if self.search == "greedy":
+            self._check_greedy("with search='greedy'")
+        if self.lookahead is not None and getattr(self, self._size_name) is None:
+            raise ArgumentError(
+                f"{self._size_name} must be a whole number with lookahead, got None: a size is drawn with all "
+                f"{self._parts} jointly."
+            )
+
+    def _check_greedy(self, when: str) -> None:
+        """Refuse what a greedy search does not use."""
+        if self.lookahead is not None:
+            raise ArgumentError(
+                f"expected lookahead=None {when}, got a number: {self._parts} are drawn jointly by an exact search "
+                "only; use search='exact'."
+            )
+        if self.search == "greedy" and self.release_counts:
+            raise ArgumentError(f"expected release_counts=False {when}, got True: it releases the counts in any case.")
+        if self.stop_probability != STOP_PROBABILITY:
+            raise ArgumentError(
+                f"expected stop_probability={STOP_PROBABILITY} {when}, got another: it is the prior of an exact search."
+            )
+        if self.objective != OBJECTIVE:
+            raise ArgumentError(
+                f"expected objective={OBJECTIVE!r} {when}, got {self.objective!r}: it is the loss of an exact search."
+            )
+
+    def _check_size(self, name: str, value: object, low: int) -> None:
+        if value is not None:
+            super()._check_size(name, value, low)
+
+
+def draw_probabilities(estimator: SearchEstimator, tally: Tally) -> DrawProbabilities:
+    """Return what a fit would draw from a table, with all its chances. **Private**: spends nothing, adds no noise.
+
+    For audits by the holder of the rows; `hedgerow.audit.exact_membership` shows it row by row.
+    """
+    estimator.check_public()
+    plan = estimator._plan(tally.schema)  # pyright: ignore[reportPrivateUsage] -- for this module, not for users
+    if not isinstance(plan, DrawPlan):
+        raise ArgumentError(
+            "expected a model drawn by an exact search, got a greedy one, whose chances are not available; use "
+            "search='exact'."
+        )
+    with search_progress(plan.cost, verbose=bool(estimator.verbose)) as progress:
+        return plan.probabilities(tally, progress)

@@ -10,11 +10,11 @@ from hedgerow.learn.base import TreeEstimator
 from hedgerow.learn.blocks import TreeDraw, longest_path, tree_costs
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.plans import DrawnTree, GreedyTree
-from hedgerow.learn.private_base import OBJECTIVE, STOP_PROBABILITY, Plan, SearchEstimator
+from hedgerow.learn.private_base import Plan
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.space import Space
-from hedgerow.learn.searches import SearchPlan, choose_search
+from hedgerow.learn.searches import OBJECTIVE, STOP_PROBABILITY, SearchEstimator, SearchPlan, choose_search
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Amount
 from hedgerow.privacy.noise import NoiseSource

@@ -12,12 +12,12 @@ import numpy as np
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.learned import LEAF_SHARE
 from hedgerow.learn.plans import DrawPlan
-from hedgerow.learn.private_base import OBJECTIVE, SearchEstimator
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
 from hedgerow.learn.scorecard.plan import TOTALS
 from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
+from hedgerow.learn.searches import OBJECTIVE, SearchEstimator
 from hedgerow.learn.trees import PrivateTreeClassifier
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.unit import rows_of

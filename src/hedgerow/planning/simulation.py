@@ -16,6 +16,7 @@ from hedgerow.learn.rule_lists import PrivateRuleListClassifier
 from hedgerow.learn.scorecards import PrivateScorecardClassifier
 from hedgerow.learn.trees import PrivateTreeClassifier
 from hedgerow.schema.schema import Schema
+from hedgerow.text.progress import tracked
 
 _SEED = 20261123
 
@@ -67,7 +68,7 @@ def simulate(
     if len(labels) < 10:
         raise ArgumentError(f"expected a public table of at least ten rows, got {len(labels)}.")
     found: dict[str, list[float]] = {name: [] for name in ("most frequent", *_models(schema, epsilon, delta, 0))}
-    for run in _shown(runs, verbose=verbose):
+    for run in tracked(range(runs), "fitting to public rows", runs, verbose=verbose):
         rng = np.random.default_rng([_SEED, run])
         order = rng.permutation(len(labels))
         half = len(labels) // 2
@@ -94,12 +95,3 @@ def _rows(data: Any, places: NDArray[np.intp]) -> Any:
     if isinstance(data, np.ndarray):
         return data[places]
     return nw.from_native(data, eager_only=True)[places.tolist()].to_native()
-
-
-def _shown(runs: int, *, verbose: bool) -> Any:
-    if not verbose:
-        return range(runs)
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(range(runs), "fitting to public rows", console=Console(stderr=True), transient=True)

@@ -13,7 +13,7 @@ from scipy.stats import beta
 
 import hedgerow as hr
 from hedgerow.audit import exact_membership
-from hedgerow.learn.private_base import draw_probabilities
+from hedgerow.learn.searches import draw_probabilities
 
 SCHEMA = hr.Schema(
     {"smoker": hr.Boolean(), "sex": hr.Categorical(("F", "M")), "age": hr.Integer(0, 99, (30, 60))},

@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from hedgerow.audit.empirical.outcomes import Draws, Outcome
 from hedgerow.errors import ArgumentError
+from hedgerow.text.progress import tracked
 
 _PARTS = 200  # of the runs, at most: each is written, and told, once
 
@@ -136,16 +137,6 @@ def run(runner: Runner, kept: RunCache, runs: int, seed: int | None, n_jobs: int
         if (at := done[side] + step) < runs
     ]
     found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(runner.part)(*one) for one in parts)
-    for side, outcomes in _progress(found, len(parts), verbose=verbose):
+    for side, outcomes in tracked(found, "empirical epsilon", len(parts), verbose=verbose):
         kept.add(side, outcomes)
     return kept.draws[0][:runs], kept.draws[1][:runs]
-
-
-def _progress(results: Any, parts: int, *, verbose: bool) -> Iterator[Any]:
-    if not verbose:
-        yield from results
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(results, "empirical epsilon", parts, console=Console(stderr=True))

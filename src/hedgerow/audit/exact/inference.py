@@ -17,8 +17,8 @@ from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.roc import PRIVATE
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn.plans import DrawProbabilities
-from hedgerow.learn.private_base import SearchEstimator, draw_probabilities
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
+from hedgerow.learn.searches import SearchEstimator, draw_probabilities
 from hedgerow.learn.trees import PrivateTreeClassifier
 
 MOST_CANDIDATES = 6

@@ -18,8 +18,8 @@ from hedgerow.audit.plot import risk_curve
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.learn.plans import DrawProbabilities
-from hedgerow.learn.private_base import SearchEstimator, draw_probabilities
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
+from hedgerow.learn.searches import SearchEstimator, draw_probabilities
 from hedgerow.learn.trees import PrivateTreeClassifier
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema

@@ -18,8 +18,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from hedgerow.audit.inference.labelled import Index, LabelledRows, label_values
 from hedgerow.audit.inference.roc import Array
-from hedgerow.audit.inference.targets import check_known, fitted_on, shown_progress
+from hedgerow.audit.inference.targets import check_known, fitted_on
 from hedgerow.errors import ArgumentError
+from hedgerow.text.progress import tracked
 
 _DIGITS = 9  # of confidences: the same sum in another order is the same confidence
 
@@ -87,7 +88,10 @@ def shadow_fits(
     """Fit a learner on both sides of a split of the rows by coins, one split a generator."""
     splits = [_Split(make, rows, rng, seeded) for rng in generators]
     done = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(split.run)() for split in splits)
-    found = [np.array(part) for part in zip(*shown_progress(done, len(splits), verbose=verbose), strict=True)]
+    found = [
+        np.array(part)
+        for part in zip(*tracked(done, "membership inference", len(splits), verbose=verbose), strict=True)
+    ]
     for array in found:
         array.setflags(write=False)
     return Shadows(*found)

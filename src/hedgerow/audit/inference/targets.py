@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,17 +55,6 @@ def fitted_on(
         estimator.set_params(**{name: int(rng.integers(2**31)) for name in free})
     estimator.fit(rows.X(index), rows.y(index))
     return estimator
-
-
-def shown_progress(results: Any, repeats: int, *, verbose: bool) -> Iterator[Any]:
-    """Yield the results of so many splits, with progress on stderr if `verbose`."""
-    if not verbose:
-        yield from results
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(results, "membership inference", repeats, console=Console(stderr=True))
 
 
 def check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:

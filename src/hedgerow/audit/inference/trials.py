@@ -13,12 +13,13 @@ from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
 from hedgerow.audit.inference.label_only import LabelOnlyAttack
 from hedgerow.audit.inference.labelled import LabelledRows, label_values
 from hedgerow.audit.inference.roc import Array, Membership, curve
-from hedgerow.audit.inference.targets import check_known, factory_of, fitted_on, shown_progress
+from hedgerow.audit.inference.targets import check_known, factory_of, fitted_on
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.released import released_model
 from hedgerow.text.messages import describe_argument
+from hedgerow.text.progress import tracked
 
 ATTACKS: Mapping[str, Callable[[], Attack]] = {"random-forest": RandomForestAttack, "label-only": LabelOnlyAttack}
 """The attacks that have a name."""
@@ -120,11 +121,8 @@ def membership(
     sizes = _sizes(len(rows), *shares)
     seeded = random_state is not None
     trials = [Trial(make, rows, how, sizes, rng, seeded) for rng in generator(random_state).spawn(repeats)]
-    found = list(
-        shown_progress(
-            Parallel(n_jobs=n_jobs, return_as="generator")(map(delayed(_run), trials)), repeats, verbose=verbose
-        )
-    )
+    done = Parallel(n_jobs=n_jobs, return_as="generator")(map(delayed(_run), trials))
+    found = list(tracked(done, "membership inference", repeats, verbose=verbose))
     curves, aucs = np.array([one for one, _ in found]), np.array([auc for _, auc in found])
     for array in (curves, aucs):
         array.setflags(write=False)

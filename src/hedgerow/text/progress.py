@@ -1,0 +1,39 @@
+"""Progress bars on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Update = Callable[..., object]
+"""An update of a bar, as by rich: ``advance=``, ``completed=``, ``total=`` or ``description=``."""
+
+
+@contextmanager
+def progress_bar(name: str, total: float | None = None, *, verbose: bool, heading: str = "") -> Generator[Update]:
+    """Show a bar on a terminal while the block runs, and yield what updates it; if not `verbose`, that does nothing."""
+    if not verbose:
+        yield lambda **_: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    if heading:
+        console.print(heading, highlight=False, soft_wrap=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        yield partial(bar.update, bar.add_task(name, total=total))
+
+
+def tracked(items: Iterable[Item], name: str, total: int, *, verbose: bool) -> Iterator[Item]:
+    """Yield items, with a bar on stderr if `verbose`; where that is no terminal, with a line at the end."""
+    if not verbose or not total:
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(items, name, total, console=Console(stderr=True))
