@@ -42,7 +42,7 @@ RATIO: Mapping[str, float] = {
 PAIRS = (("C-EXPRIL", "I-EXPRIL"), ("1DP-C-EXPRIL", "1DP-I-EXPRIL"), ("C, counts", "I, counts"))
 OURS = tuple(name for name in METHODS if name not in COLUMNS)
 PURE = tuple(name for name in OURS if METHODS[name].private and METHODS[name].release == "counts")
-"""Those of hedgerow's that are ε-differentially private."""
+"""The methods of hedgerow that are ε-differentially private."""
 
 
 def last(cells: Sequence[Cell]) -> dict[str, Cell]:

@@ -1,4 +1,4 @@
-"""How fitted estimators are read: their pictures, rules, leaves and exports are those of the released model."""
+"""Reading methods of fitted estimators: pictures, rules, leaves and exports of the released model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EXPRIL: learn a classifier of a private target from an unlabelled source and an oracle's error marginals."""
+"""EXPRIL: classifiers of a private target learned from an unlabelled source and an oracle's error marginals."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SufficientStatistics:
-    """What one answer and the source say: the counts, and the rows that stand for those of the target."""
+    """Statistics of one answer and the source: the counts, and the rows that stand for those of the target."""
 
     matrix: Floats  # R: whether a row of the source is in a bin
     rows: Floats  # how many rows of the target each row of the source stands for

@@ -154,7 +154,7 @@ class MarginalLogisticClassifier(ReadablePoints, AccuracyMixin, BaseEstimator):
 
     @property
     def privacy_(self) -> PrivacyCard:
-        """What was spent on the target, and what is guaranteed."""
+        """The card of what was spent on the target, and what is guaranteed."""
         check_is_fitted(self)
         return self.model_.privacy
 

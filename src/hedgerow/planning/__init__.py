@@ -1,4 +1,4 @@
-"""What a private fit can be expected to do, before anything is spent: of public numbers alone."""
+"""Forecasts of private fits from public numbers alone, before anything is spent."""
 
 from hedgerow.planning.expected import Expected
 from hedgerow.planning.forecast import Forecast, plan

@@ -1,4 +1,4 @@
-"""What is known of each kind and size of model beforehand: its average loss at most, its noise, its seconds."""
+"""Bounds that are known of each kind and size of model beforehand: average loss, noise and seconds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONFIDENCE = 0.95
 LEAF = 0.05
 """The share of the rows of the leaf that is to be told from noise."""
 CUT_BINS = 5
-"""How many bins `Schema.learn` aims at by default."""
+"""The number of bins that `Schema.learn` aims at by default."""
 _TYPICAL_PATTERNS = 10_000
 _SEED, _DRAWS = 20261123, 4
 _ESTIMATORS: dict[Kind, type[PrivateTreeClassifier | PrivateRuleListClassifier]] = {
@@ -41,7 +41,7 @@ _ESTIMATORS: dict[Kind, type[PrivateTreeClassifier | PrivateRuleListClassifier]]
 
 @dataclass(frozen=True)
 class Expected:
-    """What a draw of a tree or rule list loses at most, on average, beside the best one of its size.
+    """Average loss, at most, of a drawn tree or rule list beside the best one of its size.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ _SHARE_FOR_CUTS = Fraction(1, 5)
 
 @dataclass(frozen=True)
 class Forecast:
-    """What private fits of a table can be expected to do. Nothing in it is made of private rows.
+    """Forecast of private fits of a table. Nothing in it is made of private rows.
 
     Attributes
     ----------
@@ -91,12 +91,12 @@ class Forecast:
 
     @property
     def is_scorecard_sensible(self) -> bool:
-        """Whether the noise of a bin of a scorecard is less than the rows of a bin of that many."""
+        """True where the noise of a bin of a scorecard is less than the rows of a bin of that many."""
         return self.bin_noise < self.rows_in_a_bin
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether neither one test nor a scorecard is within the noise."""
+        """True where neither one test nor a scorecard is within the noise."""
         return not self.largest and not self.is_scorecard_sensible
 
     @property
@@ -106,7 +106,7 @@ class Forecast:
 
     @property
     def recommendation(self) -> str:
-        """What to fit, in a sentence or two."""
+        """The model to fit, in a sentence or two."""
         return recommendation(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -321,9 +321,9 @@ def forecast_text(forecast: Forecast) -> str:
         "average",
     ]
     if isfinite(forecast.least_epsilon):
-        lines.append(f"a leaf of 5 % of the rows can be told from none from epsilon = {forecast.least_epsilon:g} on")
+        lines.append(f"a leaf of 5 % of the rows is detectable from epsilon = {forecast.least_epsilon:g} on")
     else:
-        lines.append("a leaf of 5 % has less than a row: no epsilon tells it from none")
+        lines.append("a leaf of 5 % has less than a row: it is detectable at no epsilon")
     if forecast.cut_points is not None:
         numbers, off = forecast.cut_points
         of = "of 1 number" if numbers == 1 else f"of {numbers} numbers"

@@ -1,4 +1,4 @@
-"""Fits to rows of a public table: what default models get right of others of its rows, at an ε and a number of rows."""
+"""Fits of default models to rows of a public table: their accuracy on others of its rows, at an ε and a size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SEED = 20261123
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a default model got right of the rows that it was not fitted to.
+    """Accuracies of a default model on rows that it was not fitted to.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""Private scorecards: which counts are released, and how points are made of them."""
+"""Scorecards: the counts that are released, and the points made of them."""

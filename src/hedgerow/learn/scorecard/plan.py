@@ -1,4 +1,4 @@
-"""The plan of a private scorecard: what is released one after the other, for which shares of the budget."""
+"""The plan of a private scorecard: its releases, one after the other, and their shares of the budget."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ScorecardPlan(PureDPPlan):
 
     @property
     def rho(self) -> Fraction | None:
-        """What (ε, δ) allows in ρ; None without δ."""
+        """The ρ that (ε, δ) allows; None without δ."""
         return largest_rho(self.epsilon, self.delta) if self.delta else None
 
     @property

@@ -1,4 +1,4 @@
-"""Points in the making: log-odds by bin of each attribute that is used, made of released values alone."""
+"""Log-odds by bin of each attribute that is used, of released values alone, from which points are rounded."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from hedgerow.schema.schema import Schema
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 PRIOR = Prior(ACROSS, EACH)
-"""What log-odds by bin are like where ``C`` is 1: as for private scorecards."""
+"""The distribution of log-odds by bin where ``C`` is 1: as for private scorecards."""
 STRENGTHS = (1 / 16, 1 / 4, 1.0)
 """Values of ``C`` among which cross-validation chooses."""
 _FOLDS = 5

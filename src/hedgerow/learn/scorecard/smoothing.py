@@ -1,4 +1,4 @@
-"""From noisy counts by bin to log-odds by bin: weighted by what is known of each bin, smooth along ordered ones."""
+"""Log-odds by bin from noisy counts: weighted by what is known of each bin, smooth along ordered ones."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Floats = NDArray[np.float64]
 ACROSS = 4.0
 """The prior's standard deviation of the log-odds from one end of a number to the other, where none is asked for."""
 EACH = 2.0
-"""That of other bins, and of a number's mean."""
+"""The same of other bins, and of a number's mean."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """What log-odds by bin are like before any row is seen: public.
+    """Distribution of log-odds by bin before any row is seen: public.
 
     Along the bins of a number they are a random walk whose standard deviation from one end to the other is `across`;
     those of other bins, and the mean of a number's, are independent.

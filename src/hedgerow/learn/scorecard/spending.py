@@ -1,4 +1,4 @@
-"""How the budget of a scorecard is divided: shares of ε, or of what (ε, δ) allows under zero-concentrated privacy."""
+"""Division of a scorecard's budget: shares of ε, or of what (ε, δ) allows under zero-concentrated privacy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Spending:
 
     @property
     def is_pure(self) -> bool:
-        """Whether there is no δ."""
+        """True where there is no δ."""
         return not self.delta
 
     def counts(self, parts: Fraction, changes: int, steps: int = 1, *, first: bool = False) -> Noise:

@@ -47,7 +47,7 @@ class Axis:
 
     @cached_property
     def divides(self) -> NDArray[np.bool_]:
-        """Which options divide each set, shape ``(n_sets, n_options)``."""
+        """The options that divide each set, shape ``(n_sets, n_options)``."""
         return _pairs(self.sets, self.caught) & _pairs(self.sets, ~self.caught)
 
     def child(self, place: int, option: int, branch: int) -> int:
@@ -146,7 +146,7 @@ class Group:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many sets of bins each axis can have."""
+        """The number of sets of bins that each axis can have."""
         each = self.choices - len(self.axes) + 1
         return tuple(self.boxes.axes[axis].within[each] - 1 for axis in self.axes)
 
@@ -157,7 +157,7 @@ class Group:
 
     @property
     def n_open(self) -> NDArray[np.intp]:
-        """How many options divide each box."""
+        """The number of options that divide each box."""
         others = (axis.divides[0].sum() for place, axis in enumerate(self.boxes.axes) if place not in self.axes)
         found = np.full(self.shape, sum(others), dtype=np.intp)
         for place, (axis, size) in enumerate(zip(self.axes, self.shape, strict=True)):

@@ -78,7 +78,7 @@ class Cost:
 
     @property
     def is_sensible(self) -> bool:
-        """Whether the search is within the limits."""
+        """True where the search is within the limits."""
         return (
             self.options <= self._most_options
             and self.states <= MOST_STATES
@@ -111,7 +111,7 @@ class Cost:
 
     @property
     def is_quick(self) -> bool:
-        """Whether the search is within the limits, and expected to take ten seconds or less.
+        """True where the search is within the limits, and expected to take ten seconds or less.
 
         By public numbers alone, so that it is the same for every table.
         """
@@ -119,7 +119,7 @@ class Cost:
 
     @property
     def is_noticeable(self) -> bool:
-        """Whether the search may take a second or more, by public numbers alone."""
+        """True where the search may take a second or more, by public numbers alone."""
         return self.seconds(_TYPICAL_PATTERNS) >= 1
 
     def times(self, count: int) -> Cost:

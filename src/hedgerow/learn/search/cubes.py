@@ -1,4 +1,4 @@
-"""The recursion over boxes by data cubes: counts from contingency tables, whatever the number of patterns.
+"""Recursion over boxes by data cubes: counts from contingency tables, whatever the number of patterns.
 
 The rows of a box that an option catches are a sum over the contingency table of a few attributes. So the tables are
 counted first, then summed from bins to sets of bins, one attribute after the other, and each box is valued by the
@@ -57,7 +57,7 @@ class Cubes:
 
     @property
     def has_differences(self) -> bool:
-        """Whether the last choices are valued by differences of the counts of two classes."""
+        """True where the last choices are valued by differences of the counts of two classes."""
         return self._last is not None
 
     def total(self, left: int) -> float:

@@ -64,7 +64,7 @@ class PatternMatrix:
 
     @property
     def catches(self) -> NDArray[np.bool_]:
-        """Which options catch each pattern, shape ``(n_patterns, n_options)``."""
+        """The options that catch each pattern, shape ``(n_patterns, n_options)``."""
         return self._caught > 0
 
     def caught(self, options: int | NDArray[np.intp]) -> NDArray[np.bool_]:

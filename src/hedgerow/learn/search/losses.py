@@ -27,7 +27,7 @@ _SHARE_OF_ERRORS = {"brier": Fraction(0), "mixed": Fraction(1, 2)}
 
 @dataclass(frozen=True)
 class Loss:
-    """What a row of each class costs in a leaf of each value. Public; a whole number of steps between 0 and 1.
+    """The cost of a row of each class in a leaf of each value. Public; a whole number of steps between 0 and 1.
 
     A leaf's value is one of a public grid of probability vectors; its label is the most probable class. A model's loss
     on a table is the sum over the rows of ``table[class][value of the row's leaf] / steps``.
@@ -84,7 +84,7 @@ class Loss:
 
     @property
     def draws_probabilities(self) -> bool:
-        """Whether the values are more than labels."""
+        """True where the values are more than labels."""
         return any(max(value) < 1 for value in self.values)
 
     @cached_property

@@ -110,7 +110,7 @@ class OutsideMasks:
 
     @property
     def chances(self) -> DrawChances:
-        """What was found."""
+        """The chances that were found."""
         return DrawChances(self._values.T, self._sizes, self._first, self._uses)
 
     def _sweep(self, search: Search, values: list[Floats], chance: float) -> None:
@@ -221,7 +221,7 @@ class OutsideBoxes:
 
     @property
     def chances(self) -> DrawChances:
-        """What was found."""
+        """The chances that were found."""
         return DrawChances(self._values.T, self._sizes, self._first, self._uses)
 
     def _pass_on(self, group: Group, left: int, reach_probability: Floats) -> None:

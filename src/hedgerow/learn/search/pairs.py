@@ -1,4 +1,4 @@
-"""The recursion over lists of up to two rules of up to two literals, by contingency tables of up to four attributes.
+"""Recursion over lists of up to two rules of up to two literals, by contingency tables of up to four attributes.
 
 The rows that two rules both catch are a sum over the contingency table of their attributes. So for each two pairs of
 attributes the table is counted once, and multiplied from either side by which cells the rules on them catch. What is
@@ -81,7 +81,7 @@ class Pairs:
 
     @cached_property
     def _implying(self) -> NDArray[np.bool_]:
-        """Which options imply each literal, shape ``(n_literals, n_options)``."""
+        """The options that imply each literal, shape ``(n_literals, n_options)``."""
         implied = self.space.candidates.literal_implications
         return np.stack([implied[list(literals)].any(axis=0) for literals in self.literals], axis=1)
 
@@ -219,7 +219,7 @@ class PairValues:
 
     @property
     def _weights(self) -> Floats:
-        """What is counted of each pattern: how many more rows the first class has, where that is enough, or all."""
+        """The weights of patterns in a count: how many more rows the first class has, where that is enough, or all."""
         return self._classes[:1] - self._classes[1:] if self._last_choice is not None else self._classes
 
     def _table(self, place: int, weights: Floats) -> NDArray[np.floating]:

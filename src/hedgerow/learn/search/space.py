@@ -79,7 +79,7 @@ class Space:
 
     @property
     def has_boxes(self) -> bool:
-        """Whether every state is a box."""
+        """True where every state is a box."""
         return len(self.candidates.members) == 1
 
     @cached_property
@@ -97,17 +97,17 @@ class Space:
 
     @cached_property
     def caught(self) -> Bins:
-        """Where states are boxes: the bins of its attribute that each option catches, shape ``(n_options, n_bins)``."""
+        """The bins of its attribute that each option catches, where states are boxes; shape ``(n_options, n_bins)``."""
         return self.candidates.truth[self.options]
 
     @cached_property
     def left(self) -> Bins:
-        """Where states are boxes: the bins of its attribute that each option leaves, shape ``(n_options, n_bins)``."""
+        """The bins of its attribute that each option leaves, where states are boxes; shape ``(n_options, n_bins)``."""
         return self.candidates.own_bins[self.options] & ~self.caught
 
     @cached_property
     def side_bins(self) -> Bins:
-        """Where states are boxes: the bins of each side, all of the other attributes, shape ``(n_sides, n_bins)``."""
+        """The bins of each side, all of the other attributes, where states are boxes; shape ``(n_sides, n_bins)``."""
         others = ~self.candidates.own_bins[self.options]
         return np.vstack([{CAUGHT: self.caught, LEFT: self.left}[branch] | others for branch in self.branches])
 
