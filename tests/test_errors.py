@@ -1,7 +1,9 @@
+import re
 from fractions import Fraction
 
 import pytest
 
+from hedgerow import errors
 from hedgerow.errors import (
     BudgetExceededError,
     DomainError,
@@ -92,3 +94,13 @@ def test_an_absent_column_is_told_with_one_like_it():
         "column 'age': expected this column, found: Age, sex. Did you mean 'Age'?"
     )
     assert str(DomainError.absent("age", ["sex"])).endswith("found: sex.")
+
+
+def test_the_tree_in_the_docstring_is_that_of_the_classes():
+    drawn, above = {}, {}
+    for indent, name, builtin in re.findall(r"(?m)^( *)\* (\w+)(?: \((\w+)\))?$", errors.__doc__):
+        above[len(indent)] = name
+        drawn[name] = {above.get(len(indent) - 2, "Exception"), *([builtin] if builtin else [])}
+    found = {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)}
+    bases = {kind.__name__: {base.__name__ for base in kind.__bases__} for kind in found}
+    assert drawn == bases | {"UserWarning": {"Exception"}}

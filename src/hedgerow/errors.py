@@ -1,4 +1,43 @@
-"""Exceptions and warnings of hedgerow. Each carries its data as attributes, never a private value."""
+"""Exceptions and warnings. Each carries its data as attributes, never a private value.
+
+Each exception is also one of Python's, in parentheses, so that ``except ValueError`` finds it.
+
+* HedgerowError
+  * ArgumentError (ValueError)
+  * ArgumentTypeError (TypeError)
+  * StateError (RuntimeError)
+  * NotPicklableError (TypeError)
+  * MissingPackageError (ImportError)
+  * FileError (OSError)
+    * MissingFileError (FileNotFoundError)
+    * FileAccessError (PermissionError)
+  * UnreadableError (ValueError)
+  * ModelFormatError (ValueError)
+  * SchemaError (ValueError)
+  * DomainError (ValueError)
+  * TooManyRowsError (OverflowError)
+  * EngineError (ValueError)
+  * TooManyPatternsError (ValueError)
+  * SearchTooLargeError (ValueError)
+  * HypothesisError (ValueError)
+  * BudgetExceededError (ValueError)
+  * OracleExhaustedError (ValueError)
+  * LedgerError (RuntimeError)
+  * LedgerUnavailableError (RuntimeError)
+  * ServiceError (RuntimeError)
+  * ServiceBusyError (RuntimeError)
+  * AccessError (RuntimeError)
+  * ApprovalError (RuntimeError)
+  * QuestionError (ValueError)
+  * ReceiptError (ValueError)
+  * RequestConflictError (ValueError)
+  * RequestRunningError (RuntimeError)
+  * RequestFailedError (RuntimeError)
+* UserWarning
+  * NoiseWarning
+  * OverlapWarning
+  * PreparationWarning
+"""
 
 from __future__ import annotations
 
