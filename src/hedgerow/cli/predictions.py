@@ -1,4 +1,4 @@
-"""What `hedgerow predict` writes: a column of predictions, what each follows from, and columns of the input."""
+"""Output of `hedgerow predict`: a column of predictions, what each follows from, and columns of the input."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def inert(value: Value) -> Value:
 
 @dataclass(frozen=True)
 class OutputColumns:
-    """What is written beside the predictions."""
+    """Columns that are written beside the predictions."""
 
     ids: tuple[str, ...] = ()  # the columns of the input that are copied
     everything: bool = False  # whether all columns of the input are

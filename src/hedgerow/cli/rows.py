@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import narwhals as nw
 import typer
@@ -70,31 +70,6 @@ def text_format_of(encoding: str | None, decimal: str | None) -> TextFormat:
     )
 
 
-class Rows(Protocol):
-    """Private rows, none of which is read before they are learned from or counted."""
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """The names of the columns."""
-        ...
-
-    def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:
-        """Fit a classifier; quietly where it shows its own progress."""
-        ...
-
-    def counted(self, schema: Schema) -> Any:
-        """Return the rows, or their tally, as an audit takes them."""
-        ...
-
-    def fit(self, schema: Schema) -> TableFit:
-        """Return how the rows fit a schema: exact counts, for the curator's eyes only."""
-        ...
-
-    def lines(self, found: TableFit) -> Mapping[int, int] | None:
-        """Return on which line of its file each row stands that does not fit; None if that is not known."""
-        ...
-
-
 class FileRows:
     """The rows of a file of text, or of standard input, read into memory."""
 
@@ -106,7 +81,7 @@ class FileRows:
     def _read(self, schema: Schema | None) -> Any:
         return read_table(self.path, self._format, self._source, () if schema is None else schema.numbers)
 
-    def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:
+    def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:  # quietly: it shows its own progress
         """Read the file, and fit once what is public and each row is checked: one that does not fit costs nothing."""
         classifier.check_public()
         with stage(f"reading {self.path}"):
@@ -121,12 +96,12 @@ class FileRows:
         return self._read(schema)
 
     def fit(self, schema: Schema) -> TableFit:
-        """Read the file and compare its rows."""
+        """Read the file and compare its rows: exact counts, for the curator's eyes only."""
         with stage(f"reading {self.path}"):
             return fit_of(Table.of(self._read(schema)), schema)
 
     def lines(self, found: TableFit) -> Mapping[int, int] | None:
-        """Read the file again, up to the last of the rows."""
+        """Return the lines of rows that do not fit, read again up to the last of them; None where it has changed."""
         rows = {row for column in found.columns for row in column.rows}
         lines = lines_of_rows(self._source, rows)
         return lines if len(lines) == len(rows) else None
@@ -189,6 +164,10 @@ class TableRows:
 
     def lines(self, found: TableFit) -> None:
         """Rows of a table have no lines."""
+
+
+Rows = FileRows | TableRows
+"""Private rows, none of which is read before they are learned from or counted."""
 
 
 @contextmanager

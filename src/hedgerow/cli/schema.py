@@ -39,6 +39,7 @@ from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.serialize import FILL_IN
 from hedgerow.tables.frames import Table
 from hedgerow.tables.table_files import read_table
+from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
 
 app = typer.Typer(
@@ -70,7 +71,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the output file if
 
 
 class Unseen(StrEnum):
-    """What a category is that does not occur in public rows."""
+    """Policy for a category that does not occur in public rows."""
 
     error = "error"
     bin = "bin"
@@ -206,7 +207,8 @@ def show(
         numbers = {"digest": loaded.digest, "candidates": count, "fit_refuses": problems}
         say(json.dumps({**loaded.to_dict(), **numbers}, ensure_ascii=False))
         return
-    say(f"{loaded}\n\n{count:,} candidate rules of up to {max_literals} conditions\ndigest {loaded.digest}")
+    size = number_of(max_literals, "condition")
+    say(f"{loaded}\n\n{count:,} candidate rules of up to {size}\ndigest {loaded.digest}")
     for problem in problems:
         say(f"`hedgerow fit` refuses this schema: {problem}")
 
@@ -246,7 +248,8 @@ def check(
     for fault in found.faults[:1]:
         if fault.is_absent:
             raise DomainError.absent(fault.name, rows.columns)
-        others = f", nor do those of {len(found.faults) - 1} other columns" if len(found.faults) > 1 else ""
+        more = len(found.faults) - 1
+        others = f", nor do those of {number_of(more, 'other column')}" if more else ""
         commas = "; --decimal , reads decimal commas, and then no points" if fault.unread else ""
         problem = (
             f"some values do not fit the schema{others}; correct them, or declare a wider domain or a policy{commas}."

@@ -22,6 +22,7 @@ from hedgerow.schema.from_public import typed_table
 from hedgerow.schema.imports.draft import suggested, with_suggestions
 from hedgerow.schema.serialize import FILL_IN, attribute_from_dict, attribute_to_dict, label_from_dict
 from hedgerow.tables.table_files import PIPE, TextFormat, columns_of, is_text, read_table
+from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
 
 Proposal = Mapping[str, Any]
@@ -68,7 +69,7 @@ def wizard(
     proposals = _proposals(data, make) | ({} if public_sample is None else _of_sample(public_sample, make))
     if target is not None and target not in proposals:
         raise DomainError.absent(target, proposals)
-    say(f"{len(proposals)} columns. Answer from what they mean, never by looking at the rows.", err=True)
+    say(f"{number_of(len(proposals), 'column')}. Answer from what they mean, never by looking at the rows.", err=True)
     found: dict[str, Any] = {"version": 1}
     if target is not None:
         found["label"] = _asked_label(target, proposals[target])
@@ -251,6 +252,7 @@ def write_draft(draft: Draft, output: Path, *, as_json: bool) -> None:
         gaps = [{"column": name, "key": key} for name, key in draft.gaps]
         say(json.dumps({"columns": len(draft.columns), "gaps": gaps, "left_out": left_out}, ensure_ascii=False))
     else:
-        say("\n".join([*draft.notes, f"{len(draft.columns)} columns, {len(draft.gaps)} gaps"]))
+        size = f"{number_of(len(draft.columns), 'column')}, {number_of(len(draft.gaps), 'gap')}"
+        say("\n".join([*draft.notes, size]))
     todo = "fill in what is missing, then run" if draft.gaps else "read it, then run"
     say(f"written to {output}: {todo}: hedgerow schema show {output}", err=True)

@@ -1,4 +1,4 @@
-"""What a curator's service sends, checked against what it was asked: a learner takes none of it on trust."""
+"""Answers of a curator's service, checked against what it was asked: a learner takes none of them on trust."""
 
 from __future__ import annotations
 

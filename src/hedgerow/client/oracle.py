@@ -21,6 +21,7 @@ from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import number_of
 
 Ask = Callable[[str, dict[str, Any]], Counts]
 TryOut = Callable[[str, dict[str, Any]], Any]
@@ -84,7 +85,7 @@ class RemoteOracle(OfOneProcess):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What each column holds: ``boolean``, ``numbers`` or ``text``."""
+        """Kind of each column: ``boolean``, ``numbers`` or ``text``."""
         return self._kinds
 
     @property
@@ -114,12 +115,12 @@ class RemoteOracle(OfOneProcess):
 
     @property
     def unit(self) -> Unit | None:
-        """What the curator protects; None for one row."""
+        """Unit of privacy that the curator protects; None for one row."""
         return self._form.unit
 
     @property
     def privacy(self) -> PrivacyCard:
-        """What was charged so far, at the curator's and before."""
+        """Privacy card of all that was charged so far, at the curator's and before."""
         if not self._cards:
             return PrivacyCard.none("nothing was answered")
         last = self._cards[-1]
@@ -210,5 +211,6 @@ class RemoteOracle(OfOneProcess):
 
     def __repr__(self) -> str:
         return (
-            f"<RemoteOracle of {len(self._columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
+            f"<RemoteOracle of {number_of(len(self._columns), 'column')}, {self.queries_left} of "
+            f"{number_of(self._max_queries, 'question')} left>"
         )

@@ -80,7 +80,7 @@ async def _invalid_problem_handler(request: Request, error: Exception) -> JSONRe
 
 
 class _ErrorMiddleware:
-    """Tells any other exception as a problem, and logs its type: its text, and its stack, could show a row."""
+    """ASGI middleware that answers any other exception by a problem, and logs its type: more could show a row."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Approvals: a curator may want to see a question, or an analyst's first one, before it is charged."""
+"""Approvals of a curator, who may want to see a question, or an analyst's first one, before it is charged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Pending:
 
 
 class Approvals:
-    """What a curator has approved, in the ledger's database; each decision is an entry of the ledger."""
+    """Decisions of a curator in the ledger's database; each is an entry of the ledger."""
 
     def __init__(self, log: Log) -> None:
         self._log = log

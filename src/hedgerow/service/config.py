@@ -1,4 +1,4 @@
-"""The configuration of a curator's service: a YAML or JSON file that says what is held, and who may ask how much."""
+"""The configuration of a curator's service: a YAML or JSON file with the datasets, and the caps of those who ask."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class DatasetConfig(_Part):
 
 
 class Subject(_Part):
-    """Who a subject of the identity provider is here."""
+    """Caller that a subject of the identity provider is here."""
 
     name: str = Field(min_length=1, max_length=200)
     role: Role = "analyst"

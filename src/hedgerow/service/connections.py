@@ -1,4 +1,4 @@
-"""Connections: how many are open at once, and for how long a client may take to send a request or take an answer.
+"""Limits of connections: their number, and the time a client may take to send a request or take an answer.
 
 A request of somebody who is known goes on. Of all others, whoever has been waited for longest goes first: strangers who
 open connections and say nothing, read nothing or ask without end push out each other, and nobody who asks.
@@ -101,18 +101,18 @@ class Connection(H11Protocol):
 
     @property
     def is_served(self) -> bool:
-        """Whether a request of somebody who is known is worked on, or has to wait."""
+        """True while a request of somebody who is known is worked on, or has to wait."""
         is_known = bool(self.scope) and "caller" in self.scope.get("state", {})
         return is_known and (self._phase is None or self._is_held_up)
 
     @property
     def _is_held_up(self) -> bool:
-        """Whether the client has to wait until what it sent before is read."""
+        """True while the client has to wait until what it sent before is read."""
         return self._is_handed_over and self.flow.read_paused and not self._is_taking
 
     @property
     def _is_taking(self) -> bool:
-        """Whether the client has to take what was sent before anything else is done."""
+        """True while the client has to take what was sent before anything else is done."""
         return self._is_handed_over and (self.flow.write_paused or self.transport.is_closing())
 
     async def _begin_tls(self, transport: asyncio.Transport, tls: ssl.SSLContext) -> None:

@@ -1,4 +1,4 @@
-"""The curator: holds private rows, charges questions in a ledger, and answers them. It knows nothing of the web."""
+"""The curator, who holds private rows, charges questions in a ledger, and answers them; without the web."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ROLES: tuple[Role, ...] = ("analyst", "auditor", "curator")
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks."""
+    """Analyst, auditor or curator who asks."""
 
     name: str  # the name by which the ledger knows them
     role: Role  # what they may ask: questions; the whole ledger; both and the caps of all

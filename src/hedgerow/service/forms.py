@@ -36,7 +36,7 @@ class Form(BaseModel):
 
 
 class Priced(Form):
-    """What every question says."""
+    """Entries of every question."""
 
     epsilon: AmountText
     delta: AmountText = "0"
@@ -44,7 +44,7 @@ class Priced(Form):
 
 
 class Marginals(Priced):
-    """How many rows are in each bin, or of each class in each bin."""
+    """Number of rows in each bin, or of each class in each bin."""
 
     bins: dict[str, Any] = Field(
         description="The bins of each column asked about, as `attributes` of a schema file; every value needs a bin.",
@@ -73,7 +73,7 @@ class OnnxForm(Form):
 
 
 class ErrorMarginals(Priced):
-    """How many rows of each bin a hypothesis gets wrong, and how many it gets right."""
+    """Number of rows of each bin that a hypothesis gets wrong, and of those it gets right."""
 
     bins: dict[str, Any] = Field(
         description="The bins of each column asked about, as `attributes` of a schema file; every value needs a bin.",

@@ -1,4 +1,4 @@
-"""Jobs: questions that take long wait in a bounded queue, and are answered one after the other."""
+"""Jobs, a bounded queue of questions that take long, answered one after the other; and limits of concurrency."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Jobs:
 
     @property
     def waiting(self) -> int:
-        """How many questions wait, the one that is being answered not counted."""
+        """Number of questions that wait, the one that is being answered not counted."""
         with self._lock:
             return sum(self._jobs[name].state == "queued" for name in self._waiting)
 

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: how many requests of which kind, how long they took, and how many questions wait."""
+"""Metrics for Prometheus: requests by kind, the seconds they took, and the questions that wait."""
 
 from __future__ import annotations
 

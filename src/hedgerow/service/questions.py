@@ -1,4 +1,4 @@
-"""Questions: what each costs, from public values alone, and its answer, from private rows once it is charged."""
+"""Questions: the cost of each, from public values alone, and its answer, from private rows once it is charged."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class Question(Protocol):
 
     @property
     def charge(self) -> Charge:
-        """What the answer costs."""
+        """Charge of the answer."""
         ...
 
     @property
     def public(self) -> dict[str, Any]:
-        """What is known of the answer before it is asked for, from public values alone."""
+        """Public facts about the answer, known before it is asked for."""
         ...
 
     def answer(self, rows: Rows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
@@ -158,7 +158,7 @@ class FitQuestion:
 
     @property
     def public(self) -> dict[str, Any]:
-        """How long the search takes, where it takes noticeable time."""
+        """Time of the search, where it is noticeable."""
         cost = self.estimator.search_cost(self.schema) if hasattr(self.estimator, "search_cost") else None
         return {"search": "none" if cost is None else str(cost)}
 

@@ -1,4 +1,4 @@
-"""What the process may use of its machine: file descriptors and memory, some of them kept for questions."""
+"""Resources of the process: file descriptors and memory, some of them kept for questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serving: the analysts' port, and the curator's on this machine alone, in one process."""
+"""The server of two ports in one process: the analysts', and the curator's on this machine alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SWITCH = 0.0005  # seconds for which a thread that computes holds up those that
 
 @dataclass(frozen=True)
 class Address:
-    """Where analysts reach the service."""
+    """Address at which analysts reach the service."""
 
     host: str = LOCAL  # the address to listen on
     port: int = 8765  # the port; 0 for any that is free
@@ -60,7 +60,7 @@ class Address:
 
     @property
     def secure(self) -> bool:
-        """Whether browsers reach the service by TLS."""
+        """True where browsers reach the service by TLS."""
         return self.certificate is not None or self.behind_proxy
 
 

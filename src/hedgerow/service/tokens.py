@@ -53,7 +53,7 @@ class _Published:
 
 @dataclass(frozen=True, repr=False)
 class Tokens:
-    """What a curator believes of tokens: who issues them, for whom, and who their subjects are here."""
+    """Trust in tokens: their issuer, their audience, and the callers that their subjects are here."""
 
     issuer: str  # what a token must say
     audience: str  # what a token must say

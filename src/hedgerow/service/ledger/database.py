@@ -64,7 +64,7 @@ class Database(OfOneProcess):
 
     @property
     def is_in_use(self) -> bool:
-        """Whether a file of SQLite is one that a service writes to, or a bare copy of it; a backup is neither."""
+        """True for a file of SQLite that a service writes to, or a bare copy of it; a backup is neither."""
         if self.path is None:
             return False
         with self.path.open("rb") as file:

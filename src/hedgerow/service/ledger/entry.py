@@ -48,7 +48,7 @@ class Entry:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the entry holds."""
+        """Contents of the entry."""
         return json.loads(self.content)
 
     @property
@@ -69,7 +69,7 @@ class Entry:
 
     @property
     def what(self) -> str:
-        """What happened, in a line."""
+        """Event of the entry, in a line."""
         return printable(_WHAT[self.kind](self.data))
 
 

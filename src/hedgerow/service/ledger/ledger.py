@@ -59,7 +59,7 @@ _FINISHED = (
 
 @dataclass(frozen=True)
 class Request:
-    """What an analyst asks, as far as the ledger needs to know."""
+    """Question of an analyst, as far as the ledger needs to know."""
 
     dataset: str  # of which dataset, by whom
     analyst: str  # of which dataset, by whom
@@ -89,7 +89,7 @@ class Answered:
 
 
 class Ledger:
-    """What was charged to which dataset, by whom, and what was answered.
+    """Record of all charges to datasets and analysts, and of all answers.
 
     Each change is one transaction, on disk before the call returns; any number of processes may share the database.
     """

@@ -1,4 +1,4 @@
-"""Runs: which process answers a request, and whether it is still there.
+"""Runs of processes that answer requests, and locks that show which of them are still there.
 
 Nobody's clock decides this. A process holds a lock for as long as it lives, on a file beside SQLite's, or in PostgreSQL
 on a connection of its own; the operating system, or the database, lets go of it when the process ends.
@@ -30,7 +30,7 @@ class Run(Protocol):
         ...
 
     def is_alive(self, name: str) -> bool:
-        """Whether the run of this name, which may be another process, is still there."""
+        """Return whether the run of this name, which may be another process, is still there."""
         ...
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class FileRun:
             os.close(folder)
 
     def is_alive(self, name: str) -> bool:
-        """Whether the file of the run is locked; one that is not is of a process that has ended, and is removed."""
+        """Return whether the file of the run is locked; if not, its process has ended, and it is removed."""
         path = self._folder / name
         try:
             handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -98,7 +98,7 @@ class ServerRun:
         self._connection = self._connected()
 
     def is_alive(self, name: str) -> bool:
-        """Whether somebody holds the lock of the run."""
+        """Return whether somebody holds the lock of the run."""
         if name == self.name:
             return True
         with self._one_at_a_time:

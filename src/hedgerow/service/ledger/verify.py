@@ -37,7 +37,7 @@ class Verified:
 
 @dataclass
 class _Replay:
-    """What the tables should hold after some entries."""
+    """Expected contents of the tables after some entries."""
 
     caps: dict[Owner, str] = field(default_factory=dict[Owner, str])
     charges: dict[Owner, list[dict[str, Any]]] = field(default_factory=dict[Owner, list[dict[str, Any]]])
