@@ -11,7 +11,7 @@ from math import prod
 
 from measure import report
 
-from hedgerow.audit.counting.bin_sizes import bin_weights
+from hedgerow.audit.counting.bin_values import bin_weights
 from hedgerow.audit.counting.outside import BoxCounter
 from hedgerow.audit.counting.regions import count_rows_each
 from hedgerow.audit.entropy.domain import Domain

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.models.paths import Path, first_that_holds, literals_of
+from hedgerow.models.conditions import Path, first_that_holds, literals_of
 from hedgerow.schema import Boolean, Integer, Literal, Schema
 
 SCHEMA = Schema({"age": Integer(0, 9, cuts=(2, 5)), "smoker": Boolean(missing="bin"), "old": Boolean()})

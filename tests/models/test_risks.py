@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.models.risks import percent, risk_of, tabulated_totals
+from hedgerow.models.sheet import percent, risk_of, tabulated_totals
 
 
 @given(

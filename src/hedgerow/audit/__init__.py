@@ -10,18 +10,15 @@ from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.entropy.totals import TotalEntropy, totals
 from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.exact.inference import ExactInference, exact_inference
-from hedgerow.audit.exact.membership import ExactMembership, exact_membership
-from hedgerow.audit.exact.trade_off import TradeOff
+from hedgerow.audit.exact.membership import ExactMembership, TradeOff, exact_membership
 from hedgerow.audit.forests.reconstruct import reconstruct
 from hedgerow.audit.forests.table import GuessedTable
-from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
-from hedgerow.audit.inference.label_only import LabelOnlyAttack
+from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
 from hedgerow.audit.inference.leaves import Leaves
-from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OnlineLira
+from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OfflineRmia, OnlineLira, Rmia
 from hedgerow.audit.inference.overfitting import Overfit, overfit
-from hedgerow.audit.inference.relative import OfflineRmia, Rmia
 from hedgerow.audit.inference.roc import Membership
 from hedgerow.audit.inference.shadow_result import ShadowMembership, lira
 from hedgerow.audit.inference.shadows import ShadowAttack, Shadows

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.models.conditions import Path, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
 from hedgerow.models.leaf import (
     TOO_NOISY,
@@ -24,7 +25,6 @@ from hedgerow.models.leaf import (
     text_with_meanings,
 )
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
-from hedgerow.models.paths import Path, first_that_holds, literals_of
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text

@@ -11,12 +11,11 @@ import numpy as np
 
 from hedgerow.errors import ArgumentError
 from hedgerow.models import plot, python_source, sql
-from hedgerow.models.conditions import check_literals
+from hedgerow.models.conditions import Path, check_literals
 from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.models.dialects import DialectName, dialect_named
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
-from hedgerow.models.paths import Path
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.errors import ArgumentError
 from hedgerow.models.plot import plain, shortened
 from hedgerow.models.points import PointBin
-from hedgerow.models.risks import percent
-from hedgerow.models.sheet import Sheet
+from hedgerow.models.sheet import Sheet, percent
 from hedgerow.text.values import printable
 
 if TYPE_CHECKING:

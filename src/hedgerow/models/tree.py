@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import python_source, sql, tree_plot
-from hedgerow.models.conditions import Pieces, check_literals, in_words
+from hedgerow.models.conditions import Path, Pieces, check_literals, in_words, literals_of
 from hedgerow.models.dialects import DialectName, dialect_named
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
-from hedgerow.models.paths import Path, literals_of
 from hedgerow.models.plot import check_drawable
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal

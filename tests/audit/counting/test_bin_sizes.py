@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting.bin_sizes import bin_weights
+from hedgerow.audit.counting.bin_values import bin_weights
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema

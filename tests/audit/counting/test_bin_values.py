@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting.bin_sizes import bin_weights
-from hedgerow.audit.counting.bin_values import Grid, Mark, values_of_bins
+from hedgerow.audit.counting.bin_values import Grid, Mark, bin_weights, values_of_bins
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema
 from hedgerow.tables.columns import Column
 from tests.models.strategies import attributes

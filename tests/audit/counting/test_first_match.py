@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.audit.counting import still_matching
-from hedgerow.audit.counting.bin_sizes import bin_weights
+from hedgerow.audit.counting.bin_values import bin_weights
 from hedgerow.audit.counting.first_match import first_matches
 from hedgerow.audit.counting.outside import BoxCounter
 from hedgerow.audit.counting.regions import Region, count_rows_each

@@ -1,6 +1,6 @@
 from hypothesis import given
 
-from hedgerow.audit.counting.bin_sizes import bin_weights
+from hedgerow.audit.counting.bin_values import bin_weights
 from hedgerow.audit.counting.outside import BoxCounter
 from hedgerow.audit.counting.regions import Region
 from tests.audit.counting.boxes import bit_list, enumerated, regions, regions_of

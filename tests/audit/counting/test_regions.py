@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting.bin_sizes import bin_weights
+from hedgerow.audit.counting.bin_values import bin_weights
 from hedgerow.audit.counting.regions import Region, count_rows, count_rows_each
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree

@@ -3,7 +3,7 @@
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.audit.exact.cells import Cells
+from hedgerow.audit.exact.outcomes import Cells
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.schema import Boolean, Label, Schema
 

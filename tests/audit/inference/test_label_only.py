@@ -34,7 +34,7 @@ def test_rows_far_from_the_boundary_score_higher():
 
 
 def test_copies_are_drawn_in_batches_of_bounded_size(monkeypatch):
-    monkeypatch.setattr("hedgerow.audit.inference.label_only._MOST_ROWS", 50)
+    monkeypatch.setattr("hedgerow.audit.inference.attacks._MOST_ROWS", 50)
     X, y = noisy_bits(100)
     seen = []
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.inference.label_only import Donors, Perturber
+from hedgerow.audit.inference.attacks import Donors, Perturber
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Categorical, Label, Schema

@@ -8,12 +8,12 @@ from functools import cached_property
 from math import floor, isfinite, log2, prod
 from typing import Self
 
-from hedgerow.audit.counting.bin_sizes import Resolution, bin_weights
+from hedgerow.audit.counting.bin_values import Resolution, bin_weights
 from hedgerow.audit.counting.outside import Box, PerBin
 from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.errors import ArgumentError, SchemaError
-from hedgerow.models.paths import Path
+from hedgerow.models.conditions import Path
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real

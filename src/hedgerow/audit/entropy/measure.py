@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from hedgerow.audit.counting.bin_sizes import Resolution
+from hedgerow.audit.counting.bin_values import Resolution
 from hedgerow.audit.counting.regions import Region, count_rows_each
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.entropy.prior import Marginals, Prior

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.counting.bin_sizes import Resolution, bin_weights
+from hedgerow.audit.counting.bin_values import Resolution, bin_weights
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.released import released_models
 from hedgerow.models.scorecard import Scorecard

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.exact.cells import Cells
 from hedgerow.audit.exact.membership import declared_schema
-from hedgerow.audit.exact.outcomes import losses
+from hedgerow.audit.exact.outcomes import Cells, losses
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.roc import PRIVATE
 from hedgerow.errors import ArgumentError, ArgumentTypeError

@@ -14,7 +14,7 @@ from hedgerow.audit.counting.outside import PerBin
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.errors import SearchTooLargeError
-from hedgerow.models.paths import first_that_holds
+from hedgerow.models.conditions import first_that_holds
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real

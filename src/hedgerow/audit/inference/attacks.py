@@ -1,16 +1,19 @@
-"""Membership inference attacks: the protocol, and the random forest on predictions and labels."""
+"""Membership inference attacks: the protocol, a random forest on predictions and labels, and label-only robustness."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from hedgerow.audit.inference.labelled import Index, LabelledRows
+from hedgerow.boundary.arguments import check_integer
+from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema
 
 
@@ -85,3 +88,143 @@ class RandomForestAttack:
 
     def __str__(self) -> str:
         return "random forest on (prediction, true label)"
+
+
+_MOST_ROWS = 100_000  # perturbed at a time, to bound memory
+
+
+@dataclass(frozen=True)
+class LabelOnlyAttack:
+    """Membership inference from predicted labels of perturbed copies of a row: robust correct predictions score high.
+
+    A misclassified row scores 0. Any other scores ½ plus half the share of its perturbed copies that are classified
+    correctly: `draws` copies at each distance from 1 to `max_distance`, where a copy at distance d has other values in
+    d attributes drawn at random. Other values lie in other bins of the schema; they are drawn from the rows that the
+    attacker knows, each other bin that occurs there being equally likely. Attributes with a single bin in these rows
+    are not perturbed.
+
+    Without a schema, every column is one bit, and a perturbation flips it. SSRL did this on one-hot columns, where most
+    perturbed rows cannot exist; it names perturbing the original attributes and binarising again as future work. With a
+    schema, perturbed rows are rows of the original table, which the model discretises itself.
+
+    Attributes
+    ----------
+    schema : Schema, optional
+        The attributes. Default: the schema of the model attacked; if it has none, all columns must be booleans or 0/1,
+        and each is a bit.
+    max_distance : int, default=4
+        The largest number of perturbed attributes.
+    draws : int, default=10
+        Perturbed copies of each row at each distance.
+
+    References
+    ----------
+    Choquette-Choo, Tramèr, Carlini and Papernot, *Label-Only Membership Inference Attacks*, ICML 2021. SSRL, Appendix
+    C.2.
+    """
+
+    schema: Schema | None = None
+    max_distance: int = 4
+    draws: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("max_distance", "draws"):
+            object.__setattr__(self, name, check_integer(name, getattr(self, name), 1))
+
+    def scores(self, attempt: Attempt) -> NDArray[np.float64]:
+        """Return the robustness of the correct prediction of each suspect, from 0 to 1."""
+        rows = attempt.rows
+        known = np.concatenate([attempt.members, attempt.non_members])
+        perturber = Perturber.of(rows, known, self.schema or attempt.schema)
+        right = attempt.predictions[attempt.suspects] == rows.values[attempt.suspects]
+        scores = np.zeros(len(attempt.suspects))
+        if right.any():
+            scores[right] = 0.5 + self._robustness(attempt, perturber, attempt.suspects[right]) / 2
+        return scores
+
+    def _robustness(self, attempt: Attempt, perturber: Perturber, index: Index) -> NDArray[np.float64]:
+        """Return the share of perturbed copies of each row that are classified correctly, many copies at a time."""
+        truth, correct = attempt.rows.values[index], np.zeros(len(index))
+        distances = range(1, min(self.max_distance, len(perturber)) + 1)
+        at_once = max(_MOST_ROWS // len(index), 1)
+        for distance in distances:
+            for start in range(0, self.draws, at_once):
+                copies = min(at_once, self.draws - start)
+                perturbed = perturber.draw(np.tile(index, copies), distance, attempt.rng)
+                correct += (attempt.predict(perturbed).reshape(copies, -1) == truth).sum(axis=0)
+        return correct / (self.draws * len(distances))
+
+    def __str__(self) -> str:
+        return f"label-only, up to {self.max_distance} attributes perturbed, {self.draws} copies each"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Donors:
+    """Rows that other values of one attribute are drawn from."""
+
+    bins: Index  # for every row of the table, the index of its bin among the donors' bins; -1 if no donor has it
+    order: Index  # the donors, one bin after the other
+    starts: Index  # the start of the donors of each bin in `order`, and their number
+    counts: Index  # the start of the donors of each bin in `order`, and their number
+
+    @classmethod
+    def of(cls, bins: Index, known: Index) -> Self:
+        """Group the known rows by bin."""
+        present, starts, counts = np.unique(np.sort(bins[known]), return_index=True, return_counts=True)
+        place = np.full(int(bins.max()) + 1, -1)
+        place[present] = np.arange(len(present))
+        return cls(place[bins], known[np.argsort(bins[known], kind="stable")], starts, counts)
+
+    def draw(self, rows: Index, rng: np.random.Generator) -> Index:
+        """Draw, for each row, a donor in another bin: first the bin, uniformly, then one of its donors."""
+        own = self.bins[rows]
+        bin = rng.integers(len(self.counts) - (own >= 0))
+        bin += (own >= 0) & (bin >= own)
+        return self.order[self.starts[bin] + rng.integers(self.counts[bin])]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Perturber:
+    """Sampler of perturbed copies of rows, with other values in a given number of attributes."""
+
+    rows: LabelledRows  # the table
+    schema: Schema  # the attributes; values in the same bin count as equal
+    donors: Mapping[str, Donors]  # for each attribute that can be perturbed, the rows that other values are drawn from
+
+    @classmethod
+    def of(cls, rows: LabelledRows, known: Index, schema: Schema | None) -> Self:
+        """Return a sampler that draws values from the known rows; without a schema, every column is one bit."""
+        attributes = boolean_schema(rows.table.column_names, rows.labels) if schema is None else schema
+        problem = None
+        try:
+            bins = attributes.encode(rows.table)
+        except DomainError as error:
+            if schema is not None:
+                raise
+            problem, bins = error.column, {}
+        if problem is not None:
+            raise DomainError(
+                "expected booleans without a schema, got others; pass one: LabelOnlyAttack(schema).",
+                column=problem,
+            )
+        donors = {name: Donors.of(found.astype(np.intp), known) for name, found in bins.items()}
+        usable = {name: found for name, found in donors.items() if len(found.counts) > 1}
+        if not usable:
+            raise ArgumentError("expected rows that differ in some attribute, got equal ones.")
+        return cls(rows, attributes, usable)
+
+    def __len__(self) -> int:
+        return len(self.donors)
+
+    def draw(self, index: Index, distance: int, rng: np.random.Generator) -> Any:
+        """Return a perturbed copy of each of these rows, with other values in `distance` attributes drawn at random."""
+        order = rng.random((len(index), len(self))).argpartition(distance - 1, axis=1)[:, :distance]
+        changes = np.zeros((len(index), len(self)), dtype=bool)
+        np.put_along_axis(changes, order, True, axis=1)
+        sources: dict[str, Index] = {}
+        for place, (name, donors) in enumerate(self.donors.items()):
+            changed = np.flatnonzero(changes[:, place])
+            if len(changed):
+                sources[name] = index.copy()
+                sources[name][changed] = donors.draw(index[changed], rng)
+        return self.rows.mixed(index, sources, self.schema)

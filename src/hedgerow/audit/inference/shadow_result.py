@@ -12,8 +12,7 @@ from scipy.stats import beta, binom
 from scipy.stats import t as student
 
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OnlineLira
-from hedgerow.audit.inference.relative import OfflineRmia, Rmia
+from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OfflineRmia, OnlineLira, Rmia
 from hedgerow.audit.inference.roc import FPR, PRIVATE, Array, curve
 from hedgerow.audit.inference.shadows import ShadowAttack, Shadows, shadow_fits
 from hedgerow.audit.inference.targets import factory_of

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from hedgerow.audit.inference.attacks import Attack, Attempt, RandomForestAttack
-from hedgerow.audit.inference.label_only import LabelOnlyAttack
+from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack
 from hedgerow.audit.inference.labelled import LabelledRows, label_values
 from hedgerow.audit.inference.roc import Array, Membership, curve
 from hedgerow.audit.inference.targets import check_known, factory_of, fitted_on

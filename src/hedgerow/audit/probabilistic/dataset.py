@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hedgerow.audit.counting.bin_sizes import Resolution
+from hedgerow.audit.counting.bin_values import Resolution
 from hedgerow.audit.entropy.measure import reconstruction
 from hedgerow.audit.entropy.prior import Marginals, Prior
 from hedgerow.audit.entropy.result import Reconstruction

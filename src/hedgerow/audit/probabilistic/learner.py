@@ -22,8 +22,7 @@ import pandas as pd
 from scipy import stats
 from sklearn.base import clone
 
-from hedgerow.audit.counting.bin_sizes import Resolution
-from hedgerow.audit.counting.bin_values import Mark
+from hedgerow.audit.counting.bin_values import Mark, Resolution
 from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.audit.probabilistic.row import RowDistribution

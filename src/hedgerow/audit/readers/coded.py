@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import SchemaError
-from hedgerow.models.paths import Path
+from hedgerow.models.conditions import Path
 from hedgerow.schema.attributes import Attribute, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real

@@ -14,7 +14,7 @@ from hedgerow.audit.readers.encoders import made_by
 from hedgerow.audit.readers.names import finite_number, meaning, meanings, whole_number
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
-from hedgerow.models.paths import Path
+from hedgerow.models.conditions import Path
 from hedgerow.schema.attributes import Attribute, Boolean, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real

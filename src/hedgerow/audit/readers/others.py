@@ -8,7 +8,7 @@ from typing import Any
 from hedgerow.audit.readers.columns import Columns, Features
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.errors import ArgumentError
-from hedgerow.models.paths import Path
+from hedgerow.models.conditions import Path
 from hedgerow.schema.schema import Schema
 
 _WHOLE_TO = 1e-6  # by which a number of rows that a share gives may be off a whole number

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
-from hedgerow.models.conditions import in_words
-from hedgerow.models.paths import Path, first_that_holds, literals_of
+from hedgerow.models.conditions import Path, first_that_holds, in_words, literals_of
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table

@@ -17,7 +17,7 @@ from hedgerow.audit.readers.columns import Columns, Features
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.pipelines import last_step
 from hedgerow.errors import ArgumentTypeError
-from hedgerow.models.paths import Path
+from hedgerow.models.conditions import Path
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 
