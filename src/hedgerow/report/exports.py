@@ -1,7 +1,7 @@
-"""Twin for research environments: the public sheet as a Five Safes RO-Crate, in a bag that is zipped.
+"""Reports for other programs: a Five Safes RO-Crate of the public sheet, ACRO's results.json, a registry's record.
 
-It follows version 0.4 of the profile (https://w3id.org/5s-crate/0.4). The disclosure check is in it as what it is when
-a report is made: pending.
+Crates follow version 0.4 of the profile (https://w3id.org/5s-crate/0.4), in a bag that is zipped. The disclosure check
+is in one as what it is when a report is made: pending.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from uuid import uuid4
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import total_rho
-from hedgerow.report.contents import BUCKETS, Bucket, Finding, Sheet
+from hedgerow.report.contents import BUCKETS, Bucket
 from hedgerow.report.form import Form
 from hedgerow.report.report import Report
 from hedgerow.schema.files import mapping_text
@@ -30,7 +30,6 @@ CRATE_FIELDS = ("title", "workflow", "project", "person", "author")
 """The entries of a form that the profile cannot do without: whose run it was, of which workflow, for which project."""
 _DONE, _PENDING = (f"http://schema.org/{word}ActionStatus" for word in ("Completed", "Potential"))
 _KINDS = {"html": "text/html", "json": "application/json"}
-_Entity = dict[str, Any]
 
 
 def crate_zip(report: Report) -> bytes:
@@ -41,99 +40,75 @@ def crate_zip(report: Report) -> bytes:
     ValueError
         If the form lacks an entry that the profile needs, or `workflow` or `person` is not an address.
     """
-    form = report.subject.form
-    _check(form)
-    identifier = uuid4()
-    parts = {"outputs/report.html": report.to_html(), "outputs/report.json": report.to_json()}
-    if report.subject.released is not None and report.subject.is_private:
-        parts["outputs/model.json"] = report.subject.released.to_json()
-    metadata = json.dumps(_metadata(report, tuple(parts)), indent=2, ensure_ascii=False) + "\n"
-    payload = {"data/ro-crate-metadata.json": metadata, **{f"data/{name}": text for name, text in parts.items()}}
-    return _zipped(f"report-{identifier}", _bag(payload, str(identifier), report.public.date.isoformat()))
-
-
-def _check(form: Form) -> None:
-    missing = [name for name in CRATE_FIELDS if not getattr(form, name)]
-    if missing:
-        raise ArgumentError(
-            f"expected a form with {', '.join(CRATE_FIELDS)} for a crate, got one without {missing[0]}."
-        )
+    subject = report.subject
+    _check_stated(subject.form, CRATE_FIELDS, "a crate")
     for name in ("workflow", "person"):
-        if not getattr(form, name).startswith(("https://", "http://")):
+        if not getattr(subject.form, name).startswith(("https://", "http://")):
             raise ArgumentError(
                 f"expected an address as {name} in the form for a crate, such as https://…, got another."
             )
+    parts = {"outputs/report.html": report.to_html(), "outputs/report.json": report.to_json()}
+    if subject.released is not None and subject.is_private:
+        parts["outputs/model.json"] = subject.released.to_json()
+    metadata = json.dumps(_metadata(report, tuple(parts)), indent=2, ensure_ascii=False) + "\n"
+    payload = {"data/ro-crate-metadata.json": metadata, **{f"data/{name}": text for name, text in parts.items()}}
+    identifier = str(uuid4())
+    return _zipped(f"report-{identifier}", _bag(payload, identifier, report.public.date.isoformat()))
 
 
-def _metadata(report: Report, names: tuple[str, ...]) -> _Entity:
+def _check_stated(form: Form, names: Sequence[str], target: str) -> None:
+    missing = [name for name in names if not getattr(form, name)]
+    if missing:
+        raise ArgumentError(f"expected a form with {listed(names, 20)} for {target}, got one without {missing[0]}.")
+
+
+def _metadata(report: Report, names: tuple[str, ...]) -> dict[str, Any]:
     form = report.subject.form
     run, check, project = (f"#{what}-{uuid4()}" for what in ("query", "disclosure", "project"))
+    files, workflow, person = [_id(name) for name in names], _id(form.workflow), _id(form.person)
     root = {
-        "@id": "./",
-        "@type": "Dataset",
         "name": f"Disclosure report: {form.title}",
         "description": report.public.section("identity").answer,
         "conformsTo": _id(PROFILE),
-        "hasPart": [_id(form.workflow), *map(_id, names)],
-        "mainEntity": _id(form.workflow),
+        "hasPart": [workflow, *files],
+        "mainEntity": workflow,
         "mentions": [_id(run), _id(check)],
         "sourceOrganization": _id(project),
     }
-    about = {
-        "@id": "ro-crate-metadata.json",
-        "@type": "CreativeWork",
-        "about": _id("./"),
-        "conformsTo": _id(CRATE),
-    }
-    graph = [about, root, _profile(), _workflow(form), _run(report, run, names), _pending(report, check)]
-    graph += [_person(form, project), {"@id": project, "@type": "Project", "name": form.project}]
-    graph += [{"@id": name, "@type": "File", "name": name, "encodingFormat": _kind(name)} for name in names]
-    return {"@context": f"{CRATE}/context", "@graph": graph}
-
-
-def _profile() -> _Entity:
-    return {"@id": PROFILE, "@type": "Profile", "name": "Five Safes RO-Crate profile"}
-
-
-def _workflow(form: Form) -> _Entity:
-    conforms = _id("https://w3id.org/workflowhub/workflow-ro-crate/1.0")
-    return {"@id": form.workflow, "@type": "Dataset", "name": "The workflow of the model", "conformsTo": conforms}
-
-
-def _run(report: Report, identifier: str, names: tuple[str, ...]) -> _Entity:
-    form = report.subject.form
-    return {
-        "@id": identifier,
-        "@type": "CreateAction",
+    action = {
         "name": f"{form.title}, reported on by {SOFTWARE}",
         "actionStatus": _DONE,
-        "agent": _id(form.person),
-        "instrument": _id(form.workflow),
-        "result": list(map(_id, names)),
+        "agent": person,
+        "instrument": workflow,
+        "result": files,
     }
-
-
-def _pending(report: Report, identifier: str) -> _Entity:
-    return {
-        "@id": identifier,
-        "@type": "AssessAction",
+    pending = {
         "additionalType": _id("https://w3id.org/shp#DisclosureCheck"),
         "name": f"Disclosure check of the model: pending; gravest finding of the public sheet: {report.public.worst}",
         "object": _id("./"),
         "actionStatus": _PENDING,
     }
-
-
-def _person(form: Form, project: str) -> _Entity:
-    return {"@id": form.person, "@type": "Person", "name": form.author, "memberOf": [_id(project)]}
+    conforms = _id("https://w3id.org/workflowhub/workflow-ro-crate/1.0")
+    graph = [
+        _entity("ro-crate-metadata.json", "CreativeWork", about=_id("./"), conformsTo=_id(CRATE)),
+        _entity("./", "Dataset", **root),
+        _entity(PROFILE, "Profile", name="Five Safes RO-Crate profile"),
+        _entity(form.workflow, "Dataset", name="The workflow of the model", conformsTo=conforms),
+        _entity(run, "CreateAction", **action),
+        _entity(check, "AssessAction", **pending),
+        _entity(form.person, "Person", name=form.author, memberOf=[_id(project)]),
+        _entity(project, "Project", name=form.project),
+        *(_entity(name, "File", name=name, encodingFormat=_KINDS[name.rpartition(".")[2]]) for name in names),
+    ]
+    return {"@context": f"{CRATE}/context", "@graph": graph}
 
 
 def _id(name: str) -> dict[str, str]:
     return {"@id": name}
 
 
-def _kind(name: str) -> str:
-    return _KINDS[name.rpartition(".")[2]]
+def _entity(name: str, kind: str, /, **entries: Any) -> dict[str, Any]:
+    return {"@id": name, "@type": kind, **entries}
 
 
 def _bag(payload: Mapping[str, str], identifier: str, made: str) -> dict[str, bytes]:
@@ -183,39 +158,27 @@ def acro_results(report: Report, name: str) -> dict[str, Any]:
     >>> acro_results(hr.Report.of(clf), "model.json")["results"]["output_0"]["status"]
     'review'
     """
-    sheets = _sheets(report)
-    found = _findings(sheets)
+    sheets = [report.public, *([] if report.board is None else [report.board])]
+    found = list({one.key: one for sheet in sheets for one in sheet.findings}.values())  # of one on both, the board's
     worst = BUCKETS[min(BUCKETS.index(one.bucket) for one in found)]  # every sheet has a finding on its guarantee
     status = _STATUS[worst]
+    columns = ("key", "bucket", "sentence", "threshold", "source", "value")
     entry = {
         "uid": "output_0",
         "status": status,
         "type": "custom",
         "properties": {"method": "hedgerow report", "model": report.subject.kind},
         "files": [{"name": name, "sdc": {"summary": {"suppressed": False}, "cells": {}}}],
-        "outcome": _columns(found),
+        "outcome": {  # column by column, as pandas writes a frame
+            column: {str(place): getattr(one, column) for place, one in enumerate(found)} for column in columns
+        },
         "command": "hedgerow report",
         "summary": "; ".join([status, *(one.sentence.rstrip(".") for one in found if one.bucket == worst)]),
         "timestamp": f"{report.public.date.isoformat()}T00:00:00",
-        "comments": [sheet.title for sheet in sheets[:1]],
+        "comments": [report.public.title],
         "exception": "",
     }
     return {"version": VERSION, "results": {"output_0": entry}}
-
-
-def _sheets(report: Report) -> tuple[Sheet, ...]:
-    return (report.public,) if report.board is None else (report.public, report.board)
-
-
-def _findings(sheets: Sequence[Sheet]) -> list[Finding]:
-    """Return the findings of all sheets; of one that is on both, that of the last."""
-    return list({one.key: one for sheet in sheets for one in sheet.findings}.values())
-
-
-def _columns(found: Sequence[Finding]) -> dict[str, dict[str, Any]]:
-    """Return findings column by column, as pandas writes a frame."""
-    names = ("key", "bucket", "sentence", "threshold", "source", "value")
-    return {name: {str(place): getattr(one, name) for place, one in enumerate(found)} for name in names}
 
 
 REGISTRY_FIELDS = (
@@ -237,40 +200,36 @@ _LONGEST_SLUG = 80
 def registry_record(report: Report) -> dict[str, Any]:
     """Return the record of a private model, a draft for the registry's board. It is made of the public sheet alone."""
     subject = report.subject
-    card, form = subject.card, subject.form
-    if not card.is_private or card.epsilon is None:
+    card, form, schema = subject.card, subject.form, subject.schema
+    if not card.is_private:
         raise ArgumentError(
             "expected a model with a guarantee of differential privacy for the registry, got one without."
         )
-    missing = [name for name in REGISTRY_FIELDS if not getattr(form, name)]
-    if missing:
-        raise ArgumentError(
-            f"expected a form with {listed(REGISTRY_FIELDS, 20)} for the registry, got one without {missing[0]}."
-        )
-    return {
-        "url_slug": _slug(form.title),
-        "deployment": {
-            "basic": _basic(form, subject.kind),
-            "dp_variant": {
-                "variant_name": "Approximate DP" if card.delta else "Pure DP",
-                "data_domain": f"Tables that fit the public schema with the digest {_digest(report)}.",
-                "unprotected_quantities": _lines("The schema with its cut points.", form.cut_points, *card.notes),
-            },
-            "privacy_loss": _loss(form, card),
-            "deployment_model": {
-                "model_name": "Central",
-                "release_type": "One release",
-                "release_type_details": report.public.section("releases").answer,
-                "access_type": "Non-interactive",
-            },
-            "implementation": _implementation(report, card),
-            "administrative": {
-                "status": "Draft",
-                "registry_authors": [form.author],
-                "tier": 3 if all(getattr(form, name) for name in _DETAILED) else 2,
-            },
+    _check_stated(form, REGISTRY_FIELDS, "the registry")
+    digest = "none" if schema is None else schema.digest
+    deployment = {
+        "basic": _basic(form, subject.kind),
+        "dp_variant": {
+            "variant_name": "Approximate DP" if card.delta else "Pure DP",
+            "data_domain": f"Tables that fit the public schema with the digest {digest}.",
+            "unprotected_quantities": _lines("The schema with its cut points.", form.cut_points, *card.notes),
+        },
+        "privacy_loss": _loss(form, card),
+        "deployment_model": {
+            "model_name": "Central",
+            "release_type": "One release",
+            "release_type_details": report.public.section("releases").answer,
+            "access_type": "Non-interactive",
+        },
+        "implementation": _implementation(form, card, report.public.section("accuracy").answer),
+        "administrative": {
+            "status": "Draft",
+            "registry_authors": [form.author],
+            "tier": 3 if all(getattr(form, name) for name in _DETAILED) else 2,
         },
     }
+    slug = re.sub("[^a-z0-9]+", "-", form.title.lower()).strip("-")[:_LONGEST_SLUG]
+    return {"url_slug": slug or "model", "deployment": deployment}
 
 
 def registry_yaml(report: Report) -> str:
@@ -292,10 +251,7 @@ def _basic(form: Form, kind: str) -> dict[str, Any]:
 
 
 def _loss(form: Form, card: PrivacyCard) -> dict[str, Any]:
-    parameters = {"epsilon": card.epsilon, **({"delta": card.delta} if card.delta else {})}
-    rho = total_rho(card.planned)
-    if rho is not None:
-        parameters["rho"] = rho
+    parameters = {"epsilon": card.epsilon, "delta": card.delta or None, "rho": total_rho(card.planned)}
     return {
         "privacy_unit": form.unit,
         "privacy_unit_details": f"Neighbouring tables: {card.neighbours}.",
@@ -304,8 +260,7 @@ def _loss(form: Form, card: PrivacyCard) -> dict[str, Any]:
     }
 
 
-def _implementation(report: Report, card: PrivacyCard) -> dict[str, Any]:
-    form = report.subject.form
+def _implementation(form: Form, card: PrivacyCard, utility: str) -> dict[str, Any]:
     charged = [
         f"{one.purpose}: {one.mechanism or 'not named'} (epsilon {float(one.epsilon):g})" for one in card.charges
     ]
@@ -314,18 +269,8 @@ def _implementation(report: Report, card: PrivacyCard) -> dict[str, Any]:
         "mechanisms": _lines(*charged, f"Noise: {card.noise}.", f"Software: {card.software}."),
         "composition": "Sequential composition: epsilon and delta of all charges are added up exactly.",
         "post_processing": "Probabilities, predictions and exports are computed of the released model alone.",
-        "utility": report.public.section("accuracy").answer,
+        "utility": utility,
     }
-
-
-def _digest(report: Report) -> str:
-    schema = report.subject.schema
-    return "none" if schema is None else schema.digest
-
-
-def _slug(title: str) -> str:
-    """Return a title as a part of an address: letters, digits and hyphens."""
-    return re.sub("[^a-z0-9]+", "-", title.lower()).strip("-")[:_LONGEST_SLUG] or "model"
 
 
 def _lines(*parts: str) -> str:

@@ -93,10 +93,9 @@ def promised(subject: Subject, n_rows: int | None = None) -> Iterator[Finding]:
     if card.is_private and card.delta:
         is_large = n_rows is not None and card.delta * n_rows >= 1
         known = "one in the number of rows" if n_rows is None else f"1/{n_rows:,}, one in the number of rows"
-        sentence = (
-            f"The guarantee has an exception of delta = {amount_text(card.delta)}; it should be far below {known}."
-        )
-        yield finding("delta", "reject" if is_large else "look", f"{sentence}{known}.", float(card.delta))
+        exception = f"The guarantee has an exception of delta = {amount_text(card.delta)}"
+        sentence = f"{exception}; it should be far below {known}."
+        yield finding("delta", "reject" if is_large else "look", sentence, float(card.delta))
 
 
 def _promised(card: PrivacyCard) -> Finding:

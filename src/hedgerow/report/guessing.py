@@ -48,7 +48,11 @@ def section(subject: Subject, found: Reconstruction | str) -> Section:
         return sentences("reconstruction", facts, totals=left, problem="", view="")
     if isinstance(found, str):
         return sentences("reconstruction", totals=None, problem=found, view="")
-    values = {"possible": _number(found.domain.possible_rows), "mean": found.uncertainty, "least": found.curve()[0][0]}
+    values: dict[str, Any] = {
+        "possible": _number(found.domain.possible_rows),
+        "mean": found.uncertainty,
+        "least": found.curve()[0][0],
+    }
     return sentences("reconstruction", _facts(found), totals=None, problem="", view=VIEWS[found.view], **values)
 
 
@@ -87,7 +91,11 @@ def by_group(found: Reconstruction | str, by: Sequence[str]) -> tuple[Section, .
         )
         for column, groups in tables
     ]
-    values = {"group": shown_text(worst["group"]), "mean": worst["uncertainty"], "least": worst["lowest"]}
+    values: dict[str, Any] = {
+        "group": shown_text(worst["group"]),
+        "mean": worst["uncertainty"],
+        "least": worst["lowest"],
+    }
     return (sentences("groups", grids=grids, name=name, **values),)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from hedgerow.audit.inference.leaf_risk import LeafRisk
 from hedgerow.report.contents import Bucket, Fact, Finding, Grid, Section
@@ -19,7 +20,7 @@ def section(subject: Subject, risk: LeafRisk | None) -> Section:
         facts = () if without else (_sensitive(subject, None),)
         return sentences("leaves", facts, risk=None, without=without)
     facts = (*_sizes(risk), *_classes(risk), _sensitive(subject, risk))
-    values = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(risk)}
+    values: dict[str, Any] = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(risk)}
     return sentences("leaves", facts, _flagged(subject, risk), **values)
 
 

@@ -42,14 +42,11 @@ def _paragraphs(text: str) -> tuple[str, ...]:
 
 @cache
 def _templates() -> Environment:
-    found = templates(Path(__file__).with_name("templates"))
-    found.filters["cell"] = _cell
-    found.tests["long"] = _is_long
-    found.globals["number_of"] = number_of
-    return found
+    folder = Path(__file__).with_name("templates")
+    return templates(folder, number_of=number_of, cell_text=_cell_text, is_long=_is_long)
 
 
-def _cell(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     if cell is None or cell == "":
         return "–"
     if isinstance(cell, (bool, str)):

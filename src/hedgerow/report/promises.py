@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from fractions import Fraction
 from math import ceil, exp
+from typing import Any
 
 from scipy.special import expit, logit
 
@@ -76,7 +77,7 @@ def unprotected(subject: Subject, kind: Kind) -> Section:
         facts.insert(0, Fact("schema", f"{size}, digest {schema.digest}", schema.digest))
         title = "The schema, and where its cut points come from"
         grids.append(Grid(title, ("attribute", "domain", "cut points"), _sources(schema)))
-    values = {"has_schema": schema is not None, "is_hidden": is_hidden, "is_stated": bool(stated)}
+    values: dict[str, Any] = {"has_schema": schema is not None, "is_hidden": is_hidden, "is_stated": bool(stated)}
     return section("unprotected", facts, grids, **values)
 
 
@@ -98,7 +99,7 @@ def charges(subject: Subject, kind: Kind) -> Section:
     card = subject.card
     is_hidden = kind == "public" and not card.is_private
     grids = [_priced(card.charges)] if card.charges and not is_hidden else []
-    spent = {"epsilon": amount_text(card.epsilon or 0), "delta": amount_text(card.delta or 0)}
+    spent: dict[str, Any] = {"epsilon": amount_text(card.epsilon or 0), "delta": amount_text(card.delta or 0)}
     return section("charges", grids=grids, count=len(card.charges), is_hidden=is_hidden, **spent)
 
 

@@ -16,8 +16,11 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 """What a browser may load for a page that is a file: its own style, and an empty icon."""
 
 
-def templates(folder: Path) -> Environment:
-    """Return the templates of a folder, and those of all pages: `page.html` is whole in one file, with one style."""
+def templates(folder: Path, **functions: Any) -> Environment:
+    """Return the templates of a folder, which may call functions by name, and those of all pages.
+
+    `page.html` is a page that is whole in one file, with one style.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_eval_context, select_autoescape
     from markupsafe import Markup
 
@@ -30,7 +33,8 @@ def templates(folder: Path) -> Environment:
         finalize=pass_eval_context(_shown),
     )
     style = (_SHARED / "page.css").read_text(encoding="utf-8")
-    found.globals.update({"policy": POLICY, "style": Markup(style)})
+    shared: dict[str, Any] = {"policy": POLICY, "style": Markup(style), **functions}
+    found.globals.update(shared)
     return found
 
 

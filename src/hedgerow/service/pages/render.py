@@ -82,4 +82,5 @@ def _percent(part: Fraction, whole: Fraction) -> str:
 
 
 _TEMPLATES = templates(FOLDER / "templates")
-_TEMPLATES.filters.update({"moment": _moment, "rounded": _rounded, "percent": _percent})
+_FILTERS: dict[str, Any] = {"moment": _moment, "rounded": _rounded, "percent": _percent}
+_TEMPLATES.filters.update(_FILTERS)
