@@ -9,7 +9,6 @@ from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real
 from hedgerow.schema.serialize import (
     attribute_from_dict,
-    attribute_to_dict,
     charges_from_list,
     charges_to_list,
     check_keys,
@@ -30,7 +29,7 @@ KINDS = [
 
 @pytest.mark.parametrize(("attribute", "data"), KINDS)
 def test_an_attribute_is_its_kind_and_what_is_not_the_default(attribute, data):
-    assert attribute_to_dict(attribute) == data
+    assert attribute.to_dict() == data
     assert attribute_from_dict("x", data) == ("x", attribute)
     assert attribute_from_dict(7, data) == ("7", attribute)
 

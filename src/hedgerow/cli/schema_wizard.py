@@ -20,7 +20,7 @@ from hedgerow.schema import Draft, DraftColumn, Schema, import_schema
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
 from hedgerow.schema.imports.draft import suggested, with_suggestions
-from hedgerow.schema.serialize import FILL_IN, attribute_from_dict, attribute_to_dict, label_from_dict
+from hedgerow.schema.serialize import FILL_IN, attribute_from_dict, label_from_dict
 from hedgerow.tables.table_files import PIPE, TextFormat, columns_of, is_text, read_table
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
@@ -94,7 +94,7 @@ def _proposals(data: str, make: TextFormat) -> dict[str, Proposal]:
 def _of_sample(path: Path, make: TextFormat) -> dict[str, Proposal]:
     """Return the attributes of public rows."""
     schema = Schema.from_public(typed_table(read_table(str(path), make), text_format=make))
-    return {name: attribute_to_dict(attribute) for name, attribute in schema.attributes}
+    return {name: attribute.to_dict() for name, attribute in schema.attributes}
 
 
 def _known(column: DraftColumn | None) -> Proposal:

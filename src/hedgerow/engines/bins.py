@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import singledispatch
 from typing import Any
 
 import ibis
@@ -12,11 +11,9 @@ import ibis
 from hedgerow.engines.columns import EngineColumn, constant_for, double
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
-from hedgerow.errors import ArgumentTypeError
-from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
-from hedgerow.schema.dates import Date
+from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Cell
 from hedgerow.schema.label import Label, class_spellings
-from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.numbers import Number
 from hedgerow.text.values import Value, plain_word
 
 NO_NUMBER, INFINITE, BOOLEAN, NO_DATE = -3, -4, -5, -6
@@ -29,54 +26,38 @@ _BLANK: Coded = ("", MISSING)
 _TRUTHS: tuple[Coded, ...] = (("false", 0), ("0", 0), ("true", 1), ("1", 1), _BLANK)
 
 
-@singledispatch
-def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:  # noqa: ARG001 -- dispatched
+def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:
     """Return the bin of each value of a column, or the code of a value without one.
 
     The codes are the bins and marks that `bins_of_codes` takes, `NO_NUMBER`, `INFINITE`, `BOOLEAN` and `NO_DATE`. They
     are to be selected from ``lookups.rows()``.
     """
-    raise ArgumentTypeError(f"expected a kind of attribute, got {type(attribute).__name__}.")
-
-
-@bin_code.register
-def _(attribute: Boolean, column: EngineColumn, lookups: Lookups) -> Expression:
-    if not attribute.true_values:
+    number, missing = attribute.as_number, attribute.missing_values
+    if number is not None:
+        unread = _of_another_type(number, column)
+        return _among(column, (), missing, lookups, _interval(number, column, lookups) if unread is None else unread)
+    if attribute.cell is Cell.TRUTH:
         truths = _TRUTHS if column.kind == "text" else ((0, 0), (1, 1))
-        return _among(column, truths, attribute.missing_values, lookups, OUTSIDE, ignore_case=True)
-    words = [(value, code) for code in (0, 1) for value in (attribute.false_values, attribute.true_values)[code]]
+        return _among(column, truths, missing, lookups, OUTSIDE, ignore_case=True)
+    words = attribute.spellings
     if column.kind == "boolean":
-        words = [(value == "true", code) for value, code in words if value in ("false", "true")]
-    return _among(column, [*words, _BLANK], attribute.missing_values, lookups, OUTSIDE)
+        if attribute.cell is not Cell.WORD:
+            return _among(column, (), missing, lookups, BOOLEAN)
+        words = tuple((value == "true", code) for value, code in words if value in ("false", "true"))
+    return _among(column, [*words, _BLANK], missing, lookups, OUTSIDE)
 
 
-@bin_code.register
-def _(attribute: Categorical, column: EngineColumn, lookups: Lookups) -> Expression:
-    if column.kind == "boolean":
-        return _among(column, (), attribute.missing_values, lookups, BOOLEAN)
-    values = [(value, code) for code, value in enumerate(attribute.values)]
-    return _among(column, [*values, _BLANK], attribute.missing_values, lookups, OUTSIDE)
+def _of_another_type(number: Number, column: EngineColumn) -> int | None:
+    """Return the code of the values of a column that holds no such numbers; None where it may."""
+    if number.cell is Cell.DATE:
+        return None if column.kind == "text" or column.holds_dates else NO_DATE
+    return BOOLEAN if column.kind == "boolean" else None
 
 
-@bin_code.register(Integer)
-@bin_code.register(Real)
-def _(attribute: Integer | Real, column: EngineColumn, lookups: Lookups) -> Expression:
-    if column.kind == "boolean":
-        return _among(column, (), attribute.missing_values, lookups, BOOLEAN)
-    return _among(column, (), attribute.missing_values, lookups, _interval(attribute, column, lookups))
-
-
-@bin_code.register
-def _(attribute: Date, column: EngineColumn, lookups: Lookups) -> Expression:
-    if not (column.kind == "text" or column.holds_dates):
-        return _among(column, (), attribute.missing_values, lookups, NO_DATE)
-    return _among(column, (), attribute.missing_values, lookups, _interval(attribute, column, lookups))
-
-
-def _interval(attribute: Integer | Real, column: EngineColumn, lookups: Lookups) -> Expression:
+def _interval(attribute: Number, column: EngineColumn, lookups: Lookups) -> Expression:
     """Return the interval of each number that is not missing, or the code of a value without one."""
-    clipped, whole = attribute.outside == "clip", isinstance(attribute, Integer)
-    if isinstance(attribute, Date):
+    clipped, whole = attribute.outside == "clip", attribute.whole
+    if attribute.cell is Cell.DATE:
         x = EngineColumn(column.name, lookups.once(column.days), "integer")
         others = _coded(_unread(column, x, NO_DATE), OUTSIDE)
     else:

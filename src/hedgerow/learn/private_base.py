@@ -24,7 +24,6 @@ from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_rea
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 from hedgerow.text.progress import progress_bar
@@ -267,8 +266,7 @@ def _notes(unit: Unit | None) -> tuple[str, ...]:
 
 def _grid_notes(schema: Schema) -> tuple[str, ...]:
     """Return a note that names the numbers whose cut points nobody chose; none if there are none."""
-    numbers = ((name, a) for name, a in schema.attributes if isinstance(a, (Integer, Real)))
-    names = [quoted_text(name) for name, number in numbers if number.has_default_cuts]
+    names = [quoted_text(name) for name, number in schema.numbers.items() if number.has_default_cuts]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     text = f"cut points of {', '.join(names[:_MOST_NAMED])}{more}: the default grid of the declared bounds"
     return (text,) if names else ()

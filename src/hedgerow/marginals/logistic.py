@@ -25,8 +25,9 @@ from hedgerow.models.scorecard import Scorecard
 from hedgerow.oracle.binning import bin_matrix, bins_or_chosen, is_constant
 from hedgerow.oracle.protocol import MarginalOracle, check_oracle, telling_answers
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
-from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.attributes import Attribute
+from hedgerow.schema.listed import Boolean, Categorical
+from hedgerow.schema.numbers import Real
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
@@ -175,8 +176,7 @@ def _prior(bins: Schema) -> NDArray[np.float64]:
     ends, found = np.cumsum(sizes), np.zeros((sum(sizes), sum(sizes)))
     prior = Prior(across=1.0, each=_EACH)
     for end, size, (_, attribute) in zip(ends, sizes, bins.attributes, strict=True):
-        ordered = attribute.n_known if isinstance(attribute, (Integer, Real)) else 0
-        found[end - size : end, end - size : end] = np.linalg.inv(prior.precision(size, ordered))
+        found[end - size : end, end - size : end] = np.linalg.inv(prior.precision(size, attribute.n_ordered))
     return found
 
 

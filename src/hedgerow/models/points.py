@@ -15,12 +15,11 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models import python_source, sql
 from hedgerow.models.conditions import Pieces
 from hedgerow.models.dialects import Dialect
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import shown
-from hedgerow.text.values import printable, value_text
+from hedgerow.text.values import printable
 
 MOST_POINTS = 10**6
 """The most points of a bin, and of the base, in size."""
@@ -152,54 +151,26 @@ class PointBin:
     @property
     def name(self) -> str:
         """The name: that of the bin as the schema has it, or the interval."""
-        if self.is_known and isinstance(self.declared, (Integer, Real)):
-            return self.declared.interval(self.start, self.stop)
-        return self.declared.bins[self.start]
+        return self.declared.run_name(self.start, self.stop)
 
     @property
     def label(self) -> str:
         """The name in a printed table: whole numbers from the first to the last of the bin."""
-        return self.words if self.is_known and isinstance(self.declared, Integer) else self.name
+        return self.declared.run_label(self.start, self.stop)
 
     @property
     def words(self) -> str:
         """The bin as a form to fill in has it."""
         if not self.is_known:
             return {"missing": "missing", "outside": "any other value"}[self.name]
-        if isinstance(self.declared, Boolean):
-            return ("no", "yes")[self.start]
-        if isinstance(self.declared, Integer):
-            return _whole_numbers(self.declared, self.start, self.stop)
-        if isinstance(self.declared, Real):
-            return _range_in_words(self.declared, self.start, self.stop)
-        return self.name
-
-
-def _whole_numbers(number: Integer, start: int, stop: int) -> str:
-    """Return the whole numbers of the bins; beyond the bounds where numbers outside count as the nearest inside."""
-    edge, last = number.edges[start], value_text(number.edges[stop])
-    first = value_text(type(edge)(edge + (start > 0)))
-    is_open = number.outside == "clip" and stop - start < number.n_known
-    if is_open and start == 0:
-        return f"up to {last}"
-    if is_open and stop == number.n_known:
-        return f"{first} and more"
-    return first if first == last else f"{first} to {last}"
-
-
-def _range_in_words(number: Real, start: int, stop: int) -> str:
-    low, high = value_text(number.edges[start]), value_text(number.edges[stop])
-    if start == 0:
-        return f"{low} to {high}" if stop == number.n_known else f"up to {high}"
-    return f"over {low}" if stop == number.n_known else f"over {low}, up to {high}"
+        return self.declared.run_words(self.start, self.stop)
 
 
 def point_bins(part: AttributePoints, attribute: Attribute) -> list[PointBin]:
     """Return the bins of an attribute with their points; neighbouring intervals with the same points are one."""
-    merges = isinstance(attribute, (Integer, Real))
 
     def run(place: int) -> Any:
-        return part.points[place] if merges and place < attribute.n_known else place
+        return part.points[place] if place < attribute.n_ordered else place
 
     found: list[PointBin] = []
     for _, places in groupby(range(attribute.n_bins), run):
@@ -281,14 +252,7 @@ def _literal(one: PointBin) -> Literal:
     name, declared = one.attribute, one.declared
     if not one.is_known:
         return Literal(name, one.name)
-    if isinstance(declared, Boolean):
-        return Literal(name, ("false", "true")[one.start])
-    if isinstance(declared, Categorical):
-        return Literal(name, "=", (declared.values[one.start],))
-    assert isinstance(declared, (Integer, Real))
-    if one.stop < declared.n_known:
-        return Literal(name, "<=", (declared.cuts[one.stop - 1],))
-    return Literal(name, ">", (declared.cuts[one.start - 1],)) if one.start else Literal(name, "known")
+    return declared.run_literal(name, one.start, one.stop)
 
 
 def python_functions(bins: Bins, base: Points, classes: Sequence[Any], schema: Schema, comment: str) -> str:

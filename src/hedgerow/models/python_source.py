@@ -15,14 +15,12 @@ A cell is what `predict` takes it for in a column of its type:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hedgerow.models.conditions import Pieces
-from hedgerow.models.sql import Cases, words_of
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
-from hedgerow.schema.dates import Date
+from hedgerow.models.sql import Cases
+from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.literals import Literal
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.text.days import as_plain
 from hedgerow.text.values import WHOLE, Value, plain_word, printable, spelled_number, value_text
@@ -143,7 +141,7 @@ def source(
     It reads the attributes of the literals that were written.
     """
     used = {literal.attribute for literal in written.parts}
-    read = {name: _reader(schema[name]) for name in schema.names if name in used}
+    read = {name: _READER_OF[schema[name].cell] for name in schema.names if name in used}
     cells = [
         f"        {name!r}: {how}({', '.join([f'row[{name!r}]', *_forms(schema[name].missing_values)])}),"
         for name, how in read.items()
@@ -162,10 +160,13 @@ def source(
     return "".join([_CELL, *readers] if read else []) + "\n".join(lines)
 
 
-def _reader(attribute: Attribute) -> str:
-    if isinstance(attribute, Boolean):
-        return "_word" if attribute.true_values else "_boolean"
-    return "_cell" if isinstance(attribute, Categorical) else "_date" if isinstance(attribute, Date) else "_number"
+_READER_OF: Mapping[Cell, str] = {
+    Cell.TRUTH: "_boolean",
+    Cell.WORD: "_word",
+    Cell.VALUE: "_cell",
+    Cell.NUMBER: "_number",
+    Cell.DATE: "_date",
+}
 
 
 def _forms(values: Iterable[Value]) -> list[str]:
@@ -185,30 +186,22 @@ def _one_of(cell: str, values: Iterable[Value]) -> str:
 
 
 def _expression(literal: Literal, attribute: Attribute) -> str:
-    cell = f"row[{literal.attribute!r}]"
+    cell, values = f"row[{literal.attribute!r}]", attribute.values_of(literal)
     match literal.operator:
         case "missing":
             return f"{cell} is None"
         case "known":
             return f"{cell} is not None"
-        case "true" | "false" if isinstance(attribute, Boolean) and attribute.true_values:
-            return _one_of(cell, words_of(attribute, literal))
-        case "true" | "false":
-            return f"{cell} == {int(literal.operator == 'true')}"
-        case "=":
-            return _one_of(cell, [_declared(literal, attribute)])
-        case "!=":
-            return f"{cell} is not None and not {_one_of(cell, [_declared(literal, attribute)])}"
         case "outside":
             return f"{cell} is not None and not ({_inside(attribute, cell)})"
+        case "!=":
+            return f"{cell} is not None and not {_one_of(cell, values)}"
+        case _ if values:
+            return _one_of(cell, values)
+        case "true" | "false":
+            return f"{cell} == {int(literal.operator == 'true')}"
         case _:
             return _comparison(literal, attribute, cell)
-
-
-def _declared(literal: Literal, attribute: Attribute) -> str | int:
-    """Return the category that a literal compares with, in the schema's type: 1 for a literal with "1"."""
-    assert isinstance(attribute, Categorical)
-    return attribute.values[attribute.place(literal)]
 
 
 def _comparison(literal: Literal, attribute: Attribute, cell: str) -> str:
@@ -222,9 +215,8 @@ def _comparison(literal: Literal, attribute: Attribute, cell: str) -> str:
 
 
 def _inside(attribute: Attribute, cell: str) -> str:
-    if isinstance(attribute, Categorical):
-        return _one_of(cell, attribute.values)
-    assert isinstance(attribute, (Integer, Real))
-    whole = f" and {cell} == int({cell})" if isinstance(attribute, Integer) else ""
-    low, high = as_plain(attribute.low), as_plain(attribute.high)
-    return f"{low!r} <= {cell} <= {high!r}{'' if isinstance(attribute, Date) else whole}"
+    number = attribute.as_number
+    if number is None:
+        return _one_of(cell, attribute.listed)
+    whole = f" and {cell} == int({cell})" if number.whole and number.cell is Cell.NUMBER else ""
+    return f"{as_plain(number.low)!r} <= {cell} <= {as_plain(number.high)!r}{whole}"

@@ -12,10 +12,8 @@ from sqlglot import exp
 from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import Pieces
 from hedgerow.models.dialects import Dialect, among
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
-from hedgerow.schema.dates import Date
+from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.literals import Literal
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.text.days import Day, as_day, as_plain
 from hedgerow.text.messages import shown
@@ -88,29 +86,23 @@ def expression(lines: Sequence[str], dialect: Dialect, comment: str) -> str:
 
 def _condition(literal: Literal, raw: _Raw) -> exp.Condition:
     """Return the SQL condition of one literal on the raw column."""
+    values = raw.attribute.values_of(literal)
     match literal.operator:
         case "missing":
             return exp.or_(raw.column.is_(exp.null()), raw.absent)
         case "known":
             return exp.not_(raw.absent)
-        case "true" | "false" if isinstance(raw.attribute, Boolean) and raw.attribute.true_values:
-            return raw.one_of(words_of(raw.attribute, literal))
-        case "true" | "false":
-            return raw.dialect.matches(exp.Lower(this=raw.text), *_BOOLEANS[literal.operator])
-        case "=":
-            return raw.one_of(literal.operands)
-        case "!=":
-            return exp.not_(exp.or_(raw.absent, raw.one_of(literal.operands)))
         case "outside":
             return exp.and_(exp.not_(raw.inside), exp.not_(raw.absent))
+        case "!=":
+            return exp.not_(exp.or_(raw.absent, raw.one_of(values)))
+        case _ if values:
+            return raw.one_of(values)
+        case "true" | "false":
+            return raw.dialect.matches(exp.Lower(this=raw.text), *_BOOLEANS[literal.operator])
         case _:
             inside = [raw.inside] if raw.attribute.outside == "bin" else []
             return exp.and_(*_comparison(literal, raw), exp.not_(raw.absent), *inside)
-
-
-def words_of(attribute: Boolean, literal: Literal) -> Sequence[str | int]:
-    """Return the declared words for what a literal says of a boolean."""
-    return attribute.true_values if literal.operator == "true" else attribute.false_values
 
 
 def _comparison(literal: Literal, raw: _Raw) -> list[exp.Condition]:
@@ -139,7 +131,7 @@ class _Raw:
     @cached_property
     def ordered(self) -> exp.Condition:
         """The value that is compared: a number, or the text of a date, which has the order of the dates."""
-        if isinstance(self.attribute, Date):
+        if self.attribute.cell is Cell.DATE:
             return self.dialect.prewritten(exp.Substring(this=self.text, start=exp.convert(1), length=exp.convert(10)))
         return self.dialect.prewritten(self.dialect.number_of(self.column))
 
@@ -150,12 +142,12 @@ class _Raw:
     @cached_property
     def absent(self) -> exp.Condition:
         """The condition that a value that is not NULL is missing. NULL only if the column is."""
-        if isinstance(self.attribute, Date):
+        if self.attribute.cell is Cell.DATE:
             tokens = [*map(plain_word, self.attribute.missing_values)]
             days = [token for token in tokens if isinstance(as_day(token), Day)]
             of_days = [self._among(self.ordered, days)] if days else []
             return self.dialect.prewritten(exp.or_(self._spelled([*tokens, ""]), *of_days))
-        if not isinstance(self.attribute, Categorical):  # text for NaN in a column of text would be an error
+        if self.attribute.cell is not Cell.VALUE:  # text for NaN in a column of text would be an error
             return self.dialect.prewritten(self.one_of(self.attribute.missing_values, "", *self.dialect.nan))
         nan = exp.and_(self.is_fractional, self._among(self.text, self.dialect.nan))
         return self.dialect.prewritten(exp.or_(self.one_of(self.attribute.missing_values, ""), nan))
@@ -163,13 +155,12 @@ class _Raw:
     @cached_property
     def inside(self) -> exp.Condition:
         """The condition that a value is in the domain."""
-        attribute = self.attribute
-        if isinstance(attribute, Categorical):
-            return self.dialect.prewritten(self.one_of(attribute.values))
-        assert isinstance(attribute, (Integer, Real))
-        low, high = (self.dialect.literal(as_plain(bound)) for bound in (attribute.low, attribute.high))
+        number = self.attribute.as_number
+        if number is None:
+            return self.dialect.prewritten(self.one_of(self.attribute.listed))
+        low, high = (self.dialect.literal(as_plain(bound)) for bound in (number.low, number.high))
         inside = self.ordered.between(low, high)
-        if isinstance(attribute, Integer) and not isinstance(attribute, Date):
+        if number.whole and number.cell is Cell.NUMBER:
             inside = exp.and_(inside, self.ordered.eq(exp.Floor(this=self.ordered)))
         return self.dialect.prewritten(inside)
 

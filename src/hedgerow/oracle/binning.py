@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isinf, sqrt
 from typing import Any
@@ -15,14 +15,14 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
 from hedgerow.privacy.charge import Charge
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
-from hedgerow.schema.dates import Date
+from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.numbers import Real
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
-from hedgerow.text.values import plain_word
+from hedgerow.text.values import Value, plain_word
 
 ROWS_PER_NOISE = 4
 """Target for the rows of a bin, in standard deviations of the noise on it (EXPRIL §4.2)."""
@@ -133,29 +133,37 @@ def check_total(bins: Schema) -> None:
             raise SchemaError(
                 "expected bins with `missing: bin`, so that no private row can be refused.", attribute=name
             )
-        if attribute.outside == "error" and not isinstance(attribute, Boolean):
-            wanted = "bin" if isinstance(attribute, Categorical) else "clip` or `outside: bin"
+        others = [policy for policy in attribute.outside_policies if policy != "error"]
+        if attribute.outside == "error" and others:
+            wanted = "` or `outside: ".join(others)
             raise SchemaError(
                 f"expected bins with `outside: {wanted}`, so that no private row can be refused.", attribute=name
             )
 
 
+_KINDS_OF: Mapping[Cell, tuple[str, ...]] = {
+    Cell.TRUTH: ("boolean",),
+    Cell.WORD: ("boolean",),
+    Cell.VALUE: ("numbers", "text"),
+    Cell.NUMBER: ("numbers",),
+}
+
+
 def check_kind(name: str, attribute: Attribute, kind: str) -> None:
     """Check that every value of a column of this kind has a bin: ``boolean``, ``numbers`` or ``text``."""
-    if isinstance(attribute, Date):
+    if attribute.cell is Cell.DATE:
         raise SchemaError(
             f"date bins do not fit a column of {kind}; declare the days since 1970-01-01 of a column of type date, as "
             "integer or real bins.",
             attribute=name,
         )
-    fits = kind == "boolean" if isinstance(attribute, Boolean) else kind != "boolean"
-    if not fits or (kind == "text" and not isinstance(attribute, Categorical)):
+    if kind not in _KINDS_OF[attribute.cell]:
         raise SchemaError(f"{attribute.kind} bins do not fit a column of {kind}.", attribute=name)
-    if kind == "numbers" and isinstance(attribute, Categorical) and not all(map(_spells, attribute.values)):
+    if kind == "numbers" and not all(map(_spells, attribute.listed)):
         raise SchemaError("categories that are not numbers do not fit a column of numbers.", attribute=name)
 
 
-def _spells(value: str | int) -> bool:
+def _spells(value: Value) -> bool:
     """Return whether a category is a number."""
     try:
         return bool(np.isfinite(float(value)))

@@ -18,7 +18,7 @@ from hedgerow.hypotheses.read import TargetColumns
 from hedgerow.oracle.binning import check_kind, check_total
 from hedgerow.oracle.own_code import OwnCode, own_code
 from hedgerow.privacy.unit import Unit
-from hedgerow.schema.attributes import Categorical
+from hedgerow.schema.attributes import Cell
 from hedgerow.schema.booleans import default_classes
 from hedgerow.schema.contributions import check_unit, counted, draw_key
 from hedgerow.schema.label import Label
@@ -153,10 +153,10 @@ def _values(bins: Schema, name: str, kind: str) -> list[Any]:
     attribute = dict(bins.attributes).get(name)
     if kind == "boolean":
         found: list[Any] = [False, True]
-    elif isinstance(attribute, Categorical):
-        found = [str(value) if kind == "text" else float(value) for value in attribute.values]
+    elif attribute is not None and attribute.cell is Cell.VALUE:
+        found = [str(value) if kind == "text" else float(value) for value in attribute.listed]
     elif attribute is not None:
-        found = [attribute.low, *attribute.cuts, attribute.high]  # type: ignore[attr-defined]
+        found = [*attribute.examples]
     else:
         found = [""] if kind == "text" else [0]
     return [found[i % len(found)] for i in range(_N_PROBES)]

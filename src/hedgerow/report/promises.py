@@ -17,7 +17,6 @@ from hedgerow.report.contents import Fact, Grid, Kind, Section
 from hedgerow.report.page import NOT_STATED, section
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import quoted_text
@@ -88,8 +87,8 @@ def _sources(schema: Schema) -> tuple[tuple[str, str, str], ...]:
     found: list[tuple[str, str, str]] = []
     for name, attribute in schema.attributes:
         source = "none: categories are declared"
-        if isinstance(attribute, (Integer, Real)):
-            source = "the default grid of the declared bounds" if attribute.has_default_cuts else declared
+        if name in schema.numbers:
+            source = "the default grid of the declared bounds" if schema.numbers[name].has_default_cuts else declared
         found.append((name, attribute.domain, source))
     return tuple(found)
 

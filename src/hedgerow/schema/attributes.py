@@ -1,4 +1,4 @@
-"""Attributes of a table: domain, bins and policies for missing and outside values; booleans and categories.
+"""Attributes of a table: domain, bins and policies for missing and outside values; the base class of their kinds.
 
 A *bin* is all that hedgerow uses of a value: one of the declared categories, or the interval between two cut points.
 Bins are numbered from 0; ``missing`` and ``outside`` bins, where declared, come last in this order.
@@ -9,25 +9,43 @@ from __future__ import annotations
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
+from enum import Enum
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.literals import Literal, is_number, values_problem
 from hedgerow.tables.columns import Column
+from hedgerow.text.days import as_plain
 from hedgerow.text.messages import near_miss, shown
-from hedgerow.text.values import Value, listed, plain_word, printable
+from hedgerow.text.values import Value, listed, printable
+
+if TYPE_CHECKING:
+    from hedgerow.schema.numbers import Number
 
 BinCodes = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
 OUTSIDE, MISSING = -1, -2
 """The codes of values outside the domain and of missing ones, before the attribute's policies have been applied."""
 _NO_VALUE = -3  # text where a number is declared: refused under every policy
+MOST_SHOWN = 100
+"""The most values of a list that is printed."""
+
+
+class Cell(Enum):
+    """The content of a column's cells, by which they are read in text, engines, SQL and Python."""
+
+    TRUTH = "truth"  # bool, 0 or 1, "true" or "false"
+    WORD = "word"  # a word for true or for false; a column of type bool holds "true" and "false"
+    VALUE = "value"  # one of some texts and whole numbers
+    NUMBER = "number"
+    DATE = "date"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +74,12 @@ class Attribute(ABC):
     source: str | None = None
 
     kind: ClassVar[str]
+    operators: ClassVar[tuple[str, ...]]
+    """The operators of its literals, beside those of missing and outside values."""
+    ordered: ClassVar[bool] = False
+    """True if the bins of values inside the domain have an order."""
+    required: ClassVar[tuple[str, ...]] = ()
+    """The keys that a file must have."""
     outside_policies: ClassVar[tuple[str, ...]] = ("error", "bin")
 
     def __post_init__(self) -> None:
@@ -64,7 +88,7 @@ class Attribute(ABC):
                 object.__setattr__(self, name, tuple(value))
         _check_choice("missing", self.missing, ("error", "bin"))
         _check_choice("outside", self.outside, self.outside_policies)
-        _check_values("missing_values", self.missing_values)
+        check_values("missing_values", self.missing_values)
         for key in ("description", "unit", "source"):
             _check_words(key, getattr(self, key))
         if self.missing_values and self.missing == "error":
@@ -80,6 +104,11 @@ class Attribute(ABC):
         unit = f"in {self.unit}" if self.unit else None
         words = ", ".join(text for text in (self.description, unit) if text)
         return printable(" ".join(text for text in (words, source) if text))
+
+    @property
+    @abstractmethod
+    def cell(self) -> Cell:
+        """The content of its column's cells."""
 
     @property
     @abstractmethod
@@ -110,6 +139,52 @@ class Attribute(ABC):
     @abstractmethod
     def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
         """Return the run of known bins on which a literal of this kind's own operators is true, or else false."""
+
+    @property
+    def listed(self) -> tuple[Value, ...]:
+        """The value of each bin inside the domain; none where values are not listed."""
+        return ()
+
+    @property
+    def spellings(self) -> tuple[tuple[Value, int], ...]:
+        """Each declared value and its bin, where values are declared."""
+        return tuple((value, code) for code, value in enumerate(self.listed))
+
+    @property
+    def number_codes(self) -> tuple[int | None, ...]:
+        """The whole number as which each listed value is read where numbers are expected; None for other text."""
+        return ()
+
+    @property
+    def as_number(self) -> Number | None:
+        """The attribute itself if it is a number with bounds and cut points, as dates are; else None."""
+        return None
+
+    @property
+    def is_bit(self) -> bool:
+        """True if the values are 0 and 1, or true and false."""
+        return False
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The least and the largest number as which a value may be read; infinite where values are no numbers."""
+        codes = [code for code in self.number_codes if code is not None]
+        return (min(codes), max(codes)) if codes and len(codes) == len(self.number_codes) else (-np.inf, np.inf)
+
+    @property
+    def examples(self) -> tuple[Value, ...]:
+        """Some values of the domain, one or more of each bin."""
+        return self.listed
+
+    @property
+    def n_ordered(self) -> int:
+        """The number of bins that have an order; 0 if none have."""
+        return self.n_known if self.ordered else 0
+
+    @property
+    def indicators(self) -> tuple[tuple[str, Value | None], ...]:
+        """Operator and operand of each column of 0 and 1 into which values inside the domain are binarised."""
+        return tuple(("=", value) for value in self.known_bins)
 
     @cached_property
     def bins(self) -> tuple[str, ...]:
@@ -177,6 +252,12 @@ class Attribute(ABC):
             case "known":
                 return Extent(known, 0, known, missing=missing, outside=None if outside is None else True)
             case operator:
+                if operator not in self.operators:
+                    allowed = ", ".join(self.operators)
+                    raise SchemaError(
+                        f"expected one of the {self.kind} operators {allowed}; got {shown(operator)}.",
+                        attribute=literal.attribute,
+                    )
                 beyond = outside if outside is None else operator == "!="
                 return Extent(known, *self._known_extent(literal), missing=missing, outside=beyond)
 
@@ -227,201 +308,79 @@ class Attribute(ABC):
     def domain(self) -> str:
         """The declared domain as text."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Boolean(Attribute):
-    """True or false: bool, the numbers 0 and 1, or the texts "true" and "false" in any case; or else declared words.
-
-    Attributes
-    ----------
-    true_values, false_values : tuple of str or int
-        The values that stand for true and for false, as they are written, such as ``("yes", "Y")`` and ``("no", "N")``,
-        or 1 and 2. Both or none. Other values are outside the domain then; a column of type bool holds the words
-        ``"true"`` and ``"false"``.
-
-    Examples
-    --------
-    >>> [str(literal) for literal in Boolean().literals("smoker", negations=True)]
-    ['smoker', 'not smoker']
-    """
-
-    true_values: tuple[str | int, ...] = ()
-    false_values: tuple[str | int, ...] = ()
-    kind: ClassVar[str] = "boolean"
-    outside_policies: ClassVar[tuple[str, ...]] = ("error",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.true_values != () or self.false_values != ():
-            self._check_words()
-        elif {plain_word(value).lower() for value in self.missing_values} & {"0", "1", "false", "true"}:
-            raise SchemaError(
-                "expected missing_values other than 0, 1, true and false, got one of these.", key="missing_values"
-            )
-
-    def _check_words(self) -> None:
-        both = {"true_values": self.true_values, "false_values": self.false_values}
-        for key, values in both.items():
-            _check_values(key, values)
-            if any(isinstance(value, float) for value in values):
-                raise SchemaError(f"expected text or whole numbers, got {shown(values)}.", key=key)
-            if not values:
-                raise SchemaError("expected at least one value beside those of the other truth, got none.", key=key)
-        words = [plain_word(value) for value in (*self.true_values, *self.false_values, *self.missing_values)]
-        if len(set(words)) < len(words):
-            raise SchemaError(
-                "expected distinct values, none of them missing_values or false_values; got one twice.",
-                key="true_values",
-            )
-
-    def value_of(self, code: int) -> bool | str | int:
-        """Return a value of the bin of false (0) or true (1), the first where words are declared."""
-        values = (self.false_values, self.true_values)[code]
-        return values[0] if values else bool(code)
+    @property
+    def details(self) -> str:
+        """Cut points, policies and meaning as text that follows the domain."""
+        text = ", missing: bin" if self.missing == "bin" else ""
+        text += f" (also {listed(self.missing_values, MOST_SHOWN)})" if self.missing_values else ""
+        text += f", outside: {self.outside}" if self.outside != "error" else ""
+        return text + (f"; {self.meaning}" if self.meaning else "")
 
     @property
-    def known_bins(self) -> tuple[str, ...]:
-        """False and true."""
-        return ("false", "true")
+    def learning_problem(self) -> SchemaError | None:
+        """Why learners refuse the attribute; None if they accept it."""
+        return None
 
-    @property
-    def domain(self) -> str:
-        """The two values."""
-        if not self.true_values:
-            return "true or false, 0 or 1"
-        return f"true ({listed(self.true_values)}) or false ({listed(self.false_values)})"
+    def value_of(self, bin: int) -> Value:
+        """Return a value for a bin: the listed one, or else the bin's name."""
+        return self.listed[bin] if bin < len(self.listed) else self.bins[bin]
 
-    @property
-    def n_known(self) -> int:
-        """Two."""
-        return 2
+    def values_of(self, literal: Literal) -> Sequence[Value]:  # noqa: ARG002 -- none are declared
+        """Return the declared values of which a literal is true; none where it compares, or values are not declared."""
+        return ()
 
-    def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
-        return [Literal(name, "true")] + [Literal(name, "false")] * negations
+    def run_name(self, start: int, stop: int) -> str:  # noqa: ARG002 -- bins without an order come one by one
+        """Return the name of the bins from `start` up to and without `stop`."""
+        return self.bins[start]
 
-    def _n_own_literals(self, *, negations: bool) -> int:
-        return 1 + negations
+    def run_label(self, start: int, stop: int) -> str:
+        """Return the name of such bins in a printed table."""
+        return self.run_name(start, stop)
 
-    def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:  # noqa: ARG002 -- there are only two
-        return self._own_literals(name, negations=True)
+    def run_words(self, start: int, stop: int) -> str:
+        """Return the name of such bins in a form to fill in."""
+        return self.run_name(start, stop)
 
-    def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
-        check_operator(self, literal, ("true", "false"))
-        return (1, 2, False) if literal.operator == "true" else (0, 1, False)
+    @abstractmethod
+    def run_literal(self, name: str, start: int, stop: int) -> Literal:
+        """Return a literal on the attribute of this name that is true on such bins if it is false on those before."""
 
-    def _code(self, column: Column) -> Codes:
-        if self.true_values:
-            return self._code_of_words(column)
-        if column.is_text:
-            found = column.index_in(["false", "true", "0", "1"], ignore_case=True)
-            return np.where(found > 1, found - 2, found)
-        values: NDArray[Any] = column.values
-        if values.dtype.kind == "b":
-            return values.astype(np.int32)
-        return np.where(values == 1, np.int32(1), np.where(values == 0, np.int32(0), np.int32(OUTSIDE)))
+    def normalised(self, literal: Literal) -> Literal:
+        """Return an equivalent literal whose operands are values of the domain, if they are of another type."""
+        return literal
 
-    def _code_of_words(self, column: Column) -> Codes:
-        codes = np.full(len(column), OUTSIDE, dtype=np.int32)
-        is_bool = not column.is_text and column.values.dtype.kind == "b"
-        for code, values in enumerate((self.false_values, self.true_values)):
-            for value in values:
-                if not is_bool:
-                    codes[column.equals(value)] = code
-                elif value in ("false", "true"):
-                    codes[column.values == (value == "true")] = code
-        return codes
+    def refined_by(self, literal: Literal) -> Attribute:  # noqa: ARG002 -- numbers are cut where it compares
+        """Return the attribute with bins on which a literal can be told."""
+        return self
 
+    def coarse_bins(self, refined: Attribute) -> list[int]:  # noqa: ARG002 -- numbers have finer bins
+        """Return, for each bin of this attribute when refined, the bin of this one that holds it."""
+        return list(range(self.n_bins))
 
-@dataclass(frozen=True)
-class Categorical(Attribute):
-    """One of a fixed set of values, each text or a whole number.
+    def reads(self, column: Column) -> NDArray[np.bool_]:
+        """Return which cells of a column are values of such a column, inside the domain or not."""
+        is_boolean = not column.is_text and column.values.dtype.kind == "b"
+        return np.full(len(column), not is_boolean)
 
-    Attributes
-    ----------
-    values : tuple of str or int
-        The values.
+    def typed(self, column: Column) -> pa.Array:
+        """Return a column of text as the Arrow type of the values, NULL where they are missing."""
+        return column.without(self.missing_values).arrow_text()
 
-    Examples
-    --------
-    >>> [str(literal) for literal in Categorical(("red", "green", "blue")).literals("hue", negations=True)][:4]
-    ['hue = red', 'hue = green', 'hue = blue', 'hue != red']
-    """
+    def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
+        """Return made-up values: each that the domain allows is as likely."""
+        return [self.listed[k] for k in rng.integers(len(self.listed), size=size)]
 
-    values: tuple[str | int, ...]
-    kind: ClassVar[str] = "categorical"
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attribute as JSON-ready data; defaults are left out."""
+        data: dict[str, Any] = {"kind": self.kind}
+        for field in sorted(fields(self), key=lambda field: bool(field.kw_only)):
+            if not self._is_default(field):
+                value = getattr(self, field.name)
+                data[field.name] = list(map(as_plain, value)) if isinstance(value, tuple) else as_plain(value)
+        return data
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_values("values", self.values)
-        if any(isinstance(value, float) for value in self.values):
-            raise SchemaError(f"expected text or whole numbers, got {shown(self.values)}.", key="values")
-        if not self.values:
-            raise SchemaError("expected at least one value.", key="values")
-        words = set(map(plain_word, self.values))
-        if len(words) < len(self.values):
-            raise SchemaError("expected distinct values, got one more than once.", key="values")
-        if not words.isdisjoint(map(plain_word, self.missing_values)):
-            raise SchemaError("expected missing_values that are not categories, got one that is.", key="missing_values")
-
-    @property
-    def known_bins(self) -> tuple[str, ...]:
-        """The values as text."""
-        return tuple(str(value) for value in self.values)
-
-    @property
-    def n_known(self) -> int:
-        """One per value."""
-        return len(self.values)
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {str(value): place for place, value in enumerate(self.values)}
-
-    def place(self, literal: Literal) -> int:
-        """Return the index of the value that a literal compares with; the text "1" stands for the value 1.
-
-        Raises
-        ------
-        SchemaError
-            If it is none of them.
-        """
-        place = self._places.get(str(literal.operands[0]))
-        if place is None:
-            raise SchemaError(
-                f"expected a literal on one of the values {self.domain}; got {literal.brief}.",
-                attribute=literal.attribute,
-            )
-        return place
-
-    @property
-    def domain(self) -> str:
-        """The values."""
-        return listed(self.values)
-
-    def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
-        operators = ("=", "!=") if negations else ("=",)
-        return [Literal(name, operator, (value,)) for operator in operators for value in self.values]
-
-    def _n_own_literals(self, *, negations: bool) -> int:
-        return len(self.values) * (1 + negations)
-
-    def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:
-        equal = [("=", extent.only_known), ("!=", extent.complement().only_known)]
-        return [Literal(name, operator, (self.values[place],)) for operator, place in equal if place is not None]
-
-    def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
-        check_operator(self, literal, ("=", "!="))
-        place = self.place(literal)
-        return place, place + 1, literal.operator == "!="
-
-    def _code(self, column: Column) -> Codes:
-        if column.is_text:
-            return column.index_in(self.known_bins)
-        column.refuse_booleans()
-        codes = np.full(len(column), OUTSIDE, dtype=np.int32)
-        for code, value in enumerate(self.values):
-            codes[column.equals(value)] = code
-        return codes
+    def _is_default(self, field: Field[Any]) -> bool:
+        return getattr(self, field.name) == field.default
 
 
 def _check_choice(key: str, value: object, allowed: Sequence[str]) -> None:
@@ -430,7 +389,8 @@ def _check_choice(key: str, value: object, allowed: Sequence[str]) -> None:
         raise SchemaError(f"expected one of {', '.join(allowed)}, got {shown(value)}.{near}", key=key)
 
 
-def _check_values(key: str, values: object) -> None:
+def check_values(key: str, values: object) -> None:
+    """Raise SchemaError, naming the key, for what is no tuple of values."""
     if not isinstance(values, tuple) or not all(isinstance(value, str) or is_number(value) for value in values):
         problem = (
             f"expected a list of text or numbers, got {shown(values)} (in YAML, quote words such as yes, no, on, off)."
@@ -446,15 +406,6 @@ def _check_words(key: str, text: object) -> None:
     problem = problem or values_problem((text,))
     if problem:
         raise SchemaError(problem, key=key)
-
-
-def check_operator(attribute: Attribute, literal: Literal, allowed: Sequence[str]) -> None:
-    """Raise SchemaError for a literal whose operator is not one of those allowed."""
-    if literal.operator not in allowed:
-        raise SchemaError(
-            f"expected one of the {attribute.kind} operators {', '.join(allowed)}; got {shown(literal.operator)}.",
-            attribute=literal.attribute,
-        )
 
 
 def bins_of_codes(attribute: Attribute, codes: NDArray[np.integer[Any]], name: str) -> BinCodes:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.schema.attributes import Boolean
 from hedgerow.schema.label import Label
+from hedgerow.schema.listed import Boolean
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import is_boolean, label_name
 
@@ -55,17 +55,5 @@ def learning_problems(schema: Schema) -> tuple[SchemaError, ...]:
         schema.classes  # noqa: B018 -- raises where the schema declares no label
     except SchemaError as error:
         found.append(error)
-    return (
-        *found,
-        *(
-            SchemaError(
-                "expected a number with cut points, got one without; leave out `cuts: []` for the default grid, "
-                "declare cut points, learn them under a charge (`hedgerow schema learn`, Schema.learn), or leave the "
-                "attribute out.",
-                attribute=name,
-                key="cuts",
-            )
-            for name, attribute in schema.attributes
-            if getattr(attribute, "cuts", None) == ()
-        ),
-    )
+    refused = {name: attribute.learning_problem for name, attribute in schema.attributes}
+    return (*found, *(problem.placed(attribute=name) for name, problem in refused.items() if problem is not None))

@@ -27,7 +27,7 @@ def count_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
 
     Examples
     --------
-    >>> from hedgerow.schema.attributes import Boolean
+    >>> from hedgerow.schema import Boolean
     >>> schema = Schema({f"x{i}": Boolean() for i in range(20)})
     >>> count_candidates(schema, max_literals=2)
     800
@@ -44,7 +44,7 @@ def longest_candidate(schema: Schema, max_literals: int, *, negations: bool = Tr
 
     Examples
     --------
-    >>> from hedgerow.schema.attributes import Boolean
+    >>> from hedgerow.schema import Boolean
     >>> longest_candidate(Schema({"a": Boolean(), "b": Boolean()}), max_literals=3)
     2
     """
@@ -130,7 +130,7 @@ class Candidates(Sequence[Antecedent]):
 
     @cached_property
     def own_bins(self) -> NDArray[np.bool_]:
-        """Which bins are of each literal's attribute, shape ``(n_literals, n_bins)``."""
+        """The bins of each literal's attribute, shape ``(n_literals, n_bins)``."""
         sizes = [len(attribute.bins) for _, attribute in self.schema.attributes]
         attribute_of_bin = np.repeat(np.arange(len(sizes)), sizes)
         attribute_of_literal = [self.schema.names.index(literal.attribute) for literal in self.literals]
@@ -151,13 +151,13 @@ class Candidates(Sequence[Antecedent]):
 
     @cached_property
     def literal_implications(self) -> NDArray[np.bool_]:
-        """Whether literal i implies literal j: no bin is in i and not in j. Shape ``(n_literals, n_literals)``."""
+        """True where literal i implies literal j: no bin is in i and not in j. Shape ``(n_literals, n_literals)``."""
         truth = self.truth.astype(np.float32)
         return truth @ (1 - truth.T) == 0
 
     @cached_property
     def implications(self) -> NDArray[np.bool_]:
-        """Whether candidate i implies candidate j, by the schema alone, shape ``(n_candidates, n_candidates)``."""
+        """True where candidate i implies candidate j, by the schema alone, shape ``(n_candidates, n_candidates)``."""
         true = np.vstack([np.logical_or.reduce(self.literal_implications[part.T]) for part in self.members])
         return np.hstack([np.logical_and.reduce(true[:, part.T].swapaxes(0, 1)) for part in self.members])
 

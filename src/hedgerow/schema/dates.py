@@ -11,12 +11,14 @@ from itertools import islice, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
+from hedgerow.schema.attributes import Cell
 from hedgerow.schema.grid import MOST_SPACED, MOST_WIDTHS, spaced_cuts
 from hedgerow.schema.literals import Literal
-from hedgerow.schema.numbers import Integer
+from hedgerow.schema.numbers import WholeNumber
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import FIRST, LAST, Day, as_day
 from hedgerow.text.messages import shown
@@ -24,7 +26,7 @@ from hedgerow.text.values import Value
 
 
 @dataclass(frozen=True, init=False)
-class Date(Integer):
+class Date(WholeNumber):
     """A date from `low` to `high`, cut into intervals ``(cut, next cut]``.
 
     Values are of type date, times without a time zone, or text ``YYYY-MM-DD``; numbers are refused. Bounds, cut points
@@ -53,6 +55,7 @@ class Date(Integer):
     """
 
     kind: ClassVar[str] = "date"
+    scalar: ClassVar[type[float]] = Day
 
     def __init__(  # noqa: PLR0913 -- one a key of the file
         self,
@@ -88,6 +91,30 @@ class Date(Integer):
             raise SchemaError(
                 "expected text for missing values of a date, got a number; put it in quotes.", key="missing_values"
             )
+
+    @property
+    def cell(self) -> Cell:
+        """Dates."""
+        return Cell.DATE
+
+    def reads(self, column: Column) -> NDArray[np.bool_]:
+        """Return which cells are dates."""
+        is_boolean = not column.is_text and column.values.dtype.kind == "b"
+        return np.zeros(len(column), dtype=bool) if is_boolean else column.are_dates()
+
+    def typed(self, column: Column) -> pa.Array:
+        """Return dates."""
+        present = column.without(self.missing_values)
+        return pa.array(present.days().astype(np.int32), pa.int32(), mask=present.missing).cast(pa.date32())
+
+    def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
+        """Return made-up dates between the bounds, as text."""
+        return [str(Day(round(value))) for value in super().drawn(size, rng)]
+
+    def number_in(self, value: Value) -> float | None:
+        """Return the day that a word spells; None if it spells none."""
+        day = as_day(value)
+        return day if isinstance(day, Day) else None
 
     @staticmethod
     def _compared(literal: Literal) -> list[float]:

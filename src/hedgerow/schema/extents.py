@@ -59,7 +59,7 @@ class Extent:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether the set is empty, or has all bins."""
+        """True if the set is empty, or has all bins."""
         others = {flag for flag in (self.missing, self.outside) if flag is not None}
         size = self.stop - self.start
         return not self.inverted and size in (0, self.n_known) and others <= {size > 0}

@@ -1,4 +1,4 @@
-"""How the rows of a table fit a schema, column by column: exact counts of private rows, for the curator's eyes only."""
+"""Fit of a table to a schema, column by column: exact counts of private rows, for the curator's eyes only."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import DomainError
-from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Boolean, Categorical
+from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute
 from hedgerow.schema.booleans import learning_problems
-from hedgerow.schema.dates import Date
 from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
@@ -21,12 +20,12 @@ from hedgerow.text.values import printable
 
 _NEARLY_ALL = 0.9
 MOST_ROWS_NAMED = 5
-"""How many of a column's rows that do not fit are named."""
+"""The most rows of a column that do not fit which are named."""
 
 
 @dataclass(frozen=True)
 class ColumnFit:
-    """How the values of one column fit their attribute, or the label."""
+    """The fit of one column's values to their attribute, or to the label."""
 
     name: str  # the column
     kind: str  # the kind of attribute, ``label``, or ``unit`` for the column that says whose row it is
@@ -45,13 +44,13 @@ class ColumnFit:
 
     @property
     def fits(self) -> bool:
-        """Whether every row is accepted."""
+        """True if every row is accepted."""
         return not (self.is_absent or self.refused)
 
 
 @dataclass(frozen=True)
 class TableFit:
-    """How a table fits a schema. Private: it has exact counts of rows."""
+    """The fit of a table to a schema. Private: it has exact counts of rows."""
 
     n_rows: int  # the rows of the table
     columns: tuple[ColumnFit, ...]  # one for each attribute, then for the label and for the unit of privacy
@@ -72,7 +71,7 @@ class TableFit:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether learners accept the table with this schema."""
+        """True if learners accept the table with this schema."""
         return not (self.faults or self.problems)
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,7 +153,7 @@ def _absent(name: str, kind: str) -> ColumnFit:
 def _column_fit(column: Column, attribute: Attribute) -> ColumnFit:
     column = column.without(attribute.missing_values)
     missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
-    unread = ~missing & _unread(column, attribute)
+    unread = ~missing & ~attribute.reads(column)
     empty = missing | unread
     codes = np.full(len(column), MISSING)
     if not empty.all():  # then it may be of a type that has no codes
@@ -190,16 +189,3 @@ def _counted(name: str, kind: str, *masks: NDArray[np.bool_]) -> ColumnFit:
     missing, outside, unread, refused = (int(mask.sum()) for mask in masks)
     first = tuple(map(int, np.flatnonzero(masks[-1])[:MOST_ROWS_NAMED]))
     return ColumnFit(name, kind, missing, outside, unread, refused, rows=first)
-
-
-def _unread(column: Column, attribute: Attribute) -> NDArray[np.bool_]:
-    """Return which values are none of such a column: all booleans in one of text or numbers, and what is no number."""
-    if _holds_booleans(column, attribute):
-        return np.ones(len(column), dtype=bool)
-    if isinstance(attribute, (Boolean, Categorical)):
-        return np.zeros(len(column), dtype=bool)
-    return ~(column.are_dates() if isinstance(attribute, Date) else column.are_numbers())
-
-
-def _holds_booleans(column: Column, attribute: Attribute) -> bool:
-    return not isinstance(attribute, Boolean) and not column.is_text and column.values.dtype.kind == "b"

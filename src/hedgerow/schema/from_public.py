@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import DomainError
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date
-from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.listed import Boolean, Categorical
+from hedgerow.schema.numbers import Integer, Number, Real
 from hedgerow.tables.columns import Column, pc
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat
 from hedgerow.text.days import FIRST, LAST, Day
@@ -67,7 +68,7 @@ def _some(column: Column) -> Any:
     return values
 
 
-def _number(values: Any, bins: int) -> Attribute:
+def _number(values: Any, bins: int) -> Number:
     whole = bool((values == np.floor(values)).all()) and np.abs(values).max() < 2**53
     low, high = values.min(), values.max()
     cuts = np.unique(np.quantile(values, np.arange(1, bins) / bins, method="inverted_cdf"))
@@ -84,7 +85,6 @@ def _date(column: Column, values: Any, bins: int) -> Date:
     if values.min() < FIRST or values.max() > LAST:
         raise DomainError("expected dates of the years 1 to 9999, found others; correct them.", column=column.name)
     found = _number(values, bins)
-    assert isinstance(found, Integer)
     low, high, *cuts = (Day(min(day, LAST)) for day in (found.low, found.high, *found.cuts))
     return Date(min(low, Day(LAST - 1)), high, cuts, outside="clip")
 

@@ -56,7 +56,7 @@ class Label:
         object.__setattr__(self, "classes", tuple(sorted(classes)))
 
     def __eq__(self, other: object) -> bool:
-        """Whether name and classes are the same; True and 1 are different classes, as in files and predictions."""
+        """Compare name and classes; True and 1 are different classes, as in files and predictions."""
         if not isinstance(other, Label):
             return NotImplemented
         one, another = ((each.name, each.classes, isinstance(each.classes[0], bool)) for each in (self, other))
@@ -98,7 +98,7 @@ class Label:
 
     @property
     def is_binary(self) -> bool:
-        """Whether the classes are the two of a boolean, by either spelling, as for attributes."""
+        """True if the classes are the two of a boolean, by either spelling, as for attributes."""
         return set(self.classes) == {0, 1}
 
 

@@ -1,4 +1,4 @@
-"""Where the parts of a schema's file stand: the line of each key, found again once there is a fault to report."""
+"""Lines of a schema's file: that of each key, found again once there is a fault to report."""
 
 from __future__ import annotations
 

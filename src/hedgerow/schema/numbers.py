@@ -1,41 +1,50 @@
-"""Numeric attributes: bounds, and the cut points that discretise them."""
+"""Numbers as attributes: bounds, and the cut points that discretise them."""
 
 from __future__ import annotations
 
 import math
 import typing
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.attributes import OUTSIDE, Attribute, Codes, check_operator
+from hedgerow.schema.attributes import MOST_SHOWN, OUTSIDE, Attribute, Cell, Codes
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.grid import check_bounds, check_numbers, default_cuts, spaced_cuts
 from hedgerow.schema.literals import Literal
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import Day
 from hedgerow.text.messages import shown
-from hedgerow.text.values import Value, value_text
+from hedgerow.text.values import Value, listed, spelled_number, value_text
 
 MOST_ENDS = 10
 """The most cut points that a literal may have on both sides, as in ``30 < age <= 45``: pairs of more are too many."""
+_MOST_OF_GRID = 6  # cut points of a grid before its last that are printed
 
 
 @dataclass(frozen=True, init=False)
-class _Number(Attribute):
-    """Base class of integers and reals: bounds, and the cut points that discretise them."""
+class Number(Attribute):
+    """Base class of integers, reals and dates: bounds, and the cut points that discretise them."""
 
     low: float
     high: float
     cuts: tuple[float, ...]
+    operators: ClassVar[tuple[str, ...]] = ("<=", ">", "between")
+    ordered: ClassVar[bool] = True
+    required: ClassVar[tuple[str, ...]] = ("low", "high")
     outside_policies: ClassVar[tuple[str, ...]] = ("error", "clip", "bin")
-    _whole: ClassVar[bool]
+    whole: ClassVar[bool]
+    """True if the values are whole numbers."""
+    scalar: ClassVar[type[float]]
+    """The type of bounds and cut points."""
 
     def __init__(  # noqa: PLR0913 -- one a key of the file
         self,
@@ -50,7 +59,7 @@ class _Number(Attribute):
         unit: str | None = None,
         source: str | None = None,
     ) -> None:
-        whole = self._whole
+        whole = self.whole
         if isinstance(cuts, str) and cuts == "auto":
             found = default_cuts(low, high, whole=whole)
             vars(self)["has_default_cuts"] = True  # so that it is not computed again
@@ -67,11 +76,36 @@ class _Number(Attribute):
 
     @cached_property
     def has_default_cuts(self) -> bool:
-        """Whether the cut points are those of `default_cuts`, left out or declared."""
+        """True if the cut points are those of `default_cuts`, left out or declared."""
         return bool(self.cuts) and self.cuts == self._default_cuts()
 
     def _default_cuts(self) -> tuple[float, ...]:
-        return default_cuts(self.low, self.high, whole=self._whole)
+        return default_cuts(self.low, self.high, whole=self.whole)
+
+    @property
+    def cell(self) -> Cell:
+        """Numbers."""
+        return Cell.NUMBER
+
+    @property
+    def as_number(self) -> Self:
+        """The attribute itself."""
+        return self
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The bounds; infinite where values beyond them count as the nearest inside."""
+        return (-np.inf, np.inf) if self.outside == "clip" else (self.low, self.high)
+
+    @property
+    def examples(self) -> tuple[Value, ...]:
+        """The bounds, and the cut points between them."""
+        return self.edges
+
+    @property
+    def indicators(self) -> tuple[tuple[str, Value | None], ...]:
+        """One column a cut point: at most this."""
+        return tuple(("<=", cut) for cut in self.cuts)
 
     @property
     def n_known(self) -> int:
@@ -107,6 +141,95 @@ class _Number(Attribute):
         """The bounds."""
         return f"{value_text(self.low)} to {value_text(self.high)}"
 
+    @property
+    def details(self) -> str:
+        """Cut points, policies and meaning as text that follows the domain."""
+        return self._cuts_text() + super().details
+
+    def _cuts_text(self) -> str:
+        if not self.cuts:
+            return ", no cut points"
+        if not self.has_default_cuts:
+            return f", cut at {listed(self.cuts, MOST_SHOWN)}"
+        *most, last = self.cuts
+        shown = [*most[:_MOST_OF_GRID], *(["…"] if len(most) > _MOST_OF_GRID else []), last]
+        return f", cut at the default grid of {len(self.cuts)}: {', '.join(map(value_text, shown))}"
+
+    @property
+    def learning_problem(self) -> SchemaError | None:
+        """Why learners refuse a number without cut points."""
+        if self.cuts:
+            return None
+        return SchemaError(
+            "expected a number with cut points, got one without; leave out `cuts: []` for the default grid, "
+            "declare cut points, learn them under a charge (`hedgerow schema learn`, Schema.learn), or leave the "
+            "attribute out.",
+            key="cuts",
+        )
+
+    def run_name(self, start: int, stop: int) -> str:
+        """Return the interval, or the name of a bin without numbers."""
+        return self.interval(start, stop) if start < self.n_known else super().run_name(start, stop)
+
+    def run_words(self, start: int, stop: int) -> str:
+        """Return the interval in words, or the name of a bin without numbers."""
+        if start >= self.n_known:
+            return super().run_words(start, stop)
+        low, high = value_text(self.edges[start]), value_text(self.edges[stop])
+        if start == 0:
+            return f"{low} to {high}" if stop == self.n_known else f"up to {high}"
+        return f"over {low}" if stop == self.n_known else f"over {low}, up to {high}"
+
+    def run_literal(self, name: str, start: int, stop: int) -> Literal:
+        """Return the literal of the numbers up to the end of the bins, of those above their start, or of all."""
+        if stop < self.n_known:
+            return Literal(name, "<=", (self.cuts[stop - 1],))
+        return Literal(name, ">", (self.cuts[start - 1],)) if start else Literal(name, "known")
+
+    def refined_by(self, literal: Literal) -> Self:
+        """Return the number with what a literal compares with among its cut points.
+
+        Raises
+        ------
+        SchemaError
+            If that is outside the domain.
+        """
+        for value in literal.operands:
+            if isinstance(value, str) or not self.low <= value < self.high:
+                raise SchemaError(
+                    f"the model compares it with {value!r}, outside the declared domain ({self.domain}); declare the "
+                    "bounds of the training rows.",
+                    attribute=literal.attribute,
+                )
+        return replace(self, cuts=tuple(sorted({*self.cuts, *literal.operands}))) if literal.operands else self
+
+    def coarse_bins(self, refined: Attribute) -> list[int]:
+        """Return, for each bin of this number with more cut points, the bin of this one that holds it."""
+        finer = refined.as_number
+        if finer is None:
+            return super().coarse_bins(refined)
+        return [bisect_left(self.cuts, edge) for edge in finer.edges[1:]] + list(range(self.n_known, self.n_bins))
+
+    def reads(self, column: Column) -> NDArray[np.bool_]:
+        """Return which cells are finite numbers."""
+        return super().reads(column) & column.are_numbers()
+
+    def typed(self, column: Column) -> pa.Array:
+        """Return numbers."""
+        present = column.without(self.missing_values)
+        return pa.array(present.numbers(), pa.float64(), mask=present.missing)
+
+    def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
+        """Return made-up numbers between the bounds."""
+        return rng.uniform(self.low, self.high, size).tolist()
+
+    def number_in(self, value: Value) -> float | None:
+        """Return the number that a word means in such a column; None if it means none."""
+        return spelled_number(value)
+
+    def _is_default(self, field: Field[Any]) -> bool:
+        return super()._is_default(field) or (field.name == "cuts" and self.has_default_cuts)
+
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:  # noqa: ARG002 -- none is a negation
         single = [Literal(name, operator, (cut,)) for operator in ("<=", ">") for cut in self.cuts]
         return single + [Literal(name, "between", pair) for pair in combinations(self._ends, 2)]
@@ -127,7 +250,6 @@ class _Number(Attribute):
         return [Literal(name, "between" if above and below else ">" if above else "<=", edges)]
 
     def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
-        check_operator(self, literal, ("<=", ">", "between"))
         places = [self._places[number] for number in self._compared(literal) if number in self._places]
         if len(places) == len(literal.operands):
             start = 0 if literal.operator == "<=" else places[0] + 1
@@ -170,7 +292,41 @@ def _declared_cuts(low: float, high: float, cuts: object, *, whole: bool) -> tup
 
 
 @dataclass(frozen=True, init=False)
-class Integer(_Number):
+class WholeNumber(Number):
+    """Base class of the numbers that are whole: integers, and dates as days."""
+
+    whole: ClassVar[bool] = True
+
+    def run_label(self, start: int, stop: int) -> str:
+        """Return the first and the last number in a printed table."""
+        return self.run_words(start, stop) if start < self.n_known else self.run_name(start, stop)
+
+    def run_words(self, start: int, stop: int) -> str:
+        """Return the first and the last number, beyond the bounds where numbers outside count as the nearest inside."""
+        if start >= self.n_known:
+            return self.run_name(start, stop)
+        edge, last = self.edges[start], value_text(self.edges[stop])
+        first = value_text(self.scalar(edge + (start > 0)))
+        is_open = self.outside == "clip" and stop - start < self.n_known
+        if is_open and start == 0:
+            return f"up to {last}"
+        if is_open and stop == self.n_known:
+            return f"{first} and more"
+        return first if first == last else f"{first} to {last}"
+
+    def normalised(self, literal: Literal) -> Literal:
+        """Return the literal with whole numbers, such as ``age <= 30`` for 30.5."""
+        if literal.operator not in self.operators:
+            return literal
+        floors = tuple(map(self._floor, literal.operands))
+        return Literal(literal.attribute, literal.operator, floors)
+
+    def _floor(self, value: Value) -> Value:
+        return self.scalar(math.floor(value)) if not isinstance(value, str) and math.isfinite(value) else value
+
+
+@dataclass(frozen=True, init=False)
+class Integer(WholeNumber):
     """A whole number from `low` to `high`, cut into intervals ``(cut, next cut]``.
 
     Attributes
@@ -194,7 +350,16 @@ class Integer(_Number):
     """
 
     kind: ClassVar[str] = "integer"
-    _whole: ClassVar[bool] = True
+    scalar: ClassVar[type[float]] = int
+
+    @property
+    def is_bit(self) -> bool:
+        """True if the bounds are 0 and 1."""
+        return (self.low, self.high) == (0, 1)
+
+    def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
+        """Return made-up whole numbers between the bounds."""
+        return [int(value) for value in np.rint(super().drawn(size, rng))]
 
     def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         inside = super()._inside(values)
@@ -202,7 +367,7 @@ class Integer(_Number):
 
 
 @dataclass(frozen=True, init=False)
-class Real(_Number):
+class Real(Number):
     """A real number from `low` to `high`, cut into intervals ``(cut, next cut]``.
 
     Attributes
@@ -216,7 +381,8 @@ class Real(_Number):
     """
 
     kind: ClassVar[str] = "real"
-    _whole: ClassVar[bool] = False
+    whole: ClassVar[bool] = False
+    scalar: ClassVar[type[float]] = float
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,7 +16,7 @@ from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.numbers import Number
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
@@ -30,13 +30,13 @@ class PlannedCuts:
     """The release of all cut points of one number: public, made before a row is read."""
 
     name: str  # the attribute
-    number: Integer | Real  # the number, cut at every candidate
+    number: Number  # the number, cut at every candidate
     mechanism: JointQuantiles  # what chooses among the candidates
 
     @classmethod
-    def of(cls, name: str, declared: Integer | Real, epsilon: Fraction, bins: int) -> Self:
+    def of(cls, name: str, declared: Number, epsilon: Fraction, bins: int) -> Self:
         """Return the release for `epsilon`; raises ValueError if that is below the supported minimum."""
-        candidates = tuple(map(type(declared.low), _candidates(declared)))
+        candidates = tuple(map(declared.scalar, _candidates(declared)))
         return cls(name, replace(declared, cuts=candidates), JointQuantiles(epsilon, bins, len(candidates)))
 
     def counts(self, column: Column) -> NDArray[np.int64]:
@@ -45,15 +45,15 @@ class PlannedCuts:
         return np.bincount(codes[codes < self.number.n_known], minlength=self.number.n_known)
 
 
-def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, Integer | Real]:
+def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, Number]:
     """Return the numbers without declared cut points, once the public arguments are checked.
 
     These are the numbers whose cut points are those of the default grid, or none.
     """
     if check_integer("bins", bins, 2) > MOST_CANDIDATES:
         raise ArgumentError(f"bins must be a whole number <= {MOST_CANDIDATES}, got {describe_argument(bins)}.")
-    numbers = {name: a for name, a in attributes.items() if isinstance(a, (Integer, Real))}
-    found = {name: number for name, number in numbers.items() if number.has_default_cuts or not number.cuts}
+    numbers = ((name, attribute.as_number) for name, attribute in attributes.items())
+    found = {name: a for name, a in numbers if a is not None and (a.has_default_cuts or not a.cuts)}
     if not found:
         raise SchemaError("expected at least one number without declared cut points to learn, got none.")
     return found
@@ -84,13 +84,12 @@ def learn_cuts(
     return {plan.name: tuple(plan.number.cuts[place] for place in sorted({*places(plan)})) for plan in planned}
 
 
-def _candidates(number: Integer | Real) -> tuple[float, ...]:
+def _candidates(number: Number) -> tuple[float, ...]:
     """Return the candidates: public, evenly spaced inside the declared bounds, ``low <= candidate < high``."""
-    whole = isinstance(number, Integer)
-    if whole and number.high - number.low <= MOST_CANDIDATES:
+    if number.whole and number.high - number.low <= MOST_CANDIDATES:
         return tuple(range(int(number.low), int(number.high)))
     found = np.linspace(number.low, number.high, MOST_CANDIDATES, endpoint=False)
     digits = 1 - math.floor(math.log10(number.high - number.low) - math.log10(MOST_CANDIDATES))
     found = np.round(found, max(digits, 0)) if digits <= 15 else found  # 140.6, not 140.60000000000002
     found = found[(number.low <= found) & (found < number.high)]  # rounding may lead out of the domain
-    return tuple(map(int, np.unique(np.floor(found)))) if whole else tuple(np.unique(found).tolist())
+    return tuple(map(int, np.unique(np.floor(found)))) if number.whole else tuple(np.unique(found).tolist())

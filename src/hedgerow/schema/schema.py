@@ -21,25 +21,20 @@ from hedgerow.privacy.charge import Amount, Charge, join_reasons, total, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
-from hedgerow.schema.attributes import Attribute, BinCodes
+from hedgerow.schema.attributes import MOST_SHOWN, Attribute, BinCodes
 from hedgerow.schema.contributions import check_unit, counted_rows, draw_key
 from hedgerow.schema.files import mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.label import Label
 from hedgerow.schema.lines import line_of_fault, lines_of
 from hedgerow.schema.literals import name_problem
-from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.numbers import Number
 from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
-from hedgerow.schema.serialize import (
-    attribute_to_dict,
-    charges_to_list,
-    mapping,
-    parts_from_dict,
-)
+from hedgerow.schema.serialize import charges_to_list, mapping, parts_from_dict
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import table
 from hedgerow.text.messages import describe_argument, number_of, shown
-from hedgerow.text.values import Value, listed, printable, value_text
+from hedgerow.text.values import Value, listed, printable
 
 FROM_ROWS = "domain taken from the data"
 """Why a model has no guarantee whose schema was made of the private rows themselves."""
@@ -140,9 +135,9 @@ class Schema:
         return tuple(name for name, _ in self.attributes)
 
     @cached_property
-    def numbers(self) -> tuple[str, ...]:
-        """The names of those attributes that are numbers."""
-        return tuple(name for name, one in self.attributes if isinstance(one, (Integer, Real)))
+    def numbers(self) -> Mapping[str, Number]:
+        """Those attributes that are numbers or dates, by name."""
+        return {name: one.as_number for name, one in self.attributes if one.as_number is not None}
 
     @property
     def _label_name(self) -> str | None:
@@ -229,7 +224,7 @@ class Schema:
             data["label"] = {"name": self.label.name, "classes": list(self.label.classes)}
         if self.unit is not None:
             data["unit"] = self.unit.to_dict()
-        data["attributes"] = {name: attribute_to_dict(attribute) for name, attribute in self.attributes}
+        data["attributes"] = {name: attribute.to_dict() for name, attribute in self.attributes}
         if self.charges:
             data["charges"] = charges_to_list(self.charges)
         if self.no_guarantee_reason:
@@ -434,12 +429,12 @@ class Schema:
     @property
     def _lines(self) -> list[tuple[str, str, str]]:
         """The name, kind and domain of each attribute, and of the label."""
-        rows = [(printable(name), a.kind, a.domain + _details(a)) for name, a in self.attributes]
+        rows = [(printable(name), a.kind, a.domain + a.details) for name, a in self.attributes]
         if self.unit is not None:
             most = "1 row" if self.unit.max_rows == 1 else f"{self.unit.max_rows} rows"
             rows.append((printable(self.unit.column), "unit", f"whose row it is; {most} of each are counted at most"))
         if self.label is not None:
-            rows.append((printable(self.label.name), "label", listed(self.label.classes, _MOST_SHOWN)))
+            rows.append((printable(self.label.name), "label", listed(self.label.classes, MOST_SHOWN)))
         return rows
 
     def _repr_html_(self) -> str:
@@ -470,23 +465,4 @@ def _pairs(attributes: Any) -> tuple[tuple[str, Attribute], ...]:
     return pairs
 
 
-_MOST_SHOWN, _WIDEST = 100, 40  # values of a list, and characters of a column, of what is printed
-_MOST_OF_GRID = 6  # cut points of a grid before its last
-
-
-def _cuts_text(number: Integer | Real) -> str:
-    if not number.cuts:
-        return ", no cut points"
-    if not number.has_default_cuts:
-        return f", cut at {listed(number.cuts, _MOST_SHOWN)}"
-    *most, last = number.cuts
-    shown = [*most[:_MOST_OF_GRID], *(["…"] if len(most) > _MOST_OF_GRID else []), last]
-    return f", cut at the default grid of {len(number.cuts)}: {', '.join(map(value_text, shown))}"
-
-
-def _details(attribute: Attribute) -> str:
-    text = _cuts_text(attribute) if isinstance(attribute, (Integer, Real)) else ""
-    text += ", missing: bin" if attribute.missing == "bin" else ""
-    text += f" (also {listed(attribute.missing_values, _MOST_SHOWN)})" if attribute.missing_values else ""
-    text += f", outside: {attribute.outside}" if attribute.outside != "error" else ""
-    return text + (f"; {attribute.meaning}" if attribute.meaning else "")
+_WIDEST = 40  # characters of a column of what is printed

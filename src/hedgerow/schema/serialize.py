@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, fields, replace
-from functools import cache
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from hedgerow.errors import SchemaError
 from hedgerow.privacy.charge import Charge, exact, total
 from hedgerow.privacy.unit import Unit
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date
 from hedgerow.schema.label import Label
+from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.text.days import as_plain
 from hedgerow.text.messages import near_miss, shown
 
 FILL_IN = "FILL IN"
-"""What stands in a schema's file where a person has still to say something."""
+"""The mark in a schema's file where a person has still to say something."""
 MOST_FAULTS = 100
-"""How many faults of a schema are looked for."""
+"""The most faults of a schema that are looked for."""
 T = TypeVar("T")
 KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categorical, Date, Integer, Real)}
-
-
-@cache
-def _own_first(kind: type[Attribute]) -> list[Field[Any]]:
-    return sorted(fields(kind), key=lambda field: bool(field.kw_only))
-
-
-def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
-    """Return an attribute as JSON-ready data; defaults are left out."""
-    data: dict[str, Any] = {"kind": attribute.kind}
-    grid = isinstance(attribute, (Integer, Real)) and attribute.has_default_cuts
-    for field in _own_first(type(attribute)):
-        value = getattr(attribute, field.name)
-        if value != field.default and not (grid and field.name == "cuts"):
-            data[field.name] = list(map(as_plain, value)) if isinstance(value, tuple) else as_plain(value)
-    return data
+"""The kinds of attributes by their names in files."""
 
 
 def attribute_from_dict(name: object, data: object) -> tuple[str, Attribute]:
@@ -59,8 +43,7 @@ def _attribute(body: dict[str, Any]) -> Attribute:
     if not isinstance(kind, str) or kind not in KINDS:
         near = near_miss(kind, KINDS)
         raise SchemaError(f"expected one of {', '.join(sorted(KINDS))}, got {shown(kind)}.{near}", key="kind")
-    allowed = [field.name for field in fields(KINDS[kind])]
-    required = [name for name in allowed if name in ("low", "high", "values")]
+    allowed, required = [field.name for field in fields(KINDS[kind])], KINDS[kind].required
     faults = key_faults(body, required=required, allowed=allowed)
     found = None
     if all(name in body for name in required):

@@ -15,16 +15,11 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.engines.addresses import is_address
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.oracle.frame_target import FrameTarget, Target
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
-from hedgerow.schema.dates import Date
 from hedgerow.schema.label import Label
-from hedgerow.schema.numbers import Integer
 from hedgerow.schema.schema import Schema
-from hedgerow.tables.columns import Column, pc
 from hedgerow.tables.frames import Table
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat, check_no_spreadsheet, read_table
 from hedgerow.tally import Tally
-from hedgerow.text.days import Day
 
 if TYPE_CHECKING:
     from hedgerow.oracle.table_target import TableTarget
@@ -75,12 +70,12 @@ class FrameRows:
         label = _label(schema)
         table.require([*schema.names, label.name])
         typed = {
-            name: _typed(attribute, table.column(name, place))
+            name: attribute.typed(table.column(name, place))
             for place, (name, attribute) in enumerate(schema.attributes)
         }
         if schema.unit is not None:
             schema.check_unit(table)
-            typed[schema.unit.column] = _text(table.column(schema.unit.column, 0))
+            typed[schema.unit.column] = table.column(schema.unit.column, 0).arrow_text()
         codes = label.encode(table.column(label.name, 0))
         return cls.of(pa.table(typed), np.array(label.classes)[codes], schema)
 
@@ -160,24 +155,6 @@ def _label(schema: Schema) -> Label:
     return schema.label
 
 
-def _text(column: Column) -> pa.Array:
-    """Return a column of text with NULL where a value is missing."""
-    return column.values if column.missing is None else pc.if_else(pa.array(~column.missing), column.values, None)
-
-
-def _typed(attribute: Attribute, column: Column) -> pa.Array:
-    """Return a column of text as the type that its attribute is of."""
-    present = column.without(attribute.missing_values)
-    if isinstance(attribute, Categorical) or (isinstance(attribute, Boolean) and attribute.true_values):
-        return _text(present)
-    if isinstance(attribute, Boolean):
-        bins = attribute.encode(column)
-        return pa.array(bins == 1, pa.bool_(), mask=bins > 1)
-    if isinstance(attribute, Date):
-        return pa.array(present.days().astype(np.int32), pa.int32(), mask=present.missing).cast(pa.date32())
-    return pa.array(present.numbers(), pa.float64(), mask=present.missing)
-
-
 MOST_ROWS = 10_000
 MOST_CELLS = 500_000
 
@@ -199,21 +176,9 @@ def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any
     if n_rows * len(schema) > MOST_CELLS:
         raise ArgumentError(f"expected dummy rows of at most {MOST_CELLS:,} values, got more; ask for fewer rows.")
     rng = np.random.default_rng(seed)
-    columns = {name: _drawn(attribute, n_rows, rng) for name, attribute in schema.attributes}
+    columns = {name: attribute.drawn(n_rows, rng) for name, attribute in schema.attributes}
     if schema.label is not None:
         columns[schema.label.name] = [schema.classes[k] for k in rng.integers(len(schema.classes), size=n_rows)]
     if schema.unit is not None:
         columns[schema.unit.column] = [f"{n}" for n in range(n_rows)]
     return columns
-
-
-def _drawn(attribute: Attribute, size: int, rng: np.random.Generator) -> list[Any]:
-    if isinstance(attribute, Boolean):
-        return [attribute.value_of(int(code)) for code in rng.random(size) < 0.5]
-    if isinstance(attribute, Categorical):
-        return [attribute.values[k] for k in rng.integers(len(attribute.values), size=size)]
-    if isinstance(attribute, Date):
-        return [str(Day(round(v))) for v in rng.uniform(attribute.low, attribute.high, size)]
-    if isinstance(attribute, Integer):
-        return [int(v) for v in np.rint(rng.uniform(attribute.low, attribute.high, size))]
-    return rng.uniform(attribute.low, attribute.high, size).tolist()  # type: ignore[attr-defined]

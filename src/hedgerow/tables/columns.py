@@ -186,6 +186,10 @@ class Column:
             return int(day) if isinstance(day, Day) else None
         return _as_stored(spelled_number(value), self.values.dtype)
 
+    def arrow_text(self) -> pa.Array:
+        """Return a column of text with NULL where a value is missing."""
+        return self.values if self.missing is None else pc.if_else(pa.array(~self.missing), self.values, None)
+
     def are_numbers(self) -> Mask:
         """Return which values are finite numbers, or text that spells them, as `numbers` takes them."""
         if not self.is_text:

@@ -12,7 +12,7 @@ from enum import Enum
 from fractions import Fraction
 from itertools import pairwise
 from math import floor, isfinite, ulp
-from typing import Any, cast, overload
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -20,14 +20,12 @@ from numpy.typing import NDArray
 
 from hedgerow.audit.counting.outside import PerBin
 from hedgerow.errors import ArgumentTypeError, SchemaError
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
-from hedgerow.schema.dates import Date
-from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.numbers import Number
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import Day, as_day
 from hedgerow.text.messages import describe_argument
-from hedgerow.text.values import spelled_number
 
 Floats = NDArray[np.float64]
 
@@ -101,22 +99,20 @@ class Grid(Sequence[float]):
 def values_of_bins(attribute: Attribute, step: float | None = None) -> tuple[Sequence[Any], ...]:
     """Return the values of each bin of an attribute."""
     known: list[Sequence[Any]]
-    if isinstance(attribute, Boolean):
-        known = [(attribute.value_of(code),) for code in (0, 1)]
-    elif isinstance(attribute, Categorical):
-        known = [(value,) for value in attribute.values]
-    elif isinstance(attribute, Integer):
-        known = list(_grids(attribute, Fraction(1)))
+    number = attribute.as_number
+    if number is None:
+        known = [(value,) for value in attribute.listed]
+    elif number.whole:
+        known = list(_grids(number, Fraction(1)))
     elif step is not None:
-        known = list(_grids(cast(Real, attribute), _as_written(step)))
+        known = list(_grids(number, _as_written(step)))
     else:
-        numbers = cast(Real, attribute)
-        edges = pairwise((numbers.low, *numbers.cuts, numbers.high))
+        edges = pairwise(number.edges)
         known = [(pd.Interval(*edge, closed="right" if i else "both"),) for i, edge in enumerate(edges)]
     return (*known, *((Mark(word),) for word in attribute.bins[len(known) :]))
 
 
-def _grids(attribute: Integer | Real, step: Fraction) -> Iterator[Grid]:
+def _grids(attribute: Number, step: Fraction) -> Iterator[Grid]:
     """Yield the numbers of each interval on the grid of the step, without those that mean "missing"."""
     low = _as_written(attribute.low)
     missing = _missing_places(attribute, low, step)
@@ -125,17 +121,16 @@ def _grids(attribute: Integer | Real, step: Fraction) -> Iterator[Grid]:
         after = floor((_as_written(edge) - low) / step) + 1
         after += _number(low + after * step, step) <= edge  # as a decimal it is above, as float64 it may be equal
         without = tuple(place for place in missing if first <= place < after)
-        yield Grid(low, step, range(first, after), without, Day if isinstance(attribute, Date) else int)
+        yield Grid(low, step, range(first, after), without, Day if attribute.cell is Cell.DATE else int)
         first = after
 
 
-def _missing_places(attribute: Integer | Real, low: Fraction, step: Fraction) -> list[int]:
+def _missing_places(attribute: Number, low: Fraction, step: Fraction) -> list[int]:
     """Return the places on the grid, in order, whose numbers mean "missing" in a column of numbers."""
-    read = as_day if isinstance(attribute, Date) else spelled_number
-    tokens = [number for number in map(read, attribute.missing_values) if isinstance(number, (int, float))]
+    tokens = [number for number in map(attribute.number_in, attribute.missing_values) if number is not None]
     near = sorted({round((_as_written(number) - low) / step) for number in tokens if isfinite(number)})
     numbers = np.array([_number(low + place * step, step) for place in near], dtype=np.float64)
-    column = Column("", numbers, None, holds_dates=isinstance(attribute, Date))
+    column = Column("", numbers, None, holds_dates=attribute.cell is Cell.DATE)
     missing = column.without(attribute.missing_values).missing
     return [] if missing is None else [place for place, is_missing in zip(near, missing, strict=True) if is_missing]
 
@@ -173,10 +168,9 @@ def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> PerB
             f"expected a mapping of attributes to steps as resolution, got {type(resolution).__name__}."
         )
     steps = {} if resolution is None else dict(resolution)
-    declared = dict(schema.attributes)
     for name, step in steps.items():
-        attribute = declared.get(name)
-        if not isinstance(attribute, Real):
+        attribute = schema.numbers.get(name)
+        if attribute is None or attribute.whole:
             raise SchemaError("expected resolutions of real attributes only; leave this one out.", attribute=name)
         if not 0 < step < float("inf"):
             raise SchemaError(f"expected a resolution above 0, got {describe_argument(step)}.", attribute=name)

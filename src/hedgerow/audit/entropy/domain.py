@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import floor, isfinite, log2, prod
+from math import log2, prod
 from typing import Self
 
 from hedgerow.audit.counting.bin_values import Resolution, bin_weights
@@ -14,9 +14,8 @@ from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.models.conditions import Path
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import Value, quoted_text
 
@@ -129,7 +128,7 @@ class Domain:
     def _masks(self, literal: Literal) -> dict[int, int]:
         """Return the allowed bins of the variables that a literal restricts."""
         attribute = self.schema[literal.attribute]
-        literal = _normalised(literal, attribute)
+        literal = attribute.normalised(literal)
         if self.independent_bits:
             return {self._places[bit]: 0b10 if true else 0b01 for bit, true in _bits_in(literal, attribute).items()}
         truth = attribute.truth(literal)
@@ -145,50 +144,24 @@ def _refined(schema: Schema, literals: Iterable[Literal]) -> Schema:
             declared = ", ".join(map(quoted_text, schema.names))
             raise SchemaError(f"is used by the model but not declared; the schema declares {declared}.", attribute=name)
         attribute = found.get(name, schema[name])
-        if isinstance(attribute, (Integer, Real)) and literal.operands:
-            attribute = _with_cuts(attribute, _normalised(literal, attribute))
-        attribute.truth(_normalised(literal, attribute))
+        literal = attribute.normalised(literal)
+        attribute = attribute.refined_by(literal)
+        attribute.truth(literal)
         found[name] = attribute
     return replace(
         schema, attributes=tuple((name, found.get(name, attribute)) for name, attribute in schema.attributes)
     )
 
 
-def _with_cuts(attribute: Integer | Real, literal: Literal) -> Integer | Real:
-    for value in literal.operands:
-        if isinstance(value, str) or not attribute.low <= value < attribute.high:
-            raise SchemaError(
-                f"the model compares it with {value!r}, outside the declared domain ({attribute.domain}); declare the "
-                "bounds of the training rows.",
-                attribute=literal.attribute,
-            )
-    return replace(attribute, cuts=tuple(sorted({*attribute.cuts, *literal.operands})))
-
-
 def normalised(model: Paths, schema: Schema) -> Paths:
     """Return the decision paths with integer attributes compared with integers, like the schema's cut points."""
-    paths = (tuple((_normalised(x, schema[x.attribute]), holds) for x, holds in path) for path in model.paths)
+    paths = (tuple((schema[x.attribute].normalised(x), holds) for x, holds in path) for path in model.paths)
     return replace(model, paths=tuple(paths))
-
-
-def _normalised(literal: Literal, attribute: Attribute) -> Literal:
-    """Return the equivalent literal with whole numbers on an integer attribute, such as ``age <= 30`` for 30.5."""
-    if not isinstance(attribute, Integer) or literal.operator not in ("<=", ">", "between"):
-        return literal
-    kind = type(attribute.low)
-    whole = tuple(kind(floor(x)) if isinstance(x, (int, float)) and isfinite(x) else x for x in literal.operands)
-    return Literal(literal.attribute, literal.operator, whole)
 
 
 def _bits_of(name: str, attribute: Attribute) -> list[_Bit]:
     """Return the columns of 0 and 1 into which an attribute is binarised."""
-    own: list[_Bit] = []
-    if isinstance(attribute, Boolean):
-        own = [(name, "true", None)]
-    elif isinstance(attribute, Categorical):
-        own = [(name, "=", value) for value in attribute.known_bins]
-    elif isinstance(attribute, (Integer, Real)):
-        own = [(name, "<=", cut) for cut in attribute.cuts]
+    own: list[_Bit] = [(name, operator, operand) for operator, operand in attribute.indicators]
     return own + [(name, bin, None) for bin in attribute.bins[len(attribute.known_bins) :]]
 
 

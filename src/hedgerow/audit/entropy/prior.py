@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +14,6 @@ from hedgerow.audit.entropy.domain import Domain
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument
 
@@ -51,7 +49,7 @@ class Prior:
             shares = [Fraction(w, sum(values)) for w in values]
             if name in marginals:
                 given = _probabilities(name, schema[name], marginals[name])
-                shares = _refined_shares(name, given, _bin_of_each(schema[name], attribute), values)
+                shares = _refined_shares(name, given, schema[name].coarse_bins(attribute), values)
             scale = lcm(*(share.denominator for share in shares))
             masses.append(tuple(int(share * scale) for share in shares))
             surprisals.append(tuple(log2(w / s) if s else 0.0 for s, w in zip(shares, values, strict=True)))
@@ -102,14 +100,6 @@ def _probabilities(name: str, attribute: Attribute, given: Sequence[float] | Map
         raise SchemaError("expected probabilities of at least 0 that sum to 1, got others.", attribute=name)
     exact = [Fraction(p) for p in values]
     return [p / sum(exact) for p in exact]
-
-
-def _bin_of_each(attribute: Attribute, refined: Attribute) -> list[int]:
-    """Return, for each bin of an attribute with more cut points, the bin of the original attribute that contains it."""
-    if not isinstance(attribute, (Integer, Real)) or not isinstance(refined, (Integer, Real)):
-        return list(range(len(attribute.bins)))
-    known = [bisect_left(attribute.cuts, edge) for edge in (*refined.cuts, refined.high)]
-    return known + list(range(len(attribute.known_bins), len(attribute.bins)))
 
 
 def _refined_shares(

@@ -18,7 +18,7 @@ from hedgerow.audit.counting.bin_values import Floats, Grid, Mark, values_of_bin
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.numbers import Number
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.days import Day
@@ -161,12 +161,13 @@ class Values:
         """
         codes, bins = self.codes(table, position), np.arange(len(self.bins))
         found = (codes[:, None] != bins).astype(np.float64)
-        if isinstance(self.attribute, (Integer, Real)):
-            known = codes < len(self.attribute.known_bins)
-            numbers = self._numbers(table, position, self.attribute)[known]
-            for bin in range(len(self.attribute.known_bins)):
+        number = None if self.attribute is None else self.attribute.as_number
+        if number is not None:
+            known = codes < number.n_known
+            numbers = self._numbers(table, position, number)[known]
+            for bin in range(number.n_known):
                 found[known, bin] = _mean_distance(self.bins[bin], numbers)
-            found[np.ix_(known, bins < len(self.attribute.known_bins))] /= self.attribute.high - self.attribute.low
+            found[np.ix_(known, bins < number.n_known)] /= number.high - number.low
         elif self.attribute is None and all(
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in self
         ):
@@ -174,7 +175,7 @@ class Values:
             found = np.abs(numbers[codes][:, None] - numbers) / max(np.ptp(numbers), np.finfo(np.float64).tiny)
         return found
 
-    def _numbers(self, table: Table, position: int, attribute: Integer | Real) -> Floats:
+    def _numbers(self, table: Table, position: int, attribute: Number) -> Floats:
         """Return the numbers in a column, clipped to the bounds; for an interval its midpoint."""
         column, marked = self._unmarked(table, position)
         found = np.empty(len(table))

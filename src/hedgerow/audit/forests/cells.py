@@ -17,7 +17,6 @@ from hedgerow.errors import SearchTooLargeError
 from hedgerow.models.conditions import first_that_holds
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 
 MOST_CELLS = 200_000
@@ -82,6 +81,6 @@ def _groups(attribute: Attribute, literals: list[Literal], weights: Sequence[int
 def _likely(attribute: Attribute, bins: Index, mass: NDArray[np.float64]) -> int:
     """Return the bin to guess in a group: that of the median of numbers, the most probable one of other values."""
     below = np.cumsum(mass[bins])
-    if isinstance(attribute, (Integer, Real)) and bins[-1] < len(attribute.known_bins):
+    if bins[-1] < attribute.n_ordered:
         return int(bins[np.searchsorted(below, below[-1] / 2)])
     return int(bins[np.argmax(mass[bins])])

@@ -12,8 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.schema.attributes import Boolean, Categorical
-from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.attributes import Cell
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 
@@ -85,7 +84,7 @@ class GuessedTable:
     def to_frame(self) -> pd.DataFrame:
         """Return the rows as a frame: booleans and categories as values, numbers as the names of their bins."""
         columns = {
-            name: [_value(attribute, bin) for bin in own.tolist()]
+            name: [attribute.value_of(bin) for bin in own.tolist()]
             for (name, attribute), own in zip(self.schema.attributes, self.bins.T, strict=True)
         }
         return pd.DataFrame(columns if self.labels is None else columns | {_label_of(self.schema): self.labels})
@@ -116,7 +115,7 @@ class GuessedTable:
             If there are more than 20,000 rows, or labels that the guess does not have.
         """
         kinds = [attribute for _, attribute in self.schema.attributes]
-        many = [one_hot and isinstance(kind, Categorical) and len(kind.bins) > 2 for kind in kinds]
+        many = [one_hot and kind.cell is Cell.VALUE and not kind.ordered and kind.n_bins > 2 for kind in kinds]
         label = [] if y is None else [1]
         columns = [*(len(kind.bins) if wide else 1 for kind, wide in zip(kinds, many, strict=True)), *label]
         wrong = np.array([*(2 if wide else 1 for wide in many), *label], dtype=np.float64)
@@ -172,8 +171,7 @@ def _encoded(table: Table, schema: Schema) -> Index:
 
 def _lengths(schema: Schema) -> Index:
     """Return, for each attribute, how many bins its numbers have; 0 where values have no order."""
-    kinds = [attribute for _, attribute in schema.attributes]
-    return np.array([len(kind.known_bins) if isinstance(kind, (Integer, Real)) else 0 for kind in kinds], dtype=np.intp)
+    return np.array([attribute.n_ordered for _, attribute in schema.attributes], dtype=np.intp)
 
 
 def _distance(one: Index, other: Index, n_numbers: int) -> Floats:
@@ -187,11 +185,3 @@ def _distance(one: Index, other: Index, n_numbers: int) -> Floats:
 
 def _label_of(schema: Schema) -> str:
     return "label" if schema.label is None else schema.label.name
-
-
-def _value(attribute: Any, bin: int) -> Any:
-    if isinstance(attribute, Boolean) and bin < 2:
-        return attribute.value_of(bin)
-    if isinstance(attribute, Categorical) and bin < len(attribute.values):
-        return attribute.values[bin]
-    return attribute.bins[bin]

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import SchemaError
 from hedgerow.models.conditions import Path
-from hedgerow.schema.attributes import Attribute, Categorical
+from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 
 Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -88,15 +87,16 @@ class Rescaled:
         >>> Rescaled("age", (lambda x: (x - 40) / 8,)).last_at_most(0.3, Schema({"age": Integer(0, 120)}))
         42.0
         """
-        attribute = schema[self.attribute]
-        if not isinstance(attribute, (Integer, Real)):
+        attribute = schema.numbers.get(self.attribute)
+        if attribute is None:
             raise SchemaError(
-                f"is scaled as a number, but declared as {attribute.domain}; declare it as integer or real.",
+                f"is scaled as a number, but declared as {schema[self.attribute].domain}; "
+                "declare it as integer or real.",
                 attribute=self.attribute,
             )
         if number == inf:
             return inf
-        whole = isinstance(attribute, Integer)
+        whole = attribute.whole
         place, value = (int, float) if whole else (_place, _value)
         low, high = place(attribute.low) - 1, place(attribute.high) + 1
         while high - low > 1:
@@ -136,11 +136,7 @@ def bins(name: str, attribute: Attribute) -> list[Literal]:
             "is encoded, and the codes of values outside the domain are unknown; declare it without `outside: bin`.",
             attribute=name,
         )
-    known = (
-        [Literal(name, "=", (value,)) for value in attribute.values]
-        if isinstance(attribute, Categorical)
-        else [Literal(name, "false"), Literal(name, "true")]
-    )
+    known = [attribute.run_literal(name, place, place + 1) for place in range(attribute.n_known)]
     return known + [Literal(name, "missing")] * (attribute.missing == "bin")
 
 

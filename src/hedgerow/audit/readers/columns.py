@@ -11,13 +11,12 @@ from sklearn.base import BaseEstimator
 
 from hedgerow.audit.readers.coded import Coded, Feature, Rescaled
 from hedgerow.audit.readers.encoders import made_by
-from hedgerow.audit.readers.names import finite_number, meaning, meanings, whole_number
+from hedgerow.audit.readers.names import finite_number, meaning, meanings
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models.conditions import Path
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.literals import Literal
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import Value, plain_word, quoted_text
 
@@ -63,7 +62,7 @@ class Columns:
     def of_bits(cls, schema: Schema, features: Features | None) -> Self:
         """Return the columns of a model on columns of 0 and 1 that does not store their number."""
         if features is None:
-            other = next((name for name, attribute in schema.attributes if not _is_bit(attribute)), None)
+            other = next((name for name, attribute in schema.attributes if not attribute.is_bit), None)
             if other is not None:
                 raise SchemaError(
                     "is not 0 or 1, and the model does not store the number of its columns; pass as `features=`, for "
@@ -98,14 +97,15 @@ class Columns:
                 "the model splits on missingness, but the schema allows no missing values; declare `missing: bin`.",
                 attribute=feature,
             )
-        if isinstance(attribute, Categorical):
+        if attribute.cell is Cell.VALUE:
             return _codes_at_most(feature, attribute, number, holds=holds, missing_here=missing_here)
         low, high = Literal(feature, "<=", (number,)), Literal(feature, ">", (number,))
-        if isinstance(attribute, Boolean):
+        is_truth = "true" in attribute.operators
+        if is_truth:
             _check_splits_bit(feature, f"the boolean {feature}", number)
             low, high = Literal(feature, "false"), Literal(feature, "true")
         # A missing value satisfies neither literal, so its branch is where the literal of the other branch fails.
-        by_high = isinstance(attribute, Boolean) if missing_here is None else missing_holds
+        by_high = is_truth if missing_here is None else missing_holds
         return ((high, not holds) if by_high else (low, holds),)
 
     def less(self, column: int, number: float, *, holds: bool) -> Path:
@@ -116,13 +116,13 @@ class Columns:
         """Return the literals of "a column is one of some values", or of its negation."""
         feature = self.features[column]
         attribute = self.schema[feature] if isinstance(feature, str) else None
-        if not isinstance(feature, str) or not isinstance(attribute, Categorical):
+        if not isinstance(feature, str) or attribute is None or attribute.cell is not Cell.VALUE:
             raise SchemaError(
                 f"the model compares column {column} ({feature}) with text; expected a categorical attribute."
             )
         _check_determined(feature, attribute, None, None)
         chosen = {plain_word(value) for value in values}
-        here = [value for value in attribute.values if (plain_word(value) in chosen) == holds]
+        here = [value for value in attribute.listed if (plain_word(value) in chosen) == holds]
         return _one_of(feature, attribute, here, missing_here=None)
 
     def is_one(self, column: int, *, holds: bool) -> Path:
@@ -133,7 +133,7 @@ class Columns:
                 "`features=` with an entry for each column."
             )
         feature = self.features[column]
-        if isinstance(feature, str) and not _is_bit(self.schema[feature]):
+        if isinstance(feature, str) and not self.schema[feature].is_bit:
             raise SchemaError(
                 f"the model tests whether it is 1, but it is declared as {self.schema[feature].domain}; pass as "
                 "`features=` the Literal for which each column is 1.",
@@ -190,28 +190,13 @@ def _check_determined(name: str, attribute: Attribute, number: float | None, mis
 
 def _side_of_all(attribute: Attribute, number: float) -> bool | None:
     """Return whether all non-missing values are at most a number; False if all are above, None if it splits them."""
-    low, high = -inf, inf
-    if isinstance(attribute, Boolean):
-        low, high = 0, 1
-    elif isinstance(attribute, Categorical):
-        codes = [code for code in map(whole_number, attribute.values) if code is not None]
-        low, high = (min(codes), max(codes)) if len(codes) == len(attribute.values) else (low, high)
-    elif isinstance(attribute, (Integer, Real)) and attribute.outside != "clip":
-        low, high = attribute.low, attribute.high
+    low, high = attribute.span
     return True if number >= high else False if number < low else None
 
 
-def _is_bit(attribute: Attribute) -> bool:
-    if isinstance(attribute, Categorical):
-        return {str(value) for value in attribute.values} == {"0", "1"}
-    return isinstance(attribute, Boolean) or (
-        isinstance(attribute, Integer) and (attribute.low, attribute.high) == (0, 1)
-    )
-
-
-def _codes_at_most(name: str, attribute: Categorical, number: float, *, holds: bool, missing_here: bool | None) -> Path:
+def _codes_at_most(name: str, attribute: Attribute, number: float, *, holds: bool, missing_here: bool | None) -> Path:
     """Return the literals of "a category, a whole number, is at most a number", or of its negation."""
-    codes = {value: whole_number(value) for value in attribute.values}
+    codes = dict(zip(attribute.listed, attribute.number_codes, strict=True))
     if None in codes.values():
         raise SchemaError(
             f"the model compares it with {number:g}, but its values are {attribute.domain}; pass as `features=` the "
@@ -222,9 +207,9 @@ def _codes_at_most(name: str, attribute: Categorical, number: float, *, holds: b
     return _one_of(name, attribute, here, missing_here=missing_here)
 
 
-def _one_of(name: str, attribute: Categorical, here: Sequence[Value], *, missing_here: bool | None) -> Path:
+def _one_of(name: str, attribute: Attribute, here: Sequence[Value], *, missing_here: bool | None) -> Path:
     """Return the literals of "a category is one of some values"; `missing_here` if it can be missing."""
-    there = [value for value in attribute.values if value not in here]
+    there = [value for value in attribute.listed if value not in here]
     if not here or not there:
         raise SchemaError(
             f"the model splits values inside the declared domain ({attribute.domain}) from values outside of it; "

@@ -27,10 +27,10 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.readers.coded import Coded, Feature, Map, Rescaled, bins, is_narrow, transformed
-from hedgerow.audit.readers.names import finite_number, meanings, whole_number
+from hedgerow.audit.readers.names import finite_number, meanings
 from hedgerow.audit.readers.pipelines import first_step
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
-from hedgerow.schema.attributes import Attribute, Boolean, Categorical
+from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
@@ -142,7 +142,7 @@ def _places(chosen: Any, names: list[str], width: int) -> list[int]:
 def of_categories(encoder: Any, schema: Schema, given: Feature, place: int) -> list[Feature]:
     """Return the output columns of a category encoder for one input column: for each bin of an attribute, its codes."""
     attribute = schema[given] if isinstance(given, str) else None
-    if not isinstance(given, str) or not isinstance(attribute, (Boolean, Categorical)):
+    if not isinstance(given, str) or attribute is None or not attribute.listed:
         raise SchemaError(
             f"expected a boolean or categorical attribute before a {type(encoder).__name__}, got another one.",
             attribute=str(given),
@@ -225,7 +225,7 @@ def binned(bins: KBinsDiscretizer, schema: Schema, given: Feature, place: int) -
     if bins.encode == "ordinal":
         return [replace(_mapped(schema, given, _block(bins, place)), narrow=is_narrow(bins.dtype))]
     start, width = int(bins.n_bins_[:place].sum()), int(bins.n_bins_[place])
-    if isinstance(schema[name], (Boolean, Categorical)):
+    if schema[name].listed:
         return [_mapped(schema, given, _block(bins, place, start + i)) for i in range(width)]
     if not isinstance(given, str):
         raise SchemaError("is discretised after another step, which is not supported.", attribute=name)
@@ -255,7 +255,7 @@ def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
         return Rescaled(given.attribute, (*given.changes, change))
     name = given.attribute if isinstance(given, Literal) else given
     attribute = schema[name]
-    if isinstance(attribute, (Boolean, Categorical)):
+    if attribute.listed:
         codes = attribute.truth(given).astype(float).tolist() if isinstance(given, Literal) else _codes(name, attribute)
         return Coded(name, tuple(zip(bins(name, attribute), codes, strict=True))).mapped(change)
     if isinstance(given, Literal):
@@ -267,9 +267,8 @@ def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
 def _codes(name: str, attribute: Attribute) -> list[float]:
     """Return the number of each bin of booleans, or of categories that are whole numbers."""
     _check_missing_is_nan(name, attribute)
-    values = [whole_number(value) for value in attribute.values] if isinstance(attribute, Categorical) else [0, 1]
-    codes = [float(value) for value in values if value is not None]
-    if len(codes) < len(values):
+    codes = [float(value) for value in attribute.number_codes if value is not None]
+    if len(codes) < attribute.n_known:
         raise SchemaError("is text, but the transformer expects numbers; encode it first.", attribute=name)
     return codes + [nan] * (attribute.missing == "bin")
 

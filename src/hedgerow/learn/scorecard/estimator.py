@@ -12,7 +12,6 @@ from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.readable import ReadablePoints
 from hedgerow.learn.scorecard.points import Direction
 from hedgerow.models.scorecard import Scorecard
-from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument
 
@@ -93,7 +92,7 @@ def _check_bins(schema: Schema) -> None:
 def _check_monotone(name: str, schema: Schema) -> None:
     if name not in schema:
         raise SchemaError("is in monotone but not declared.", attribute=name)
-    if not isinstance(schema[name], (Integer, Real)):
+    if not schema[name].ordered:
         raise SchemaError(
             "expected a number in monotone, got another attribute, whose bins have no order.", attribute=name
         )

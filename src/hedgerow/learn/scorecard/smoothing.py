@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.numbers import Integer, Real
 
 Floats = NDArray[np.float64]
 ACROSS = 4.0
@@ -45,8 +44,7 @@ class Prior:
 
     def of(self, attribute: Attribute) -> Floats:
         """Return the inverse of the covariance of an attribute's log-odds by bin, shape ``(n_bins, n_bins)``."""
-        is_ordered = isinstance(attribute, (Integer, Real))
-        return self.precision(attribute.n_bins, attribute.n_known if is_ordered else 0)
+        return self.precision(attribute.n_bins, attribute.n_ordered)
 
 
 @dataclass(frozen=True)

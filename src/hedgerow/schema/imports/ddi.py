@@ -88,7 +88,7 @@ def _refuse_doctype(*_: object) -> None:
 
 
 class _Reader:
-    """What the parser calls: keeps the variables, and of all other elements nothing."""
+    """The parser's target: keeps the variables, and of all other elements nothing."""
 
     def __init__(self) -> None:
         self.variables: list[_Variable] = []

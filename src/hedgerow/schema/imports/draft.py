@@ -15,7 +15,7 @@ from hedgerow.errors import DomainError
 from hedgerow.schema.files import mapping_text
 from hedgerow.schema.literals import is_number
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.serialize import FILL_IN
+from hedgerow.schema.serialize import FILL_IN, KINDS
 from hedgerow.text.days import FIRST, LAST, Day, as_day, as_plain
 from hedgerow.text.messages import repeated
 from hedgerow.text.values import LONGEST_NUMBER, LONGEST_TEXT, NUMBER, plain_word, printable, value_text
@@ -26,7 +26,7 @@ _NAMED = {"true", "false"}
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What is declared of a column's values. Of several declarations all hold (``&``), or one of them (``|``)."""
+    """The values that a column may have. Of several declarations all hold (``&``), or one of them (``|``)."""
 
     # Bounds, all of which hold, each with whether the bound itself is allowed
     lows: tuple[tuple[float, bool], ...] = ()
@@ -105,7 +105,7 @@ def _inside(value: float, allowed: bool, whole: bool, step: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftColumn:
-    """What is known of one column, before anybody has filled in the rest.
+    """A column as far as its source describes it, before anybody has filled in the rest.
 
     Attributes
     ----------
@@ -156,12 +156,10 @@ class DraftColumn:
     def to_dict(self) -> dict[str, Any]:
         """Return the column as an attribute of a schema's file, with `FILL_IN` where something is not known."""
         data: dict[str, Any] = {"kind": FILL_IN if self.kind is None else self.kind}
-        if self.kind == "categorical":
-            data["values"] = list(self.values) or FILL_IN
-        elif self.kind in ("date", "integer", "real"):
-            data |= {"low": FILL_IN if self.low is None else as_plain(self.low)}
-            data |= {"high": FILL_IN if self.high is None else as_plain(self.high)}
-        elif self.kind == "boolean" and self.true_values and self.false_values:
+        for key in KINDS[self.kind].required if self.kind else ():
+            value = getattr(self, key)
+            data[key] = FILL_IN if value in (None, ()) else list(value) if key == "values" else as_plain(value)
+        if self.kind == "boolean" and self.true_values and self.false_values:
             data |= {"true_values": list(self.true_values), "false_values": list(self.false_values)}
         if self.may_be_missing or self.missing_values:
             data["missing"] = "bin"

@@ -56,7 +56,7 @@ def json_schema_draft(data: object) -> Draft:
 
 @dataclass(frozen=True, kw_only=True)
 class _Allowed:
-    """What a schema allows, null apart: the types, None for any, with the formats of text, bounds and values."""
+    """The values that a schema allows, null apart: types, None for any, with the formats of text, bounds and values."""
 
     types: frozenset[str] | None = None
     formats: frozenset[str] = frozenset()

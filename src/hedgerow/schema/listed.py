@@ -1,0 +1,305 @@
+"""Attributes whose bins are listed values: booleans, and categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.errors import SchemaError
+from hedgerow.schema.attributes import OUTSIDE, Attribute, Cell, Codes, check_values
+from hedgerow.schema.extents import Extent
+from hedgerow.schema.literals import Literal
+from hedgerow.tables.columns import Column
+from hedgerow.text.messages import shown
+from hedgerow.text.values import Value, listed, plain_word
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boolean(Attribute):
+    """True or false: bool, the numbers 0 and 1, or the texts "true" and "false" in any case; or else declared words.
+
+    Attributes
+    ----------
+    true_values, false_values : tuple of str or int
+        The values that stand for true and for false, as they are written, such as ``("yes", "Y")`` and ``("no", "N")``,
+        or 1 and 2. Both or none. Other values are outside the domain then; a column of type bool holds the words
+        ``"true"`` and ``"false"``.
+
+    Examples
+    --------
+    >>> [str(literal) for literal in Boolean().literals("smoker", negations=True)]
+    ['smoker', 'not smoker']
+    """
+
+    true_values: tuple[str | int, ...] = ()
+    false_values: tuple[str | int, ...] = ()
+    kind: ClassVar[str] = "boolean"
+    operators: ClassVar[tuple[str, ...]] = ("true", "false")
+    outside_policies: ClassVar[tuple[str, ...]] = ("error",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.true_values != () or self.false_values != ():
+            self._check_words()
+        elif {plain_word(value).lower() for value in self.missing_values} & {"0", "1", "false", "true"}:
+            raise SchemaError(
+                "expected missing_values other than 0, 1, true and false, got one of these.", key="missing_values"
+            )
+
+    def _check_words(self) -> None:
+        both = {"true_values": self.true_values, "false_values": self.false_values}
+        for key, values in both.items():
+            check_values(key, values)
+            if any(isinstance(value, float) for value in values):
+                raise SchemaError(f"expected text or whole numbers, got {shown(values)}.", key=key)
+            if not values:
+                raise SchemaError("expected at least one value beside those of the other truth, got none.", key=key)
+        words = [plain_word(value) for value in (*self.true_values, *self.false_values, *self.missing_values)]
+        if len(set(words)) < len(words):
+            raise SchemaError(
+                "expected distinct values, none of them missing_values or false_values; got one twice.",
+                key="true_values",
+            )
+
+    @property
+    def cell(self) -> Cell:
+        """Words where they are declared."""
+        return Cell.WORD if self.true_values else Cell.TRUTH
+
+    @property
+    def listed(self) -> tuple[Value, ...]:
+        """A value for false and one for true, the first of each where words are declared."""
+        return (self.false_values[0], self.true_values[0]) if self.true_values else (False, True)
+
+    @property
+    def spellings(self) -> tuple[tuple[Value, int], ...]:
+        """Each declared word and what it stands for."""
+        return tuple((word, code) for code, words in enumerate((self.false_values, self.true_values)) for word in words)
+
+    @property
+    def number_codes(self) -> tuple[int | None, ...]:
+        """Zero and one."""
+        return (0, 1)
+
+    @property
+    def is_bit(self) -> bool:
+        """True: the values are true and false."""
+        return True
+
+    @property
+    def indicators(self) -> tuple[tuple[str, Value | None], ...]:
+        """One column: whether it is true."""
+        return (("true", None),)
+
+    @property
+    def known_bins(self) -> tuple[str, ...]:
+        """False and true."""
+        return ("false", "true")
+
+    @property
+    def domain(self) -> str:
+        """The two values."""
+        if not self.true_values:
+            return "true or false, 0 or 1"
+        return f"true ({listed(self.true_values)}) or false ({listed(self.false_values)})"
+
+    @property
+    def n_known(self) -> int:
+        """Two."""
+        return 2
+
+    def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
+        return [Literal(name, "true")] + [Literal(name, "false")] * negations
+
+    def _n_own_literals(self, *, negations: bool) -> int:
+        return 1 + negations
+
+    def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:  # noqa: ARG002 -- there are only two
+        return self._own_literals(name, negations=True)
+
+    def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
+        return (1, 2, False) if literal.operator == "true" else (0, 1, False)
+
+    def values_of(self, literal: Literal) -> Sequence[Value]:
+        """Return the declared words for what a literal says."""
+        return {"true": self.true_values, "false": self.false_values}.get(literal.operator, ())
+
+    def run_words(self, start: int, stop: int) -> str:
+        """Return no or yes."""
+        return ("no", "yes")[start] if start < 2 else super().run_words(start, stop)
+
+    def run_literal(self, name: str, start: int, stop: int) -> Literal:  # noqa: ARG002 -- bins come one by one
+        """Return the literal of false or of true."""
+        return Literal(name, self.known_bins[start])
+
+    def reads(self, column: Column) -> NDArray[np.bool_]:
+        """Return that every cell is a value, as columns of all types hold booleans."""
+        return np.ones(len(column), dtype=bool)
+
+    def typed(self, column: Column) -> pa.Array:
+        """Return booleans, or the text where words are declared."""
+        if self.true_values:
+            return super().typed(column)
+        bins = self.encode(column)
+        return pa.array(bins == 1, pa.bool_(), mask=bins > 1)
+
+    def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
+        """Return made-up values, true and false as likely."""
+        return [self.listed[int(is_true)] for is_true in rng.random(size) < 0.5]
+
+    def _code(self, column: Column) -> Codes:
+        if self.true_values:
+            return self._code_of_words(column)
+        if column.is_text:
+            found = column.index_in(["false", "true", "0", "1"], ignore_case=True)
+            return np.where(found > 1, found - 2, found)
+        values: NDArray[Any] = column.values
+        if values.dtype.kind == "b":
+            return values.astype(np.int32)
+        return np.where(values == 1, np.int32(1), np.where(values == 0, np.int32(0), np.int32(OUTSIDE)))
+
+    def _code_of_words(self, column: Column) -> Codes:
+        codes = np.full(len(column), OUTSIDE, dtype=np.int32)
+        is_bool = not column.is_text and column.values.dtype.kind == "b"
+        for word, code in self.spellings:
+            if not is_bool:
+                codes[column.equals(word)] = code
+            elif word in ("false", "true"):
+                codes[column.values == (word == "true")] = code
+        return codes
+
+
+@dataclass(frozen=True)
+class Categorical(Attribute):
+    """One of a fixed set of values, each text or a whole number.
+
+    Attributes
+    ----------
+    values : tuple of str or int
+        The values.
+
+    Examples
+    --------
+    >>> [str(literal) for literal in Categorical(("red", "green", "blue")).literals("hue", negations=True)][:4]
+    ['hue = red', 'hue = green', 'hue = blue', 'hue != red']
+    """
+
+    values: tuple[str | int, ...]
+    kind: ClassVar[str] = "categorical"
+    operators: ClassVar[tuple[str, ...]] = ("=", "!=")
+    required: ClassVar[tuple[str, ...]] = ("values",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_values("values", self.values)
+        if any(isinstance(value, float) for value in self.values):
+            raise SchemaError(f"expected text or whole numbers, got {shown(self.values)}.", key="values")
+        if not self.values:
+            raise SchemaError("expected at least one value.", key="values")
+        words = set(map(plain_word, self.values))
+        if len(words) < len(self.values):
+            raise SchemaError("expected distinct values, got one more than once.", key="values")
+        if not words.isdisjoint(map(plain_word, self.missing_values)):
+            raise SchemaError("expected missing_values that are not categories, got one that is.", key="missing_values")
+
+    @property
+    def cell(self) -> Cell:
+        """Values."""
+        return Cell.VALUE
+
+    @property
+    def listed(self) -> tuple[Value, ...]:
+        """The values."""
+        return self.values
+
+    @property
+    def number_codes(self) -> tuple[int | None, ...]:
+        """The whole number that each value is or spells."""
+        return tuple(map(_whole_number, self.values))
+
+    @property
+    def is_bit(self) -> bool:
+        """True if the values are 0 and 1."""
+        return {*self.known_bins} == {"0", "1"}
+
+    @property
+    def known_bins(self) -> tuple[str, ...]:
+        """The values as text."""
+        return tuple(str(value) for value in self.values)
+
+    @property
+    def n_known(self) -> int:
+        """One per value."""
+        return len(self.values)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {str(value): place for place, value in enumerate(self.values)}
+
+    def place(self, literal: Literal) -> int:
+        """Return the index of the value that a literal compares with; the text "1" stands for the value 1.
+
+        Raises
+        ------
+        SchemaError
+            If it is none of them.
+        """
+        place = self._places.get(str(literal.operands[0]))
+        if place is None:
+            raise SchemaError(
+                f"expected a literal on one of the values {self.domain}; got {literal.brief}.",
+                attribute=literal.attribute,
+            )
+        return place
+
+    @property
+    def domain(self) -> str:
+        """The values."""
+        return listed(self.values)
+
+    def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
+        operators = ("=", "!=") if negations else ("=",)
+        return [Literal(name, operator, (value,)) for operator in operators for value in self.values]
+
+    def _n_own_literals(self, *, negations: bool) -> int:
+        return len(self.values) * (1 + negations)
+
+    def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:
+        equal = [("=", extent.only_known), ("!=", extent.complement().only_known)]
+        return [Literal(name, operator, (self.values[place],)) for operator, place in equal if place is not None]
+
+    def values_of(self, literal: Literal) -> Sequence[Value]:
+        """Return the declared value that a literal compares with, in the schema's type: 1 for a literal with "1"."""
+        return (self.values[self.place(literal)],) if literal.operator in self.operators else ()
+
+    def run_literal(self, name: str, start: int, stop: int) -> Literal:  # noqa: ARG002 -- bins come one by one
+        """Return the literal of a value."""
+        return Literal(name, "=", (self.values[start],))
+
+    def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
+        place = self.place(literal)
+        return place, place + 1, literal.operator == "!="
+
+    def _code(self, column: Column) -> Codes:
+        if column.is_text:
+            return column.index_in(self.known_bins)
+        column.refuse_booleans()
+        codes = np.full(len(column), OUTSIDE, dtype=np.int32)
+        for code, value in enumerate(self.values):
+            codes[column.equals(value)] = code
+        return codes
+
+
+def _whole_number(value: Value) -> int | None:
+    """Return the whole number that a category is or spells; None if there is none."""
+    text = str(value)
+    try:
+        return int(text) if str(int(text)) == text else None
+    except ValueError:
+        return None
