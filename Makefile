@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java the tests of Spark are skipped, so PySpark is not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark)
 
-.PHONY: help demo test quick test-adversarial test-docs test-statistics test-postgres test-spark test-slow test-peers check format docs dist bench study clean
+.PHONY: help demo test quick test-adversarial test-docs test-statistics test-postgres test-spark test-slow test-peers check format numbers docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -60,6 +60,9 @@ check: $(VENV)/.check  ## lint, format and types, those of the examples in the d
 format: $(VENV)/.check  ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+numbers: $(VENV)/.installed  ## write the numbers of the pages, from the committed files
+	$(BIN)/python docs/write_numbers.py
 
 docs: $(VENV)/.docs  ## build the documentation site in build/docs; a link or reference that leads nowhere fails
 	rm -rf build/docs docs/reference/api

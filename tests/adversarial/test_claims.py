@@ -1,4 +1,4 @@
-"""Every claim of docs/privacy.md has a test that tries to break it.
+"""Every claim of docs/privacy.md has a test that tries to break it; proofs are in docs/mathematics.md.
 
 A sentence with *never*, *no*, *only* or *any* is a claim: a test is marked with words of it
 (`@pytest.mark.claim`), or this test fails. So does a mark whose words are on no page, or a file here without a mark.
@@ -14,7 +14,7 @@ import pytest
 from tests.claims import ROOT, marked_claims
 
 PAGE = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
-PROOFS = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
+PROOFS = "".join((ROOT / "docs" / page).read_text("utf-8") for page in ("mathematics.md", "studies/mechanisms.md"))
 CLAIM = re.compile(r"\b(never|no|only|any)\b", re.IGNORECASE)
 SENTENCE = re.compile(r"(?<=[.:!?])\s+(?=[A-Z`*(])|(?<=\.\*\*)\s+|(?<=\))\.\s+")
 CLAIMS = marked_claims()

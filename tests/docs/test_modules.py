@@ -9,7 +9,14 @@ import pytest
 
 from tests.docs.page import ROOT
 
-PAGES = ("CONTRIBUTING.md", "docs/architecture.md", "docs/mathematics.md", "docs/privacy.md", "docs/exact.md")
+PAGES = (
+    "CONTRIBUTING.md",
+    "docs/architecture.md",
+    "docs/mathematics.md",
+    "docs/privacy.md",
+    "docs/exact.md",
+    "docs/marginals.md",
+)
 ROOMS = (ROOT, ROOT / "src", ROOT / "src" / "hedgerow", ROOT / "tests" / "engines")
 
 

@@ -31,7 +31,7 @@ from hedgerow.text.messages import describe_argument
 class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
     """A differentially private scorecard: whole points by bin that add up to the log-odds of a row.
 
-    What is released, one after the other (docs/scorecards.md): the rows of each class; where there are few rows for the
+    What is released, one after the other (docs/models.md): the rows of each class; where there are few rows for the
     noise, which attributes are used; a histogram of bin and class of each of these; where there are many, the residuals
     by bin that are left once all attributes are added up; and the rows by total and class, to which the map from totals
     to probabilities is fitted. The rest is computed from what was released: log-odds by bin, smooth along numbers.

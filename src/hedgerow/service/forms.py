@@ -67,7 +67,7 @@ class ModelForm(Form):
 
 
 class OnnxForm(Form):
-    """A classifier as ONNX in base64, of the operators that `docs/hypotheses.md` lists."""
+    """A classifier as ONNX in base64, of the operators that `docs/marginals.md` lists."""
 
     onnx: str
 

@@ -64,7 +64,7 @@ def test_a_row_that_leaves_is_the_same_row_that_joins(estimator):
 
 
 def test_the_theorem_holds_by_hand():
-    """One boolean, depth 0: two labels with odds e^(-w) for each error; docs/exact_risk.md has the formulas."""
+    """One boolean, depth 0: two labels with odds e^(-w) for each error; docs/attacks.md has the formulas."""
     X, y = np.array([[0], [1], [1]]), np.array([1, 0, 0])
     found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, max_depth=0), X, y)
     w = float(found.weight)

@@ -1,4 +1,4 @@
-"""Scorecards of several classes in benchmarks/README.md and docs/scorecards.md, from the file of several_classes.py."""
+"""Scorecards of several classes in benchmarks/README.md and docs/models.md, from the file of several_classes.py."""
 
 from __future__ import annotations
 

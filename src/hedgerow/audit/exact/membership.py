@@ -109,7 +109,7 @@ def exact_membership(
 
     The attacker knows the learner, all its parameters, the schema, and **all other rows**, sees the released model, and
     decides whether the row was in the table. A draw has a normaliser, so the likelihood ratio of every model is known
-    (docs/exact_risk.md has the theorem): nothing is sampled, no model is fitted, and no attack on this one release
+    (docs/attacks.md has the theorem): nothing is sampled, no model is fitted, and no attack on this one release
     does better that has nothing else, such as the time that a fit took.
 
     Neighbouring tables differ by one row; the row is in the table, or it is not. **The result is private**: an exact
@@ -289,7 +289,7 @@ class ExactMembership:
 
         ``tanh(w / 4)`` for the weight w and no counts. With the share ε₂ of counts the best test goes by the draw
         alone, by the counts alone (``tanh(ε₂ / 2)``), or by whether at least one of them speaks for the row;
-        docs/exact_risk.md has the derivation.
+        docs/attacks.md has the derivation.
         """
         w, counts = self.weight, self.epsilon_of_counts
         if counts >= w:

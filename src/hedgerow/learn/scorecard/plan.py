@@ -38,7 +38,7 @@ from hedgerow.tally import Tally
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import quoted_text
 
-# docs/scorecards.md says how these were chosen.
+# docs/models.md says how these were chosen.
 TOTALS, CHOICE, CALIBRATION = Fraction(40), Fraction(150), Fraction(80)  # parts of a thousand
 FIRST_SHARE = Fraction(3, 10)  # of what is left: for the histograms, where the residuals are asked afterwards
 ENOUGH_TO_KEEP_ALL = 15
