@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
 
+import hedgerow as hr
 from tests.docs.page import ROOT, Page
 
 MODULES = [
@@ -62,3 +64,10 @@ def test_a_number_that_is_not_on_the_page_fails(tmp_path):
     file.write_text("It takes 30 s.", "utf-8")
     with pytest.raises(AssertionError, match="does not say: It takes 31 s"):
         Page(str(file)).says("It takes {} s", "31")
+
+
+def test_the_forecast_on_the_page_is_the_one_that_is_printed(tmp_path):
+    text = (ROOT / "docs" / "forecasts.md").read_text("utf-8")
+    (schema,) = re.findall(r"<!-- file: patients.yaml -->\n```yaml\n(.*?)```", text, re.DOTALL)
+    (path := tmp_path / "patients.yaml").write_text(schema, "utf-8")
+    assert f"\n{hr.plan(hr.Schema.load(path), 2000, 1)}\n" in text
