@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.learn.search.lattice import Search
-from hedgerow.learn.search.sampler import Draw, draw_model
+from hedgerow.learn.search.sampler import Draw, ModelSampler, draw_model
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Siblings
 from hedgerow.schema import Boolean
@@ -57,6 +57,24 @@ def valued_once():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Search, "sweep", once)
+        yield
+
+
+@contextmanager
+def valued_once_each():
+    """Keep the values of searches that are done many times over, by their plan, rows and weight."""
+    kept, models = {}, ModelSampler._models
+
+    def once(self, weight):
+        space, (bins, counts) = self._plan.space, self._tally.bins_and_counts()
+        plan = space.options.tobytes(), space.root.tobytes(), self._plan.sizes, self._plan.objective
+        key = *plan, bins.tobytes(), counts.tobytes(), weight
+        if key not in kept:
+            kept[key] = models(self, weight)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ModelSampler, "_models", once)
         yield
 
 

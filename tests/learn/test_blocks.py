@@ -44,6 +44,7 @@ from tests.learn.draws import (
     probabilities,
     quiet,
     reweighted,
+    valued_once_each,
 )
 from tests.learn.enumerate_models import (
     STOPS,
@@ -144,9 +145,10 @@ def listed(table, plan, epsilon, source):
 def released(table, plan, epsilon):
     """The probability of every model that can be released, and the log-probability of every way to it."""
     total, ways = defaultdict(float), []
-    for outcome, draws in executions(lambda choose: listed(table, plan, epsilon, Scripted(choose))):
-        ways.append((tuple(place for _, place in draws), chance(draws)))
-        total[outcome] += np.exp(ways[-1][1])
+    with valued_once_each():
+        for outcome, draws in executions(lambda choose: listed(table, plan, epsilon, Scripted(choose))):
+            ways.append((tuple(place for _, place in draws), chance(draws)))
+            total[outcome] += np.exp(ways[-1][1])
     return dict(total), dict(ways)
 
 
@@ -242,7 +244,8 @@ def test_trees_in_blocks_are_drawn_as_often_as_their_composed_probability_says(m
     plan, epsilon = TREES["of numbers"], Fraction(2)
     table = Table(plan.space.candidates.schema, (((0,), 0, 4), ((0,), 1, 1), ((1,), 1, 4), ((2,), 0, 3), ((2,), 1, 2)))
     source = SeededNoise(np.random.default_rng(11))
-    trees = [listed(table, plan, epsilon, source) for _ in range(draws)]
+    with valued_once_each():
+        trees = [listed(table, plan, epsilon, source) for _ in range(draws)]
 
     def compared(plan):
         return p_value(*frequencies(trees, composed_tree(plan, table, epsilon)))
@@ -264,7 +267,8 @@ def test_lists_are_drawn_as_often_as_their_composed_probability_says(monkeypatch
     epsilon = Fraction(2)
     plan = ListDraw(Candidates.of(TWO, 1, negations=False), equal_blocks(3, lookahead), 0.5)
     source = SeededNoise(np.random.default_rng(7))
-    lists = [listed(MIXED_ROWS, plan, epsilon, source) for _ in range(draws)]
+    with valued_once_each():
+        lists = [listed(MIXED_ROWS, plan, epsilon, source) for _ in range(draws)]
 
     def compared(plan):
         chances = composed(plan, MIXED_ROWS, epsilon)

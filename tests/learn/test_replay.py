@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn import blocks, plans
-from hedgerow.learn.greedy import rule_lists as greedy
-from hedgerow.learn.greedy import trees as greedy_trees
+from hedgerow.learn import blocks, greedy, plans
 from hedgerow.learn.scorecard import counts, plan
 from hedgerow.learn.search import cost
 from hedgerow.learn.search import sampler as exact
@@ -64,7 +62,7 @@ def check(learn, rows, row, source, epsilon=1):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("examples", [10, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [6, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.claim("so one charge pays for all of them")
 @pytest.mark.claim("No candidate is dropped because of its support")
 def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
@@ -82,16 +80,20 @@ def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(rows=st.lists(ROW, max_size=30), row=ROW)
 def test_private_learners_do_the_same_under_secure_noise(name, rows, row):
     check(learner(LEARNERS[name][0]), rows, row, SecureNoise())
 
 
-@settings(max_examples=10)
-@given(st.lists(ROW, max_size=30), ROW)
-def test_learning_cut_points_does_the_same_on_neighbouring_tables(rows, row):
-    check(learn_cuts, rows, row, SecureNoise())
+@pytest.mark.parametrize("examples", [4, pytest.param(200, marks=pytest.mark.slow)])
+def test_learning_cut_points_does_the_same_on_neighbouring_tables(examples):
+    @settings(max_examples=examples)
+    @given(st.lists(ROW, max_size=30), ROW)
+    def same(rows, row):
+        check(learn_cuts, rows, row, SecureNoise())
+
+    same()
 
 
 @pytest.mark.parametrize("max_rules", [3, 4])
@@ -137,7 +139,7 @@ SEEDED = SeededNoise(np.random.default_rng(1))
 
 
 @pytest.mark.parametrize(
-    ("module", "estimator"), [(greedy, GREEDY_LIST), (greedy_trees, GREEDY_TREE)], ids=["lists", "trees"]
+    ("module", "estimator"), [(greedy, GREEDY_LIST), (greedy, GREEDY_TREE)], ids=["lists", "trees"]
 )
 def test_the_replay_catches_a_sensitivity_declared_too_small(module, estimator, monkeypatch):
     monkeypatch.setattr(module, "SENSITIVITY", 2**18)
@@ -146,7 +148,7 @@ def test_the_replay_catches_a_sensitivity_declared_too_small(module, estimator, 
 
 
 @pytest.mark.parametrize(
-    ("module", "estimator"), [(greedy, GREEDY_LIST), (greedy_trees, GREEDY_TREE)], ids=["lists", "trees"]
+    ("module", "estimator"), [(greedy, GREEDY_LIST), (greedy, GREEDY_TREE)], ids=["lists", "trees"]
 )
 @pytest.mark.claim("No candidate is dropped because of its support")
 def test_the_replay_catches_candidates_filtered_by_their_support(module, estimator, monkeypatch):
@@ -193,7 +195,7 @@ def test_the_replay_catches_a_stop_that_looks_at_the_rows(monkeypatch):
 
 
 def test_the_replay_catches_a_tree_whose_depth_looks_at_the_rows(monkeypatch):
-    def stopping(tally, space, most, choose, grow=greedy_trees.grow_tree):
+    def stopping(tally, space, most, choose, grow=greedy.grow_tree):
         return grow(tally, space, most if tally.total().sum() > 20 else 1, choose)
 
     monkeypatch.setattr(plans, "grow_tree", stopping)
@@ -209,7 +211,7 @@ def test_the_replay_catches_nodes_left_out_because_they_hold_no_rows(monkeypatch
             picks = iter(choose(lambda: [scores[i] for i in asked], level))
             return [next(picks) if i in asked else len(one) - 1 for i, one in enumerate(scores)]
 
-        return greedy_trees.grow_tree(tally, space, most, answered)
+        return greedy.grow_tree(tally, space, most, answered)
 
     monkeypatch.setattr(plans, "grow_tree", growing)
     with pytest.raises(AssertionError, match="the question itself changed"):

@@ -264,7 +264,7 @@ def test_the_stop_probability_decides_how_long_a_list_is_where_the_data_say_noth
     for stop in (0.95, 0.5, 0.05):
         fits = [
             exact_list(1e-6, max_rules=4, stop_probability=stop, random_state=seed).fit(X, X[:, 0])
-            for seed in range(40)
+            for seed in range(20)
         ]
         lengths.append(np.mean([len(clf.rule_list_) for clf in fits]))
     assert all(after - before > 0.3 for before, after in pairwise(lengths))

@@ -62,7 +62,7 @@ def test_a_tree_that_stops_at_all_nodes_of_a_level_spends_what_is_left_on_its_co
     X = np.zeros((50, 2), dtype=bool)  # no test splits anything: stopping is as good as any
     fits = [
         hr.PrivateTreeClassifier(1.0, max_depth=2, search="greedy", random_state=seed).fit(X, X[:, 0])
-        for seed in range(60)
+        for seed in range(25)
     ]
     stopped = [clf for clf in fits if len(clf.tree_) == 1]
     assert 5 < len(stopped) < 40  # a third: three candidates that all score alike
@@ -150,7 +150,7 @@ def test_the_stop_probability_decides_how_large_a_tree_is_where_the_data_say_not
     for stop in (0.95, 0.5, 0.05):
         fits = [
             hr.PrivateTreeClassifier(1e-6, max_depth=3, stop_probability=stop, random_state=seed).fit(X, X[:, 0])
-            for seed in range(60)
+            for seed in range(25)
         ]
         depths.append(np.mean([clf.tree_.depth for clf in fits]))
     assert all(after - before > 0.3 for before, after in pairwise(depths))
