@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError, ModelFormatError, SchemaError
@@ -395,6 +395,7 @@ def test_a_plot_shows_drawn_probabilities_and_never_counts_beside_them() -> None
 
 
 @given(model=rule_lists(privacy=cards()))
+@settings(max_examples=30)
 def test_json_brings_back_an_equal_model(model: RuleList) -> None:
     again = RuleList.from_json(model.to_json())
     assert again == model

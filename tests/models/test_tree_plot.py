@@ -150,7 +150,7 @@ def test_lines_do_not_end_between_a_sign_and_a_value() -> None:
 
 
 def test_a_very_large_tree_is_drawn_small_enough_to_be_written() -> None:
-    axes = tree_diagram(full(7), CLASSES, "caption", None)
+    axes = tree_diagram(full(6), CLASSES, "caption", None)
     assert max(axes.figure.get_size_inches()) <= 61
 
 

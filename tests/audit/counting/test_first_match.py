@@ -68,7 +68,11 @@ def test_lists_of_rules_over_bits_are_counted_as_region_by_region(n_bits, n_rule
     ("seed", "expected"),
     [
         (0, {9: 48994713600, 29: 3066394112, 49: 53465340, 74: 1218011, 99: 39849, 139: 2, 200: 0}),
-        (7, {9: 43788533760, 29: 3539255296, 49: 249191736, 74: 21594614, 99: 987254, 139: 356, 200: 4}),
+        pytest.param(
+            7,
+            {9: 43788533760, 29: 3539255296, 49: 249191736, 74: 21594614, 99: 987254, 139: 356, 200: 4},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_200_rules_over_40_bits(seed, expected):
