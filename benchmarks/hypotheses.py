@@ -12,8 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.hypotheses import read_classifier
-from hedgerow.hypotheses.read import TargetColumns
+from hedgerow.hypotheses import TargetColumns, read_classifier
 from hedgerow.tables.frames import Table
 
 ROWS, WIDTH, ALONE = 5000, 25, 200

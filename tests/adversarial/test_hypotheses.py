@@ -23,8 +23,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.errors import HypothesisError
-from hedgerow.hypotheses.features import Chain, Fill
-from hedgerow.hypotheses.hypothesis import Always
+from hedgerow.hypotheses import Always
+from hedgerow.hypotheses.graph import GraphClassifier, Input, Step
+from hedgerow.hypotheses.operators import Affine, BinaryTree, Clip, Encode, Pick, TreeScores
+from hedgerow.hypotheses.operators import Number as Constant
 from hedgerow.hypotheses.read import check_data
 from hedgerow.oracle import choose_bins
 from hedgerow.privacy.card import PrivacyCard
@@ -408,9 +410,45 @@ class Number(float):
 
 @pytest.mark.parametrize("part", [Number(1), Spying("a"), [1.0], np.ones(2).view(np.matrix), np.array([None])])
 def test_what_was_read_is_plain_down_to_its_last_part(part):
-    check_data(Fill((1.0, "a")))
+    check_data(Encode((1.0, "a")))
     with pytest.raises(ValueError, match=r"which could run code of its own|one of its arrays does not hold numbers"):
-        check_data(Chain((Fill((1.0, part)),)))
+        check_data(Step(Encode((1.0, part)), (0,), 2))
+
+
+ONE_INPUT = (Input("age", "double", 1),)
+BY_POSITION = {
+    "a bound": Clip(np.array([[-9.0], [99.0]]), 99.0),
+    "a category": Encode((np.array([0.0, 1.0]),)),
+    "the places of columns": Pick(np.array([0])),
+}
+
+
+@pytest.mark.parametrize("name", BY_POSITION)
+def test_an_array_in_the_place_of_one_value_is_refused(name):
+    """Two rows at a time, as a wide graph has them, each row would meet the entry of its place among the others."""
+    graph = GraphClassifier(ONE_INPUT, (Step(BY_POSITION[name], (0,), 1),), None)
+    with pytest.raises(HypothesisError, match="an object of type ndarray"):
+        hr.Oracle(AGES, OLD, hr.Budget(1)).error_marginals(AGE, graph)
+
+
+def test_a_constant_is_the_same_for_each_row():
+    with pytest.raises(ValueError, match="the same for each row"):
+        Constant(np.zeros((2, 1)))
+    with pytest.raises(ValueError, match="a bias for each of its columns"):
+        Affine(np.ones((1, 2)), np.zeros((2, 2)))
+
+
+def test_a_graph_whose_tree_compares_a_column_that_is_not_there_is_refused_whatever_the_rows_are():
+    """Before, the rows that reach the comparison decided whether the question fails after its charge."""
+    sides = [np.array([1, -1, 3, -1, -1]), np.array([2, -1, 4, -1, -1])]
+    features, cuts = np.array([0, -1, 1, -1, -1]), np.array([50.0, 0, 0, 0, 0])
+    tree = BinaryTree(*sides, features, cuts, np.ones(5, dtype=bool), np.eye(5)[:, :2], 2)
+    graph = GraphClassifier(ONE_INPUT, (Step(TreeScores((tree,), (0.0, 0.0)), (0,), 2),), None)
+    budget = hr.Budget(1)
+    for rows in (0, 200):
+        with pytest.raises(HypothesisError, match="it takes 2 columns, and there are 1"):
+            hr.Oracle(AGES[:rows], OLD[:rows], budget).error_marginals(AGE, graph)
+    assert budget.spent == 0
 
 
 def test_what_a_hypothesiss_card_denies_the_oracle_does_not_claim():

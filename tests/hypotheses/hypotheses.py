@@ -23,8 +23,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import hedgerow as hr
-from hedgerow.hypotheses import read_classifier
-from hedgerow.hypotheses.read import TargetColumns
+from hedgerow.hypotheses import TargetColumns, read_classifier
 from hedgerow.marginals.expril import network
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
 from hedgerow.tables.frames import Table

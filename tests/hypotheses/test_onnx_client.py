@@ -12,9 +12,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 import hedgerow as hr
 from hedgerow.errors import HypothesisError
-from hedgerow.hypotheses.hypothesis import Always
+from hedgerow.hypotheses import Always, TargetColumns
 from hedgerow.hypotheses.onnx_write import hypothesis_data
-from hedgerow.hypotheses.read import TargetColumns
 from hedgerow.marginals.expril import network
 from hedgerow.privacy.account import Account
 from hedgerow.schema import Schema

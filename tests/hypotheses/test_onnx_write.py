@@ -14,8 +14,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.errors import HypothesisError, MissingPackageError
-from hedgerow.hypotheses import read_classifier, read_onnx
-from hedgerow.hypotheses.onnx_write import hypothesis_data, write_onnx
+from hedgerow.hypotheses import read_onnx
+from hedgerow.hypotheses.graph import GraphClassifier, Input, Step
+from hedgerow.hypotheses.onnx_write import hypothesis_data
+from hedgerow.hypotheses.operators import Elementwise, Softmax
 from hedgerow.tables.frames import Table
 from tests.hypotheses.hypotheses import (
     GAPS,
@@ -153,17 +155,21 @@ def test_a_category_that_is_there_twice_is_not_sent():
         sent(model, X[:, :1])
 
 
-def test_a_classifier_of_no_column_is_not_sent():
-    found = read_classifier(ridge().fit(X, Y), inputs(X)[0], (0, 1))
-    object.__setattr__(found.steps, "steps", (make_nothing(),))
-    with pytest.raises(HypothesisError, match="one column or more"):
-        write_onnx(found, [f"x{i}" for i in range(5)], ["numbers"] * 5, (0, 1))
+def test_a_classifier_of_no_column_is_not_read_or_sent():
+    model = make_pipeline(make_column_transformer((StandardScaler(), [0])), ridge()).fit(X, Y)
+    model[0].transformers_, model[1].coef_ = [], np.zeros((1, 0))
+    for ask in (lambda: read(model, X), lambda: sent(model, X)):
+        with pytest.raises(HypothesisError, match="one column or more"):
+            ask()
 
 
-def make_nothing():
-    from hedgerow.hypotheses.features import ParallelSteps
-
-    return ParallelSteps(())
+def test_a_graph_of_other_operators_than_scikit_learn_needs_is_not_sent():
+    classifier = GraphClassifier((Input("x", "double", 5),), (Step(Softmax(), (0,), 5),), None)
+    with pytest.raises(HypothesisError, match="that was read from scikit-learn"):
+        sent(classifier, X, tuple("abcde"))
+    classifier = GraphClassifier((Input("x0", "double", 1),), (Step(Elementwise("negative"), (0,), 1),), None)
+    with pytest.raises(HypothesisError, match="that was read from scikit-learn"):
+        sent(classifier, X[:, :1], ("a",))
 
 
 def test_without_the_package_it_says_how_to_get_it(monkeypatch):

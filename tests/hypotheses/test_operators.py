@@ -7,18 +7,18 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import ArgumentError
-from hedgerow.hypotheses.features import Text
 from hedgerow.hypotheses.operators import (
     ELEMENTWISE,
     Affine,
     ArgMax,
     Clip,
     Elementwise,
-    EqualsText,
+    Encode,
     FillText,
     Join,
     Pick,
     Softmax,
+    Text,
     Total,
 )
 from hedgerow.tables.columns import Column
@@ -123,7 +123,7 @@ def test_text_is_compared_and_filled_as_columns_are():
     words = pa.array(["a", None, "1.0", "b"], pa.large_string())
     text = (Text(Column("w", words, np.array([False, True, False, False]))),)
     for word, expected in (("a", [1, 0, 0, 0]), ("1", [0, 0, 1, 0]), ("", [0, 1, 0, 0])):
-        assert EqualsText(word)(text)[:, 0].tolist() == expected
-    assert EqualsText("b")(FillText("b")(text))[:, 0].tolist() == [0, 1, 0, 1]
-    assert EqualsText("")(FillText("b")(text))[:, 0].tolist() == [0, 0, 0, 0]
+        assert Encode((word or None,))(text)[:, 0].tolist() == expected
+    assert Encode(("b",))(FillText("b")(text))[:, 0].tolist() == [0, 1, 0, 1]
+    assert Encode((None,))(FillText("b")(text))[:, 0].tolist() == [0, 0, 0, 0]
     assert len(Pick((0, 0))(text)) == len(Join()(text, text)) == 2

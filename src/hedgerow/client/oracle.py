@@ -9,9 +9,9 @@ from typing import Any
 
 from hedgerow.client.answers import Counts
 from hedgerow.errors import OracleExhaustedError
-from hedgerow.hypotheses.hypothesis import Hypothesis
+from hedgerow.hypotheses import Hypothesis, TargetColumns
 from hedgerow.hypotheses.onnx_write import hypothesis_data
-from hedgerow.hypotheses.read import TargetColumns, charges_of
+from hedgerow.hypotheses.read import charges_of
 from hedgerow.oracle.answers import ClassCounts, ErrorCounts, RowCounts
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.release import Form, Release

@@ -11,13 +11,14 @@ import numpy as np
 
 from hedgerow.boundary.arithmetic import Floats
 from hedgerow.errors import ArgumentError
-from hedgerow.hypotheses.classifiers import Prepared
-from hedgerow.hypotheses.features import Chain, FeatureTable, Text
-from hedgerow.hypotheses.hypothesis import class_codes
-from hedgerow.hypotheses.operators import ELEMENTWISE, GraphValue, Operator
+from hedgerow.hypotheses.hypothesis import NO_CLASS, Codes, class_codes
+from hedgerow.hypotheses.operators import ELEMENTWISE, GraphValue, Operator, Text
+from hedgerow.tables.columns import Column
 from hedgerow.text.messages import shown
 
 InputKind = Literal["single", "double", "whole", "boolean", "text"]
+_BLOCK = 2**14  # rows at a time, at most, for memory; results do not depend on it
+_NUMBERS = 2**22  # of a block, at most, unless one row has more: bounds the memory for wide hypotheses
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,11 @@ class GraphClassifier:
     steps: tuple[Step, ...]  # the steps; the last one has a score per class, the first of the largest of which decides
     labels: tuple[str | int | bool, ...] | None  # the class of each score. None: the dataset's, in their order.
 
-    def bound(self, names: Sequence[str], kinds: Sequence[str], classes: Sequence[object]) -> Prepared:
+    def bound(self, names: Sequence[str], kinds: Sequence[str], classes: Sequence[object]) -> BoundClassifier:
         """Return the classifier for columns of these names and kinds, and these classes."""
         graph = Graph(self._places(names, kinds), tuple(one.kind for one in self.inputs), self.steps)
         labels = tuple(classes) if self.labels is None else self.labels
-        width = self.steps[-1].width
-        if width != len(labels):
-            raise ArgumentError(f"it has {width} scores, and there are {len(labels)} classes")
-        return Prepared(Chain((graph,)), Scores(width), class_codes(labels, classes), graph.widest)
+        return BoundClassifier(graph, class_codes(labels, classes))
 
     def _places(self, names: Sequence[str], kinds: Sequence[str]) -> tuple[tuple[int, ...], ...]:
         all_columns = len(self.inputs) == 1 and self.inputs[0].width == len(names)
@@ -76,7 +74,7 @@ def _place(one: Input, names: Sequence[str]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A graph as a step before a classifier."""
+    """A graph with the columns that its inputs take."""
 
     places: tuple[tuple[int, ...], ...]  # the numbers of the columns of each input
     kinds: tuple[str, ...]  # the kind of each input, as `Input` has it
@@ -88,10 +86,15 @@ class Graph:
                 raise ArgumentError("a step of a graph takes a later step's value")
 
     @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """The number of columns of each value: first those of the inputs, then those of the steps."""
+        return (*map(len, self.places), *(step.width for step in self.steps))
+
+    @cached_property
     def _last_uses(self) -> Mapping[int, int]:
         """The number of the last step that takes each value; steps whose value no other takes are not in it."""
-        used = {len(self.places) + len(self.steps) - 1: len(self.places) + len(self.steps)}
-        for number in range(len(self.places) + len(self.steps) - 1, len(self.places) - 1, -1):
+        used = {len(self.widths) - 1: len(self.widths)}
+        for number in range(len(self.widths) - 1, len(self.places) - 1, -1):
             if number in used:
                 for value in self.steps[number - len(self.places)].inputs:
                     used.setdefault(value, number)
@@ -108,7 +111,7 @@ class Graph:
     @cached_property
     def widest(self) -> int:
         """The most numbers that are held of a row at once."""
-        widths = [*map(len, self.places), *(step.width for step in self.steps)]
+        widths = self.widths
         held = most = sum(widths[: len(self.places)])
         for number in range(len(self.places), len(widths)):
             if number in self._last_uses:
@@ -117,50 +120,79 @@ class Graph:
                 held -= sum(widths[value] for value in self._dropped.get(number, ()))
         return max(1, most)
 
-    def of_kinds(self, text: tuple[bool, ...]) -> tuple[bool, ...]:  # noqa: ARG002 -- inputs were checked
-        """All are numbers after it."""
-        return (False,) * self.steps[-1].width
-
-    def __call__(self, rows: FeatureTable) -> FeatureTable:
-        """Take the steps that the result needs, one after the other."""
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Floats:
+        """Return the last value, shape ``(n_rows, width)``, by the steps that it needs, one after the other."""
         first = len(self.places)
-        values = dict[int, GraphValue](enumerate(map(_taken, [rows] * first, self.places, self.kinds)))
+        values = dict[int, GraphValue]()
+        for number, (places, kind) in enumerate(zip(self.places, self.kinds, strict=True)):
+            values[number] = _taken([columns[place] for place in places], kind)
         for number, step in enumerate(self.steps, first):
             if number in self._last_uses:
                 values[number] = step.operator(*(values[value] for value in step.inputs))
+                _check_shape(values[number], step.width, n_rows)
                 for value in self._dropped.get(number, ()):
                     del values[value]
         result = values[first + len(self.steps) - 1]
-        assert not isinstance(result, tuple)
-        n_rows = len(rows.refused)
-        return FeatureTable(tuple(np.broadcast_to(column, (n_rows,)) for column in result.T), rows.refused)
+        if isinstance(result, tuple):
+            raise ArgumentError("expected a graph whose last value is of numbers")
+        return np.broadcast_to(result, (n_rows, result.shape[1]))
 
 
-def _taken(rows: FeatureTable, places: tuple[int, ...], kind: str) -> GraphValue:
-    features = [rows.features[place] for place in places]
+def _taken(columns: Sequence[Column], kind: str) -> GraphValue:
     if kind == "text":
-        return tuple(feature for feature in features if isinstance(feature, Text))
-    numbers = np.stack([feature for feature in features if not isinstance(feature, Text)], axis=1)
+        return tuple(map(Text, columns))
+    numbers = np.stack([_numbers(column) for column in columns], axis=1)
     return numbers if kind == "double" else ELEMENTWISE[kind](numbers)
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Scores of the classes as they are."""
+def _numbers(column: Column) -> Floats:
+    values = column.values.astype(np.float64)
+    return values if column.missing is None else np.where(column.missing, np.nan, values)
 
-    n_classes: int  # how many
-    missing: bool = True
 
-    @property
-    def width(self) -> int:
-        """The number of scores."""
-        return self.n_classes
+def _check_shape(value: GraphValue, width: int, n_rows: int) -> None:
+    """Check that a step has the result that its graph says, whatever the rows hold."""
+    found = (n_rows, len(value)) if isinstance(value, tuple) else value.shape
+    if found not in ((n_rows, width), (1, width)):
+        raise ArgumentError("a step of a graph has a result of another shape than the graph says")
 
-    @property
-    def widest(self) -> int:
-        """The number of scores."""
-        return self.n_classes
 
-    def scores(self, matrix: Floats) -> Floats:
-        """Return them."""
-        return matrix
+@dataclass(frozen=True, eq=False)
+class BoundClassifier:
+    """A graph whose last value has a score per class: the first of the largest decides, and NaN means no class."""
+
+    graph: Graph
+    codes: tuple[int, ...]  # the number of the class of each score
+
+    def __post_init__(self) -> None:
+        width = self.graph.widths[-1]
+        if width != len(self.codes):
+            raise ArgumentError(f"it has {width} scores, and there are {len(self.codes)} classes")
+        if len(set(self.codes)) != len(self.codes):
+            raise ArgumentError("its classes are not distinct")
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        """Return the class of each row; none where a step has no result, or a number is missing and must not be."""
+        block = max(1, min(_BLOCK, _NUMBERS // self.graph.widest))
+        parts = [slice(start, start + block) for start in range(0, n_rows, block)]
+        found = [self._block([column[part] for column in columns], len(range(n_rows)[part])) for part in parts]
+        return np.concatenate([np.empty(0, dtype=np.int64), *found])
+
+    def _block(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        with np.errstate(all="ignore"):  # a warning would disclose a row
+            scores = self.graph(columns, n_rows)
+            refused = np.isnan(scores).any(axis=1)
+            return np.where(refused, NO_CLASS, np.array(self.codes)[scores.argmax(axis=1)])
+
+
+class GraphBuilder:
+    """Steps of a graph in the making."""
+
+    def __init__(self, n_inputs: int) -> None:
+        self.n_inputs = n_inputs
+        self.steps = list[Step]()
+
+    def add(self, operator: Operator, inputs: tuple[int, ...], width: int) -> int:
+        """Add a step; return the number of its value."""
+        self.steps.append(Step(operator, inputs, width))
+        return self.n_inputs + len(self.steps) - 1

@@ -1,16 +1,22 @@
-"""Hypotheses of questions to an oracle, and the class numbers of their predictions."""
+"""Hypotheses of questions to an oracle, the columns that they take, and the class numbers of their predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import HypothesisError
+from hedgerow.errors import ArgumentError, HypothesisError
+from hedgerow.tables.columns import Column
+from hedgerow.text.messages import shown
 from hedgerow.text.values import quoted_text
 
+Codes = NDArray[np.int64]
+NO_CLASS = -1
+"""The prediction for a row without a result: none of the classes, hence wrong."""
 _Class = TypeVar("_Class")
 
 
@@ -25,27 +31,50 @@ class Hypothesis(Protocol):
         ...
 
 
-_HOLDERS: dict[type, str] = {}
+@dataclass(frozen=True)
+class TargetColumns:
+    """Public properties of the target's columns."""
+
+    names: tuple[str, ...]  # their names
+    kinds: tuple[str, ...]  # ``boolean``, ``numbers`` or ``text``
+    named: bool  # whether columns are selected by name; else by position
+
+    def place(self, name: str) -> int:
+        """Return the index of a column; ValueError if there is none of that name."""
+        if name not in self.names:
+            raise ArgumentError(f"it uses the column {shown(name)}, which the target does not have")
+        return self.names.index(name)
 
 
-def holds_hypothesis(attribute: str) -> Callable[[type[_Class]], type[_Class]]:
+class RowClassifier(Protocol):
+    """A classifier as data. Its prediction for a row depends on the row and its public parameters alone."""
+
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+        """Return the number of the class predicted for each row, shape ``(n_rows,)``, `NO_CLASS` where none is."""
+        ...
+
+
+_ATTRIBUTES: dict[type, str] = {}
+
+
+def has_hypothesis(attribute: str) -> Callable[[type[_Class]], type[_Class]]:
     """Declare that fitted objects of exactly the decorated class have their hypothesis in an attribute."""
 
-    def declare(holder: type[_Class]) -> type[_Class]:
-        _HOLDERS[holder] = attribute
-        return holder
+    def declare(learner: type[_Class]) -> type[_Class]:
+        _ATTRIBUTES[learner] = attribute
+        return learner
 
     return declare
 
 
-def held_hypothesis(hypothesis: Any) -> Any:
-    """Return the hypothesis that a fitted object of a declared class holds; any other object as it is."""
-    attribute = _HOLDERS.get(type(hypothesis))
+def unwrap_hypothesis(hypothesis: Any) -> Any:
+    """Return the hypothesis of a fitted object of a declared class; any other object as it is."""
+    attribute = _ATTRIBUTES.get(type(hypothesis))
     if attribute is None:
         return hypothesis
     if not hasattr(hypothesis, attribute):
         raise HypothesisError(f"expected a fitted {type(hypothesis).__name__}, got one that is not fitted.")
-    return held_hypothesis(getattr(hypothesis, attribute))
+    return unwrap_hypothesis(getattr(hypothesis, attribute))
 
 
 class Always:

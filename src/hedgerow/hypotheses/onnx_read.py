@@ -15,7 +15,8 @@ from typing import Any
 from hedgerow.errors import HypothesisError, MissingPackageError
 from hedgerow.hypotheses.graph import GraphClassifier
 from hedgerow.hypotheses.onnx_classifiers import CLASSIFIERS
-from hedgerow.hypotheses.onnx_operators import READERS, Building, Known, Operand, Reader, refuse
+from hedgerow.hypotheses.onnx_nodes import Call, OnnxBuilder, Operand, Reader, RowValue, refuse
+from hedgerow.hypotheses.onnx_operators import READERS
 from hedgerow.hypotheses.onnx_plain import Node, PlainGraph, check_parts, plain_graph, unreadable
 from hedgerow.hypotheses.operators import Pick
 from hedgerow.text.messages import shown
@@ -84,25 +85,25 @@ def _check(node: Node) -> None:
 
 
 def _classifier(graph: PlainGraph) -> GraphClassifier:
-    building = Building(graph.inputs, graph.ranks, dict(graph.constants))
+    builder = OnnxBuilder(graph.inputs, graph.ranks, dict(graph.constants))
     output, labels = _output(graph)
     needed = _needed(graph, output)
     for place, node in enumerate(graph.nodes):
         if place in needed:
-            _read(building, node)
-    found = building.values.get(output)
-    if not isinstance(found, Known) or found.kind == "text" or len(found.shape) > 1:
+            _read(builder, node)
+    found = builder.values.get(output)
+    if not isinstance(found, RowValue) or found.kind == "text" or len(found.shape) > 1:
         raise HypothesisError("expected an ONNX file whose output is a label or scores of a row, got another.")
     scores = found if found.scores is None else found.scores
     while scores.before is not None:
         scores = scores.before
     labels = found.labels if labels is None else labels
     if scores.width == 1:
-        scores = building.with_zero(scores)
+        scores = builder.with_zero(scores)
     first = len(graph.inputs)
     if scores.number < first:
-        scores = building.add(Pick(tuple(range(scores.width))), (scores,), scores.kind, scores.shape)
-    return GraphClassifier(graph.inputs, tuple(building.steps[: scores.number - first + 1]), labels)
+        scores = builder.step(Pick(tuple(range(scores.width))), (scores,), scores.kind, scores.shape)
+    return GraphClassifier(graph.inputs, tuple(builder.steps[: scores.number - first + 1]), labels)
 
 
 def _output(graph: PlainGraph) -> tuple[str, tuple[Any, ...] | None]:
@@ -138,18 +139,18 @@ def _needed(graph: PlainGraph, output: str) -> set[int]:
     return found
 
 
-def _known(reader: Reader, building: Building, node: Node, operands: list[Operand | None]) -> Operand:
+def _first_output(reader: Reader, call: Call) -> Operand:
     """Return what is known of a node's first output."""
     try:
-        return reader.read(building, node, operands)
+        return reader.read(call)
     except HypothesisError:
         raise
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
         pass
-    return refuse(node, "attributes of their types")
+    return call.refuse("attributes of their types")
 
 
-def _read(building: Building, node: Node) -> None:
+def _read(builder: OnnxBuilder, node: Node) -> None:
     """Add the steps of a node."""
     reader = _READERS.get(node.operator)
     if reader is None:
@@ -157,12 +158,12 @@ def _read(building: Building, node: Node) -> None:
     if not reader.fewest <= len(node.inputs) <= reader.most or not node.outputs:
         refuse(node, f"{reader.fewest} to {reader.most} inputs")
     for name in node.inputs:
-        if name and name not in building.values:
+        if name and name not in builder.values:
             raise HypothesisError(f"expected inputs that an earlier node makes, got {shown(name)}, which none does.")
-    operands: list[Operand | None] = [building.values[name] if name else None for name in node.inputs]
-    found = _known(reader, building, node, operands)
-    if node.operator in CLASSIFIERS and isinstance(found, Known):
+    operands = tuple(builder.values[name] if name else None for name in node.inputs)
+    found = _first_output(reader, Call(builder, node, operands))
+    if node.operator in CLASSIFIERS and isinstance(found, RowValue):
         assert found.before is not None
-        building.values.update(zip(node.outputs[1:2], [replace(found.before, labels=found.labels)], strict=False))
+        builder.values.update(zip(node.outputs[1:2], [replace(found.before, labels=found.labels)], strict=False))
         found = replace(found, before=None)
-    building.values[node.outputs[0]] = found
+    builder.values[node.outputs[0]] = found

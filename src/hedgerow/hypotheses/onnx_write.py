@@ -1,4 +1,4 @@
-"""ONNX files of hypotheses: the data that an oracle reads of a classifier, in operators that predict the same.
+"""Writers of ONNX files: the graph that an oracle reads of a classifier, in operators that predict the same.
 
 All is in float64. Trees get numbers that are float32, as scikit-learn compares them, and thresholds as they are. A row
 for which a step has no result gets 0/0 as scores.
@@ -7,38 +7,69 @@ for which a step has no result gets 0/0 as scores.
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from hedgerow.errors import HypothesisError, MissingPackageError
-from hedgerow.hypotheses.classifiers import Forest, Network, Prepared
-from hedgerow.hypotheses.features import Chain, Fill, OneHot, ParallelSteps, RowTransformer, Scale
-from hedgerow.hypotheses.hypothesis import Always, held_hypothesis
-from hedgerow.hypotheses.read import READABLE, TargetColumns, model_of, read_classifier
+from hedgerow.hypotheses.classifiers import model_of
+from hedgerow.hypotheses.graph import BoundClassifier, Graph, Step
+from hedgerow.hypotheses.hypothesis import Always, TargetColumns, unwrap_hypothesis
+from hedgerow.hypotheses.operators import (
+    Affine,
+    BinaryTree,
+    Clip,
+    Elementwise,
+    Encode,
+    FillText,
+    Join,
+    Number,
+    Pick,
+    Total,
+    TreeScores,
+)
+from hedgerow.hypotheses.read import READABLE, read_classifier
 
 _OPSETS = {"": 19, "ai.onnx.ml": 3}  # the first that compares text, and the first whose trees have float64 weights
 _IR_VERSION = 9
-_MIN_MAX = (-np.inf, np.inf)
+_FUNCTIONS = {
+    "add": "Add",
+    "subtract": "Sub",
+    "multiply": "Mul",
+    "divide": "Div",
+    "is missing": "IsNaN",
+    "where": "Where",
+    "relu": "Relu",
+    "tanh": "Tanh",
+    "logistic": "Sigmoid",
+}
+"""The functions that scikit-learn's classifiers and steps need."""
 
 
-def write_onnx(prepared: Prepared, names: Sequence[str], kinds: Sequence[str], classes: Sequence[Any]) -> bytes:
+def write_onnx(
+    classifier: BoundClassifier, names: Sequence[str], kinds: Sequence[str], classes: Sequence[Any]
+) -> bytes:
     """Return a classifier, as it was read for columns of these names and kinds, as an ONNX file.
 
     Its inputs are the columns, of shape ``[rows, 1]``; its output the labels, of shape ``[rows]``. The same classifier
     always gives the same bytes.
     """
-    file = _File(_prefix(names))
-    features = [file.column(name, kind) for name, kind in zip(names, kinds, strict=True)]
-    features = file.step(prepared.steps, features)
-    scores = file.scores(prepared.classifier, features)
-    for known in file.refusals:
-        scores = file.node("Mul", [scores, known])
-    place = file.node("ArgMax", [scores], axis=1, keepdims=0)
-    labels = file.constant([classes[code] for code in prepared.codes])
+    if classifier.graph.places != tuple((i,) for i in range(len(names))):
+        raise _not_of_scikit_learn()
+    file = _File(_prefix(names), classifier.graph)
+    for name, kind in zip(names, kinds, strict=True):
+        file.add_input(name, kind)
+    for step in classifier.graph.steps:
+        file.values.append(file.written(step))
+    place = file.node("ArgMax", [file.values[-1]], axis=1, keepdims=0)
+    labels = file.constant([classes[code] for code in classifier.codes])
     return file.content(file.node("Gather", [labels, place], axis=0), classes)
+
+
+def _not_of_scikit_learn() -> HypothesisError:
+    return HypothesisError("expected a classifier that was read from scikit-learn, got another.")
 
 
 def _prefix(names: Sequence[str]) -> str:
@@ -59,39 +90,28 @@ def _onnx() -> Any:
     return onnx
 
 
-@dataclass(frozen=True)
-class _Feature:
-    """A column of a value: the value's name and width, and the column's number in it."""
-
-    value: str
-    width: int
-    place: int
-    is_text: bool
-    fill: str | None = None  # what replaces its missing text: nothing where it is None or empty
-
-
-def _columns(value: str, width: int) -> list[_Feature]:
-    return [_Feature(value, width, place, is_text=False) for place in range(width)]
-
-
 @dataclass
 class _File:
     """An ONNX file in the making."""
 
     prefix: str  # what the names of its values begin with, and those of columns do not
+    graph: Graph
     onnx: Any = field(default_factory=_onnx)
-    nodes: list[Any] = field(default_factory=list)  # its parts
-    constants: list[Any] = field(default_factory=list)  # its parts
-    inputs: list[Any] = field(default_factory=list)  # its parts
-    refusals: list[str] = field(default_factory=list)  # values that are 1, or missing where a row has no class
+    nodes: list[Any] = field(default_factory=list)
+    constants: list[Any] = field(default_factory=list)
+    inputs: list[Any] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)  # the name of each value of the graph
+    texts: set[int] = field(default_factory=set)  # values that are text
+    of_empty_text: set[int] = field(default_factory=set)  # values whose missing text is filled with the empty text
 
-    def column(self, name: str, kind: str) -> _Feature:
+    def add_input(self, name: str, kind: str) -> None:
         """Add a column of the table as an input."""
         types = self.onnx.TensorProto
-        self.inputs.append(
-            self.onnx.helper.make_tensor_value_info(name, types.STRING if kind == "text" else types.DOUBLE, ["rows", 1])
-        )
-        return _Feature(name, 1, 0, is_text=kind == "text")
+        if kind == "text":
+            self.texts.add(len(self.values))
+        stored = types.STRING if kind == "text" else types.DOUBLE
+        self.inputs.append(self.onnx.helper.make_tensor_value_info(name, stored, ["rows", 1]))
+        self.values.append(name)
 
     def node(self, operator: str, inputs: list[str], before: int = 0, **attributes: Any) -> str:
         """Add a node; return the name of its output, before which it has others."""
@@ -106,136 +126,76 @@ class _File:
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
-    def matrix(self, features: list[_Feature]) -> str:
-        """Return a value of these features side by side, all of numbers."""
-        parts, at = list[str](), 0
-        while at < len(features):
-            end = at + 1
-            while end < len(features) and features[end].value == features[at].value:
-                end += 1
-            run, at = features[at:end], end
-            whole = [one.place for one in run] == list(range(run[0].width))
-            places = self.constant(np.array([one.place for one in run])) if not whole else ""
-            parts.append(run[0].value if whole else self.node("Gather", [run[0].value, places], axis=1))
-        return parts[0] if len(parts) == 1 else self.node("Concat", parts, axis=1)
+    def written(self, step: Step) -> str:
+        """Add the nodes of a step; return the name of its value."""
+        write = _WRITERS.get(type(step.operator))
+        if write is None:
+            raise _not_of_scikit_learn()
+        return write(self, step.operator, [self.values[value] for value in step.inputs], step.inputs)
 
-    def step(self, step: RowTransformer, features: list[_Feature]) -> list[_Feature]:
-        """Add what a step does."""
-        if isinstance(step, Chain):
-            for one in step.steps:
-                features = self.step(one, features)
-            return features
-        if isinstance(step, ParallelSteps):
-            made = [self.step(one, [features[i] for i in numbers]) for numbers, one in step.parts]
-            return [feature for part in made for feature in part]
-        if isinstance(step, Scale):
-            return self._scaled(step, features) if features else []
-        if isinstance(step, Fill):
-            return self._filled(step, features)
-        assert isinstance(step, OneHot)
-        return self._encoded(step, features)
+    def double(self, value: str) -> str:
+        """Return a value as float64."""
+        return self.node("Cast", [value], to=self.onnx.TensorProto.DOUBLE)
 
-    def _scaled(self, step: Scale, features: list[_Feature]) -> list[_Feature]:
-        value = self.matrix(features)
-        for operator, numbers, nothing in (
-            ("Sub", step.shift, 0.0),
-            ("Div", step.divisor, 1.0),
-            ("Mul", step.factor, 1.0),
-            ("Add", step.offset, 0.0),
-        ):
-            if any(number != nothing for number in numbers):
-                value = self.node(operator, [value, self.constant([numbers])])
-        if step.bounds != _MIN_MAX:
-            value = self.node("Clip", [value, *(self.constant(bound) for bound in step.bounds)])
-        return _columns(value, len(features))
+    def function(self, function: Elementwise, inputs: list[str], _: Any) -> str:
+        """Add a function of the numbers in the same place."""
+        if function.name == "single":
+            return self.double(self.node("Cast", inputs, to=self.onnx.TensorProto.FLOAT))
+        if function.name not in _FUNCTIONS:
+            raise _not_of_scikit_learn()
+        return self.node(_FUNCTIONS[function.name], inputs)
 
-    def _filled(self, step: Fill, features: list[_Feature]) -> list[_Feature]:
-        numbers = [i for i, feature in enumerate(features) if not feature.is_text]
-        found = list(features)
-        if numbers:
-            value = self.matrix([features[i] for i in numbers])
-            is_gap, filled = self.node("IsNaN", [value]), self.constant([[step.values[i] for i in numbers]])
-            made = self.node("Where", [is_gap, filled, value])
-            for i, feature in zip(numbers, _columns(made, len(numbers)), strict=True):
-                found[i] = feature
-        for i, feature in enumerate(features):
-            word = step.values[i]
-            if feature.is_text and isinstance(word, str) and not feature.fill:
-                found[i] = self._filled_text(feature, word) if word else replace(feature, fill=word)
-        return found
+    def filled(self, fill: FillText, inputs: list[str], _: Any) -> str:
+        """Add what replaces missing text; the empty text is as missing text is written."""
+        self.texts.add(len(self.values))
+        if not fill.word:
+            self.of_empty_text.add(len(self.values))
+            return inputs[0]
+        is_gap = self.node("Equal", [inputs[0], self.constant([[""]])])
+        return self.node("Where", [is_gap, self.constant([[fill.word]]), inputs[0]])
 
-    def _filled_text(self, feature: _Feature, word: str) -> _Feature:
-        is_gap = self.node("Equal", [feature.value, self.constant([[""]])])
-        return replace(feature, value=self.node("Where", [is_gap, self.constant([[word]]), feature.value]), fill=word)
+    def encoded(self, encode: Encode, inputs: list[str], values_before: tuple[int, ...]) -> str:
+        """Add a column of 0 and 1 for each category."""
+        values, (name,), (value,) = encode.categories, inputs, values_before
+        if encode.refuse_others or len(set(values)) < len(values) or self.graph.widths[value] != 1:
+            raise HypothesisError("expected different categories of a OneHotEncoder to send it, got one twice.")
+        if value in self.texts:
+            return self._words(name, values, of_empty_text=value in self.of_empty_text)
+        parts = list[str]()
+        for number in values:
+            inputs = [name] if number is None else [name, self.constant([[float(number)]])]
+            parts.append(self.node("IsNaN" if number is None else "Equal", inputs))
+        return self.double(parts[0] if len(parts) == 1 else self.node("Concat", parts, axis=1))
 
-    def _encoded(self, step: OneHot, features: list[_Feature]) -> list[_Feature]:
-        found = list[_Feature]()
-        for feature, values, dropped in zip(features, step.categories, step.dropped, strict=True):
-            if not values or len(set(values)) < len(values):
-                raise HypothesisError("expected different categories of a OneHotEncoder to send it, got one twice.")
-            value = self._words(feature, values) if feature.is_text else self._numbers(feature, values)
-            if step.refuse_others:
-                known = self.node("ReduceSum", [value, self.constant(np.array([1]))], keepdims=1)
-                self.refusals.append(self.node("Div", [known, known]))
-            found += [one for one in _columns(value, len(values)) if one.place != dropped]
-        return found
-
-    def _words(self, feature: _Feature, values: Sequence[Any]) -> str:
+    def _words(self, name: str, values: Sequence[Any], *, of_empty_text: bool) -> str:
         """Return a column of 0 and 1 a category; missing text is empty, and no text is white space alone."""
-        missing = "" if feature.fill == "" else None
+        missing = "" if of_empty_text else None
         words = ["" if value == missing else value or "\t" for value in values]
-        one_hot = self.node("OneHotEncoder", [feature.value], domain="ai.onnx.ml", cats_strings=words, zeros=1)
-        flat = self.node("Reshape", [one_hot, self.constant(np.array([-1, len(words)]))])
-        return self.node("Cast", [flat], to=self.onnx.TensorProto.DOUBLE)
+        one_hot = self.node("OneHotEncoder", [name], domain="ai.onnx.ml", cats_strings=words, zeros=1)
+        return self.double(self.node("Reshape", [one_hot, self.constant(np.array([-1, len(words)]))]))
 
-    def _numbers(self, feature: _Feature, values: Sequence[Any]) -> str:
-        column, parts = self.matrix([feature]), list[str]()
-        for value in values:
-            inputs = [column] if value is None else [column, self.constant([[float(value)]])]
-            parts.append(self.node("IsNaN" if value is None else "Equal", inputs))
-        is_value = parts[0] if len(parts) == 1 else self.node("Concat", parts, axis=1)
-        return self.node("Cast", [is_value], to=self.onnx.TensorProto.DOUBLE)
-
-    def scores(self, classifier: Any, features: list[_Feature]) -> str:
-        """Return the scores of the classes."""
-        if not features:
-            raise HypothesisError("expected a classifier of one column or more, got one of none.")
-        value = self.matrix(features)
-        if isinstance(classifier, Network):
-            return self._network(classifier, value)
-        assert isinstance(classifier, Forest)
-        return self._forest(classifier, value)
-
-    def _network(self, network: Network, value: str) -> str:
-        activation = {"relu": "Relu", "logistic": "Sigmoid", "tanh": "Tanh", "identity": "Identity"}[network.activation]
-        *hidden, (weights, bias) = zip(network.weights, network.biases, strict=True)
-        for inner, inner_bias in hidden:
-            value = self.node("Gemm", [value, self.constant(inner), self.constant(inner_bias)])
-            value = self.node(activation, [value])
-        both = [np.hstack([np.zeros_like(one), one]) for one in (weights, bias)]
-        return self.node("Gemm", [value, *map(self.constant, both)])
-
-    def _forest(self, forest: Forest, value: str) -> str:
-        types = self.onnx.TensorProto
-        value = self.node("Cast", [self.node("Cast", [value], to=types.FLOAT)], to=types.DOUBLE)
-        parts = [_tree_lists(number, tree) for number, tree in enumerate(forest.trees)]
+    def summed(self, scores: TreeScores, inputs: list[str], _: Any) -> str:
+        """Add the sums of what leaves hold."""
+        if any(scores.base):
+            raise _not_of_scikit_learn()
+        parts = [_tree_lists(number, tree) for number, tree in enumerate(scores.trees)]
         lists = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         helper = self.onnx.numpy_helper
         values = helper.from_array(lists.pop("nodes_values"), "values")
         weights = helper.from_array(lists.pop("class_weights"), "weights")
         modes = np.where(lists.pop("leaves"), "LEAF", "BRANCH_LEQ").tolist()
-        scores = self.node(
+        made = self.node(
             "TreeEnsembleClassifier",
-            [value],
+            inputs,
             before=1,
             domain="ai.onnx.ml",
-            classlabels_int64s=list(range(forest.n_classes)),
+            classlabels_int64s=list(range(len(scores.base))),
             nodes_values_as_tensor=values,
             class_weights_as_tensor=weights,
             nodes_modes=modes,
             **{name: part.tolist() for name, part in lists.items()},
         )
-        return self.node("Cast", [scores], to=types.DOUBLE)
+        return self.double(made)
 
     def content(self, label: str, classes: Sequence[Any]) -> bytes:
         """Return the file."""
@@ -248,7 +208,24 @@ class _File:
         return model.SerializeToString(deterministic=True)
 
 
-def _tree_lists(number: int, tree: Any) -> dict[str, Any]:
+_WRITERS: Mapping[type, Callable[[_File, Any, list[str], tuple[int, ...]], str]] = {
+    Number: lambda file, number, _inputs, _: file.constant(number.values),
+    Affine: lambda file, layer, inputs, _: file.node(
+        "Gemm", [*inputs, file.constant(layer.weights), file.constant(layer.bias)]
+    ),
+    Clip: lambda file, clip, inputs, _: file.node("Clip", [*inputs, file.constant(clip.low), file.constant(clip.high)]),
+    Join: lambda file, _operator, inputs, _: file.node("Concat", inputs, axis=1),
+    Pick: lambda file, pick, inputs, _: file.node("Gather", [*inputs, file.constant(np.array(pick.places))], axis=1),
+    Total: lambda file, _operator, inputs, _: file.node("ReduceSum", [*inputs, file.constant([1])], keepdims=1),
+    Elementwise: _File.function,
+    FillText: _File.filled,
+    Encode: _File.encoded,
+    TreeScores: _File.summed,
+}
+"""The operators that scikit-learn's classifiers and steps need."""
+
+
+def _tree_lists(number: int, tree: BinaryTree) -> dict[str, Any]:
     """Return the nodes of a tree as ONNX lists them, one column an attribute."""
     size, n_classes = tree.shares.shape
     leaf, nodes = tree.left < 0, np.arange(size)
@@ -273,14 +250,14 @@ def hypothesis_data(
     hypothesis: Any, columns: TargetColumns | None = None, classes: Sequence[Any] = ()
 ) -> dict[str, Any]:
     """Return a hypothesis as JSON-ready data: a class, a model as its file has it, or an ONNX file in base64."""
-    hypothesis = held_hypothesis(hypothesis)
+    hypothesis = unwrap_hypothesis(hypothesis)
     if type(hypothesis) is Always:
         return {"always": hypothesis.label}
     model = model_of(hypothesis)
     if model is not None:
         return {"model": model.to_dict()}
     found = None if columns is None else read_classifier(hypothesis, columns, classes)
-    if columns is not None and isinstance(found, Prepared):
+    if columns is not None and isinstance(found, BoundClassifier):
         return {"onnx": base64.b64encode(write_onnx(found, columns.names, columns.kinds, classes)).decode()}
     raise HypothesisError(
         f"expected as a hypothesis to send a constant, or {READABLE}; got {type(hypothesis).__name__}."

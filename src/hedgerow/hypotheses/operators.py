@@ -7,17 +7,27 @@ tuple of columns of text. Whole numbers and truth values are float64, too. NaN s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.boundary.arithmetic import LARGEST, Floats, affine, exponential, hyperbolic_tangent
 from hedgerow.boundary.arithmetic import logistic as _logistic
 from hedgerow.errors import ArgumentError
-from hedgerow.hypotheses.classifiers import BinaryTree
-from hedgerow.hypotheses.features import FeatureTable, Fill, OneHot, Text
+from hedgerow.tables.columns import Column
 from hedgerow.text.messages import shown
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A column of text, and the text that replaces missing values."""
+
+    column: Column
+    fill: str | None = None  # None where missing stays missing
+
 
 Texts = tuple[Text, ...]
 GraphValue = Floats | Texts
@@ -34,9 +44,13 @@ class Operator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """A constant."""
+    """A constant, the same for each row."""
 
-    values: Floats  # the numbers
+    values: Floats  # shape (1, width)
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or len(self.values) != 1:
+            raise ArgumentError("expected a constant that is the same for each row")
 
     def __call__(self, *values: Any) -> GraphValue:  # noqa: ARG002 -- of no other values
         """Return it."""
@@ -120,8 +134,12 @@ class Clip:
 class Affine:
     """``x @ weights + bias``; a row with a number that is missing or too large has no result."""
 
-    weights: Floats  # the weights
-    bias: Floats  # the bias
+    weights: Floats  # shape (width, outputs)
+    bias: Floats  # shape (outputs,)
+
+    def __post_init__(self) -> None:
+        if self.weights.ndim != 2 or self.bias.shape != self.weights.shape[1:]:
+            raise ArgumentError("expected a matrix of weights, and a bias for each of its columns")
 
     def __call__(self, *values: Any) -> GraphValue:
         """Compute it, in arithmetic that does not depend on other rows."""
@@ -201,56 +219,104 @@ class FillText:
 
     def __call__(self, *values: Any) -> GraphValue:
         """Fill."""
-        (texts,) = values
-        return _texts(Fill((self.word,) * len(texts))(_table(texts)))
+        return tuple(replace(text, fill=text.fill or self.word) for text in values[0])
 
 
 @dataclass(frozen=True)
 class Encode:
-    """Categories as columns of 0 and 1; missing numbers where a row that `OneHot` refuses has no result."""
+    """One-hot encoding: of each column, a column of 0 and 1 for each category."""
 
-    encoder: OneHot
+    categories: tuple[str | float | None, ...]  # text or numbers; None is what is missing
+    refuse_others: bool = False  # whether a row with another value has no result. False: all its columns are 0.
 
     def __call__(self, *values: Any) -> GraphValue:
         """Encode."""
-        found = self.encoder(_table(values[0]))
-        return np.where(found.refused[:, None], np.nan, found.matrix())
+        columns = values[0] if isinstance(values[0], tuple) else values[0].T
+        places = np.stack([self._place(column) for column in columns], axis=1)
+        found = (places[:, :, None] == np.arange(len(self.categories))).astype(np.float64).reshape(len(places), -1)
+        refused = (places < 0).any(axis=1, keepdims=True) & self.refuse_others
+        return np.where(refused, np.nan, found)
+
+    def _place(self, column: Floats | Text) -> NDArray[np.int64]:
+        """Return the number of each row's category, -1 for none."""
+        if not isinstance(column, Text):
+            found = np.full(len(column), -1)
+            for number, value in enumerate(self.categories):
+                found[np.isnan(column) if value is None else column == value] = number
+            return found
+        words = [value for value in self.categories if isinstance(value, str)]
+        places = np.array([self.categories.index(word) for word in words] + [-1])
+        found = places[column.column.index_in(words)]
+        if column.column.missing is None:
+            return found
+        of_missing = self.categories.index(column.fill) if column.fill in self.categories else -1
+        return np.where(column.column.missing, of_missing, found)
 
 
-@dataclass(frozen=True)
-class EqualsText:
-    """Whether each column of text holds a word; the empty word is missing text."""
+@dataclass(frozen=True, eq=False)
+class BinaryTree:
+    """A tree on numbers: what is ``<= threshold`` goes left."""
 
-    word: str
+    left: NDArray[np.int64]  # the nodes below; -1 in a leaf
+    right: NDArray[np.int64]  # the nodes below; -1 in a leaf
+    feature: NDArray[np.int64]  # what is compared
+    threshold: Floats  # with what
+    missing_left: NDArray[np.bool_]  # whether a missing value goes left
+    shares: Floats  # what each node holds of each class
+    width: int  # how many features there are
 
-    def __call__(self, *values: Any) -> GraphValue:
-        """Compare."""
-        (texts,) = values
-        categories = ((self.word or None,),) * len(texts)
-        return OneHot(categories, (-1,) * len(texts), refuse_others=False)(_table(texts)).matrix()
+    def __post_init__(self) -> None:
+        size, inner = len(self.shares), self.left >= 0
+        parts = (self.left, self.right, self.feature, self.threshold, self.missing_left)
+        if {part.shape for part in parts} != {(size,)} or self.shares.ndim != 2:
+            raise ArgumentError("its nodes do not form a tree")
+        below, feature = np.stack([self.left, self.right])[:, inner], self.feature[inner]
+        if (below <= np.flatnonzero(inner)).any() or (below >= size).any():  # later nodes only: every path ends
+            raise ArgumentError("its nodes do not form a tree")
+        if not size or (feature < 0).any() or (feature >= self.width).any():
+            raise ArgumentError("its nodes split on features that it does not have")
+
+    @cached_property
+    def depth(self) -> int:
+        """The most steps from the root to a leaf."""
+        found = np.zeros(len(self.left), dtype=np.int64)
+        for node in np.flatnonzero(self.left >= 0):
+            found[[self.left[node], self.right[node]]] = found[node] + 1
+        return int(found.max())
+
+    def leaves(self, values: Floats) -> NDArray[np.int64]:
+        """Return the leaf of each row: comparisons and look-ups only."""
+        node, rows = np.zeros(len(values), dtype=np.int64), np.arange(len(values))
+        for _ in range(self.depth):
+            value = values[rows, np.maximum(self.feature[node], 0)]
+            left = np.where(np.isnan(value), self.missing_left[node], value <= self.threshold[node])
+            below = np.where(left, self.left[node], self.right[node])
+            node = np.where(self.left[node] < 0, node, below)
+        return node
 
 
 @dataclass(frozen=True, eq=False)
 class TreeScores:
     """Sums of what the leaves of trees hold, one tree after the other, onto a base."""
 
-    trees: tuple[BinaryTree, ...]  # the trees, whose `leaves` compares float64 values as they are
+    trees: tuple[BinaryTree, ...]
     base: tuple[float, ...]  # one number a class
+
+    def __post_init__(self) -> None:
+        if len({(tree.width, tree.shares.shape[1]) for tree in self.trees}) != 1:
+            raise ArgumentError("expected trees with the same features and classes")
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        return self.trees[0].width
 
     def __call__(self, *values: Any) -> GraphValue:
         """Add."""
         (rows,) = values
+        if rows.shape[1] != self.width:  # else a row's path would decide whether a feature is missed
+            raise ArgumentError(f"it takes {self.width} columns, and there are {rows.shape[1]}")
         total = np.tile(np.array(self.base), (len(rows), 1))
         for tree in self.trees:
             total += tree.shares[tree.leaves(rows)]
         return total
-
-
-def _table(value: GraphValue) -> FeatureTable:
-    features = value if isinstance(value, tuple) else tuple(value.T)
-    n_rows = len(value[0].column) if isinstance(value, tuple) else len(value)
-    return FeatureTable(features, np.zeros(n_rows, dtype=bool))
-
-
-def _texts(rows: FeatureTable) -> Texts:
-    return tuple(feature for feature in rows.features if isinstance(feature, Text))

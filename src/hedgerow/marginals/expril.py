@@ -23,7 +23,7 @@ from hedgerow.boundary.arguments import check_choice, check_integer
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.hypotheses.hypothesis import Always, codes_of, holds_hypothesis
+from hedgerow.hypotheses.hypothesis import Always, codes_of, has_hypothesis
 from hedgerow.learn.inputs import AccuracyMixin
 from hedgerow.marginals.reweight import Weights, bounded_least_squares, equal_weights, reweight
 from hedgerow.oracle.answers import ErrorCounts, ErrorMasses
@@ -49,7 +49,7 @@ class _Question:
     answer: ErrorMasses
 
 
-@holds_hypothesis("hypothesis_")
+@has_hypothesis("hypothesis_")
 class ExprilClassifier(AccuracyMixin, BaseEstimator):
     """Learn from an unlabelled source and an oracle's noisy counts, by bin, of a hypothesis's errors on private rows.
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.hypotheses.hypothesis import holds_hypothesis
+from hedgerow.hypotheses.hypothesis import has_hypothesis
 from hedgerow.learn.inputs import AccuracyMixin
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.readable import ReadablePoints
@@ -36,7 +36,7 @@ from hedgerow.text.values import quoted_text
 _EACH = 2 / 3  # of the prior's standard deviation along a number: that of a category, and of a number's mean
 
 
-@holds_hypothesis("model_")
+@has_hypothesis("model_")
 class MarginalLogisticClassifier(ReadablePoints, AccuracyMixin, BaseEstimator):
     """A scorecard from one question to an oracle: how many rows of each class are in each bin.
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.hypotheses import RowClassifier, read_classifier
-from hedgerow.hypotheses.read import TargetColumns
+from hedgerow.hypotheses import RowClassifier, TargetColumns, read_classifier
 from hedgerow.oracle.binning import check_kind, check_total
 from hedgerow.oracle.own_code import OwnCode, own_code
 from hedgerow.privacy.unit import Unit

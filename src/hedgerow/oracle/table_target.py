@@ -10,8 +10,8 @@ from hedgerow.engines.columns import EngineColumn, Expression
 from hedgerow.engines.contributions import counted_table
 from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_classes, count_errors
 from hedgerow.errors import DomainError, HypothesisError
-from hedgerow.hypotheses.hypothesis import Always
-from hedgerow.hypotheses.read import model_of
+from hedgerow.hypotheses import Always
+from hedgerow.hypotheses.classifiers import model_of
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.oracle.frame_target import Counts, check_bins, target_label
 from hedgerow.privacy.unit import Unit
