@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 MOST_ATTRIBUTES = 12
-"""How many attributes a plot shows."""
+"""The most attributes that a plot shows."""
 Group = tuple[str, Sequence[tuple[str, Sequence[float]]]]
 """An attribute, and for each of its bins the name and the points: one number for two classes, else one for each."""
 _LONGEST = 40  # characters of a name

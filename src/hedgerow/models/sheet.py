@@ -113,7 +113,7 @@ def percent(probability: float) -> str:
 
 
 MOST_TOTALS = 13
-"""How many totals are shown with their probabilities."""
+"""The most totals that are shown with their probabilities."""
 
 
 @dataclass(frozen=True)

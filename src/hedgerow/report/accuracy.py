@@ -20,7 +20,7 @@ from hedgerow.text.values import shown_text
 
 @dataclass(frozen=True)
 class Hits:
-    """How often a model is right in one group of rows."""
+    """Rows of a group, with those that a model is right about."""
 
     group: str  # the group in words
     rows: int
@@ -40,7 +40,7 @@ class Hits:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How often a model is right on some rows: on all, and in the groups of some columns."""
+    """Accuracy of a model on all of some rows, and in the groups of some columns."""
 
     of: str  # which rows they are
     overall: Hits  # all rows

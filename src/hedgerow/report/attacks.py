@@ -17,7 +17,7 @@ from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
 
 Attacked = Membership | ShadowMembership | ExactMembership
-"""What a membership attack reached: a result of the audits."""
+"""The result of an audit of membership."""
 RATES = (0.001, 0.01, 0.1)
 """The false positive rates at which the largest true positive rate is printed."""
 
@@ -72,7 +72,7 @@ def attacked(subject: Subject, found: Attacked | None, leaves: Overfit | None) -
         facts.append(Fact("attack", f"{found.attack}, on {found.target}"))
         facts.append(Fact("AUC", f"{found.auc:.3f} ({interval}: {low:.3f} to {high:.3f})", found.auc))
         grids.append(_beside(subject, found))
-    values = {"leaves": leaves, "found": found, "exact": exact, "worst": worst}
+    values: dict[str, Any] = {"leaves": leaves, "found": found, "exact": exact, "worst": worst}
     return section("membership", facts, grids, is_bound=False, **values)
 
 

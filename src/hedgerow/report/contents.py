@@ -12,7 +12,7 @@ Kind = Literal["public", "board"]
 """Of which sheet something is: of the public one, or of that for the board."""
 Cell = str | int | float | None
 Bucket = Literal["reject", "look", "supports"]
-"""What a finding says to a board: not as it is; look closer; it supports the release."""
+"""The advice of a finding to a board: not as it is; look closer; it supports the release."""
 BUCKETS: tuple[Bucket, ...] = ("reject", "look", "supports")
 """All buckets, the gravest first."""
 MOST_ROWS = 300

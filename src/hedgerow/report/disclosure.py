@@ -6,6 +6,8 @@ board.
 
 from __future__ import annotations
 
+from typing import Any
+
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.report.contents import Fact, Grid, Section
 from hedgerow.report.page import NOT_STATED, section
@@ -32,7 +34,7 @@ def released_accuracy(subject: Subject) -> Section:
     if share is not None:
         facts.append(Fact("accuracy on the training rows, by released counts", f"{share:.3f}", share))
         facts.append(Fact("baseline: the commonest class", f"{base:.3f}", base))
-    values = {"share": share, "base": base, "has_counts": has_counts}
+    values: dict[str, Any] = {"share": share, "base": base, "has_counts": has_counts}
     return section("accuracy", facts, template="accuracy-released", **values)
 
 

@@ -48,12 +48,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "curator_type": ("Government", "Industry", "Nonprofit"),
     "sector": ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"),
 }
-"""What entries may say that are not free text."""
+"""The choices of entries that are not free text."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """What people state about a model and its table. Empty where nothing is stated. `QUESTIONS` says what is asked.
+    """Statements of people about a model and its table, empty where nothing is stated. `QUESTIONS` says what is asked.
 
     Raises
     ------

@@ -20,7 +20,7 @@ from hedgerow.text.messages import shown
 LARGEST_LEDGER = 2**25
 """The most bytes of a ledger's export."""
 FAILED = "failed: charged, and not answered"
-"""What a release is called that was charged and never left."""
+"""The state of a release that was charged and never left."""
 
 
 @dataclass(frozen=True)

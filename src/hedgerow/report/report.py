@@ -27,14 +27,14 @@ from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import Schema
 
 PRIVATE = "PRIVATE"
-"""What is in the name of every file that has exact functions of the rows."""
+"""The mark in the name of every file that has exact functions of the rows."""
 _ENDINGS = (".html", ".json")
 _Pair = tuple[Any, Any]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Report:
-    """What a review board needs to know of a model: the public sheet, and, **private**, the one for the board.
+    """A report on a model for a review board: the public sheet, and, **private**, the one for the board.
 
     The public sheet is made of the released file, the record of releases and the form alone; of a model without a
     guarantee it leaves out what the model stores. The board's sheet has exact functions of the rows.

@@ -107,7 +107,7 @@ class Subject:
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """The title of the form, or else the kind of model."""
         return self.form.title or (f"a {self.kind} without a name" if self.released else f"a model: {self.kind}")
 
     @property
@@ -144,7 +144,7 @@ class Subject:
 
     @property
     def leaf_of(self) -> Any:
-        """What finds the leaf of each row, as audits take it: the model, or a function that follows its paths."""
+        """The finder of each row's leaf, as audits take it: the model, or a function that follows its paths."""
         if self._refined is None or callable(getattr(self.own, "apply", None)):
             return self.own
         paths, schema = self._refined

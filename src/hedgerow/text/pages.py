@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _SHARED = Path(__file__).with_name("templates")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-"""What a browser may load for a page that is a file: its own style, and an empty icon."""
+"""The policy of a page that is a file: a browser loads its own style and an empty icon, and nothing else."""
 
 
 def templates(folder: Path, **functions: Any) -> Environment:

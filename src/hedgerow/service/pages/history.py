@@ -1,4 +1,4 @@
-"""What a ledger's entries come to: datasets, requests with their states, and spending over time."""
+"""History of a ledger: datasets, requests with their states, and spending over time."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class History:
 
     @property
     def count(self) -> int:
-        """How many entries were read."""
+        """The number of entries that were read."""
         return self._count
 
     def datasets(self) -> list[Declared]:

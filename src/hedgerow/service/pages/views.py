@@ -51,7 +51,7 @@ def whole_number(text: str) -> int:
 
 @dataclass(frozen=True)
 class Pages:
-    """Where a reader is in a long table."""
+    """The page of a long table that a reader is on."""
 
     number: int
     count: int
@@ -64,7 +64,7 @@ class Pages:
 
     @property
     def start(self) -> int:
-        """How many rows come before."""
+        """The number of rows on the pages before."""
         return (self.number - 1) * _LENGTH
 
 
@@ -247,7 +247,7 @@ DARK = Palette("#a9b4ae", "#6fcf9f", "#f0a36b", "#2c3431")
 
 @dataclass(frozen=True)
 class Chart:
-    """What is drawn."""
+    """A chart of spending over time."""
 
     points: tuple[tuple[datetime, float], ...]  # when something was charged, and what was spent by then, in order
     cap: float  # the cap
