@@ -50,7 +50,7 @@ class Tally:
     __slots__ = ("_bins", "_counts", "schema")
 
     def __init__(self, schema: Schema, bins: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
-        if bins.shape != (len(bins), len(schema)) or counts.shape != (len(bins), len(schema.classes)):
+        if bins.shape != (len(bins), len(schema)) or counts.shape != (len(bins), schema.target.n_levels):
             raise ArgumentError(
                 "bins and counts must have the shapes (n_patterns, n_attributes) and (n_patterns, n_classes)."
             )
@@ -207,7 +207,7 @@ class Tally:
     ) -> Self:
         """Group encoded rows, or groups of so many rows, by pattern; in memory this is the GROUP BY."""
         keys = [f"a{i}" for i in range(len(bins))]
-        classes = [f"c{k}" for k in range(len(schema.classes))]
+        classes = [f"c{k}" for k in range(schema.target.n_levels)]
         columns: dict[str, Any] = dict(zip(keys, bins.values(), strict=True))
         for k, name in enumerate(classes):
             columns[name] = (labels == k).astype(np.uint8) if rows is None else np.where(labels == k, rows, 0)
@@ -326,7 +326,7 @@ class Tally:
 
     def __repr__(self) -> str:
         attributes = number_of(len(self.schema), "attribute")
-        return f"<Tally of {attributes} and {len(self.schema.classes)} classes; its counts are private>"
+        return f"<Tally of {attributes} and {self.schema.target.n_levels} classes; its counts are private>"
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklableError("A Tally holds private counts and cannot be pickled or copied; count the table again.")

@@ -31,7 +31,6 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Boolean, Categorical, Label, Literal, Schema
-from hedgerow.schema.label import checked_classes
 from hedgerow.text.values import printable
 
 ATTACK = "a\x1b]0;owned\x07\x1b[2J\nguarantee   epsilon = 0\r\u202eb\u2028c\x9b1m"
@@ -123,7 +122,7 @@ def test_errors_hold_no_control_character() -> None:
         (SchemaError, lambda: model.schema[ATTACK].truth(Literal(ATTACK, "=", (f"{ATTACK}!",)))),
         (DomainError, lambda: model.predict(pa.table({"other": [1]}))),
         (DomainError, lambda: model.predict(pa.table({ATTACK: ["unknown"], "b": [True]}))),
-        (DomainError, lambda: checked_classes(model.schema.label, pa.array([-1]).to_numpy())),
+        (DomainError, lambda: model.schema.label.checked(pa.array([-1]).to_numpy())),
         (ValueError, lambda: RuleList(model.schema, (Rule((), label=f"{ATTACK}?"),), card("x"))),
         (SchemaError, lambda: Schema({f"{ATTACK}": Boolean()}, Label(f"{ATTACK}", (0, 1)))),
     ]

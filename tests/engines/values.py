@@ -10,7 +10,6 @@ from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER
 from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real
 from hedgerow.schema.attributes import bins_of_codes
-from hedgerow.schema.label import checked_classes
 from hedgerow.tables.columns import Column, found_booleans, found_infinity, found_no_date, found_no_number
 
 NAN, INF = float("nan"), float("inf")
@@ -202,7 +201,7 @@ def said_of(kind, codes):
             if code in ERRORS:
                 raise ERRORS[code]("x")
             one = np.array([code])
-            bins = checked_classes(kind, one) if isinstance(kind, Label) else bins_of_codes(kind, one, "x")
+            bins = kind.checked(one) if isinstance(kind, Label) else bins_of_codes(kind, one, "x")
             found.append(int(bins[0]))
         except DomainError as error:
             found.append(str(error).replace("column 'y'", "column 'x'"))

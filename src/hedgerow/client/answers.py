@@ -109,7 +109,7 @@ class Asked:
         agree = (own.epsilon, own.delta, own.unit, own.declared) == (epsilon, delta, self.schema.unit, False)
         _require(agree and same_rho and own in card.charges, "an answer with its card, at the cost that was asked for")
         names = ("wrong", "right") if self.kind == "error-marginals" else ("rows",)
-        classes = len(self.schema.classes) if self.question.get("by") == "classes" else None
+        classes = self.schema.target.n_levels if self.question.get("by") == "classes" else None
         counts = {name: _whole(bins, data[name], classes, sqrt(variance)) for name in names}
         notes = card.notes if self.keys else (*card.notes, UNSIGNED)
         return Counts(counts, variance, own, replace(card, notes=notes))

@@ -19,8 +19,8 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons, renewed, unit_of
 from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit
-from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 from hedgerow.text.messages import number_of
 
 Ask = Callable[[str, dict[str, Any]], Counts]

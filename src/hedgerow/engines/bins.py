@@ -12,8 +12,8 @@ from hedgerow.engines.columns import EngineColumn, constant_for, double
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Cell
-from hedgerow.schema.label import Label, class_spellings
 from hedgerow.schema.numbers import Number
+from hedgerow.schema.targets import Target
 from hedgerow.text.values import Value, plain_word
 
 NO_NUMBER, INFINITE, BOOLEAN, NO_DATE = -3, -4, -5, -6
@@ -85,11 +85,10 @@ def _nearest(x: EngineColumn, cuts: Sequence[float], first: int) -> Expression |
     return ibis.cases((below, _nearest(x, cuts[:half], first)), else_=_nearest(x, cuts[half + 1 :], first + half + 1))
 
 
-def class_code(label: Label, column: EngineColumn, lookups: Lookups) -> Expression:
-    """Return the class number of each label of a column, or `MISSING` or `OUTSIDE`: what `checked_classes` takes."""
-    classes = class_spellings(label) if column.kind == "text" else label.classes
-    values = [(value, number % len(label.classes)) for number, value in enumerate(classes)]
-    return _among(column, [*values, _BLANK], (), lookups, OUTSIDE, ignore_case=label.is_binary)
+def class_code(label: Target, column: EngineColumn, lookups: Lookups) -> Expression:
+    """Return the level of each value of a column, or `MISSING` or `OUTSIDE`: what `Target.checked` takes."""
+    values = label.spellings(is_text=column.kind == "text")
+    return _among(column, [*values, _BLANK], (), lookups, OUTSIDE, ignore_case=label.ignores_case)
 
 
 def final_bin(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:

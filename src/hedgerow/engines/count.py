@@ -21,8 +21,8 @@ from hedgerow.schema.attributes import MISSING, OUTSIDE, BinCodes, bins_of_codes
 from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.schema.contributions import no_unit
 from hedgerow.schema.fits import ColumnFit, TableFit, beside_the_rows, unclipped
-from hedgerow.schema.label import Label, checked_classes
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 from hedgerow.tables.columns import found_booleans, found_infinity, found_no_date, found_no_number
 
 MOST_PATTERNS = 5_000_000
@@ -48,7 +48,7 @@ def count_rows(
         raise TooManyPatternsError(MOST_PATTERNS)
     if schema.unit is not None and (found[_ABSENT].to_numpy() > 0).any():
         raise no_unit(schema.unit.column)
-    classes = checked_classes(schema.label, found[_CLASS].to_numpy())
+    classes = schema.label.checked(found[_CLASS].to_numpy())
     bins = {name: _final_bins(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
     return bins, classes, found[_ROWS].to_numpy()
 
@@ -71,7 +71,7 @@ def grouped(table: Expression, schema: Schema, label: str) -> Expression:
     lookups = Lookups(table, names if absent is None else [*names, absent])
     for i, (name, attribute) in enumerate(schema.attributes):
         codes[_key(i)] = bin_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.bins)))
-    codes[_CLASS] = class_code(schema.label, columns[label], lookups).cast(_smallest(len(schema.classes)))
+    codes[_CLASS] = class_code(schema.label, columns[label], lookups).cast(_smallest(schema.target.n_levels))
     if absent is not None:
         codes[_ABSENT] = table[absent]
     return lookups.rows().select(**codes).group_by(list(codes)).agg(**{_ROWS: ibis._.count()})

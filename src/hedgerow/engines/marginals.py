@@ -19,9 +19,9 @@ from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.sources import ask, require_table
 from hedgerow.errors import DomainError
 from hedgerow.models.leaf_model import LeafModel
-from hedgerow.schema.label import Label, checked_classes
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 from hedgerow.tables.columns import found_infinity
 
 Inputs = Mapping[str, EngineColumn]
@@ -54,7 +54,7 @@ def check_rows(table: Expression, label: Label, inputs: Inputs) -> None:
     rows = lookups.rows().select(**checked)
     sums = {key: rows[key].max() if key in floats else rows[key].count() for key in checked if key != "code"}
     found = ask(rows.group_by("code").agg(**sums, n=rows.count()))
-    checked_classes(label, found["code"].to_numpy())
+    label.checked(found["code"].to_numpy())
     for key, column in floats.items():
         if 1 in found[key].to_pylist():
             raise found_infinity(column.name)
@@ -97,7 +97,7 @@ def count_classes(table: Expression, label: Label, inputs: Inputs, bins: Schema)
     lookups = Lookups(table, [label.name, *bins.names])
     codes = {f"b{i}": final_bin(kind, inputs[name], lookups) for i, (name, kind) in enumerate(bins.attributes)}
     codes["kind"] = class_code(label, EngineColumn.of(table, label.name), lookups)
-    return _by_bin(lookups.rows().select(**codes), bins, len(label.classes))
+    return _by_bin(lookups.rows().select(**codes), bins, label.n_levels)
 
 
 def _by_bin(coded: Expression, bins: Schema, n_kinds: int) -> Counts:

@@ -23,8 +23,8 @@ from hedgerow.models.tree import MAX_DEPTH, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.booleans import boolean_schema, learning_problems
 from hedgerow.schema.from_public import public_attribute, public_classes
-from hedgerow.schema.label import Label
 from hedgerow.schema.schema import FROM_ROWS, Schema
+from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Table, check_same_index, column_of, is_frame, label_name
 from hedgerow.tally import Tally
 from hedgerow.text.messages import describe_argument

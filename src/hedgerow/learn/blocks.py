@@ -70,7 +70,7 @@ def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
 
 def list_costs(schema: Schema, max_literals: int, *, negations: bool, objective: Objective = "errors") -> CostOf:
     """Return a function that bounds the cost of drawing a list in some blocks; of several sizes, if that is drawn."""
-    n, classes = count_candidates(schema, max_literals, negations=negations), len(schema.classes)
+    n, classes = count_candidates(schema, max_literals, negations=negations), schema.target.n_levels
     literals = longest_candidate(schema, max_literals, negations=negations)
     is_built = literals < 2 or (literals == 2 and n <= MOST_PAIRED)  # without candidates, an error
     space = Space.of_lists(Candidates.of(schema, max_literals, negations=negations)) if is_built else None

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.schema.label import Label
+from hedgerow.schema.targets import Label
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table, check_same_index, is_frame, type_of
 

@@ -124,7 +124,7 @@ def _release_counts(tally: Tally, query: Callable[[], Counts], gate: Gate, epsil
     together, and one charge of ε for them all (docs/privacy.md, fact 2; parallel composition).
     """
     noisy = gate.release(DiscreteLaplace(epsilon), query, purpose=purpose)
-    return np.array(noisy, dtype=np.int64).reshape(-1, len(tally.schema.classes))
+    return np.array(noisy, dtype=np.int64).reshape(-1, tally.schema.target.n_levels)
 
 
 def divided(tally: Tally, space: Space, option: int) -> tuple[tuple[int, Tally], tuple[int, Tally]]:

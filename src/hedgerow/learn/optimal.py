@@ -65,7 +65,7 @@ class OptimalEstimator(TallyEstimator):
         return optimum
 
     def _loss(self, schema: Schema) -> Loss:
-        return Loss.of(self.objective, len(schema.classes), FINE_STEPS)
+        return Loss.of(self.objective, schema.target.n_levels, FINE_STEPS)
 
     @contextmanager
     def _searching(self) -> Generator[Progress]:

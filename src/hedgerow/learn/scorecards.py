@@ -205,7 +205,7 @@ class ScorecardClassifier(ScorecardEstimator):
             )
 
     def _directions(self, schema: Schema) -> dict[str, Direction]:
-        n_columns = 1 if len(schema.classes) == 2 else len(schema.classes)
+        n_columns = 1 if schema.target.n_levels == 2 else schema.target.n_levels
         n_points = n_columns * sum(attribute.n_bins for _, attribute in schema.attributes)
         if n_points > MOST_BINS_IN_ALL:
             raise SchemaError(

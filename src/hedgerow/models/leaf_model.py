@@ -197,7 +197,7 @@ class LeafModel(Model):
         if self._has_shares:
             found["probability"] = pa.array([rules[leaf]["probability"] for leaf in leaves], pa.float64())
         if self.has_counts:
-            absent = [None] * len(self.schema.classes)
+            absent = [None] * self.schema.target.n_levels
             of_classes = zip(*(leaf.counts or absent for leaf in self.leaves), strict=True)
             for title, counts in zip(class_titles("rows", self.schema.classes), of_classes, strict=True):
                 found[title] = pa.array([counts[leaf] for leaf in leaves], pa.int64())
@@ -244,7 +244,7 @@ class LeafModel(Model):
     def _html_counts(self, leaf: Leaf) -> list[str]:
         """Return the cells with the counts of a leaf by class, where the table has them."""
         if leaf.counts is None:
-            return [""] * (len(self.schema.classes) if self.has_counts else 0)
+            return [""] * (self.schema.target.n_levels if self.has_counts else 0)
         return [str(count) if self._noise is None else self._noise.rows(count, 1) for count in leaf.counts]
 
 

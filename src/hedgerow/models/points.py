@@ -81,7 +81,7 @@ def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema)
     width = _n_columns(schema)
     expected = "1 number" if width == 1 else f"{width} numbers"
     if len(base) != width:
-        raise ArgumentError(f"expected {expected} as base, for {len(schema.classes)} classes, got {len(base)}.")
+        raise ArgumentError(f"expected {expected} as base, for {schema.target.n_levels} classes, got {len(base)}.")
     n_points = sum(len(row) for part in parts for row in part.points)
     if n_points > MOST_IN_ALL:
         raise ArgumentError(f"expected at most {MOST_IN_ALL:,} points of bins and classes in all, got {n_points:,}.")
@@ -99,7 +99,8 @@ def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema)
             )
         if any(len(row) != width for row in part.points):
             raise SchemaError(
-                f"expected {expected} a bin, for {len(schema.classes)} classes, got others.", attribute=part.attribute
+                f"expected {expected} a bin, for {schema.target.n_levels} classes, got others.",
+                attribute=part.attribute,
             )
     if max(max(map(abs, ends)) for ends in extreme_totals(base, parts)) > MOST_TOTAL:
         raise ArgumentError(f"expected totals of at most {MOST_TOTAL:,} in size, got points that add up to more.")
@@ -107,7 +108,7 @@ def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema)
 
 def _n_columns(schema: Schema) -> int:
     """Return how many numbers the points of a bin are: one for two classes, else one for each class."""
-    return 1 if len(schema.classes) == 2 else len(schema.classes)
+    return 1 if schema.target.n_levels == 2 else schema.target.n_levels
 
 
 def extreme_totals(base: Points, parts: Sequence[AttributePoints]) -> list[tuple[int, int]]:

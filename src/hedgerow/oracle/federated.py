@@ -20,8 +20,8 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, amount_text, join_reasons, total, total_rho, unit_of
 from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit
-from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 from hedgerow.text.messages import STAYS, notes_of
 from hedgerow.text.values import quoted_text
 

@@ -20,8 +20,8 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Cell
 from hedgerow.schema.booleans import default_classes
 from hedgerow.schema.contributions import check_unit, counted, draw_key
-from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table, check_same_index, column_of
 
@@ -92,7 +92,7 @@ class FrameTarget:
 
     def classes_by_bin(self, bins: Schema) -> Counts:
         """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private."""
-        return _by_bin(bins, self._columns(bins), self.codes, len(self.label.classes))
+        return _by_bin(bins, self._columns(bins), self.codes, self.label.n_levels)
 
     def errors_by_bin(self, bins: Schema, asked: RowClassifier | OwnCode) -> tuple[Counts, Counts]:
         """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""

@@ -29,8 +29,8 @@ from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
 from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit, loss_of
-from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import is_boolean, label_name
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import quoted_text

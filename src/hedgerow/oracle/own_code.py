@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import HypothesisError
 from hedgerow.hypotheses.hypothesis import class_codes, codes_of
 from hedgerow.hypotheses.read import READABLE
-from hedgerow.schema.label import Label
+from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Table
 
 VOID = (

@@ -13,8 +13,8 @@ from hedgerow.oracle.release import Release
 from hedgerow.privacy.budget import report_charges_on_error
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.unit import Unit
-from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 
 
 @runtime_checkable

@@ -15,8 +15,8 @@ from hedgerow.hypotheses.classifiers import model_of
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.oracle.frame_target import Counts, check_bins, target_label
 from hedgerow.privacy.unit import Unit
-from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 from hedgerow.text.values import quoted_text
 
 _KINDS = {"boolean": "boolean", "integer": "numbers", "float": "numbers", "text": "text"}

@@ -138,7 +138,7 @@ def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction) -> float:
 def rows_in_a_bin(schema: Schema, rows: int) -> float:
     """Return how many rows of a class a bin has, if all had as many; the mean over the attributes."""
     shares = [1 / attribute.n_bins for _, attribute in schema.attributes]
-    return rows * float(np.mean(shares)) / len(schema.classes)
+    return rows * float(np.mean(shares)) / schema.target.n_levels
 
 
 def cut_points_noise(schema: Schema, epsilon: Fraction, rows: int) -> tuple[int, float] | None:

@@ -40,7 +40,7 @@ def released_accuracy(subject: Subject) -> Section:
 
 def _shares(released: LeafModel) -> tuple[float | None, float | None]:
     """Return the shares of rows that get their own class, and of the commonest class; None where all counts are 0."""
-    right, by_class = 0, [0] * len(released.schema.classes)
+    right, by_class = 0, [0] * released.schema.target.n_levels
     for leaf, said in zip(released.leaves, released.predictions, strict=True):
         counts = [max(count, 0) for count in leaf.counts or [0] * len(by_class)]
         right += counts[released.schema.classes.index(said)]

@@ -7,11 +7,11 @@ from hedgerow.schema.dates import Date, default_date_cuts
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.grid import default_cuts
 from hedgerow.schema.imports import Draft, DraftColumn, import_schema, import_types
-from hedgerow.schema.label import Label
 from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 from hedgerow.text.days import Day
 
 __all__ = [

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.schema.label import Label
 from hedgerow.schema.listed import Boolean
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import is_boolean, label_name
 
 _ADVICE = (

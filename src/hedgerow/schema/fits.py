@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute
 from hedgerow.schema.booleans import learning_problems
-from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.values import printable

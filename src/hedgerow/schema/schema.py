@@ -21,16 +21,16 @@ from hedgerow.privacy.charge import Amount, Charge, join_reasons, total, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
-from hedgerow.schema.attributes import MOST_SHOWN, Attribute, BinCodes
+from hedgerow.schema.attributes import Attribute, BinCodes
 from hedgerow.schema.contributions import check_unit, counted_rows, draw_key
 from hedgerow.schema.files import mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_classes
-from hedgerow.schema.label import Label
 from hedgerow.schema.lines import line_of_fault, lines_of
 from hedgerow.schema.literals import name_problem
 from hedgerow.schema.numbers import Number
 from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
 from hedgerow.schema.serialize import charges_to_list, mapping, parts_from_dict
+from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import table
 from hedgerow.text.messages import describe_argument, number_of, shown
@@ -172,9 +172,20 @@ class Schema:
         SchemaError
             If the schema declares no label.
         """
+        return self.target.classes
+
+    @property
+    def target(self) -> Label:
+        """The label, which a model predicts.
+
+        Raises
+        ------
+        SchemaError
+            If the schema declares no label.
+        """
         if self.label is None:
             raise SchemaError("Expected a schema with a label, got none; add `label: {name: ..., classes: [...]}`.")
-        return self.label.classes
+        return self.label
 
     def encode(self, table: Table, names: Sequence[str] | None = None) -> dict[str, BinCodes]:
         """Return the bins of the named attributes (default: all) for every row of a table.
@@ -221,7 +232,7 @@ class Schema:
         """Return the schema as JSON-ready data; defaults are left out."""
         data: dict[str, Any] = {"version": 1}
         if self.label is not None:
-            data["label"] = {"name": self.label.name, "classes": list(self.label.classes)}
+            data["label"] = self.label.to_dict()
         if self.unit is not None:
             data["unit"] = self.unit.to_dict()
         data["attributes"] = {name: attribute.to_dict() for name, attribute in self.attributes}
@@ -434,7 +445,7 @@ class Schema:
             most = "1 row" if self.unit.max_rows == 1 else f"{self.unit.max_rows} rows"
             rows.append((printable(self.unit.column), "unit", f"whose row it is; {most} of each are counted at most"))
         if self.label is not None:
-            rows.append((printable(self.label.name), "label", listed(self.label.classes, MOST_SHOWN)))
+            rows.append((printable(self.label.name), self.label.kind, self.label.domain))
         return rows
 
     def _repr_html_(self) -> str:

@@ -11,9 +11,9 @@ from hedgerow.privacy.charge import Charge, exact, total
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date
-from hedgerow.schema.label import Label
 from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.targets import Label
 from hedgerow.text.messages import near_miss, shown
 
 FILL_IN = "FILL IN"

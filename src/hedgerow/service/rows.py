@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.engines.addresses import is_address
-from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.errors import ArgumentError
 from hedgerow.oracle.frame_target import FrameTarget, Target
-from hedgerow.schema.label import Label
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Table
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat, check_no_spreadsheet, read_table
 from hedgerow.tally import Tally
@@ -53,7 +53,7 @@ class FrameRows:
     @classmethod
     def of(cls, frame: Any, labels: Any, schema: Schema) -> Self:
         """Check rows, once, when the service starts. Errors are for the curator."""
-        label = _label(schema)
+        label = schema.target
         table = Table.of(frame)
         schema.check_columns(table)
         schema.check_unit(table)
@@ -67,7 +67,7 @@ class FrameRows:
     def read(cls, path: str | Path, schema: Schema, text_format: TextFormat = DEFAULT_FORMAT) -> Self:
         """Read a file of text: numbers and booleans by the schema, all else as text."""
         table = Table.of(read_table(str(path), text_format, numbers=schema.numbers))
-        label = _label(schema)
+        label = schema.target
         table.require([*schema.names, label.name])
         typed = {
             name: attribute.typed(table.column(name, place))
@@ -103,7 +103,7 @@ class TableRows:
         """Open a table once, when the service starts, and check every row. Errors are for the curator."""
         from hedgerow.oracle.table_target import TableTarget  # Ibis takes long to import
 
-        label = _label(schema)
+        label = schema.target
         with _open(address) as table:
             target = TableTarget.of(_selected(table, schema), label.name, label.classes, schema.unit)
             Tally.from_table(table, schema)
@@ -146,13 +146,7 @@ def _open(address: str) -> AbstractContextManager[Any]:
 def _selected(table: Any, schema: Schema) -> Any:
     """Return the columns that the service reads: those that may be asked about, the label, and whose rows they are."""
     whose = [] if schema.unit is None else [schema.unit.column]
-    return table.select(*schema.names, _label(schema).name, *whose)
-
-
-def _label(schema: Schema) -> Label:
-    if schema.label is None:
-        raise SchemaError("Expected a schema with a label, got none; add `label: {name: ..., classes: [...]}`.")
-    return schema.label
+    return table.select(*schema.names, schema.target.name, *whose)
 
 
 MOST_ROWS = 10_000
@@ -178,7 +172,7 @@ def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any
     rng = np.random.default_rng(seed)
     columns = {name: attribute.drawn(n_rows, rng) for name, attribute in schema.attributes}
     if schema.label is not None:
-        columns[schema.label.name] = [schema.classes[k] for k in rng.integers(len(schema.classes), size=n_rows)]
+        columns[schema.label.name] = schema.label.drawn(n_rows, rng)
     if schema.unit is not None:
         columns[schema.unit.column] = [f"{n}" for n in range(n_rows)]
     return columns

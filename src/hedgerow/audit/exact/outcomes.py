@@ -117,7 +117,7 @@ class Cells:
         bins, classes = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         distinct, patterns = np.unique(bins, axis=0, return_inverse=True)
         patterns = patterns.reshape(-1)
-        counts = np.zeros((len(distinct), len(schema.classes)), dtype=np.int64)
+        counts = np.zeros((len(distinct), schema.target.n_levels), dtype=np.int64)
         np.add.at(counts, (patterns[: len(rows)], classes[: len(rows)]), 1)
         return cls(Tally(schema, distinct, counts), patterns, classes, len(rows))
 

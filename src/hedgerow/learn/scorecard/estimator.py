@@ -96,7 +96,7 @@ def _check_monotone(name: str, schema: Schema) -> None:
         raise SchemaError(
             "expected a number in monotone, got another attribute, whose bins have no order.", attribute=name
         )
-    if len(schema.classes) != 2:
+    if schema.target.n_levels != 2:
         raise ArgumentError(
-            f"expected monotone=None with {len(schema.classes)} classes, got names: it needs two classes."
+            f"expected monotone=None with {schema.target.n_levels} classes, got names: it needs two classes."
         )

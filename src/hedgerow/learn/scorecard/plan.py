@@ -96,7 +96,7 @@ class _Fit:
     def __init__(self, plan: ScorecardPlan, tally: Tally, gate: Gate) -> None:
         self._plan, self._tally, self._gate = plan, tally, gate
         self._spending, self._schema = plan.spending, plan.schema
-        self._binary = len(self._schema.classes) == 2
+        self._binary = self._schema.target.n_levels == 2
         self._shares = np.zeros(0)
         self._rows = 0.0
 
@@ -184,7 +184,7 @@ class _Fit:
         """Release the rows by bin and class of each attribute, and return log-odds by bin."""
         what = f"rows by bin and class of {number_of(len(chosen), 'attribute')}"
         counts, variance = self._counts(share, len(chosen), lambda: histograms(self._tally, chosen), what)
-        k, sizes = len(self._schema.classes), [self._schema.attributes[i][1].n_bins for i in chosen]
+        k, sizes = self._schema.target.n_levels, [self._schema.attributes[i][1].n_bins for i in chosen]
         ends = np.cumsum(sizes)[:-1] * k
         tables = [table.reshape(-1, k) for table in np.split(counts, ends)]
         weights = np.array([1 / known_variance, *(1 / (size * variance) for size in sizes)])
@@ -283,7 +283,7 @@ class _Fit:
 
 def _moved_by_residuals(schema: Schema) -> int:
     """Return by how much a row moves its residuals in ℓ1, and in ℓ2², in steps: 1; of more than two classes, 2."""
-    return 1 if len(schema.classes) == 2 else 2
+    return 1 if schema.target.n_levels == 2 else 2
 
 
 EDGES = (-0.8, -0.5, -0.3, -0.16, -0.08, -0.03, 0.03, 0.08, 0.16, 0.3, 0.5, 0.8)

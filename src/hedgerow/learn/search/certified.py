@@ -124,7 +124,7 @@ def _bound(rows: PatternMatrix, settings: SearchSettings, expansion: Expansion) 
 
 
 def _loss(space: Space, settings: SearchSettings) -> Loss:
-    return Loss.of(settings.objective, len(space.candidates.schema.classes), FINE_STEPS)
+    return Loss.of(settings.objective, space.candidates.schema.target.n_levels, FINE_STEPS)
 
 
 def rows_needed(tally: Tally, min_support: float) -> int:

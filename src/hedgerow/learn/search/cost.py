@@ -170,7 +170,7 @@ def _losses(objective: Objective, classes: int) -> int:
 
 def cubes_cost(boxes: Boxes, objective: Objective = "errors") -> Cost:
     """Return the cost of all boxes within fewer choices than the depth, counted by contingency tables."""
-    choices, options, classes = range(boxes.depth), boxes.space.n_options, len(boxes.space.candidates.schema.classes)
+    choices, options, classes = range(boxes.depth), boxes.space.n_options, boxes.space.candidates.schema.target.n_levels
     states = sum(map(boxes.count, choices))
     tables = sum(comb(len(boxes.axes), size) for most in choices for size in range(most + 1))
     bins = [axis.n_bins for axis in boxes.axes]
@@ -193,7 +193,7 @@ def cubes_cost(boxes: Boxes, objective: Objective = "errors") -> Cost:
 
 def pairs_cost(pairs: Pairs, depth: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all lists of up to two rules of up to two literals, counted by contingency tables."""
-    n, classes = pairs.space.n_options, len(pairs.space.candidates.schema.classes)
+    n, classes = pairs.space.n_options, pairs.space.candidates.schema.target.n_levels
     cells = [cells for _, cells in pairs.group_sizes]
     tables = len(cells) ** (2 if depth > 1 else 1)
     states = 1 + n * (depth > 1)
@@ -215,7 +215,7 @@ def pairs_cost(pairs: Pairs, depth: int, objective: Objective = "errors") -> Cos
 def space_cost(space: Space, depth: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less."""
     schema, n, sides = space.candidates.schema, space.n_options, space.n_sides
-    masks = masks_cost(options=n, sides=sides, depth=depth, classes=len(schema.classes), objective=objective)
+    masks = masks_cost(options=n, sides=sides, depth=depth, classes=schema.target.n_levels, objective=objective)
     patterns = min(prod(attribute.n_bins for _, attribute in schema.attributes), _TYPICAL_PATTERNS)
     pairs = Pairs.of(space, depth)
     if pairs is not None:

@@ -97,7 +97,7 @@ class OutsideMasks:
 
     def __init__(self, masks: Masks, shares: LeafShares) -> None:
         self._shares, rows = shares, next(iter(masks.searches.values())).rows
-        self._is_two = len(rows.space.candidates.schema.classes) == 2
+        self._is_two = rows.space.candidates.schema.target.n_levels == 2
         self._values = np.zeros((len(shares.loss.values), len(rows)))
         self._first, self._uses = np.zeros(1 + rows.space.n_options), np.zeros(rows.space.n_options)
         self._sizes = size_chances(np.array([masks.total(size) for size in masks.searches]))

@@ -60,7 +60,7 @@ class Draw:
     @cached_property
     def loss(self) -> Loss:
         """The loss of a row."""
-        return Loss.of(self.objective, len(self.space.candidates.schema.classes))
+        return Loss.of(self.objective, self.space.candidates.schema.target.n_levels)
 
     @property
     def sizes(self) -> range:
@@ -81,7 +81,7 @@ class Draw:
             if isinstance(states, Boxes):
                 self._check_outside(states)
             return states
-        n, sides, classes = self.space.n_options, self.space.n_sides, len(self.space.candidates.schema.classes)
+        n, sides, classes = self.space.n_options, self.space.n_sides, self.space.candidates.schema.target.n_levels
         cost = masks_cost(options=n, sides=sides, depth=self.depth, classes=classes, objective=self.objective)
         cost.check("Use rules of one literal (max_literals=1), or fewer rules, to audit a draw exactly.")
         return exhaustive_levels(self.space, self.depth)

@@ -149,10 +149,10 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
             )
 
     def _plan(self, schema: Schema) -> Plan:
-        if len(schema.classes) != 2:
+        if schema.target.n_levels != 2:
             raise ArgumentError(
                 f"Only binary classification is supported. SSRL is published for 2 classes, the label has "
-                f"{len(schema.classes)}; use PrivateRuleListClassifier."
+                f"{schema.target.n_levels}; use PrivateRuleListClassifier."
             )
         if rows_of(schema.unit) > 1:
             raise ArgumentError(
