@@ -41,6 +41,7 @@ from hedgerow.learn import (
 from hedgerow.learn.private_base import noise_warning
 from hedgerow.learn.ssrl.greedy import PUBLISHED
 from hedgerow.models.model import Model
+from hedgerow.models.released import released_model
 from hedgerow.planning.expected import rows_needed
 from hedgerow.planning.forecast import ACCURACY_LOSS
 from hedgerow.privacy.charge import exact
@@ -251,6 +252,6 @@ def _learn(classifier: Estimator, rows: Rows, label: str) -> Model:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoiseWarning)  # told above, without a line of source
         rows.learn(classifier, label, quietly=cost is not None)
-    if isinstance(classifier, PrivateScorecardClassifier):
-        return classifier.scorecard_
-    return classifier.tree_ if isinstance(classifier, PrivateTreeClassifier) else classifier.rule_list_
+    model = released_model(classifier)
+    assert model is not None
+    return model

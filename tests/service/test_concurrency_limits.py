@@ -53,29 +53,27 @@ def test_questions_that_take_long_hold_up_neither_others_nor_free_calls(tmp_path
             bearer = {"Authorization": f"Bearer {service.tokens[caller.name]}"}
             return httpx2.Client(base_url=service.url, headers={**JSON, **bearer}, timeout=20)
 
-        def ask(caller, key):
-            with client(caller) as one:
-                body = MARGINALS.replace(b"1/4", b"1/100")
-                statuses.append(
-                    one.post(f"{path}/marginals", headers={"Idempotency-Key": key}, content=body).status_code
-                )
+        def ask(of, key):
+            body = MARGINALS.replace(b"1/4", b"1/100")
+            statuses.append(of.post(f"{path}/marginals", headers={"Idempotency-Key": key}, content=body).status_code)
 
-        statuses = []
-        threads = [threading.Thread(target=ask, args=(ANA, f"{number}")) for number in range(60)]
+        statuses, ana, bob = [], client(ANA), client(BOB)  # with more questions than the pool has threads
+        threads = [threading.Thread(target=ask, args=(ana, f"{number}")) for number in range(46)]
         for thread in threads:
             thread.start()
         assert rows.begun.wait(10)
-        with client(BOB) as bob:
-            assert [bob.get(path).status_code for _ in range(3)] == [200] * 3
-            other = threading.Thread(target=ask, args=(BOB, "one"))
-            other.start()
-            while rows.touched < MOST_AT_ONCE + 1:
-                assert bob.get(f"{path}/budget").status_code == 200
+        assert [bob.get(path).status_code for _ in range(3)] == [200] * 3
+        other = threading.Thread(target=ask, args=(bob, "one"))
+        other.start()
+        while rows.touched < MOST_AT_ONCE + 1:
+            assert bob.get(f"{path}/budget").status_code == 200
         assert rows.touched == MOST_AT_ONCE + 1
         rows.go.set()
         for thread in (*threads, other):
             thread.join(30)
-    assert statuses == [200] * 61
+        ana.close()
+        bob.close()
+    assert statuses == [200] * 47
 
 
 def test_a_free_call_is_told_to_take_too_long_keeps_its_turn_and_does_not_keep_the_process(monkeypatch):

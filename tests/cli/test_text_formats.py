@@ -1,4 +1,4 @@
-"""Files of every make, with every command that reads rows: each works, or is refused with what to do."""
+"""Files in every text format, with every command that reads rows: each works, or is refused with what to do."""
 
 import gzip
 import io
@@ -15,7 +15,7 @@ from tests.cli.table import a_tree
 
 @pytest.fixture
 def files(folder):
-    """The folder's table in every make, and a tree that predicts it."""
+    """The folder's table in every format, and a tree that predicts it."""
     content = (folder / "data.csv").read_text()
     a_tree(folder, old={"counts": (3, 9)}, young={"counts": (9, 3)})
     table = pacsv.read_csv(io.BytesIO(content.encode()))
@@ -48,7 +48,7 @@ MAKES = {
 
 
 @pytest.mark.parametrize("name", MAKES)
-def test_a_file_of_any_make_is_read_by_every_command(files, run, monkeypatch, name):
+def test_a_file_of_any_format_is_read_by_every_command(files, run, monkeypatch, name):
     more = MAKES[name]
 
     def asked(*words):
