@@ -110,7 +110,8 @@ def test_by_the_librarys_own_code_one_row_more_changes_more(make, monkeypatch):
     X, y = np.hstack([half, half]), (RNG.random(4096) < 0.5).astype(int)
     bins = choose_bins(X[:50], 2)
     foreign = types.SimpleNamespace(predict=make(15).predict)
-    monkeypatch.setattr("hedgerow.oracle.own_code._try_out", lambda *_: None)  # eight rows show it at times only
+    # eight probe rows show it at times only
+    monkeypatch.setattr("hedgerow.oracle.opaque_classifier._try_out", lambda *_: None)
     moved = []
     for size in SIZES:
         pair = [true_answers(X[:n], y[:n], bins, foreign, run_code=True) for n in (size, size + 1)]

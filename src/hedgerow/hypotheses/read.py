@@ -79,7 +79,7 @@ def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> Ro
 
 
 @dataclass(frozen=True)
-class Paid:
+class HypothesisCharges:
     """What a hypothesis's own cards say: charges, each with a copy; reserves, each with the card's charges; denials."""
 
     charges: Sequence[tuple[Charge, Charge]] = ()
@@ -95,7 +95,7 @@ class Paid:
         return found
 
 
-def charges_of(hypothesis: Any) -> Paid:
+def charges_of(hypothesis: Any) -> HypothesisCharges:
     """Return what a hypothesis's own cards say: its charges, what an oracle may still charge, and denials.
 
     A hypothesis does not show whether it was learned from the oracle's rows; its charges count as if it was. Where a
@@ -113,7 +113,7 @@ def charges_of(hypothesis: Any) -> Paid:
         schema = getattr(part, "schema", None)
         if isinstance(part, Model) and not part.privacy.charges and type(schema) is Schema:
             paid += [(charge, renewed(charge)) for charge in schema.charges]
-    return Paid(paid, reserves, denials)
+    return HypothesisCharges(paid, reserves, denials)
 
 
 def _parts(hypothesis: Any) -> list[Any]:

@@ -15,7 +15,7 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.hypotheses import RowClassifier, TargetColumns, read_classifier
 from hedgerow.oracle.binning import check_kind, check_total
-from hedgerow.oracle.own_code import OwnCode, own_code
+from hedgerow.oracle.opaque_classifier import OpaqueClassifier, opaque_classifier
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Cell
 from hedgerow.schema.booleans import default_classes
@@ -75,10 +75,10 @@ class FrameTarget:
         """The names of the columns."""
         return self.table.column_names
 
-    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OwnCode:
+    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OpaqueClassifier:
         """Return a hypothesis as data, or, if its code may run, a copy tried on probe rows; touches no private row."""
         public = TargetColumns(self.columns, tuple(self.kinds.values()), self.table.names is not None)
-        return read_classifier(hypothesis, public, self.label.classes) or own_code(
+        return read_classifier(hypothesis, public, self.label.classes) or opaque_classifier(
             hypothesis, self.probe_rows(bins), self.label, allowed=run_code
         )
 
@@ -94,9 +94,9 @@ class FrameTarget:
         """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private."""
         return _by_bin(bins, self._columns(bins), self.codes, self.label.n_levels)
 
-    def errors_by_bin(self, bins: Schema, asked: RowClassifier | OwnCode) -> tuple[Counts, Counts]:
+    def errors_by_bin(self, bins: Schema, asked: RowClassifier | OpaqueClassifier) -> tuple[Counts, Counts]:
         """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""
-        found = asked.codes(self.table) if isinstance(asked, OwnCode) else asked(self.inputs, len(self))
+        found = asked.codes(self.table) if isinstance(asked, OpaqueClassifier) else asked(self.inputs, len(self))
         rows = _by_bin(bins, self._columns(bins), (found == self.codes).astype(np.int64), 2)
         return rows[:, 0], rows[:, 1]
 

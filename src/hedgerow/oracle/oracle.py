@@ -14,13 +14,12 @@ from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import ArgumentError, OracleExhaustedError
 from hedgerow.hypotheses.hypothesis import Hypothesis
-from hedgerow.hypotheses.read import Paid, charges_of
+from hedgerow.hypotheses.read import HypothesisCharges, charges_of
 from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.frame_target import FrameTarget, Target, target_label
-from hedgerow.oracle.own_code import VOID as OWN_CODE
-from hedgerow.oracle.own_code import OwnCode
-from hedgerow.oracle.release import Form, Release, check_form
+from hedgerow.oracle.opaque_classifier import OPAQUE_REASON, OpaqueClassifier
+from hedgerow.oracle.release import UNPROVEN_RATIO, Form, Release, card_notes, check_form, exact_answer
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons, renewed, unit_of
@@ -33,19 +32,6 @@ from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import is_boolean, label_name
 from hedgerow.text.messages import number_of
-from hedgerow.text.values import quoted_text
-
-_UNPROVEN = (
-    "published as epsilon-differential privacy, which it is not: a bin without rows answers 0 for certain, and another "
-    "does not; the loss of a bin of m rows is up to 1/lambda or m/((m + 1) lambda) + ln((m + 1)/m), the larger"
-)
-_NOTES = (
-    "the names, types and order of the columns, the classes, and the number of questions count as public",
-    "hypotheses are data: each row is evaluated in arithmetic that does not depend on the others",
-    "hypotheses count as public, or as paid for: where they were learned from these rows, what they cost comes on top",
-)
-_UNIT_DELTA = ", and a delta of k·exp((k - 1)·epsilon) times the delta, which is of use for few rows only"
-_UNIT = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
 
 
 class Oracle(OfOneProcess):
@@ -261,11 +247,7 @@ class Oracle(OfOneProcess):
             charges,
             noise=self._noise.description,
             software=software,
-            notes=(
-                *_NOTES,
-                *(f"asked about a hypothesis whose own card says: none ({reason})" for reason in self._denials),
-                _of_unit(self._unit, with_delta=any(charge.delta for charge in charges)),
-            ),
+            notes=card_notes(self._denials, self._unit, with_delta=any(charge.delta for charge in charges)),
             reserve=None if self._form is None else self._form.reserve(self.queries_left, self._reserves),
         )
 
@@ -307,10 +289,15 @@ class Oracle(OfOneProcess):
         bins = plain_bins(bins)
         self._target.check(bins)
         if self._release == "ratio":
-            of_all = self._answer(bins, lambda: _over(self._target.rows_by_bin(bins), self._target.size()), "marginals")
+            of_all = self._answer(bins, lambda: self._shares(bins), "marginals")
             return RowShares(bins, np.array(of_all))
         found = self._answer(bins, lambda: self._target.rows_by_bin(bins), "marginals")
         return RowCounts(bins, np.array(found, dtype=np.int64), self._variance(bins))
+
+    def _shares(self, bins: Schema) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows in each bin, and all rows for each. Exact, private."""
+        rows = self._target.rows_by_bin(bins)
+        return rows, np.full_like(rows, self._target.size())
 
     def class_marginals(self, bins: Schema) -> ClassCounts:
         """Answer how many rows of each class are in each bin.
@@ -366,7 +353,8 @@ class Oracle(OfOneProcess):
         bins = plain_bins(bins)
         self._target.check(bins)
         asked = self._target.prepare(hypothesis, bins, run_code=self._run_code)
-        no_guarantee_reason, paid = (OWN_CODE if isinstance(asked, OwnCode) else None), charges_of(hypothesis)
+        no_guarantee_reason = OPAQUE_REASON if isinstance(asked, OpaqueClassifier) else None
+        paid = charges_of(hypothesis)
         if self._release == "ratio":
 
             def ratio() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -395,44 +383,42 @@ class Oracle(OfOneProcess):
         return f"{what}, question {self._asked + 1} of {self._max_queries}"
 
     def _answer(
-        self, bins: Schema, query: Any, what: str, no_guarantee_reason: str | None = None, paid: Paid | None = None
+        self,
+        bins: Schema,
+        query: Any,
+        what: str,
+        no_guarantee_reason: str | None = None,
+        paid: HypothesisCharges | None = None,
     ) -> Any:
         self.check_process()
-        paid = paid or Paid()
+        paid = paid or HypothesisCharges()
         costs = [*((charge, renewed(charge)) for charge in bins.charges), *paid.charges]
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
             if self._budget is None or self._form is None:
                 self._asked += 1
-                return _exact(query())
+                return exact_answer(query())
             mechanism: Mechanism = self._form.mechanism(self._next, len(bins))
             epsilon, delta, rho = loss_of(mechanism, self._unit)
             reserves = [*self._reserves, *paid.foreign(self._charges)]
             all_costs = [*(charge for charge, _ in costs), *reserves]
             unit_of([*all_costs, Charge("the answer", epsilon, delta, unit=self._unit)])
             self._form.reserve(self.queries_left, reserves)  # raises if they do not add up
-            noise, why = (
-                self._noise,
-                join_reasons(
-                    _UNPROVEN if self._release == "ratio" else None, no_guarantee_reason, bins.no_guarantee_reason
-                ),
-            )
+            noise, unproven = self._noise, UNPROVEN_RATIO if self._release == "ratio" else None
+            why = join_reasons(unproven, no_guarantee_reason, bins.no_guarantee_reason)
             purpose = self._purpose(f"{what} by bin of {number_of(len(bins), 'attribute')}", mechanism)
 
             def charged() -> Any:
                 self._asked += 1
                 reasons = join_reasons(why, noise.no_guarantee_reason)
                 own = Charge(purpose, epsilon, delta, str(mechanism), reasons, rho=rho, unit=self._unit)
-                for charge, made in [
-                    *costs,
-                    *([(own, own)] if own.epsilon or own.delta or own.no_guarantee_reason else []),
-                ]:
-                    before = self._charges.get(id(charge))
-                    self._charges[id(charge)] = (
-                        charge,
-                        made if before is None else renewed(before[1], no_guarantee_reason=made.no_guarantee_reason),
-                    )
+                owns = [(own, own)] if own.epsilon or own.delta or own.no_guarantee_reason else []
+                for charge, made in [*costs, *owns]:
+                    _, before = self._charges.get(id(charge), (charge, None))
+                    if before is not None:
+                        made = renewed(before, no_guarantee_reason=made.no_guarantee_reason)
+                    self._charges[id(charge)] = (charge, made)
                 self._denials |= dict.fromkeys(paid.denials)
                 self._reserves = reserves
                 return query()
@@ -444,23 +430,6 @@ class Oracle(OfOneProcess):
 
     def __repr__(self) -> str:
         return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
-
-
-def _of_unit(unit: Unit | None, *, with_delta: bool) -> str:
-    """Return the note on what is protected."""
-    if unit is None:
-        return _UNIT + (_UNIT_DELTA if with_delta else "")
-    rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"
-    return f"at most {rows} of a unit are counted, drawn at random; whoever has two {quoted_text(unit.column)} is two"
-
-
-def _over(numerators: NDArray[np.int64], denominator: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return numerators, np.full_like(numerators, denominator)
-
-
-def _exact(answer: Any) -> Any:
-    """Return an exact answer in the form of a released one."""
-    return answer if isinstance(answer, np.ndarray) else answer[0] / np.maximum(answer[1], 1)
 
 
 def oracle_on(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -21,6 +21,7 @@ from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.privacy.zcdp import largest_rho, pure_rho
 from hedgerow.text.messages import number_of
+from hedgerow.text.values import quoted_text
 
 Release = Literal["counts", "ratio", "gaussian"]
 RELEASES: tuple[Release, ...] = get_args(Release)
@@ -94,6 +95,11 @@ def check_form(budget: Any, max_queries: Any, release: str, unit: Any = None) ->
 
 
 Integers = NDArray[np.int64]
+UNPROVEN_RATIO = (
+    "published as epsilon-differential privacy, which it is not: a bin without rows answers 0 for certain, and another "
+    "does not; the loss of a bin of m rows is up to 1/lambda or m/((m + 1) lambda) + ln((m + 1)/m), the larger"
+)
+"""The reason why ratios carry no guarantee."""
 
 
 @dataclass(frozen=True)
@@ -149,3 +155,31 @@ class PublishedRatios:
 def _ratio(numerators: NDArray[np.float64], denominators: Integers) -> list[float]:
     shares = np.divide(numerators, denominators, out=np.zeros(len(numerators)), where=denominators > 0)
     return np.clip(shares, 0.0, 1.0).tolist()
+
+
+def exact_answer(answer: Any) -> Any:
+    """Return an exact answer in the form of a released one."""
+    return answer if isinstance(answer, np.ndarray) else answer[0] / np.maximum(answer[1], 1)
+
+
+_NOTES = (
+    "the names, types and order of the columns, the classes, and the number of questions count as public",
+    "hypotheses are data: each row is evaluated in arithmetic that does not depend on the others",
+    "hypotheses count as public, or as paid for: where they were learned from these rows, what they cost comes on top",
+)
+_UNIT_DELTA = ", and a delta of k·exp((k - 1)·epsilon) times the delta, which is of use for few rows only"
+_UNIT = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
+
+
+def card_notes(denials: Iterable[str], unit: Unit | None, *, with_delta: bool) -> tuple[str, ...]:
+    """Return the notes on the card of answers, with what the cards of hypotheses deny."""
+    denied = (f"asked about a hypothesis whose own card says: none ({reason})" for reason in denials)
+    return (*_NOTES, *denied, _unit_note(unit, with_delta=with_delta))
+
+
+def _unit_note(unit: Unit | None, *, with_delta: bool) -> str:
+    """Return the note on what is protected."""
+    if unit is None:
+        return _UNIT + (_UNIT_DELTA if with_delta else "")
+    rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"
+    return f"at most {rows} of a unit are counted, drawn at random; whoever has two {quoted_text(unit.column)} is two"

@@ -1,4 +1,4 @@
-"""Hypotheses evaluated by their own code: validated on probe rows first; answers carry no guarantee."""
+"""Opaque classifiers: hypotheses that run their own code on private rows, so that answers carry no guarantee."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hedgerow.hypotheses.read import READABLE
 from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Table
 
-VOID = (
+OPAQUE_REASON = (
     "a hypothesis was evaluated by its own code, which sees the private rows, and whose prediction for one row can "
     "depend on the others"
 )
@@ -24,7 +24,7 @@ VOID = (
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class OwnCode:
+class OpaqueClassifier:
     """A hypothesis whose own ``predict`` is called on the private rows."""
 
     hypothesis: Any  # A copy: the validated state is the one evaluated, and rows that it stores are not handed back
@@ -52,7 +52,7 @@ class OwnCode:
         return np.concatenate([self._codes(table, half) for half in np.array_split(rows, 2)])
 
 
-def own_code(hypothesis: Any, probe_rows: Table, label: Label, *, allowed: bool) -> OwnCode:
+def opaque_classifier(hypothesis: Any, probe_rows: Table, label: Label, *, allowed: bool) -> OpaqueClassifier:
     """Return a hypothesis that runs its own code, after validation on probe rows; no private row is touched."""
     if not callable(getattr(hypothesis, "predict", None)) or isinstance(hypothesis, type):
         raise HypothesisError(f"expected a fitted model with predict(X), got {type(hypothesis).__name__}.")
@@ -67,7 +67,7 @@ def own_code(hypothesis: Any, probe_rows: Table, label: Label, *, allowed: bool)
     except Exception as error:
         raise HypothesisError(f"the hypothesis cannot be copied: {type(error).__name__}: {error}") from error
     _try_out(copied, probe_rows, label)
-    return OwnCode(copied, label)
+    return OpaqueClassifier(copied, label)
 
 
 def _try_out(hypothesis: Any, rows: Table, label: Label) -> None:
