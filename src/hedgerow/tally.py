@@ -17,7 +17,7 @@ from hedgerow.schema.booleans import advise, boolean_schema
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.contributions import counted, draw_key
 from hedgerow.schema.schema import Schema
-from hedgerow.tables.frames import Table, check_same_index, column_of, label_name
+from hedgerow.tables.frames import Labels, Table
 from hedgerow.text.messages import number_of
 
 Counts = NDArray[np.int64]
@@ -87,20 +87,20 @@ class Tally:
                     f"Expected the labels themselves, since an array has no column names, got {labels!r}."
                 )
             table.require([labels])
-            name, labels = labels, table.series(labels)
+            name, given = labels, Labels.of(table.series(labels))
         else:
-            check_same_index(data, labels)
+            given = Labels.of(labels, data)
             in_schema = None if schema is None or schema.label is None else schema.label.name
-            name = in_schema or label_name(labels)
+            name = in_schema or given.name
         if schema is None:
-            return cls.of(table, labels, boolean_schema(table.column_names, labels, name), name=name, is_declared=False)
-        return cls.of(table, labels, schema, name=name)
+            return cls.of(table, given, boolean_schema(table.column_names, given, name), name=name, is_declared=False)
+        return cls.of(table, given, schema, name=name)
 
     @classmethod
     def of(
         cls,
         table: Table,
-        labels: Any,
+        labels: Labels,
         schema: Schema,
         *,
         name: str | None = None,
@@ -113,7 +113,7 @@ class Tally:
         ----------
         table : Table
             The rows.
-        labels : series or array of shape (n_rows,)
+        labels : Labels
             Their labels.
         schema : Schema
             The public schema.
@@ -135,7 +135,7 @@ class Tally:
         assert schema.label is not None
         problem: DomainError | None = None
         try:
-            codes = schema.label.encode(column_of(labels, name or schema.label.name))
+            codes = schema.label.encode(labels.column(name or schema.label.name))
             if len(codes) != len(table):
                 raise DomainError("expected as many labels as rows.")
             bins = schema.encode(table)

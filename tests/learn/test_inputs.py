@@ -6,8 +6,8 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 
-from hedgerow.learn.inputs import check_labels, homogeneous_labels, number_array, validated_rows
-from hedgerow.tables.frames import Table
+from hedgerow.learn.inputs import check_labels, homogeneous_labels, number_array, validated_table
+from hedgerow.tables.frames import Labels, Table
 
 SECRET = "secret_f00d"
 ROWS = np.zeros((3, 2))
@@ -15,7 +15,7 @@ ROWS = np.zeros((3, 2))
 
 def test_labels_are_one_column_as_long_as_the_table():
     for y in ([0, 1, 0], np.zeros(3), pd.Series([1, 2, 3]), ("a", "b", "c")):
-        check_labels(Table.of(ROWS), y, None)
+        check_labels(Table.of(ROWS), Labels.of(y), None)
     for y, message in (
         (np.zeros((3, 1)), "one column of labels, got 2 dimensions"),
         (7, "one column of labels, got 0 dimensions"),
@@ -23,12 +23,12 @@ def test_labels_are_one_column_as_long_as_the_table():
         ([0, 1, 0, 1], "as many labels as X has rows"),
     ):
         with pytest.raises(ValueError, match=message):
-            check_labels(Table.of(ROWS), y, None)
+            check_labels(Table.of(ROWS), Labels.of(y), None)
 
 
 def test_a_frame_stays_as_it_is_and_all_else_becomes_numbers():
     frame = pd.DataFrame({"a": ["x"]})
-    assert validated_rows(BaseEstimator(), frame) is frame
+    assert validated_table(BaseEstimator(), frame).data.to_native() is frame
     assert number_array([[1, 0], [0, 1]]).tolist() == [[1, 0], [0, 1]]
     assert number_array([["1.5", "2"]]).tolist() == [[1.5, 2.0]]
 
@@ -59,4 +59,4 @@ def test_labels_are_of_one_type():
 
 
 def test_scikit_learn_takes_nan():
-    assert np.isnan(validated_rows(BaseEstimator(), [[np.nan, 1.0]])).tolist() == [[True, False]]
+    assert np.isnan(validated_table(BaseEstimator(), [[np.nan, 1.0]]).data).tolist() == [[True, False]]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import DomainError
-from hedgerow.tables.frames import Table, column_of, is_boolean, is_frame
+from hedgerow.tables.frames import Labels, Table, column_of
 from tests.objects import read
 
 NAN = float("nan")
@@ -56,7 +56,7 @@ def test_an_absent_column_is_an_error_that_lists_those_present():
 
 @pytest.mark.parametrize("data", [[[1, 2]], [], "ab", pd.Series([1]), np.zeros((1, 1, 1)), {"a": [1]}, None])
 def test_only_frames_and_two_dimensional_arrays_are_tables(data):
-    assert not is_frame(data)
+    assert Table.of_frame(data) is None
     with pytest.raises(TypeError, match="Expected a frame or a two-dimensional array"):
         Table.of(data)
 
@@ -93,8 +93,9 @@ def test_labels_are_booleans_if_their_type_says_so():
         pl.Series(true),
         pa.chunked_array([true]),
     )
-    assert all(map(is_boolean, held))
-    assert not any(map(is_boolean, (true, typeless, np.array([0, 1]), np.array(true, dtype=object), pl.Series([0]))))
+    assert all(Labels.of(labels).is_boolean for labels in held)
+    others = (true, typeless, np.array([0, 1]), np.array(true, dtype=object), pl.Series([0]))
+    assert not any(Labels.of(labels).is_boolean for labels in others)
 
 
 def test_a_sparse_column_is_said_to_be_one():

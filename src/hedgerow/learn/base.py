@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.boundary.arguments import check_flag, check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.learn.inputs import AccuracyMixin, check_labels, homogeneous_labels, number_array, validated_rows
+from hedgerow.learn.inputs import AccuracyMixin, check_labels, homogeneous_labels, number_array, validated_table
 from hedgerow.learn.readable import Readable, ReadableLeaves
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
@@ -25,7 +25,7 @@ from hedgerow.schema.booleans import boolean_schema, learning_problems
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.schema import FROM_ROWS, Schema
 from hedgerow.schema.targets import Label
-from hedgerow.tables.frames import Table, check_same_index, column_of, is_frame, label_name
+from hedgerow.tables.frames import Labels, Table
 from hedgerow.tally import Tally
 from hedgerow.text.messages import describe_argument
 
@@ -76,21 +76,21 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         self._check_parameters()
         if isinstance(y, str):
             raise ArgumentTypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
-        check_same_index(X, y)
+        labels = Labels.of(y, X)
         with self._unchanged_by_failure():
             if isinstance(self.schema, str):
-                table, y, schema = self._schema_from_data(X, y)
+                table, labels, schema = self._schema_from_data(X, labels)
             else:
                 table = Table.of(X)
-                schema = boolean_schema(table.column_names, y) if self.schema is None else self.schema
+                schema = boolean_schema(table.column_names, labels) if self.schema is None else self.schema
                 _check_usable(schema)
                 schema.check_columns(table)
                 schema.check_unit(table)
-                check_labels(table, y, schema.label)
+                check_labels(table, labels, schema.label)
             self._warn(schema)
             seed = getattr(self, "random_state", None)
             return self._learn(
-                schema, lambda: Tally.of(table, y, schema, is_declared=self.schema is not None, random_state=seed)
+                schema, lambda: Tally.of(table, labels, schema, is_declared=self.schema is not None, random_state=seed)
             )
 
     def check_public(self) -> None:
@@ -181,33 +181,34 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
     def _is_from_data(self) -> bool:
         return isinstance(self.schema, str) and self.schema == FROM_DATA
 
-    def _checked(self, X: Any) -> Any:
+    def _checked(self, X: Any) -> Table:
         check_is_fitted(self)
         if self._is_from_data and self._model.schema.no_guarantee_reason:
-            return validated_rows(self, X, reset=False)
-        return X
+            return validated_table(self, X, reset=False)
+        return Table.of(X)
 
-    def _schema_from_data(self, X: Any, y: Any) -> tuple[Table, Any, Schema]:
+    def _schema_from_data(self, X: Any, labels: Labels) -> tuple[Table, Labels, Schema]:
         """Validate as scikit-learn does and infer the schema from the rows, which voids any guarantee."""
-        if y is None:
+        if labels.data is None:
             raise ArgumentError("This estimator requires y to be passed, but the target y is None.")
-        name = label_name(y)
-        if is_frame(X):
-            validated_rows(self, X)
+        name, table = labels.name, Table.of_frame(X)
+        if table is None:
+            rows, y = number_array(X), homogeneous_labels(labels.data, name)
+            X, y = validate_data(self, rows, y, ensure_all_finite="allow-nan")
+            table, labels = Table.of(X), Labels.of(y)
         else:
-            X, y = validate_data(self, number_array(X), homogeneous_labels(y, name), ensure_all_finite="allow-nan")
-        labels = column_of(y, name)
-        check_classification_targets(labels.present())
-        table = Table.of(X)
-        classes = public_classes(labels)
+            validate_data(self, X, skip_check_array=True)
+        column = labels.column(name)
+        check_classification_targets(column.present())
+        classes = public_classes(column)
         if len(classes) < 2:
             raise ArgumentError("y holds one class only; expected two or more.")
         attributes = {
-            column: public_attribute(table.column(column, position), BINS, outside="bin")
-            for position, column in enumerate(table.column_names)
-            if column != name
+            own: public_attribute(table.column(own, position), BINS, outside="bin")
+            for position, own in enumerate(table.column_names)
+            if own != name
         }
-        return table, y, Schema(attributes, Label(name, classes), no_guarantee_reason=FROM_ROWS)
+        return table, labels, Schema(attributes, Label(name, classes), no_guarantee_reason=FROM_ROWS)
 
     def _check_parameters(self) -> None:
         if not (self.schema is None or isinstance(self.schema, Schema) or self._is_from_data):

@@ -13,7 +13,7 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.schema.targets import Label
 from hedgerow.tables.columns import Column
-from hedgerow.tables.frames import Table, check_same_index, is_frame, type_of
+from hedgerow.tables.frames import Labels, Table, check_same_index
 
 
 class AccuracyMixin(ClassifierMixin):
@@ -31,14 +31,15 @@ class AccuracyMixin(ClassifierMixin):
         return super().score(X, y, sample_weight)
 
 
-def check_labels(table: Table, y: Any, label: Label | None) -> None:
+def check_labels(table: Table, labels: Labels, label: Label | None) -> None:
     """Check that labels are one column, as long as the table, of a type that the classes have. No label is read."""
+    y = labels.data
     shape = guarded(lambda: _shape(y), ArgumentTypeError(f"y must be one column of labels, got {type(y).__name__}."))
     if len(shape) != 1:
         raise ArgumentError(f"y must be one column of labels, got {len(shape)} dimensions.")
     if shape[0] != len(table):
         raise ArgumentError("y must have as many labels as X has rows.")
-    found = None if label is None else type_of(y, label.name)
+    found = None if label is None else labels.type_column(label.name)
     if label is not None and found is not None:
         label.check_type(found)
 
@@ -47,11 +48,13 @@ def _shape(y: Any) -> tuple[int, ...]:
     return tuple(getattr(y, "shape", (len(y),) if hasattr(y, "__len__") else ()))
 
 
-def validated_rows(estimator: Any, X: Any, *, reset: bool = True) -> Any:
+def validated_table(estimator: Any, X: Any, *, reset: bool = True) -> Table:
     """Return rows as scikit-learn validates them: columns of frames keep their types, arrays become numbers."""
-    if is_frame(X):
-        return validate_data(estimator, X, reset=reset, skip_check_array=True)
-    return validate_data(estimator, number_array(X), reset=reset, ensure_all_finite="allow-nan")
+    table = Table.of_frame(X)
+    if table is None:
+        return Table.of(validate_data(estimator, number_array(X), reset=reset, ensure_all_finite="allow-nan"))
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return table
 
 
 def number_array(X: Any) -> Any:

@@ -23,7 +23,7 @@ from hedgerow.schema.contributions import check_unit, counted, draw_key
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
 from hedgerow.tables.columns import Column
-from hedgerow.tables.frames import Table, check_same_index, column_of
+from hedgerow.tables.frames import Labels, Table
 
 _N_PROBES = 8  # public rows on which a hypothesis is validated first
 
@@ -39,11 +39,9 @@ class FrameTarget:
     kinds: dict[str, str]  # for each column: ``boolean``, ``numbers`` or ``text``. Public, as the columns' types are.
 
     @classmethod
-    def of(cls, frame: Any, labels: Any, label: Label, unit: Unit | None = None, random_state: Any = None) -> Self:
+    def of(cls, table: Table, labels: Labels, label: Label, unit: Unit | None = None, random_state: Any = None) -> Self:
         """Check a table with its labels, and keep the rows that are counted. Errors are for the curator."""
-        table = Table.of(frame)
-        check_same_index(frame, labels)
-        codes = label.encode(column_of(labels, label.name)).astype(np.int64)
+        codes = label.encode(labels.column(label.name)).astype(np.int64)
         if len(codes) != len(table):
             raise DomainError("expected as many labels as rows.")
         if unit is not None:

@@ -30,7 +30,7 @@ from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit, loss_of
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
-from hedgerow.tables.frames import is_boolean, label_name
+from hedgerow.tables.frames import Labels, Table
 from hedgerow.text.messages import number_of
 
 
@@ -116,8 +116,9 @@ class Oracle(OfOneProcess):
     ) -> None:
         check_form(budget, max_queries, release, unit)
         check_flag("run_code", run_code)
-        label = target_label(label_name(labels), classes, are_boolean=is_boolean(labels))
-        target = FrameTarget.of(data, labels, label, unit, random_state)
+        given = Labels.of(labels, data)
+        label = target_label(given.name, classes, are_boolean=given.is_boolean)
+        target = FrameTarget.of(Table.of(data), given, label, unit, random_state)
         self._begin(target, budget, max_queries, release, random_state, unit)
         self._run_code = run_code or budget is None
 

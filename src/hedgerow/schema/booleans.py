@@ -9,7 +9,7 @@ from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.listed import Boolean
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
-from hedgerow.tables.frames import is_boolean, label_name
+from hedgerow.tables.frames import Labels
 
 _ADVICE = (
     "without a schema every column and the label must be booleans or 0/1, none missing. Write a schema "
@@ -23,7 +23,8 @@ def boolean_schema(names: Sequence[str], labels: Any, label: str | None = None) 
 
     Looks at names and at the type of the labels, never at a value.
     """
-    return all_boolean(names, label_name(labels) if label is None else label, default_classes(is_boolean(labels)))
+    given = Labels.of(labels)
+    return all_boolean(names, given.name if label is None else label, default_classes(given.is_boolean))
 
 
 def all_boolean(names: Iterable[str], label: str, classes: tuple[Any, ...]) -> Schema:

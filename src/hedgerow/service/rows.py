@@ -17,7 +17,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.oracle.frame_target import FrameTarget, Target
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
-from hedgerow.tables.frames import Table
+from hedgerow.tables.frames import Labels, Table
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat, check_no_spreadsheet, read_table
 from hedgerow.tally import Tally
 
@@ -59,7 +59,7 @@ class FrameRows:
         schema.check_unit(table)
         whose = [] if schema.unit is None else [schema.unit.column]
         kept = table.data.select([*schema.names, *whose]).to_native()
-        rows = cls(kept, labels, FrameTarget.of(kept, labels, label, schema.unit))
+        rows = cls(kept, labels, FrameTarget.of(Table.of(kept), Labels.of(labels, kept), label, schema.unit))
         rows.tally(schema)
         return rows
 

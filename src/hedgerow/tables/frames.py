@@ -40,7 +40,9 @@ class Table:
 
     @classmethod
     def of(cls, data: Any) -> Self:
-        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array. A table may have no rows.
+        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array; a `Table` stays as it is.
+
+        A table may have no rows.
 
         Raises
         ------
@@ -50,12 +52,11 @@ class Table:
             If `data` is neither a frame nor a two-dimensional array. A list of rows is not: without rows it has no
             columns, so that the error would disclose whether there are rows.
         """
+        if isinstance(data, cls):
+            return data
+        if (frame := cls.of_frame(data)) is not None:
+            return frame
         problem = ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
-        if is_frame(data):
-            names = guarded(lambda: _names(data), problem)
-            if found := repeated(names):
-                raise DomainError(f"expected each column once, found these more than once: {listed(found)}.")
-            return cls(names, guarded(lambda: nw.from_native(_with_text_names(data), eager_only=True), problem))
         if isinstance(data, (list, tuple)):
             raise ArgumentTypeError(
                 f"Expected {_TABLE}, got a {type(data).__name__}, which has no columns if it has no rows; convert it "
@@ -67,6 +68,23 @@ class Table:
         if array.ndim != 2:
             raise problem
         return cls(None, array)
+
+    @classmethod
+    def of_frame(cls, data: Any) -> Self | None:
+        """Wrap a frame; None for anything else."""
+        problem = ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
+        kind = guarded(lambda: _kind_of_frame(data), problem)
+        if kind == "lazy":
+            raise ArgumentTypeError(
+                f"Expected a table in memory, got a {type(data).__name__}, which is lazy: collect it, or count it in "
+                "its engine (Tally.from_table, with an Ibis table)."
+            )
+        if kind == "none":
+            return None
+        names = guarded(lambda: _names(data), problem)
+        if found := repeated(names):
+            raise DomainError(f"expected each column once, found these more than once: {listed(found)}.")
+        return cls(names, guarded(lambda: nw.from_native(_with_text_names(data), eager_only=True), problem))
 
     def without(self, name: str) -> Self:
         """Return a frame without one of its columns."""
@@ -143,17 +161,6 @@ class Table:
 _TABLE = "a frame or a two-dimensional array"
 
 
-def is_frame(data: Any) -> bool:
-    """Return whether narwhals takes `data` for an eager frame."""
-    found = guarded(lambda: _kind_of_frame(data), ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}."))
-    if found == "lazy":
-        raise ArgumentTypeError(
-            f"Expected a table in memory, got a {type(data).__name__}, which is lazy: collect it, or count it in its "
-            "engine (Tally.from_table, with an Ibis table)."
-        )
-    return found == "eager"
-
-
 def _kind_of_frame(data: Any) -> str:
     try:
         frame = nw.from_native(data, pass_through=True)
@@ -198,15 +205,74 @@ def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
     return array.cast(pa.large_string()) if pa.types.is_decimal(array.type) else None
 
 
+@dataclass(frozen=True, repr=False)
+class Labels:
+    """The labels of rows: a series, an array or a sequence, none of which is read before it is asked for.
+
+    Attributes
+    ----------
+    data : object
+        The labels as they were given.
+    name : str
+        The name of the series, or ``label``.
+    series : narwhals series or None
+        The series, if it is one.
+    """
+
+    data: Any
+    name: str
+    series: Any
+
+    @classmethod
+    def of(cls, labels: Any, rows: Any = None) -> Self:
+        """Wrap labels; `Labels` stay as they are.
+
+        Raises
+        ------
+        ValueError
+            If labels of pandas have another index than their `rows`: they would be paired by position.
+        """
+        if isinstance(labels, cls):
+            return labels
+        if rows is not None:
+            check_same_index(rows, labels)
+
+        def read() -> tuple[str, Any]:
+            name = getattr(labels, "name", None)
+            series = nw.from_native(labels, series_only=True, pass_through=True)
+            return str.__str__(name) if isinstance(name, str) else "", series
+
+        name, series = guarded(read, _no_labels(labels))
+        return cls(labels, name or "label", series if isinstance(series, nw.Series) else None)
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether they are boolean by the type of their series or array, without reading them."""
+        if self.series is not None:
+            return guarded(lambda: self.series.dtype == nw.Boolean, _no_labels(self.data))
+        if not hasattr(type(self.data), "__array__"):
+            return False  # the type of a list is that of the values in it
+        return _plain_array(self.data, _no_labels(self.data)).dtype.kind == "b"
+
+    def column(self, name: str) -> Column:
+        """Return them as a column of this name."""
+        if self.series is not None:
+            return series_column(self.series, name)
+        array = _plain_array(self.data, _no_labels(self.data))
+        if array.ndim != 1:
+            raise ArgumentTypeError(f"Expected one column of labels, got an array of {array.ndim} dimensions.")
+        return Column.from_numpy(array, name)
+
+    def type_column(self, name: str) -> Column | None:
+        """Return a column without rows of the type of the series or array; None for a list, whose values decide."""
+        if self.series is None and not hasattr(type(self.data), "__array__"):
+            return None
+        return column_of(guarded(lambda: self.data[:0], _no_labels(self.data)), name)
+
+
 def column_of(labels: Any, name: str) -> Column:
     """Return the column of a series, an array or a sequence of labels."""
-    series = _series_of(labels)
-    if series is not None:
-        return series_column(series, name)
-    array = _plain_array(labels, _no_labels(labels))
-    if array.ndim != 1:
-        raise ArgumentTypeError(f"Expected one column of labels, got an array of {array.ndim} dimensions.")
-    return Column.from_numpy(array, name)
+    return Labels.of(labels).column(name)
 
 
 def check_same_index(data: Any, labels: Any) -> None:
@@ -224,44 +290,11 @@ def check_same_index(data: Any, labels: Any) -> None:
         )
 
 
-def type_of(labels: Any, name: str) -> Column | None:
-    """Return a column without rows of the type of labels' series or array; None for a list, whose values decide."""
-    if _series_of(labels) is None and not hasattr(type(labels), "__array__"):
-        return None
-    return column_of(guarded(lambda: labels[:0], _no_labels(labels)), name)
-
-
-def is_boolean(labels: Any) -> bool:
-    """Return whether labels are boolean by the type of their series or array, without reading them."""
-    series = _series_of(labels)
-    if series is not None:
-        return guarded(lambda: series.dtype == nw.Boolean, _no_labels(labels))
-    if not hasattr(type(labels), "__array__"):
-        return False  # the type of a list is that of the values in it
-    return _plain_array(labels, _no_labels(labels)).dtype.kind == "b"
-
-
-def label_name(labels: Any) -> str:
-    """Return the name that a series of labels has, or ``label``."""
-
-    def read() -> str:
-        name = getattr(labels, "name", None)
-        return str.__str__(name) if isinstance(name, str) else ""
-
-    return guarded(read, _no_labels(labels)) or "label"
-
-
 def _index(data: Any) -> Any:
     """Return the index of a frame or series of pandas, None for anything else."""
     native = nw.to_native(data, pass_through=True)
     known = nw.dependencies.is_pandas_like_dataframe(native) or nw.dependencies.is_pandas_like_series(native)
     return native.index if known else None
-
-
-def _series_of(labels: Any) -> Any:
-    """Return the narwhals series of a native one, None for anything else."""
-    series = guarded(lambda: nw.from_native(labels, series_only=True, pass_through=True), _no_labels(labels))
-    return series if isinstance(series, nw.Series) else None
 
 
 def _no_labels(data: object) -> TypeError:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.schema.schema import Schema
-from hedgerow.tables.frames import Table, check_same_index, column_of, label_name
+from hedgerow.tables.frames import Labels, Table, check_same_index
 
 Index = NDArray[np.intp]
 
@@ -89,7 +89,8 @@ class LabelledRows:
 
 def label_values(y: Any) -> NDArray[Any]:
     """Return labels as an array; text is stripped."""
-    column = column_of(y, label_name(y))
+    given = Labels.of(y)
+    column = given.column(given.name)
     if column.missing is not None and column.missing.any():
         raise DomainError("some labels are missing; leave these rows out.", column=column.name)
     return column.present()
