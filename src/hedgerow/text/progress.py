@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Any
 
-Item = TypeVar("Item")
 Update = Callable[..., object]
 """An update of a bar, as by rich: ``advance=``, ``completed=``, ``total=`` or ``description=``."""
 
@@ -28,7 +27,7 @@ def progress_bar(name: str, total: float | None = None, *, verbose: bool, headin
         yield partial(bar.update, bar.add_task(name, total=total))
 
 
-def tracked(items: Iterable[Item], name: str, total: int, *, verbose: bool) -> Iterator[Item]:
+def tracked(items: Iterable[Any], name: str, total: int, *, verbose: bool) -> Iterator[Any]:
     """Yield items, with a bar on stderr if `verbose`; where that is no terminal, with a line at the end."""
     if not verbose or not total:
         yield from items
