@@ -26,7 +26,7 @@ def main() -> int:
     FOLDER.mkdir(parents=True)
     settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": [str(Path(sys.argv[1]).resolve())]}
     (FOLDER / "pyrightconfig.json").write_text(json.dumps(settings))
-    outside = [ROOT / "README.md", ROOT / "src" / "hedgerow" / "data" / "NOTICE.md"]
+    outside = [ROOT / "README.md", ROOT / "src" / "hedgerow" / "datasets" / "NOTICE.md"]
     pages = {page: page.read_text(encoding="utf-8") for page in [*outside, *(ROOT / "docs").rglob("*.md")]}
     codes = {page: "\n".join(BLOCK.findall(text)) for page, text in pages.items()}
     codes |= {page: page.read_text(encoding="utf-8") for page in (ROOT / "examples").glob("*.py")}
