@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,15 +21,13 @@ from hedgerow.schema import Draft, DraftColumn, Schema, import_schema
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import typed_table
 from hedgerow.schema.imports.draft import suggested, with_suggestions
-from hedgerow.schema.serialize import FILL_IN, attribute_from_dict, label_from_dict
+from hedgerow.schema.serialize import FILL_IN, KINDS, attribute_from_dict, label_from_dict
 from hedgerow.tables.table_files import PIPE, TextFormat, columns_of, is_text, read_table
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
 
 Proposal = Mapping[str, Any]
-_KINDS = ("boolean", "categorical", "date", "integer", "real", "skip")
-_ORDERED = ("low", "high", "cuts")
-_KEYS = {"boolean": (), "categorical": ("values",), "date": _ORDERED, "integer": _ORDERED, "real": _ORDERED}
+_KINDS = (*KINDS, "skip")
 _HINTS = {
     "values": "its values, with commas between them",
     "low": "its least possible value",
@@ -110,7 +109,7 @@ def _asked(name: str, proposal: Proposal, place: str) -> dict[str, Any] | None:
             return None
         data: dict[str, Any] = {"kind": kind}
         told = proposal if proposal.get("kind") == kind else {}
-        for key in _KEYS[kind]:
+        for key in (field.name for field in fields(KINDS[kind]) if not field.kw_only):
             data[key] = _answer(_HINTS[key], told.get(key, "auto" if key == "cuts" else None), _PARSED[key])
         data |= {key: told[key] for key in ("true_values", "false_values", "missing_values") if key in told}
         if _confirmed("may values be missing", default=proposal.get("missing") == "bin"):
