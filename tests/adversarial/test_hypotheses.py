@@ -28,6 +28,7 @@ from hedgerow.hypotheses.graph import GraphClassifier, Input, Step
 from hedgerow.hypotheses.operators import Affine, BinaryTree, Clip, Encode, Pick, TreeScores
 from hedgerow.hypotheses.operators import Number as Constant
 from hedgerow.hypotheses.read import check_data
+from hedgerow.models.files import rebuilt
 from hedgerow.oracle import choose_bins
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
@@ -548,3 +549,62 @@ def test_the_cards_of_what_a_hypothesis_holds_are_read():
     oracle = hr.Oracle(AGES, OLD, hr.Budget(1))
     oracle.error_marginals(AGE, fitted)
     assert oracle.privacy.epsilon == Fraction(1) + Fraction(1, 3)
+
+
+def small_models():
+    """Return a tree, a rule list and a scorecard, with dates, and a schema that nothing else holds."""
+    schema = hr.Schema(
+        {"x": hr.Real(0, 1), "c": hr.Categorical(("a", "b")), "d": hr.Date("2020-01-01", "2024-12-31", cuts="year")},
+        hr.Label("y", ("no", "yes")),
+        unit=hr.Unit("person", 2),
+    )
+    rows = pd.DataFrame(
+        {
+            "x": RNG.random(60),
+            "c": RNG.choice(["a", "b"], 60),
+            "d": ["2021-05-05", "2023-01-01"] * 30,
+            "person": range(60),
+        }
+    )
+    y = np.where(rows.x > 0.5, "yes", "no")
+    kinds = (hr.PrivateTreeClassifier, "tree_"), (hr.PrivateRuleListClassifier, "rule_list_")
+    for kind, name in (*kinds, (hr.PrivateScorecardClassifier, "scorecard_")):
+        yield getattr(kind(1.0, schema=hr.Schema.from_dict(schema.to_dict())).fit(rows, y), name)
+
+
+@pytest.mark.parametrize("attached", ["to_json", "to_dict", "predict", "outcomes_of", "predictions"])
+def test_code_that_is_attached_to_a_model_is_not_run(attached):
+    for model in small_models():
+        expected, ran = model.to_json(), []
+        object.__setattr__(model, attached, lambda *_, ran=ran, **__: ran.append(1))
+        copied = rebuilt(model)
+        assert (type(copied), copied.to_json(), ran) == (type(model), expected, [])
+
+
+def test_code_inside_a_model_is_refused_and_not_run():
+    ran = []
+
+    class Text(str):
+        __slots__ = ()
+
+        def __eq__(self, other):
+            ran.append(other)
+            return True
+
+        __hash__ = str.__hash__
+
+    class Same(hr.Label):
+        pass
+
+    Same.__module__, Same.__qualname__ = hr.Label.__module__, "Label"
+    for model in small_models():
+        for place, name, value in (
+            (model.schema.target, "name", Text("y")),
+            (model.schema, "label", Same("y", ("no", "yes"))),
+        ):
+            kept = getattr(place, name)
+            object.__setattr__(place, name, value)
+            with pytest.raises(ValueError, match="which could run code of its own"):
+                rebuilt(model)
+            object.__setattr__(place, name, kept)
+    assert ran == []

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
 from os import PathLike
 from typing import Any, cast
 
-from hedgerow.errors import ModelFormatError
+from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.models import envelope
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
+from hedgerow.text.days import Day
 
 KINDS: tuple[type[Model], ...] = (RuleList, Tree, Scorecard)
 """The kinds of models, one for each format of a file."""
@@ -59,7 +63,33 @@ def model_from_dict(data: Any) -> Model:
 def rebuilt(model: object) -> Model | None:
     """Return a copy made of the text of a model's file; None of anything that is not of exactly a known kind.
 
-    The copy runs the code of hedgerow only, even if other code was attached to the object.
+    The copy is of the declared fields of hedgerow's classes and of plain values: it runs the code of hedgerow only,
+    whatever was attached to the object or put into it.
     """
     kind = next((kind for kind in KINDS if type(model) is kind), None)
-    return None if kind is None else kind.from_json(cast("Model", model).to_json())
+    return None if kind is None else kind.from_json(_plain_copy(cast("Model", model)).to_json())
+
+
+_PLAIN = (str, int, float, bool, type(None), Day)
+
+
+def _plain_copy(value: Any) -> Any:
+    kind = type(value)
+    if kind in _PLAIN or (kind is Fraction and type(value.numerator) is type(value.denominator) is int):
+        return value
+    if kind is tuple:
+        return tuple(map(_plain_copy, value))
+    if kind is dict:
+        return {_plain_copy(key): _plain_copy(part) for key, part in value.items()}
+    if not is_dataclass(kind) or not _is_ours(kind):
+        raise ArgumentError(f"it holds an object of type {kind.__name__}, which could run code of its own")
+    copied = object.__new__(kind)
+    for field in fields(kind):
+        object.__setattr__(copied, field.name, _plain_copy(object.__getattribute__(value, field.name)))
+    return copied
+
+
+def _is_ours(kind: type) -> bool:
+    """Return whether a class is the one that a module of hedgerow has under its name."""
+    module = kind.__module__
+    return module.startswith("hedgerow.") and vars(sys.modules.get(module, sys)).get(kind.__name__) is kind
