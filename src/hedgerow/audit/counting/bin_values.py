@@ -156,7 +156,7 @@ def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> PerB
 
     Examples
     --------
-    >>> from hedgerow.schema import Boolean, Integer
+    >>> from hedgerow.schema import Boolean, Integer, Real, Schema
     >>> schema = Schema({"age": Integer(17, 90, cuts=(30, 45)), "bmi": Real(10, 60, cuts=(25,)), "smoker": Boolean()})
     >>> bin_weights(schema)
     ((14, 15, 45), (1, 1), (1, 1))

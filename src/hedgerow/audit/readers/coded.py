@@ -84,6 +84,7 @@ class Rescaled:
 
         Examples
         --------
+        >>> from hedgerow.schema import Integer, Schema
         >>> Rescaled("age", (lambda x: (x - 40) / 8,)).last_at_most(0.3, Schema({"age": Integer(0, 120)}))
         42.0
         """
