@@ -256,7 +256,7 @@ class RequestFailedError(HedgerowError, RuntimeError):
 
 
 class AccessError(HedgerowError, RuntimeError):
-    """Who asks is not known to the curator's service, or may not ask this."""
+    """The caller is not known to the curator's service, or may not ask this."""
 
 
 class ApprovalError(HedgerowError, RuntimeError):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import DomainError
-from hedgerow.oracle import frame_target
+from hedgerow.oracle import frame_rows
 from hedgerow.privacy.noise import SecureNoise
 from tests.learn.replay import Recorder
 
@@ -39,7 +39,7 @@ ASKED = {
 @given(rows=st.lists(st.tuples(st.sampled_from("ab"), ROW), max_size=8), more=st.lists(ROW, min_size=1, max_size=5))
 def test_with_all_rows_of_a_person_more_answers_are_as_far_as_charged(ask, release, rows, more):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frame_target, "draw_key", lambda _: b"a key")  # the coupling of fact 7
+        patch.setattr(frame_rows, "draw_key", lambda _: b"a key")  # the coupling of fact 7
         traces = []
         for table in (rows, [*rows, *(("zoe", row) for row in more)]):
             recorder = Recorder(SecureNoise())

@@ -260,7 +260,7 @@ def test_a_failure_after_the_charge_is_not_refunded(monkeypatch):
     budget = hr.Budget(1)
     asked = oracle(budget)
     with monkeypatch.context() as patch:
-        patch.setattr("hedgerow.oracle.frame_target._by_bin", lambda *_: np.empty(2**50))
+        patch.setattr("hedgerow.oracle.frame_rows._by_bin", lambda *_: np.empty(2**50))
         with pytest.raises(MemoryError, match="Unable to allocate"):
             asked.marginals(BINS)
     assert asked.queries_left == 2

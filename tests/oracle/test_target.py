@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.oracle.frame_target import target_label
+from hedgerow.oracle.frame_rows import target_label
 from hedgerow.oracle.oracle import Oracle
 from hedgerow.schema import Label
 

@@ -82,12 +82,12 @@ class EngineColumn:
 
     @property
     def is_null(self) -> Expression:
-        """Whether a value is NULL or NaN."""
+        """True where a value is NULL or NaN."""
         return self.values.isnull() | self.values.isnan() if self.kind == "float" else self.values.isnull()
 
     @property
     def is_absent(self) -> Expression:
-        """Whether a value is NULL, NaN or blank text."""
+        """True where a value is NULL, NaN or blank text."""
         return self.is_null | (self.text == "") if self.kind == "text" else self.is_null
 
     @cached_property

@@ -28,7 +28,7 @@ Expression = Any  # Ibis's value expressions, whose methods its types do not dec
 
 @dataclass(frozen=True)
 class DeclaredColumn:
-    """What a catalogue says of one column."""
+    """A column as the catalogue of a database declares it."""
 
     name: str
     type: str

@@ -24,7 +24,7 @@ LEAST_WORK = 64
 
 @dataclass(frozen=True, eq=False)
 class RowValue:
-    """What is known of a value that depends on the row."""
+    """The known properties of a value that depends on the row."""
 
     number: int  # of the input or step that computes it; -1 for a label, which is no number
     kind: InputKind  # the type
@@ -36,7 +36,7 @@ class RowValue:
 
     @property
     def width(self) -> int:
-        """How many numbers a row has."""
+        """The number of numbers in a row."""
         return prod(self.shape)
 
 

@@ -80,7 +80,7 @@ def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> Ro
 
 @dataclass(frozen=True)
 class HypothesisCharges:
-    """What a hypothesis's own cards say: charges, each with a copy; reserves, each with the card's charges; denials."""
+    """Charges of a hypothesis's own cards, each with a copy; reserves, each with the card's charges; denials."""
 
     charges: Sequence[tuple[Charge, Charge]] = ()
     reserves: Sequence[tuple[Charge, Sequence[Charge]]] = ()

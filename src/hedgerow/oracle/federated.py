@@ -117,12 +117,12 @@ class FederatedOracle(OfOneProcess):
 
     @property
     def unit(self) -> Unit | None:
-        """What every curator protects; None for one row."""
+        """The unit that every curator protects; None for one row."""
         return self._oracles[0].unit
 
     @property
     def privacy(self) -> PrivacyCard:
-        """What was charged so far: the most of any curator, for a unit all together; notes with what each charged."""
+        """The charges so far: the most of any curator, for a unit all together; notes with what each charged."""
         cards = [oracle.privacy for oracle in self._oracles]
         each = [
             f"curator {number}: epsilon {amount_text(card.epsilon or 0)}, delta {amount_text(card.delta or 0)}"

@@ -17,7 +17,7 @@ from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.hypotheses.read import HypothesisCharges, charges_of
 from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
 from hedgerow.oracle.binning import plain_bins
-from hedgerow.oracle.frame_target import FrameTarget, Target, target_label
+from hedgerow.oracle.frame_rows import OracleFrame, OracleRows, target_label
 from hedgerow.oracle.opaque_classifier import OPAQUE_REASON, OpaqueClassifier
 from hedgerow.oracle.release import UNPROVEN_RATIO, Form, Release, card_notes, check_form, exact_answer
 from hedgerow.privacy.budget import Budget
@@ -118,7 +118,7 @@ class Oracle(OfOneProcess):
         check_flag("run_code", run_code)
         given = Labels.of(labels, data)
         label = target_label(given.name, classes, are_boolean=given.is_boolean)
-        target = FrameTarget.of(Table.of(data), given, label, unit, random_state)
+        target = OracleFrame.of(Table.of(data), given, label, unit, random_state)
         self._begin(target, budget, max_queries, release, random_state, unit)
         self._run_code = run_code or budget is None
 
@@ -169,16 +169,16 @@ class Oracle(OfOneProcess):
         >>> oracle.queries_left
         2
         """
-        from hedgerow.oracle.table_target import TableTarget  # Ibis takes long to import
+        from hedgerow.oracle.table_rows import OracleTable  # Ibis takes long to import
 
         check_form(budget, max_queries, release, unit)
         oracle = cls.__new__(cls)
-        oracle._begin(TableTarget.of(table, label, classes, unit), budget, max_queries, release, random_state, unit)
+        oracle._begin(OracleTable.of(table, label, classes, unit), budget, max_queries, release, random_state, unit)
         return oracle
 
     def _begin(
         self,
-        target: Target,
+        target: OracleRows,
         budget: Budget | None,
         max_queries: int,
         release: Release,
@@ -232,12 +232,12 @@ class Oracle(OfOneProcess):
 
     @property
     def unit(self) -> Unit | None:
-        """What is protected; None for one row."""
+        """The unit that is protected; None for one row."""
         return self._unit
 
     @property
     def privacy(self) -> PrivacyCard:
-        """What was charged so far, on what, and what is guaranteed."""
+        """The charges so far with their purposes, and the guarantee."""
         software = f"hedgerow {__version__}"
         if not self._charges:
             return PrivacyCard.none(
@@ -434,7 +434,7 @@ class Oracle(OfOneProcess):
 
 
 def oracle_on(
-    target: Target,
+    target: OracleRows,
     budget: Budget,
     *,
     release: Release = "counts",

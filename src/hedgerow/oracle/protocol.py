@@ -48,12 +48,12 @@ class MarginalOracle(Protocol):
 
     @property
     def unit(self) -> Unit | None:
-        """What is protected; None for one row."""
+        """The unit that is protected; None for one row."""
         ...
 
     @property
     def privacy(self) -> PrivacyCard:
-        """What was charged so far."""
+        """The charges so far."""
         ...
 
     def noise_scale(self, n_attributes: int) -> float:

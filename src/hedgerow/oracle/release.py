@@ -124,7 +124,7 @@ class PublishedRatios:
 
     @property
     def sensitivity(self) -> float:
-        """How far one row moves the numerators, in ℓ1."""
+        """The most by which one row moves the numerators, in ℓ1."""
         return self.changes
 
     @property

@@ -97,7 +97,7 @@ class Account:
 
     @property
     def _either(self) -> bool:
-        """Whether a charge must fit one of two caps, on ε and on ρ, and not both of them."""
+        """True if a charge must fit one of two caps, on ε and on ρ, and not both of them."""
         return self.accounting == "zcdp" and self.rho is None
 
     @property
@@ -194,7 +194,7 @@ class Account:
 
     @property
     def guarantee(self) -> str | None:
-        """What a cap on (ε, δ) that is kept by ρ guarantees, in words; None where caps speak for themselves."""
+        """The guarantee of a cap on (ε, δ) that is kept by ρ, in words; None where caps speak for themselves."""
         if self.accounting != "zcdp" or self.epsilon is None:
             return None
         cap = f"{amount_text(self.epsilon)} at delta {amount_text(self.delta)}"

@@ -115,7 +115,7 @@ class Budget(OfOneProcess):
 
     @property
     def accounting(self) -> Accounting:
-        """How charges compose: ``"basic"`` or ``"zcdp"``."""
+        """The composition of charges: ``"basic"`` or ``"zcdp"``."""
         return self._read().accounting
 
     @property

@@ -341,7 +341,7 @@ def _parse(path: Path, file: BinaryIO) -> Record:
 
 
 def is_budget(path: str | PathLike[str]) -> bool:
-    """Whether a file says that it is a budget, intact or not."""
+    """Return True if a file says that it is a budget, intact or not."""
     with suppress(OSError, ValueError, TypeError, AttributeError):
         return parse_json(read_text(path)).get("format") == FORMAT
     return False

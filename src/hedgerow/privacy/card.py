@@ -28,12 +28,12 @@ from hedgerow.text.values import printable
 NEIGHBOURS = neighbours_of(None)
 _FOLLOWS = ("guarantee", "neighbours", "epsilon", "epsilon_exact", "delta", "delta_exact")  # from the charges
 SOFTWARE = f"hedgerow {__version__}"
-"""What cards name as the software that made a model."""
+"""The software that made a model, as cards name it."""
 
 
 @dataclass(frozen=True)
 class PrivacyCard:
-    """What was spent on a model, on what, and what is guaranteed. The total and the guarantee follow from the fields.
+    """The charges of a model, with their purposes, and the guarantee. Total and guarantee follow from the fields.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class PrivacyCard:
 
     @property
     def unit(self) -> Unit | None:
-        """What is protected: all rows of one unit; None for one row."""
+        """The unit that is protected: all rows of one unit; None for one row."""
         return unit_of(self.charges)
 
     @property
@@ -143,7 +143,7 @@ class PrivacyCard:
 
     @property
     def is_private(self) -> bool:
-        """Whether the card carries a guarantee."""
+        """True if the card carries a guarantee."""
         return self.no_guarantee_reason is None
 
     @property
@@ -174,7 +174,7 @@ class PrivacyCard:
 
     @property
     def _facts(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """What the card says before its charges, and after them."""
+        """The lines of the card before its charges, and after them."""
         head = [("guarantee", self.guarantee), ("neighbours", self.neighbours)]
         if self.epsilon is not None and self.delta is not None:
             rho = "" if self.rho is None else f", rho = {amount_text(self.rho)}"

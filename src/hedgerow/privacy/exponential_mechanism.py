@@ -27,7 +27,7 @@ UNIT = Fraction(1, 2**53)
 """Relative rounding error of one operation in float64."""
 
 ULPS = 4
-"""How far NumPy's exp and log may be from the exact value, in units in the last place: the bounds on rounding."""
+"""The most by which NumPy's exp and log may be off, in units in the last place: the bounds on rounding."""
 
 _LANES = 9  # starts, so that a point is computed at each place of a vector, and in the rest that fills none
 _LENGTH = 263  # of arrays that hold all points again and again: longer than any unrolled loop
@@ -101,7 +101,7 @@ class Rounding:
 
     @property
     def constant(self) -> int:
-        """What one state rounds that does not grow with its rows, in units of 2⁻⁵³: ``c`` of docs/mathematics.md."""
+        """Rounding of one state that does not grow with its rows, in units of 2⁻⁵³: ``c`` of docs/mathematics.md."""
         prior = math.log(max(self.options, 1)) - math.log(self.stop_probability) - math.log1p(-self.stop_probability)
         return math.ceil(24 * prior + 8 * math.log(self.values)) + self.options + self.values + 50
 

@@ -72,7 +72,7 @@ class JointQuantiles:
 
     @property
     def parts(self) -> int:
-        """How many positions a candidate has: one a bin, or fewer where a draw would take too long."""
+        """The number of positions of a candidate: one a bin, or fewer where a draw would take too long."""
         quantiles = self.bins - 1
         positions = math.isqrt(2 * _MOST_TERMS // quantiles)
         return max(1, min(self.bins, positions // self.candidates, _MOST_PARTS // quantiles))
@@ -84,7 +84,7 @@ class JointQuantiles:
 
     @property
     def score_sensitivity(self) -> int:
-        """How much a row can change the score."""
+        """The most by which one row can change the score."""
         return 2 * self.parts * (self.bins - 1)
 
     def distance(self, one: Counts, other: Counts) -> float:

@@ -21,7 +21,7 @@ os.register_at_fork(after_in_child=_renew)
 
 
 class OfOneProcess:
-    """What charges or answers: a copy would do it again, and what it spent would not count here.
+    """Base class of objects that charge or answer: a copy would do it again, and its charges would not count here.
 
     `copy` and `deepcopy` give the same object, it cannot be pickled, and in a fork of its process it refuses.
     """

@@ -26,7 +26,7 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Record:
-    """What a budget's file holds at one moment.
+    """The contents of a budget's file at one moment.
 
     Attributes
     ----------
@@ -65,12 +65,12 @@ class Record:
 
     @property
     def is_chained(self) -> bool:
-        """Whether each entry has the hash of the one before."""
+        """True if each entry has the hash of the one before."""
         return bool(self.entries)
 
     @property
     def unchained(self) -> int:
-        """How many charges were made before there was a chain."""
+        """The number of charges that were made before there was a chain."""
         return len(self.entries[0].get("charges", ())) if self.entries else len(self.account.charges)
 
     @cached_property

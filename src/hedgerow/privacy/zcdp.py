@@ -16,7 +16,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
 
 LARGEST_RHO = Fraction(200)
-"""What the noise of a scale of 0.05 costs, which is none but for a chance of e⁻²⁰⁰: no conversion goes beyond."""
+"""The ρ of noise of scale 0.05, which is none but for a chance of e⁻²⁰⁰: no conversion goes beyond."""
 _LEAST_RHO = Fraction(1, 2**121)
 _DIGITS = 64
 

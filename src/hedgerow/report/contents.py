@@ -185,7 +185,7 @@ class Sheet:
 
     @property
     def is_private(self) -> bool:
-        """Whether it has exact functions of the rows."""
+        """True if it has exact functions of the rows."""
         return self.kind == "board"
 
     def by_bucket(self, bucket: Bucket) -> tuple[Finding, ...]:

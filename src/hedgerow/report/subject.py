@@ -97,7 +97,7 @@ class Subject:
 
     @property
     def is_private(self) -> bool:
-        """Whether its card carries a guarantee, so that what is in it may be on the public sheet."""
+        """True if its card carries a guarantee, so that what is in it may be on the public sheet."""
         return self.card.is_private
 
     @property
@@ -117,7 +117,7 @@ class Subject:
 
     @property
     def has_leaves(self) -> bool:
-        """Whether it routes each row to a leaf, as all models of other libraries do that can be reported on."""
+        """True if it routes each row to a leaf, as all models of other libraries do that can be reported on."""
         return self.released is None or self.released.as_leaf_model is not None
 
     @property

@@ -17,7 +17,7 @@ from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.released import released_model
-from hedgerow.oracle.frame_target import Target
+from hedgerow.oracle.frame_rows import OracleRows
 from hedgerow.oracle.oracle import oracle_on
 from hedgerow.oracle.release import Form as ReleaseForm
 from hedgerow.oracle.release import Release
@@ -65,7 +65,7 @@ class Question(Protocol):
         ...
 
 
-def read_question(form: Asked, schema: Schema, target: Target, noise: NoiseSource | None = None) -> Question:
+def read_question(form: Asked, schema: Schema, target: OracleRows, noise: NoiseSource | None = None) -> Question:
     """Check a question against what is public of a dataset; no row is touched, and nothing is charged."""
     if isinstance(form, Fit):
         return _fit_question(form, schema)

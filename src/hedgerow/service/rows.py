@@ -14,7 +14,7 @@ import pyarrow as pa
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.engines.addresses import is_address
 from hedgerow.errors import ArgumentError
-from hedgerow.oracle.frame_target import FrameTarget, Target
+from hedgerow.oracle.frame_rows import OracleFrame, OracleRows
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Labels, Table
@@ -22,18 +22,18 @@ from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat, check_no_spr
 from hedgerow.tally import Tally
 
 if TYPE_CHECKING:
-    from hedgerow.oracle.table_target import TableTarget
+    from hedgerow.oracle.table_rows import OracleTable
 
 
 class Rows(Protocol):
     """Private rows with what is public of them."""
 
     @property
-    def target(self) -> Target:
+    def target(self) -> OracleRows:
         """Checks questions: the columns, their types and the classes are public. No row is touched by a check."""
         ...
 
-    def opened(self) -> AbstractContextManager[Target]:
+    def opened(self) -> AbstractContextManager[OracleRows]:
         """Open the rows for one question of an oracle. Private: only once the question is charged."""
         ...
 
@@ -48,7 +48,7 @@ class FrameRows:
 
     frame: Any  # the rows, with the attributes of the schema as columns, and their labels
     labels: Any  # the rows, with the attributes of the schema as columns, and their labels
-    target: FrameTarget  # the same, as an oracle counts them
+    target: OracleFrame  # the same, as an oracle counts them
 
     @classmethod
     def of(cls, frame: Any, labels: Any, schema: Schema) -> Self:
@@ -59,7 +59,7 @@ class FrameRows:
         schema.check_unit(table)
         whose = [] if schema.unit is None else [schema.unit.column]
         kept = table.data.select([*schema.names, *whose]).to_native()
-        rows = cls(kept, labels, FrameTarget.of(Table.of(kept), Labels.of(labels, kept), label, schema.unit))
+        rows = cls(kept, labels, OracleFrame.of(Table.of(kept), Labels.of(labels, kept), label, schema.unit))
         rows.tally(schema)
         return rows
 
@@ -80,7 +80,7 @@ class FrameRows:
         return cls.of(pa.table(typed), np.array(label.classes)[codes], schema)
 
     @contextmanager
-    def opened(self) -> Generator[Target]:
+    def opened(self) -> Generator[OracleRows]:
         """Return the rows."""
         yield self.target
 
@@ -96,21 +96,21 @@ class TableRows:
     address: str  # the address of the table; see `open_table`
     label: Label  # the classes, under the name of their column
     schema: Schema  # what is public of it: the columns that may be asked about, and the unit of privacy
-    target: TableTarget  # what is public of the table. Its connection is closed.
+    target: OracleTable  # what is public of the table. Its connection is closed.
 
     @classmethod
     def of(cls, address: str, schema: Schema) -> Self:
         """Open a table once, when the service starts, and check every row. Errors are for the curator."""
-        from hedgerow.oracle.table_target import TableTarget  # Ibis takes long to import
+        from hedgerow.oracle.table_rows import OracleTable  # Ibis takes long to import
 
         label = schema.target
         with _open(address) as table:
-            target = TableTarget.of(_selected(table, schema), label.name, label.classes, schema.unit)
+            target = OracleTable.of(_selected(table, schema), label.name, label.classes, schema.unit)
             Tally.from_table(table, schema)
         return cls(address, label, schema, target)
 
     @contextmanager
-    def opened(self) -> Generator[Target]:
+    def opened(self) -> Generator[OracleRows]:
         """Open the table."""
         from hedgerow.engines.contributions import counted_table  # Ibis takes long to import
         from hedgerow.engines.marginals import columns_of

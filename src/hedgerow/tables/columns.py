@@ -51,7 +51,7 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """Whether the values are text."""
+        """True if the values are text."""
         return isinstance(self.values, pa.Array)
 
     def __len__(self) -> int:

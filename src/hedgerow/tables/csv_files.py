@@ -31,7 +31,7 @@ _UNREADABLE = "a line that is too long"
 
 
 class Source(Protocol):
-    """What can be opened for its bytes, as often as one likes: a path, or bytes in memory."""
+    """A source of bytes that can be opened as often as one likes: a path, or bytes in memory."""
 
     def open(self, mode: Any, /) -> Any:
         """Open the bytes from the beginning."""

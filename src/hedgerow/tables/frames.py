@@ -247,7 +247,7 @@ class Labels:
 
     @property
     def is_boolean(self) -> bool:
-        """Whether they are boolean by the type of their series or array, without reading them."""
+        """True if they are boolean by the type of their series or array, without reading them."""
         if self.series is not None:
             return guarded(lambda: self.series.dtype == nw.Boolean, _no_labels(self.data))
         if not hasattr(type(self.data), "__array__"):

@@ -40,7 +40,7 @@ pc: Any = pyarrow.compute  # its functions are made when it is imported, where n
 
 @dataclass(frozen=True)
 class TextFormat:
-    """How a file of text is written."""
+    """Encoding and decimal mark of a file of text."""
 
     encoding: str = "utf-8"  # the encoding, as Python names it. A byte order mark is skipped.
     decimal: str = "."  # what stands before the decimals of a number
@@ -58,12 +58,12 @@ class TextFormat:
 
     @property
     def is_usual(self) -> bool:
-        """Whether nothing is to be done."""
+        """True if the file is CSV in UTF-8 with decimal points, and needs no conversion."""
         return self.is_utf8 and self.decimal == "."
 
     @property
     def is_utf8(self) -> bool:
-        """Whether the text is in UTF-8."""
+        """True if the text is in UTF-8."""
         return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
 
     def pointed(self, table: pa.Table, names: Iterable[str]) -> pa.Table:

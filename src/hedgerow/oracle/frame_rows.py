@@ -29,7 +29,7 @@ _N_PROBES = 8  # public rows on which a hypothesis is validated first
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class FrameTarget:
+class OracleFrame:
     """Private rows with their labels."""
 
     table: Table  # the rows
@@ -179,7 +179,7 @@ def _by_bin(bins: Schema, columns: Sequence[Column], kinds: NDArray[np.int64], n
 Counts = NDArray[np.int64]
 
 
-class Target(Protocol):
+class OracleRows(Protocol):
     """Private rows that can be counted by bin. What is checked is public; what is counted is exact and private."""
 
     @property
@@ -189,7 +189,7 @@ class Target(Protocol):
 
     @property
     def kinds(self) -> Mapping[str, str]:
-        """What each of these columns holds: ``boolean``, ``numbers`` or ``text``."""
+        """The content of each of these columns: ``boolean``, ``numbers`` or ``text``."""
         ...
 
     @property

@@ -13,7 +13,7 @@ from hedgerow.errors import DomainError, HypothesisError
 from hedgerow.hypotheses import Always
 from hedgerow.hypotheses.classifiers import model_of
 from hedgerow.models.leaf_model import LeafModel
-from hedgerow.oracle.frame_target import Counts, check_bins, target_label
+from hedgerow.oracle.frame_rows import Counts, check_bins, target_label
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
@@ -23,7 +23,7 @@ _KINDS = {"boolean": "boolean", "integer": "numbers", "float": "numbers", "text"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TableTarget:
+class OracleTable:
     """A table of private rows with their labels."""
 
     table: Expression  # the rows
@@ -48,7 +48,7 @@ class TableTarget:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """What each of these columns holds: ``boolean``, ``numbers`` or ``text``."""
+        """The content of each of these columns: ``boolean``, ``numbers`` or ``text``."""
         return {name: _KINDS[column.kind] for name, column in self.inputs.items()}
 
     def check(self, bins: Schema) -> None:
