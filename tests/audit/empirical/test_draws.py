@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.audit.empirical.draws import RunCache, Runner, run
-from hedgerow.audit.empirical.outcomes import outcome_of
+from hedgerow.audit.empirical.draws import RunCache, Runner, outcome_of, run
 
 SIDES = (np.zeros((3, 1)), np.array([0, 1, 1])), (np.zeros((2, 1)), np.array([0, 1]))
 RNG = np.random.default_rng(0)

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.audit.empirical.learner import check_claim, check_factor, check_learner, learner_name
+from hedgerow.audit.empirical.learner import check_settings, learner_name
 
 
 class Called:
@@ -11,22 +11,14 @@ class Called:
 
 
 def test_a_learner_is_an_estimator_or_a_function_and_has_a_name():
-    for learner, name in [(DecisionTreeClassifier(max_depth=1), "DecisionTreeClassifier(max_depth=1)"), (max, "max")]:
-        check_learner(learner)
+    tree = DecisionTreeClassifier(max_depth=1)
+    for learner, name in [(tree, "DecisionTreeClassifier(max_depth=1)"), (max, "max"), (Called(), "Called")]:
+        check_settings(learner, None, 0.0, 0.95)
         assert learner_name(learner) == name
-    check_learner(Called())
-    assert learner_name(Called()) == "Called"
 
 
 @pytest.mark.parametrize("claim", [0, -1.0, float("inf"), float("nan"), "1"])
 def test_a_claim_is_a_finite_number_above_zero(claim):
-    check_claim(None)
-    check_claim(2)
+    check_settings(max, 2, 0.0, 0.95)
     with pytest.raises(ValueError, match="claim must be a number > 0 or None"):
-        check_claim(claim)
-
-
-def test_a_loss_is_above_the_claim():
-    check_factor(1.1)
-    with pytest.raises(ValueError, match="factor must be a number > 1"):
-        check_factor(float("nan"))
+        check_settings(max, claim, 0.0, 0.95)

@@ -95,7 +95,7 @@ class Silent:
     ("call", "error", "match"),
     [
         (lambda tree: leaf_risk(tree, (X, Y), threshold=0), ValueError, "threshold must be a whole number >= 1, got 0"),
-        (lambda tree: leaf_risk(tree, X), TypeError, r"expected a pair \(X, y\) as train, got ndarray"),
+        (lambda tree: leaf_risk(tree, X), TypeError, r"train must be a pair of rows and labels, \(X, y\), got ndarray"),
         (lambda tree: leaf_risk(tree), ValueError, "expected a schema, as the model has none of its own"),
         (lambda _: leaf_risk(Silent(), schema=SCHEMA), ValueError, "expected a model that stores the rows of its"),
         (lambda _: LeafRisk(("a",), (1, 2), None, None, "exact"), ValueError, "expected one number of rows"),

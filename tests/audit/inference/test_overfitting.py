@@ -207,7 +207,7 @@ TWO = np.array([[0], [1]])
         ({"train": (TWO, [1, 1]), "test": (TWO, [1, 1])}, ValueError, "expected two or more classes in y, got one"),
         ({"test": (TWO, [1, 1])}, ValueError, "every class in test, got none of 0"),
         ({"test": (TWO, [0, None])}, DomainError, "some labels are missing"),
-        ({"train": [TWO, [0], [1]]}, TypeError, r"expected a pair \(X, y\) as train"),
+        ({"train": [TWO, [0], [1]]}, TypeError, r"train must be a pair of rows and labels, \(X, y\)"),
         ({"train": (pd.DataFrame({"a": [0, 1]}), "a")}, TypeError, "expected labels as y, got the name of a column"),
         ({"model": object()}, TypeError, r"expected a model with `apply\(X\)`"),
         ({"model": hr.GreedyRuleListClassifier()}, TypeError, "is not fitted"),

@@ -1,23 +1,36 @@
-"""Runs of a learner on two tables: in processes, with progress, kept in a file so that they can go on."""
+"""Runs of a learner on two tables, kept in a file so that they can go on, and their outcomes.
+
+An outcome is a fit's result, reduced to what can be compared: a text, a number, or a vector of numbers. A mechanism's
+guarantee holds for whatever is made of its output, so a reduction can only hide a loss, never invent one.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
-from hedgerow.audit.empirical.outcomes import Draws, Outcome
-from hedgerow.errors import ArgumentError
+from hedgerow.audit.empirical.learner import output_of
+from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.released import released_model
 from hedgerow.text.progress import tracked
 
+Floats = NDArray[np.float64]
+Outcome = str | float | list[float]
+Draws = tuple[list[Outcome], list[Outcome]]
+_EXACT = 2**53  # whole numbers below are numbers, others text
+_BINS = 40  # of numbers, by quantiles of the draws that events are chosen on
+_LARGEST = 1e30  # that a forest is given: it sums in single precision
+_NOT_DRAWN = ("privacy", "digest", "schema", "schema_digest", "format", "version")
 _PARTS = 200  # of the runs, at most: each is written, and told, once
 
 
@@ -31,26 +44,17 @@ class Runner:
 
     def part(self, side: int, places: range, seed: int | None) -> tuple[int, list[Outcome]]:
         """Do some of the runs on one table; a seed decides each of them by its place."""
-        return side, [self.reduce(self._fitted(side, place, seed)) for place in places]
+        return side, [self.reduce(output_of(self.fit, *self.sides[side], _own(seed, side, place))) for place in places]
 
-    def _fitted(self, side: int, place: int, seed: int | None) -> Any:
-        X, y = self.sides[side]
-        if not hasattr(self.fit, "fit"):
-            return self.fit(X, y)
-        estimator: Any = clone(self.fit) if isinstance(self.fit, BaseEstimator) else self.fit
-        if seed is not None and isinstance(estimator, BaseEstimator):
-            free = [n for n, v in estimator.get_params().items() if n.split("__")[-1] == "random_state" and v is None]
-            own = int(np.random.SeedSequence([seed, side, place]).generate_state(1)[0] >> 1)
-            estimator.set_params(**dict.fromkeys(free, own))
-        return cast("Any", estimator).fit(X, y)
+
+def _own(seed: int | None, side: int, place: int) -> int | None:
+    """Return the seed of one run."""
+    return None if seed is None else int(np.random.SeedSequence([seed, side, place]).generate_state(1)[0] >> 1)
 
 
 @dataclass
 class RunCache:
-    """Outcomes so far, with the file that keeps them, if there is one.
-
-    The file is JSON, a line a part: **private**, as it holds what was drawn from both tables.
-    """
+    """Outcomes so far, with the file that keeps them, if there is one: JSON, a line a part, **private**."""
 
     path: Path | None
     settings: str
@@ -140,3 +144,100 @@ def run(runner: Runner, kept: RunCache, runs: int, seed: int | None, n_jobs: int
     for side, outcomes in tracked(found, "empirical epsilon", len(parts), verbose=verbose):
         kept.add(side, outcomes)
     return kept.draws[0][:runs], kept.draws[1][:runs]
+
+
+def outcome_of(result: Any, rows: Any) -> Outcome:
+    """Return the outcome of a fit: a model's content or predictions on `rows`; numbers and arrays are themselves."""
+    model = released_model(result)
+    leaves = None if model is None else model.as_leaf_model
+    if leaves is not None:
+        return _of_leaves(leaves, rows)
+    if hasattr(result, "predict_proba"):
+        return _vector(result.predict_proba(rows))
+    if hasattr(result, "predict"):
+        return str(np.asarray(result.predict(rows)).tolist())
+    return _of_value(result)
+
+
+def _of_leaves(model: LeafModel, rows: Any) -> Outcome:
+    """Return the released counts in the leaf of each row; without counts, the model's content less the card."""
+    if model.has_counts:
+        counts = np.array([leaf.counts for leaf in model.leaves], dtype=np.float64)
+        return _vector(counts[model.apply(rows)])
+    whole = model.to_dict()
+    return json.dumps({key: whole[key] for key in whole if key not in _NOT_DRAWN}, sort_keys=True)
+
+
+def _of_value(value: Any) -> Outcome:
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "biuf":
+        return repr(value.tolist())
+    if isinstance(value, (float, np.floating, np.ndarray)):
+        found = _vector(value)
+        return found[0] if isinstance(value, (float, np.floating)) else found
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and abs(int(value)) < _EXACT:
+        return float(value)
+    if isinstance(value, Hashable):
+        return repr(value)
+    raise ArgumentTypeError(
+        f"expected a model, a number, an array or a hashable value from fit, got {type(value).__name__}; pass "
+        "outcome= to reduce it to one of these."
+    )
+
+
+def _vector(values: Any) -> list[float]:
+    return np.nan_to_num(np.asarray(values, dtype=np.float64).ravel(), nan=0.0).tolist()
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Outcomes on the table and on its neighbour."""
+
+    table: Sequence[Hashable]
+    neighbour: Sequence[Hashable]
+
+
+def reduced(
+    first: tuple[list[Outcome], list[Outcome]], rest: tuple[list[Outcome], list[Outcome]]
+) -> tuple[Sides, Sides]:
+    """Return outcomes reduced to finitely many: those that an event is chosen on, and those that it is counted on."""
+    # The reduction is learned on the first ones alone. Texts stay as they are. Numbers fall into bins of about as many
+    # draws each; of vectors, the score of a random forest that separates the tables does.
+    both, others = [*first[0], *first[1]], [*rest[0], *rest[1]]
+    cut, end = len(first[0]), len(rest[0])
+    one, other = _compared(both, others, cut)
+    return Sides(one[:cut], one[cut:]), Sides(other[:end], other[end:])
+
+
+def _compared(first: list[Outcome], rest: list[Outcome], cut: int) -> tuple[list[Hashable], list[Hashable]]:
+    """Return outcomes as text if a first one is; else as bins, and a text among the others, never seen, as itself."""
+    if any(isinstance(one, str) for one in first):
+        return list(map(str, first)), list(map(str, rest))
+    seen, unseen = _binned(first, [one for one in rest if not isinstance(one, str)], cut)
+    bins = iter(unseen)
+    return list(seen), [one if isinstance(one, str) else next(bins) for one in rest]
+
+
+def _binned(first: list[Outcome], rest: list[Outcome], cut: int) -> tuple[list[int], list[int]]:
+    lines = [one if isinstance(one, list) else [one] for one in (*first, *rest)]
+    if len({len(line) for line in lines}) > 1:
+        raise ArgumentError("expected outcomes of the same length, got several; pass outcome= to reduce them.")
+    vectors = np.array(lines, dtype=np.float64)
+    if vectors.shape[1] == 0:
+        return [0] * len(first), [0] * len(rest)
+    seen, unseen = vectors[: len(first)], vectors[len(first) :]
+    if vectors.shape[1] > 1:
+        seen, unseen = _scores(seen, unseen, np.arange(len(seen)) >= cut)
+    levels = np.unique(seen)
+    edges = levels[1:] if len(levels) <= _BINS else np.unique(np.quantile(seen, np.linspace(0, 1, _BINS + 1)[1:-1]))
+    return tuple(np.searchsorted(edges, part.ravel(), side="right").tolist() for part in (seen, unseen))
+
+
+def _scores(seen: Floats, unseen: Floats, is_neighbour: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return how much each vector looks as if it came from the neighbour: of those learned from, out of bag."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    forest = RandomForestClassifier(200, min_samples_leaf=5, oob_score=True, random_state=0, n_jobs=1)
+    seen, unseen = (np.clip(part, -_LARGEST, _LARGEST) for part in (seen, unseen))
+    forest.fit(seen, is_neighbour)
+    out_of_bag, others = (np.asarray(some) for some in (forest.oob_decision_function_, forest.predict_proba(unseen)))
+    return np.nan_to_num(out_of_bag[:, 1], nan=0.5), others[:, 1]

@@ -1,4 +1,4 @@
-"""Empirical ε: a lower bound of the privacy loss of any learner, by counting events on two neighbouring tables."""
+"""Empirical ε: a lower bound of any learner's privacy loss, by events on two neighbouring tables; and such tables."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from hedgerow.audit.empirical.draws import RunCache, Runner, run
+from hedgerow.audit.counting.bin_values import Mark, values_of_bins
+from hedgerow.audit.empirical.draws import Outcome, RunCache, Runner, outcome_of, reduced, run
 from hedgerow.audit.empirical.events import chances, choose, epsilon_bounds, gaussian_bound, power, spread_events
-from hedgerow.audit.empirical.learner import FACTORS, check_claim, check_factor, check_learner, learner_name
-from hedgerow.audit.empirical.outcomes import Outcome, outcome_of, reduced
+from hedgerow.audit.empirical.learner import LossBound, check_settings, learner_name
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.plot import trade_off_bounds
-from hedgerow.boundary.arguments import check_integer, check_probability, check_share
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.schema.schema import Schema
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FIRST = 0.25
-"""The share of the runs that an event is chosen on; it is counted on the others."""
+_FIRST = 0.25  # the share of the runs that an event is chosen on; it is counted on the others
 _CORNERS = 12  # of the trade-off curve, each with its share of the alarm
 
 
@@ -81,11 +81,6 @@ def empirical_epsilon(
     verbose : bool, default=False
         Whether to show progress on stderr.
 
-    Returns
-    -------
-    EmpiricalEpsilon
-        The bounds; `plot()` draws the trade-off.
-
     Raises
     ------
     ValueError
@@ -109,28 +104,20 @@ def empirical_epsilon(
     (True, True)
     """
     check_integer("runs", runs, 20)
-    check_probability("confidence", confidence)
-    check_share("delta", delta)
-    check_claim(claim)
-    check_learner(fit)
+    check_settings(fit, claim, delta, confidence)
     _check_unseeded(fit)
-    sides = _pair("table", table), _pair("neighbour", neighbour)
+    sides = LabelledRows.of_pair("table", table), LabelledRows.of_pair("neighbour", neighbour)
     seed = None if random_state is None else int(generator(random_state).integers(2**31))
-    reduce = partial(outcome_of, rows=_rows(sides)) if outcome is None else _Then(outcome)
+    reduce = partial(outcome_of, rows=max(sides, key=len).table.data) if outcome is None else partial(_reduced, outcome)
     runner = Runner(fit, ((sides[0].table.data, sides[0].labels), (sides[1].table.data, sides[1].labels)), reduce)
-    kept = RunCache.open(file, _settings(runner, sides, seed))
+    kept = RunCache.open(file, _settings(fit, sides, seed, outcome))
     draws = run(runner, kept, runs, seed, n_jobs, verbose=bool(verbose))
     return measured(learner_name(fit), draws, claim, float(delta), 1 - float(confidence))
 
 
-@dataclass(frozen=True)
-class _Then:
-    """The user's reduction, then ours."""
-
-    outcome: Callable[[Any], Any]
-
-    def __call__(self, result: Any) -> Outcome:
-        return outcome_of(self.outcome(result), None)
+def _reduced(outcome: Callable[[Any], Any], result: Any) -> Outcome:
+    """Return the outcome of a result that the user's function has reduced."""
+    return outcome_of(outcome(result), None)
 
 
 def _check_unseeded(fit: Any) -> None:
@@ -143,29 +130,18 @@ def _check_unseeded(fit: Any) -> None:
         )
 
 
-def _pair(name: str, given: Any) -> LabelledRows:
-    if not isinstance(given, tuple) or len(given) != 2:
-        raise ArgumentTypeError(f"{name} must be a pair of rows and labels, (X, y), got {type(given).__name__}.")
-    return LabelledRows.of(*given)
-
-
-def _rows(sides: tuple[LabelledRows, LabelledRows]) -> Any:
-    """Return the rows of the larger table."""
-    return max(sides, key=len).table.data
-
-
-def _settings(runner: Runner, sides: tuple[LabelledRows, LabelledRows], seed: int | None) -> dict[str, Any]:
+def _settings(fit: Any, sides: tuple[LabelledRows, LabelledRows], seed: int | None, outcome: Any) -> dict[str, Any]:
     tables = [[np.asarray(side.table.data, dtype=object).tolist(), side.values.tolist()] for side in sides]
     names = [side.table.names for side in sides]
-    reduction = learner_name(runner.reduce.outcome) if isinstance(runner.reduce, _Then) else None
-    return {"fit": learner_name(runner.fit), "tables": repr((names, tables)), "seed": seed, "outcome": reduction}
+    reduction = None if outcome is None else learner_name(outcome)
+    return {"fit": learner_name(fit), "tables": repr((names, tables)), "seed": seed, "outcome": reduction}
 
 
 def measured(
     learner: str, draws: tuple[list[Outcome], list[Outcome]], claim: float | None, delta: float, alarm: float
 ) -> EmpiricalEpsilon:
     """Return what outcomes on two tables refute, with one false alarm in 1/`alarm`."""
-    cut = max(int(len(draws[0]) * FIRST), 1)
+    cut = max(int(len(draws[0]) * _FIRST), 1)
     first, rest = reduced((draws[0][:cut], draws[1][:cut]), (draws[0][cut:], draws[1][cut:]))
     tested = len(rest.table)
     event = choose(first.table, first.neighbour, tested, delta, alarm)
@@ -190,7 +166,7 @@ def measured(
 
 
 @dataclass(frozen=True, repr=False)
-class EmpiricalEpsilon:
+class EmpiricalEpsilon(LossBound):
     """A lower bound of the privacy loss, by the outputs of a learner on two neighbouring tables.
 
     The bound holds for the learner; the tables decide how tight it is.
@@ -219,12 +195,6 @@ class EmpiricalEpsilon:
         For some events, the same counts and direction.
     """
 
-    learner: str
-    epsilon: float
-    mu: float
-    delta: float
-    confidence: float
-    claim: float | None
     runs: int
     tested: int
     likely: int
@@ -233,36 +203,14 @@ class EmpiricalEpsilon:
     outcomes: int
     curve: tuple[tuple[int, int, bool], ...]
 
-    @property
-    def refutes(self) -> bool:
-        """True if the claim is refuted.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
-        """
-        return self.epsilon > self._claim
-
     def power(self, factor: float, q: float | None = None) -> float:
         """Return the chance that as many runs refute the claim if the learner loses `factor` times as much.
 
         By an event that shows all of it, as in randomised response; where tables or events show less, it is lower.
-
-        Parameters
-        ----------
-        factor : float
-            How many times the claim is lost.
-        q : float, optional
-            The chance of the event where it is unlikely. Default: that of randomised response, where most is shown.
-
-        Raises
-        ------
-        ValueError
-            If there is no claim, or the factor is 1 or less.
+        `q` is the chance of the event where it is unlikely; by default that of randomised response, where most is
+        shown. `ValueError` if there is no claim, or the factor is 1 or less.
         """
-        check_factor(factor)
-        lost = factor * self._claim
+        lost = self._lost(factor)
         chance = 1 / (1 + np.exp(lost)) if q is None else q
         return power(lost, self._claim, chance, self.tested, self.delta, 1 - self.confidence)
 
@@ -277,35 +225,88 @@ class EmpiricalEpsilon:
         frame = pd.DataFrame(found, columns=["fpr", "tpr", "on_neighbour"])
         return frame.sort_values(by="fpr", ignore_index=True)
 
-    @property
-    def _claim(self) -> float:
-        if self.claim is None:
-            raise ArgumentError("expected a claim to compare with, got none; pass claim= to empirical_epsilon.")
-        return self.claim
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the bounds of the trade-off curve, and what the claim allows, and return the axes."""
         caption = f"{self.learner}: events in {self.tested:,} runs a side, {100 * self.confidence:g} % confidence"
         return trade_off_bounds(self.trade_off, self.claim, self.delta, caption, ax)
 
-    def __str__(self) -> str:
-        lines = [
-            f"learner     {self.learner}",
-            f"epsilon     {self.epsilon:.4g} or more, at delta = {self.delta:g}, with {100 * self.confidence:g} % "
-            "confidence",
-            f"Gaussian    mu = {self.mu:.4g} or more",
+    @property
+    def _evidence(self) -> str:
+        return (
             f"event       {self.outcomes} outcomes, {self.likely} times on the "
             f"{'neighbour' if self.on_neighbour else 'table'} and {self.unlikely} on the other, of {self.tested:,} "
-            f"tested of {self.runs:,} runs each",
-        ]
-        if self.claim is not None:
-            seen = ", ".join(f"{100 * (factor - 1):g} % wrong: {self.power(factor):.2f}" for factor in FACTORS)
-            said = "refuted" if self.refutes else "not refuted"
-            lines += [
-                f"claim       {self.claim:g}: {said}",
-                f"power       the chance to refute it if it were {seen}",
-            ]
-        return "\n".join(lines)
+            f"tested of {self.runs:,} runs each"
+        )
 
-    def __repr__(self) -> str:
-        return f"<EmpiricalEpsilon of {self.learner}: {self.epsilon:.4g} or more>"
+
+_Table = tuple[pd.DataFrame, pd.Series]
+
+
+def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, _Table]]:
+    """Return pairs of tables, one row apart, each as revealing as can be for some learners.
+
+    The second table of a pair has the row that the first has not. Rows are at the two ends of the domain: in the first
+    bin of every attribute with the first class, or in the last with the last.
+
+    Parameters
+    ----------
+    schema : Schema
+        The public schema, with a label.
+    rows : int, default=20
+        Rows of the larger tables.
+
+    Returns
+    -------
+    dict of str to pair of (X, y)
+        By name: "one row" (none, and one), "a row in an empty bin", "a row in a full bin", "the first of its class", "a
+        duplicate of all", "a row far out" and "even classes" (as many rows of each class in one bin, and one more).
+
+    Raises
+    ------
+    TypeError
+        If it is no schema.
+    ValueError
+        If it has no label, or there are fewer than two rows.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"age": hr.Integer(0, 99, (30, 60))}, hr.Label("ill", (False, True)))
+    >>> (X, y), (X_more, y_more) = worst_neighbours(schema)["a row far out"]
+    >>> len(X_more) - len(X), int(X["age"].max()), int(X_more["age"].max())
+    (1, 0, 99)
+    """
+    if not isinstance(schema, Schema):
+        raise ArgumentTypeError(f"expected a Schema, got {type(schema).__name__}.")
+    check_integer("rows", rows, 2)
+    plain, odd = (_row(schema, end) for end in (0, -1))
+    first, last = schema.classes[0], schema.classes[-1]
+    mixed = [first, last] * (rows // 2)
+    cases: dict[str, tuple[list[dict[str, Any]], list[Any], dict[str, Any], Any]] = {
+        "one row": ([], [], odd, last),
+        "a row in an empty bin": ([plain] * (2 * (rows // 2)), mixed, odd, last),
+        "a row in a full bin": ([plain] * rows, [first] * rows, plain, last),
+        "the first of its class": ([plain, odd] * (rows // 2), [first] * (2 * (rows // 2)), odd, last),
+        "a duplicate of all": ([plain] * rows, [first] * rows, plain, first),
+        "a row far out": ([plain] * rows, [first] * rows, odd, last),
+        "even classes": ([plain] * (2 * (rows // 2)), mixed, plain, last),
+    }
+    return {name: _pair(schema, *case) for name, case in cases.items()}
+
+
+def _row(schema: Schema, end: int) -> dict[str, Any]:
+    """Return the row at one end of the domain, in bins of values."""
+    found: dict[str, Any] = {}
+    for name, attribute in schema.attributes:
+        known = [values for values in values_of_bins(attribute) if len(values) and not isinstance(values[0], Mark)]
+        value = known[end][end]
+        found[name] = (value.left if end == 0 else value.right) if isinstance(value, pd.Interval) else value
+    return found
+
+
+def _pair(schema: Schema, rows: list[dict[str, Any]], labels: list[Any], row: dict[str, Any], label: Any) -> Any:
+    """Return the tables with these rows without and with one row more."""
+    assert schema.label is not None
+    whole = pd.DataFrame([*rows, row], columns=list(schema.names))
+    y = pd.Series([*labels[: len(rows)], label], name=schema.label.name)
+    return (whole.iloc[:-1], y.iloc[:-1]), (whole, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,12 +33,9 @@ class Event:
 
 
 def choose(table: Outcomes, neighbour: Outcomes, tested: int, delta: float, alarm: float) -> Event:
-    """Return the event whose bound on ε is expected to be largest when `tested` other draws a side are counted.
-
-    What is expected are the shares seen here, with half a draw more for the unlikely table. Of events that take one
-    outcome more each, by falling quotient of how often it came: no others can be better on these draws (Neyman and
-    Pearson 1933).
-    """
+    """Return the event whose bound on ε is expected to be largest when `tested` other draws a side are counted."""
+    # The shares seen here are expected again, with half a draw more for the unlikely table. By Neyman and Pearson 1933
+    # no events can be better on these draws than those that take one outcome more each, by falling likelihood ratio.
     share, best, event = tested / max(len(table), 1), 0.0, Event(frozenset(), on_neighbour=False)
     for nested in _both(table, neighbour):
         likely, unlikely = nested.likely * share, np.minimum((nested.unlikely + 0.5) * share, tested)
@@ -97,19 +95,14 @@ def epsilon_bounds(likely: Any, unlikely: Any, draws: int, delta: float, alarm: 
 
 
 def gaussian_bound(likely: float, unlikely: float, draws: int, alarm: float) -> float:
-    """Return a lower bound of μ, for which a mechanism with μ-Gaussian differential privacy allows p at q.
-
-    ``p ≤ Φ(Φ⁻¹(q) + μ)``: Dong, Roth and Su, *Gaussian Differential Privacy*, JRSS-B 2022, Section 2.2.
-    """
+    """Return a lower bound of μ by ``p ≤ Φ(Φ⁻¹(q) + μ)`` (Dong, Roth and Su, JRSS-B 2022, Section 2.2)."""
     low, high = chances(likely, unlikely, draws, alarm)
     return float(norm.ppf(low) - norm.ppf(high)) if low > 0 and high < 1 else -inf
 
 
 def power(epsilon: float, claim: float, q: float, draws: int, delta: float, alarm: float) -> float:
-    """Return the chance to refute a claim by an event of chance q, if the mechanism loses all of `epsilon` there.
-
-    Then ``p = min(e^ε·q + δ, 1 − e^−ε·(1 − q − δ))``, the most that (ε, δ) allows. Over both counts, from below.
-    """
+    """Return the chance, from below, to refute a claim by an event of chance q where all of `epsilon` is lost."""
+    # p is the most that (ε, δ) allows
     p = min(np.exp(epsilon) * q + delta, 1 - np.exp(-epsilon) * max(1 - q - delta, 0.0), 1.0)
     low, high = binom.ppf([1e-9, 1 - 1e-9], draws, q)
     unlikely = np.unique(np.linspace(low, high, _LEVELS).astype(int))
@@ -121,11 +114,5 @@ def power(epsilon: float, claim: float, q: float, draws: int, delta: float, alar
 
 def _fewest(chance: float, draws: int, alarm: float) -> int:
     """Return the fewest successes whose lower bound exceeds a chance; more than `draws` where none do."""
-    low, high = 0, draws + 1
-    while low < high:
-        middle = (low + high) // 2
-        if middle and float(beta.ppf(alarm / 2, middle, draws - middle + 1)) > chance:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    counts = range(1, draws + 1)
+    return 1 + bisect_right(counts, chance, key=lambda n: float(beta.ppf(alarm / 2, n, draws - n + 1)))

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
-from sklearn.base import BaseEstimator, clone
 
-from hedgerow.audit.empirical.learner import FACTORS, check_claim, check_factor, check_learner, learner_name
+from hedgerow.audit.empirical.learner import LossBound, check_settings, learner_name, output_of
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.boundary.arguments import check_integer, check_probability, check_share
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.text.messages import describe_argument
@@ -48,8 +47,8 @@ def one_run_epsilon(
 
     Parameters
     ----------
-    fit : estimator or callable
-        The learner: an estimator, cloned, or a function of ``(X, y)`` that returns anything.
+    fit, claim : estimator or callable, and float, optional
+        As in `empirical_epsilon`.
     X : table of shape (n_rows, n_columns)
         Rows, canaries among them: those that a model is likely to remember, such as rows with a wrong label, show most.
     y : column of shape (n_rows,)
@@ -62,19 +61,12 @@ def one_run_epsilon(
     guesses : int, optional
         How many canaries are guessed, at least 2. Default: all, half of them, a quarter and so on to 8, whichever
         refutes most, each with its share of the alarm.
-    claim : float, optional
-        The ε that the learner claims.
     delta : float, default=0
-        The δ that it claims. It should be far below one over the number of canaries.
+        The δ that the learner claims. It should be far below one over the number of canaries.
     confidence : float, default=0.95
         The chance that each of the two bounds, of ε and of μ, holds.
     random_state : int, RandomState, Generator or None, default=None
         Decides the coins and the order of equal scores; an estimator's own randomness is its own.
-
-    Returns
-    -------
-    OneRunEpsilon
-        The bounds.
 
     Raises
     ------
@@ -97,10 +89,7 @@ def one_run_epsilon(
     >>> found.refutes, found.canaries, found.runs
     (True, 200, 1)
     """
-    check_probability("confidence", confidence)
-    check_share("delta", delta)
-    check_claim(claim)
-    check_learner(fit)
+    check_settings(fit, claim, delta, confidence)
     rows, rng = LabelledRows.of(X, y), generator(random_state)
     chosen = _canaries(canaries, len(rows), rng)
     numbers = _numbers(guesses, len(chosen))
@@ -108,7 +97,7 @@ def one_run_epsilon(
     kept = np.ones(len(rows), dtype=bool)
     kept[chosen[~included]] = False
     there = np.flatnonzero(kept)
-    fitted = _fitted(fit, rows.X(there), rows.y(there))
+    fitted = output_of(fit, rows.X(there), rows.y(there))
     scores = _scores(score or own_label, fitted, rows, chosen)
     right = [right_guesses(scores, included, number, rng) for number in numbers]
     return _measured(learner_name(fit), (right, numbers), included, claim, float(delta), 1 - float(confidence))
@@ -144,12 +133,6 @@ def _numbers(given: int | None, n_canaries: int) -> list[int]:
     while found[-1] // 2 >= _FEWEST:
         found.append(found[-1] // 2)
     return found
-
-
-def _fitted(fit: Any, X: Any, y: Any) -> Any:
-    if not hasattr(fit, "fit"):
-        return fit(X, y)
-    return cast("Any", clone(fit) if isinstance(fit, BaseEstimator) else fit).fit(X, y)
 
 
 def own_label(fitted: Any, X: Any, y: Any) -> Scores:
@@ -207,21 +190,13 @@ def _measured(
 
 
 @dataclass(frozen=True, repr=False)
-class OneRunEpsilon:
+class OneRunEpsilon(LossBound):
     """A lower bound of the privacy loss, by guesses of the rows of one run; tables differ by adding or removing a row.
 
     Attributes
     ----------
-    learner : str
-        What was run.
-    epsilon : float
-        Every smaller ε is refuted, at `delta` and `confidence`; 0 where nothing is.
-    mu : float
-        The same for μ-Gaussian differential privacy.
-    delta, confidence : float
-        δ, and the chance that the bound holds.
-    claim : float or None
-        The ε that was claimed.
+    learner, epsilon, mu, delta, confidence, claim
+        As in `EmpiricalEpsilon`.
     canaries, included : int
         Rows that a coin was thrown for, and those that were put in.
     guesses, right : int
@@ -230,12 +205,6 @@ class OneRunEpsilon:
         How many numbers of guesses were tried, each with its share of the alarm.
     """
 
-    learner: str
-    epsilon: float
-    mu: float
-    delta: float
-    confidence: float
-    claim: float | None
     canaries: int
     included: int
     guesses: int
@@ -243,57 +212,21 @@ class OneRunEpsilon:
     tried: int
     runs = 1
 
-    @property
-    def refutes(self) -> bool:
-        """True if the claim is refuted.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
-        """
-        return self.epsilon > self._claim
-
     def power(self, factor: float) -> float:
         """Return the chance that as many guesses refute the claim if the learner loses `factor` times as much.
 
         If it shows all of it on every canary that is guessed, as randomised response does; else it is lower.
-
-        Raises
-        ------
-        ValueError
-            If there is no claim, or the factor is 1 or less.
+        `ValueError` if there is no claim, or the factor is 1 or less.
         """
-        check_factor(factor)
         alarm = (1 - self.confidence) / self.tried
-        return power(factor, self._claim, self.guesses, self.canaries, self.delta, alarm)
+        return power(self._lost(factor), self._claim, self.guesses, self.canaries, self.delta, alarm)
 
     @property
-    def _claim(self) -> float:
-        if self.claim is None:
-            raise ArgumentError("expected a claim to compare with, got none; pass claim= to one_run_epsilon.")
-        return self.claim
-
-    def __str__(self) -> str:
-        lines = [
-            f"learner     {self.learner}",
-            f"epsilon     {self.epsilon:.4g} or more, at delta = {self.delta:g}, with {100 * self.confidence:g} % "
-            "confidence",
-            f"Gaussian    mu = {self.mu:.4g} or more",
+    def _evidence(self) -> str:
+        return (
             f"guesses     {self.right:,} right of {self.guesses:,}, of {self.canaries:,} rows that coins put in "
-            "or left out of one run",
-        ]
-        if self.claim is not None:
-            seen = ", ".join(f"{100 * (factor - 1):g} % wrong: {self.power(factor):.2f}" for factor in FACTORS)
-            said = "refuted" if self.refutes else "not refuted"
-            lines += [
-                f"claim       {self.claim:g}: {said}",
-                f"power       the chance to refute it if it were {seen}",
-            ]
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"<OneRunEpsilon of {self.learner}: {self.epsilon:.4g} or more>"
+            "or left out of one run"
+        )
 
 
 _STEP = 0.05  # in which a bound is looked for, before it is bisected
@@ -302,25 +235,13 @@ _LARGEST = 60.0  # of ε and of μ
 
 
 def tail(right: int, guesses: int, canaries: int, epsilon: float, delta: float) -> float:
-    """Return the most that the chance of so many right guesses can be under (ε, δ)-differential privacy.
-
-    A bound for any guesses made from the output: ``P(W ≥ v) + 2·m·δ·max_i P(v − i ≤ W < v)/i`` for v right guesses and
-    m canaries, W being the right answers of randomised response, that is Binomial(guesses, e^ε/(1 + e^ε)).
-
-    References
-    ----------
-    Steinke, Nasr and Jagielski, *Privacy Auditing with One (1) Training Run*, NeurIPS 2023, Corollary 5.4 and
-    Appendix D.
-
-    Examples
-    --------
-    >>> round(tail(75, 100, 100, np.log(3), 0.0), 3)
-    0.553
-    """
-    told = 1 / (1 + exp(-epsilon))
-    most = float(binom.sf(right - 1, guesses, told))
+    """Return the most that the chance of so many right guesses can be under (ε, δ)-differential privacy."""
+    # Corollary 5.4: P(W ≥ v) + 2·m·δ·max_i P(v − i ≤ W < v)/i for v right guesses, however made from the output, and m
+    # canaries, W being the right answers of randomised response, that is Binomial(guesses, e^ε/(1 + e^ε)).
+    p = 1 / (1 + exp(-epsilon))
+    most = float(binom.sf(right - 1, guesses, p))
     if delta and right:
-        below = np.cumsum(binom.pmf(np.arange(right - 1, -1, -1), guesses, told))
+        below = np.cumsum(binom.pmf(np.arange(right - 1, -1, -1), guesses, p))
         most += 2 * canaries * delta * float((below / np.arange(1, right + 1)).max())
     return min(most, 1.0)
 
@@ -331,21 +252,13 @@ def epsilon_bound(right: int, guesses: int, canaries: int, delta: float, alarm: 
 
 
 def mu_bound(right: int, guesses: int, canaries: int, alarm: float) -> float:
-    """Return the largest μ below which μ-Gaussian differential privacy is refuted; 0 for none.
-
-    References
-    ----------
-    Mahloujifar, Melis and Chaudhuri, *Auditing f-Differential Privacy in One Run*, 2024, Algorithm 3; Dong, Roth
-    and Su, *Gaussian Differential Privacy*, JRSS-B 2022, Section 2.2.
-    """
+    """Return the largest μ below which μ-Gaussian differential privacy is refuted; 0 for none."""
     return _refuted(lambda mu: refutes_gaussian(right, guesses, canaries, mu, alarm))
 
 
 def refutes_gaussian(right: int, guesses: int, canaries: int, mu: float, alarm: float) -> bool:
-    """Return whether so many right guesses refute μ-Gaussian differential privacy at a false-alarm rate.
-
-    If they came with chance `alarm`, then what a guess adds, being right or wrong, sums to more than all guesses can.
-    """
+    """Return whether so many right guesses refute μ-Gaussian differential privacy at a false-alarm rate."""
+    # Algorithm 3: if they came with chance `alarm`, then what a guess adds, right or wrong, sums to more than all can.
     known, wrong = alarm * right / canaries, alarm * (guesses - right) / canaries
     for place in range(right - 1, -1, -1):
         least = float(ndtr(ndtri(known) - mu))  # of wrong guesses, where right ones have that chance
@@ -369,7 +282,7 @@ def _refuted(refutes: Callable[[float], bool]) -> float:
     return low
 
 
-def power(factor: float, claim: float, guesses: int, canaries: int, delta: float, alarm: float) -> float:
-    """Return the chance to refute a claim if guesses are right as in randomised response of `factor` times as much."""
+def power(epsilon: float, claim: float, guesses: int, canaries: int, delta: float, alarm: float) -> float:
+    """Return the chance to refute a claim if guesses are right as in randomised response of `epsilon`."""
     least = next((v for v in range(guesses + 1) if tail(v, guesses, canaries, claim, delta) <= alarm), guesses + 1)
-    return float(binom.sf(least - 1, guesses, 1 / (1 + exp(-factor * claim))))
+    return float(binom.sf(least - 1, guesses, 1 / (1 + exp(-epsilon))))

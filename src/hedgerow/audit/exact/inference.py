@@ -93,9 +93,7 @@ def exact_inference(
             "expected a PrivateTreeClassifier or a PrivateRuleListClassifier, got "
             f"{type(estimator).__name__}: only a draw from all models has an exact likelihood ratio."
         )
-    if not isinstance(candidates, tuple) or len(candidates) != 2:
-        raise ArgumentTypeError("candidates must be a pair of rows and labels, (X, y), got something else.")
-    rows, others = LabelledRows.of(X, y), LabelledRows.of(*candidates)
+    rows, others = LabelledRows.of(X, y), LabelledRows.of_pair("candidates", candidates)
     chances = _prior(prior, absent, len(others))
     estimator.check_public()
     cells = Cells.of(rows, others, declared_schema(estimator, rows))

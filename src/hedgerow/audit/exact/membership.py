@@ -160,7 +160,7 @@ def exact_membership(
             f"{type(estimator).__name__}: only a draw from all models has an exact likelihood ratio."
         )
     rows = LabelledRows.of(X, y)
-    extra = None if others is None else _pair(others)
+    extra = None if others is None else LabelledRows.of_pair("others", others)
     estimator.check_public()
     if not len(rows) + (0 if extra is None else len(extra)):
         raise ArgumentError("expected one row or more, in the table or in others, got none.")
@@ -195,12 +195,6 @@ def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells)
         first_options=first.sort_values(ascending=False, kind="stable"),
         mean_uses=uses.sort_values(ascending=False, kind="stable"),
     )
-
-
-def _pair(others: tuple[Any, Any]) -> LabelledRows:
-    if not isinstance(others, tuple) or len(others) != 2:
-        raise ArgumentTypeError("others must be a pair of rows and labels, (X, y), got something else.")
-    return LabelledRows.of(*others)
 
 
 def declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:

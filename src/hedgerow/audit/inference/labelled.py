@@ -57,6 +57,13 @@ class LabelledRows:
             raise ArgumentError("expected as many labels in y as rows in X, got another number.")
         return cls(table, y, values)
 
+    @classmethod
+    def of_pair(cls, name: str, given: Any) -> Self:
+        """Check that an argument of this name is a pair of a table and labels that belong together."""
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise ArgumentTypeError(f"{name} must be a pair of rows and labels, (X, y), got {type(given).__name__}.")
+        return cls.of(*given)
+
     def __len__(self) -> int:
         return len(self.table)
 

@@ -14,7 +14,7 @@ from hedgerow.audit.inference.leaves import apply_of, leaf_numbers
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arguments import check_integer
-from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.errors import ArgumentError
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import shown_text
 
@@ -83,9 +83,7 @@ def leaf_risk(
     least = check_integer("threshold", threshold, 1)
     if train is None:
         return _stored(model, schema, features, least)
-    if not isinstance(train, (tuple, list)) or len(train) != 2:
-        raise ArgumentTypeError(f"expected a pair (X, y) as train, got {type(train).__name__}.")
-    rows = LabelledRows.of(*train)
+    rows = LabelledRows.of_pair("train", train)
     names, (leaves, *_) = leaf_numbers(model, [apply_of(model)(train[0])])
     classes, labels = distinct(rows.values)
     counts = np.zeros((len(names), len(classes)), dtype=np.intp)

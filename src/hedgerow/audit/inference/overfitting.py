@@ -14,7 +14,7 @@ import numpy as np
 from hedgerow.audit.inference.labelled import Index, LabelledRows, distinct
 from hedgerow.audit.inference.leaves import apply_of, leaf_numbers
 from hedgerow.audit.plot import overfit_bars
-from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.models.released import released_model
 from hedgerow.tables.frames import column_of
 from hedgerow.text.values import quoted_text, shown_text
@@ -252,7 +252,7 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
     ...
     """
     apply = apply_of(model)
-    ours, others = (_pair(pair, name) for pair, name in ((train, "train"), (test, "test")))
+    ours, others = LabelledRows.of_pair("train", train), LabelledRows.of_pair("test", test)
     classes, codes = _classes(model, ours, others)
     for name, numbers in zip(("train", "test"), codes, strict=True):
         absent = [quoted_text(value) for k, value in enumerate(classes) if not (numbers == k).any()]
@@ -262,12 +262,6 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
     shape = len(names), len(classes)
     counts = [_count(*both, shape=shape) for both in zip(leaves, codes, strict=True)]
     return Overfit(classes, names, counts[0], counts[1], bool(as_released_code))
-
-
-def _pair(pair: Any, name: str) -> LabelledRows:
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise ArgumentTypeError(f"expected a pair (X, y) as {name}, got {type(pair).__name__}.")
-    return LabelledRows.of(*pair)
 
 
 def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tuple[Any, ...], list[Index]]:

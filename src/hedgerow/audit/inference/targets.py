@@ -47,14 +47,15 @@ def fitted_on(
     """Return a new estimator fitted on these rows; `seeded` sets its parameters named random_state that are None."""
     estimator = make()
     if seeded and hasattr(estimator, "set_params"):
-        free = [
-            name
-            for name, value in sorted(estimator.get_params().items())
-            if name.split("__")[-1] == "random_state" and value is None
-        ]
-        estimator.set_params(**{name: int(rng.integers(2**31)) for name in free})
+        estimator.set_params(**{name: int(rng.integers(2**31)) for name in unset_seeds(estimator)})
     estimator.fit(rows.X(index), rows.y(index))
     return estimator
+
+
+def unset_seeds(estimator: Any) -> list[str]:
+    """Return the parameters of an estimator and its parts that are named random_state and None, sorted."""
+    given = sorted(estimator.get_params().items())
+    return [name for name, value in given if name.split("__")[-1] == "random_state" and value is None]
 
 
 def check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:
