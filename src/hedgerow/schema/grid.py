@@ -139,15 +139,8 @@ def spaced_cuts(low: float, high: float, cuts: int | str, *, whole: bool) -> tup
     """Return so many cut points between the bounds, which is all that they depend on.
 
     Of a number, the intervals have equal width. Of ``log`` and a number, each cut point is the same multiple of the one
-    before, rounded to the fewest digits, two or more, that tell the cut points apart. Cut points of whole numbers are
-    whole, rounded down; equal ones are merged, so that there may be fewer.
-
-    Examples
-    --------
-    >>> spaced_cuts(0, 120, 5, whole=True)
-    (20, 40, 60, 80, 100)
-    >>> spaced_cuts(1, 10_000, "log 3", whole=False)
-    (10.0, 100.0, 1000.0)
+    before, rounded to the fewest digits, two or more, that keep the cut points distinct and between the bounds.
+    Cut points of whole numbers are whole, rounded down; equal ones are merged, so that there may be fewer.
     """
     check_bounds(low, high, whole=whole)
     logarithmic = isinstance(cuts, str)
@@ -181,4 +174,4 @@ def _by_ratio(low: float, high: float, number: int) -> list[Decimal]:
         first, last = (_decimal(bound).ln() for bound in (low, high))
         exact = [(first + (last - first) * i / (number + 1)).exp() for i in range(1, number + 1)]
     rounded = [[Context(prec=digits).plus(cut) for cut in exact] for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1)]
-    return next((cuts for cuts in rounded if len({*cuts, low, high}) == number + 2), exact)
+    return next((cuts for cuts in rounded if low < cuts[0] and cuts[-1] < high and len({*cuts}) == number), exact)
