@@ -14,13 +14,7 @@ FIRST = ""
 
 
 def canonical(data: Any) -> str:
-    """Return data as the one JSON text that is hashed and signed: sorted keys, no spaces, no floats.
-
-    Examples
-    --------
-    >>> canonical({"b": [1, None], "a": "ε"})
-    '{"a":"ε","b":[1,null]}'
-    """
+    """Return data as the one JSON text that is hashed and signed: sorted keys, no spaces, no floats."""
     _refuse_floats(data)
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 

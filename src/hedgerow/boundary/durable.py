@@ -37,8 +37,8 @@ def sync_folder(path: Path) -> None:
 def reserved(path: Path, *, room: int = 0, force: bool = True) -> Generator[Callable[[str | bytes], None]]:
     """Reserve a file's path, and yield a function that writes text or bytes there, whole and synchronised to disk.
 
-    A new file beside it takes up `room` bytes until then, so that a full disk fails now. Without a text, or if
-    writing fails, what was there stays; without `force` so does what came there meanwhile.
+    A new file takes up `room` bytes until then, so that a full disk fails now. Without a text, or if writing fails,
+    what was there stays; without `force`, so does what came there meanwhile.
     """
     fresh = path.with_name(f".hedgerow-{token_hex(8)}")
     with _named(path):

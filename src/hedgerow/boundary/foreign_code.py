@@ -17,14 +17,6 @@ def guarded(call: Callable[[], T], problem: Exception) -> T:
     Whatever foreign code raises can quote a value: its text, its arguments, its notes, the exceptions before it. So
     nothing of it is kept; `problem` is raised once it is gone, and has no context. Warnings can quote a value too, and
     are not shown. `call` must not raise errors of hedgerow: they would be lost as well.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from hedgerow.errors import ArgumentError
-    >>> guarded(lambda: pa.array(["41 years"]).cast(pa.int64()), ArgumentError("expected whole numbers, found text."))
-    Traceback (most recent call last):
-    hedgerow.errors.ArgumentError: expected whole numbers, found text.
     """
     try:
         with _without_warnings():

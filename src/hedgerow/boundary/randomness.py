@@ -13,13 +13,7 @@ RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
-    """Return NumPy's generator of a seed; anything else is refused without being quoted.
-
-    Examples
-    --------
-    >>> int(generator(0).integers(100)) == int(generator(0).integers(100))
-    True
-    """
+    """Return NumPy's generator of a seed; anything else is refused without being quoted."""
     expected = "random_state must be None, a whole number, a numpy.random.RandomState or a numpy.random.Generator"
     problem = ArgumentError(f"{expected}, got {describe_argument(random_state)}.")
 

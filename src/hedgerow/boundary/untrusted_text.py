@@ -121,13 +121,7 @@ def _check_scalars(values: Iterable[Any]) -> None:
 
 
 def parse_amount(text: object) -> Fraction:
-    """Return the exact amount >= 0 that a file holds: a whole number or a fraction, as ``str(Fraction)`` writes it.
-
-    Examples
-    --------
-    >>> parse_amount("3/10")
-    Fraction(3, 10)
-    """
+    """Return the exact amount >= 0 that a file holds: a whole number or a fraction, as ``str(Fraction)`` writes it."""
     if isinstance(text, str) and _AMOUNT.fullmatch(text):
         above, _, below = text.partition("/")
         if int(below or 1):

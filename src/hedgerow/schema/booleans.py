@@ -19,10 +19,7 @@ _ADVICE = (
 
 
 def boolean_schema(names: Sequence[str], labels: Any, label: str | None = None) -> Schema:
-    """Return the schema of a table whose columns and label are all boolean or 0/1.
-
-    Looks at names and at the type of the labels, never at a value.
-    """
+    """Return the schema of boolean columns and a boolean label; no value is looked at, only the type of the labels."""
     given = Labels.of(labels)
     return all_boolean(names, given.name if label is None else label, default_classes(given.is_boolean))
 
@@ -43,14 +40,7 @@ def advise(error: DomainError) -> DomainError:
 
 
 def learning_problems(schema: Schema) -> tuple[SchemaError, ...]:
-    """Return every reason for which learners refuse a schema; none if they accept it.
-
-    Examples
-    --------
-    >>> from hedgerow.schema import Boolean
-    >>> [str(problem) for problem in learning_problems(Schema({"a": Boolean()}))]
-    ['Expected a schema with a label, got none; add `label: {name: ..., classes: [...]}`.']
-    """
+    """Return every reason for which learners refuse a schema; none if they accept it."""
     found: list[SchemaError] = []
     try:
         schema.classes  # noqa: B018 -- raises where the schema declares no label

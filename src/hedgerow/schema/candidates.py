@@ -40,23 +40,12 @@ def count_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
 
 
 def longest_candidate(schema: Schema, max_literals: int, *, negations: bool = True) -> int:
-    """Return the most literals of a candidate: of `max_literals`, no more than attributes that have literals.
-
-    Examples
-    --------
-    >>> from hedgerow.schema import Boolean
-    >>> longest_candidate(Schema({"a": Boolean(), "b": Boolean()}), max_literals=3)
-    2
-    """
+    """Return the most literals of a candidate: of `max_literals`, no more than attributes that have literals."""
     return min(max_literals, sum(bool(a.count_literals(negations=negations)) for a in _reachable(schema).values()))
 
 
 def _reachable(schema: Schema) -> dict[str, Attribute]:
-    """Return the attributes without the bins that no row can be in.
-
-    A domain that was taken from the rows has a bin for values that come later, in which none of these rows is: a rule
-    about it would say nothing.
-    """
+    """Return the attributes without the bins that no row can be in: a rule about them would say nothing."""
     if FROM_ROWS not in (schema.no_guarantee_reason or "").split("; "):
         return dict(schema.attributes)
     return {

@@ -42,10 +42,9 @@ def counted_rows(table: Table, unit: Unit | None, key: bytes) -> Table:
 def counted(table: Table, unit: Unit, key: bytes) -> NDArray[np.bool_]:
     """Return which rows of a table are counted, shape ``(n_rows,)``. Private.
 
-    The rows of a unit are put in the order of a keyed hash of the unit and of their place among its rows, and the first
-    are taken. For any key, which of a unit's rows are taken depends on no row of another unit: with all rows of one
-    unit added, the counted rows differ by at most `max_rows` rows. The key is secret, so that the choice is as good as
-    random.
+    Sensitivity: with all rows of one unit added, the counted rows differ by at most `max_rows`, for any key. For a
+    unit's rows are put in the order of a keyed hash of the unit and of their place among its rows, and the first are
+    taken, which depends on no row of another unit. The key is secret, so that the choice is as good as random.
     """
     column = _whose(unit, table)
     units = _units(column)

@@ -171,17 +171,10 @@ def default_date_cuts(low: Day, high: Day) -> tuple[Day, ...]:
 
 
 def date_cuts(low: Day, high: Day, cuts: Any) -> tuple[Day, ...]:
-    """Return the cut points of dates that a schema declares.
+    """Return the cut points of dates that a schema declares, as `Date` describes them.
 
-    ``"auto"`` is the default grid; ``"year"``, ``"month"``, ``"day"``, or a number of them, as in ``"10 years"``, the
-    last days of such periods; a number, so many cut points at equal distances; a list, its dates. Periods of several
-    years or months end where their number divides the year, or the month counted from January of year 0: 10 years end
-    with 1989, three months with March. Periods of several days are counted from `low`.
-
-    Examples
-    --------
-    >>> date_cuts(as_day("1980-05-17"), as_day("2011-01-01"), "10 years")
-    ('1989-12-31', '1999-12-31', '2009-12-31')
+    Periods of several years or months end where their number divides the year, or the month counted from January of
+    year 0: 10 years end with 1989, three months with March. Periods of several days are counted from `low`.
     """
     period = _PERIOD.fullmatch(cuts) if isinstance(cuts, str) else None
     if period:

@@ -113,17 +113,7 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def fit_of(table: Table, schema: Schema) -> TableFit:
-    """Return how a table in memory fits a schema; exact counts of private rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from hedgerow.schema import Integer
-    >>> found = fit_of(Table.of(pd.DataFrame({"age": [30, 130, None]})), Schema({"age": Integer(0, 120)}))
-    >>> (one,) = found.columns
-    >>> one.missing, one.outside, one.refused, one.rows
-    (1, 1, 2, (1, 2))
-    """
+    """Return how a table in memory fits a schema; exact counts of private rows."""
     names = table.column_names
     found: list[ColumnFit] = []
     for place, (name, attribute) in enumerate(schema.attributes):

@@ -31,11 +31,9 @@ def public_attribute(
     *,
     outside: Literal["error", "bin"] = "error",
 ) -> Attribute:
-    """Return an attribute with the domain of a public column.
+    """Return an attribute with the domain of a public column; a missing value gets a bin if one occurs.
 
-    Booleans and 0/1 numbers are `Boolean`; text is `Categorical` with the policy `outside` for unseen values; other
-    numbers, and dates, are cut at quantiles, and values beyond the bounds found are clipped. A missing value gets a bin
-    if one occurs.
+    Numbers and dates are cut at quantiles, and values beyond the bounds found are clipped.
     """
     bins = check_integer("bins", bins, 2)
     column = column.without(missing_values)

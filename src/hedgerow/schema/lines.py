@@ -17,10 +17,7 @@ _DEEPEST = 3  # attributes, name, key
 
 
 def lines_of(path: str | PathLike[str]) -> dict[Path, int]:
-    """Return the line of each key of a YAML or JSON file by its path, such as ``("attributes", "age", "low")``.
-
-    A file that can no longer be read has none; nor has a JSON file that is no YAML, as few are.
-    """
+    """Return the line of each key of a YAML or JSON file by its path, such as ``("attributes", "age", "low")``."""
     try:
         text = read_text(path, LARGEST_SCHEMA)
     except (OSError, HedgerowError):

@@ -46,10 +46,7 @@ class PlannedCuts:
 
 
 def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, Number]:
-    """Return the numbers without declared cut points, once the public arguments are checked.
-
-    These are the numbers whose cut points are those of the default grid, or none.
-    """
+    """Return the numbers whose cut points are those of the default grid, or none; checks `bins`, which is public."""
     if check_integer("bins", bins, 2) > MOST_CANDIDATES:
         raise ArgumentError(f"bins must be a whole number <= {MOST_CANDIDATES}, got {describe_argument(bins)}.")
     numbers = ((name, attribute.as_number) for name, attribute in attributes.items())
@@ -68,10 +65,7 @@ def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int)
 def learn_cuts(
     counted: Callable[[], Table], attributes: Mapping[str, Attribute], planned: Sequence[PlannedCuts], gate: Gate
 ) -> dict[str, tuple[float, ...]]:
-    """Make the planned releases and return the cut points of each number, increasing, without duplicates.
-
-    The rows are asked for after the first charge.
-    """
+    """Return the cut points of each number, increasing, without duplicates; rows are read after the first charge."""
     positions = {name: position for position, name in enumerate(attributes)}
 
     def places(plan: PlannedCuts) -> tuple[int, ...]:

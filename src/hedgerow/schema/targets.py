@@ -67,13 +67,7 @@ class Target(ABC):
         """Return the target as JSON-ready data."""
 
     def encode(self, column: Column) -> BinCodes:
-        """Return the level of each row, shape ``(n_rows,)``.
-
-        Raises
-        ------
-        DomainError
-            If a value is missing or none of the declared. Names those, never the value found.
-        """
+        """Return the level of each row, shape ``(n_rows,)``; DomainError, which quotes no value, where one has none."""
         return self.checked(self.codes(column))
 
 

@@ -21,10 +21,9 @@ _DECIMAL = re.compile("[-+]?([0-9]{1,400}[.][0-9]{0,400}|[.][0-9]{1,400})([eE][-
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the data of a YAML text.
+    """Return the data of a YAML text; refuses anchors, aliases, tags, duplicate keys and numbers that are not decimal.
 
-    Anchors and aliases, tags, duplicate keys and numbers that are not decimal are refused: with them a small text can
-    expand into huge data, or be read as other data than it seems to be.
+    With these a small text can expand into huge data, or be read as other data than it seems to be.
     """
     if len(text) > LARGEST_YAML:
         raise UnreadableError(f"expected at most {LARGEST_YAML:,} characters of YAML, found more; write it as JSON")

@@ -177,10 +177,7 @@ class Column:
         return not len(self.present())
 
     def _stored(self, value: Value) -> float | None:
-        """Return a value as the array holds it, None if it cannot; of a text, dates hold only the date that it spells.
-
-        Whole numbers are compared as such.
-        """
+        """Return a value as the array holds it, None if it cannot; of text, dates hold only the date that it spells."""
         if self.holds_dates and isinstance(value, str):
             day = as_day(value)
             return int(day) if isinstance(day, Day) else None

@@ -59,10 +59,7 @@ def read_header(path: str | PathLike[str] | Source, *, shown: str | None = None)
 
 
 def read_csv(path: str | PathLike[str] | Source) -> pa.Table:
-    """Return a CSV file as a table of text. Its delimiter is that of `delimiter_of`.
-
-    A file with nothing below its header is a table without rows. Empty lines are not rows.
-    """
+    """Return a CSV file as a table of text, without rows if nothing is below its header; empty lines are not rows."""
     names, delimiter = read_header(path), delimiter_of(path)
     check_grammar(_source(path), len(names), delimiter, shown=str(path))
     columns = pa.schema([(name, pa.large_string()) for name in names])
@@ -79,10 +76,10 @@ def read_csv(path: str | PathLike[str] | Source) -> pa.Table:
 
 
 def lines_of_rows(path: str | PathLike[str] | Source, rows: Iterable[int]) -> dict[int, int]:
-    """Return the line on which each of some rows begins, both as people count: rows from 0, lines from 1.
+    """Return the line on which each of some rows begins: rows are counted from 0, lines from 1.
 
-    A row can hold line breaks, in quotes, and empty lines are no rows. The file is read up to the last of the rows; of
-    rows after a field that is longer than Python's parser takes, there are none.
+    A row can hold line breaks, in quotes, and empty lines are no rows. After a field that is longer than Python's
+    parser takes, no row has a line.
     """
     wanted, found = set(rows), dict[int, int]()
     with _source(path).open("rb") as raw, suppress(csv.Error):
@@ -101,10 +98,7 @@ def lines_of_rows(path: str | PathLike[str] | Source, rows: Iterable[int]) -> di
 
 
 def delimiter_of(path: str | PathLike[str] | Source) -> str:
-    """Return the delimiter of a CSV file: comma, semicolon or tab, whichever its header has most of outside quotes.
-
-    Of a file named .tsv it is a tab, where the header has one.
-    """
+    """Return the delimiter of a CSV file: a tab in .tsv, else whichever its header has most of outside quotes."""
     return _delimiter(_first_line(_source(path), str(path))[0], str(path))
 
 

@@ -44,10 +44,6 @@ def check_grammar(path: Any, fields: int, delimiter: str, *, shown: str) -> InQu
     them in a carriage return and a line feed. The text is UTF-8 without NUL. Then one line more, or less, or another
     one, changes one row and no other, or the file is refused: a line with an unpaired quote leaves an odd number of
     them.
-
-    References
-    ----------
-    Shafranovich, Common Format and MIME Type for CSV Files, RFC 4180 (2005), section 2.
     """
     scan = _Scan(shown, fields, ord(delimiter))
     with path.open("rb") as file:

@@ -187,10 +187,9 @@ def series_column(series: Any, name: str) -> Column:
 
 
 def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
-    """Return a narwhals series of decimals as text, None for another.
+    """Return a narwhals series of decimals as text, None for another; raises where values could merge, or are times.
 
     All decimals of a type have as many places, so that equal ones are the same text; those of dtype object do not.
-    Raises OverflowError for objects of many digits, TypeError for times, which are read as their dates.
     """
     if series.implementation.is_pandas_like() and (
         series.dtype == nw.Object or has_object_categories(series.to_native())

@@ -41,10 +41,7 @@ def has_object_categories(series: pd.Series) -> bool:
 
 
 def arrow_of_categories(series: pd.Series) -> pa.Array:
-    """Return a categorical series of objects as an Arrow array; raises as `arrow_of_objects` does.
-
-    Categories of no row do not count.
-    """
+    """Return a categorical series of objects as an Arrow array; categories of no row do not count."""
     codes, categories = series.cat.codes.to_numpy(), series.cat.categories.to_numpy()
     used, places = np.unique(codes[codes >= 0], return_inverse=True)
     index = np.zeros(len(codes), dtype=np.int64)

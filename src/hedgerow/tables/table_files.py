@@ -67,7 +67,7 @@ class TextFormat:
         return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
 
     def pointed(self, table: pa.Table, names: Iterable[str]) -> pa.Table:
-        """Return a table of text in which numbers of these columns have a point, as elsewhere.
+        """Return a table of text in which numbers of these columns have a point.
 
         With a decimal comma, 1.234 is no number: it may be a thousand and more. It gets a comma, and stays none.
         """
@@ -124,7 +124,7 @@ def check_table_name(data: str) -> None:
 
 
 def source_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> Path | InMemoryFile:
-    """Return the bytes of a file of text as CSV in UTF-8: the file itself where it is that, else what becomes that.
+    """Return the bytes of a file of text as CSV in UTF-8: the file itself where it is that, else its conversion.
 
     Lines that end in a carriage return alone, as on the classic Mac, get a line feed in its place.
     """
@@ -141,10 +141,7 @@ def read_table(
     source: Path | InMemoryFile | None = None,
     numbers: Iterable[str] = (),
 ) -> pa.Table:
-    """Return all rows of a file: of text with every field as text, of Parquet with its types.
-
-    Those columns of text that are `numbers` are read as `TextFormat.pointed` has it.
-    """
+    """Return all rows of a file: text fields as text, `numbers` among them with a point; Parquet with its types."""
     check_table_name(data)
     if is_text(data):
         return text_format.pointed(read_csv(source_of(data, text_format) if source is None else source), numbers)

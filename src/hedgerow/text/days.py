@@ -45,15 +45,7 @@ FIRST, LAST = (Day(date.toordinal() - _EPOCH) for date in (datetime.date.min, da
 
 
 def as_day(value: Any) -> Any:
-    """Return the day of a date, or of text that spells one; anything else as it is, numbers and times too.
-
-    Examples
-    --------
-    >>> as_day("1980-12-31"), as_day("1980-02-30"), as_day(1980)
-    ('1980-12-31', '1980-02-30', 1980)
-    >>> isinstance(as_day("1980-12-31"), Day)
-    True
-    """
+    """Return the day of a date, or of text that spells one; anything else as it is, numbers and times too."""
     if isinstance(value, str) and re.fullmatch(DATE, value):
         value = datetime.date.fromisoformat(value)
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):

@@ -25,24 +25,12 @@ class Html(str):
 
 
 def text(content: str) -> Html:
-    r"""Return text as markup: special characters escaped, control characters and marks of direction shown.
-
-    Examples
-    --------
-    >>> print(text("<b>&\x1b"))
-    &lt;b&gt;&amp;\x1b
-    """
+    """Return text as markup: special characters escaped, control characters and marks of direction shown."""
     return content if isinstance(content, Html) else Html(escape(printable(content, keep="\n")))
 
 
 def element(name: str, /, *content: str, **attributes: str) -> Html:
-    """Return an element; underlines at the end of attributes' names are dropped, others become hyphens.
-
-    Examples
-    --------
-    >>> print(element("p", "1 < 2 ", element("b", "yes"), class_="note"))
-    <p class="note">1 &lt; 2 <b>yes</b></p>
-    """
+    """Return an element; underlines at the end of attributes' names are dropped, others become hyphens."""
     given = "".join(f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' for key, value in attributes.items())
     if name in _EMPTY:
         return Html(f"<{name}{given}>")
@@ -55,10 +43,7 @@ def joined(*parts: Html) -> Html:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str = "") -> Html:
-    """Return a table for a notebook: 200 rows at most, and then how many more there are.
-
-    The first entry of a row is its heading. Without columns it has no line of titles.
-    """
+    """Return a table for a notebook: each row begins with its heading; of more than 200, how many more there are."""
     titles = element("tr", *(element("th", name, scope="col", style=_CELL) for name in columns))
     lines = [
         element(

@@ -16,58 +16,30 @@ def shown(value: object) -> str:
     """Return a value for a message: its `repr` if that is short and public, else its type.
 
     Objects other than plain values are named by their type only: the `repr` of a frame shows rows.
-
-    Examples
-    --------
-    >>> print(shown("a"), shown(3), shown([1] * 50))
-    'a' 3 [1, 1, 1, 1, 1, 1, …]
     """
     return _shown(value, 0)
 
 
 def describe_argument(value: object) -> str:
-    """Return an argument for a message: a number or text itself, of anything else the type.
+    """Return an argument for a message: a number or text itself, of anything else the type, such as ``<list>``.
 
     A table may have been passed where a number or text is expected; a list can hold its rows.
-
-    Examples
-    --------
-    >>> print(describe_argument("a"), describe_argument(3), describe_argument([1] * 50))
-    'a' 3 <list>
     """
     return _shown(value, _DEEPEST_SHOWN)
 
 
 def number_of(count: int, one: str, many: str = "") -> str:
-    """Return a number of things, in the plural unless there is one of them.
-
-    Examples
-    --------
-    >>> number_of(1, "attribute"), number_of(3, "attribute"), number_of(2, "leaf", "leaves")
-    ('1 attribute', '3 attributes', '2 leaves')
-    """
+    """Return a number of things, in the plural unless there is one of them."""
     return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
 def repeated(names: Iterable[str]) -> list[str]:
-    """Return the names that occur more than once, in order.
-
-    Examples
-    --------
-    >>> repeated(["b", "a", "b"])
-    ['b']
-    """
+    """Return the names that occur more than once, in order."""
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 def near_miss(word: object, words: Iterable[str]) -> str:
-    """Return the question whether one of some words was meant, with a space before it; nothing if none is like it.
-
-    Examples
-    --------
-    >>> near_miss("age", ["Age", "sex"]), near_miss("age", ["dose", "sex"])
-    (" Did you mean 'Age'?", '')
-    """
+    """Return the question whether one of some words was meant, with a space before it; nothing if none is like it."""
     if not isinstance(word, str) or len(word) > _LONGEST_SHOWN:
         return ""
     near = [other for other in islice(words, _MOST_COMPARED) if len(other) <= _LONGEST_SHOWN]

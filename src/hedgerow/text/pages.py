@@ -17,10 +17,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 
 
 def templates(folder: Path, **functions: Any) -> Environment:
-    """Return the templates of a folder, which may call functions by name, and those of all pages.
-
-    `page.html` is a page that is whole in one file, with one style.
-    """
+    """Return the templates of a folder, which may call these functions, and `page.html`, which all pages extend."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_eval_context, select_autoescape
     from markupsafe import Markup
 

@@ -27,39 +27,18 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    r"""Return printable text: control characters escaped, but for those to `keep`.
-
-    Names and values from others can hold escape sequences that a terminal obeys, line breaks that make two lines of
-    one, and marks that show text in another order than it has.
-
-    Examples
-    --------
-    >>> print(printable("red\x1b[2J\nblue"))
-    red\x1b[2J\nblue
-    """
+    """Return printable text: control characters escaped, but for those to `keep`."""
     return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
 
 
 def quoted_text(value: Value) -> str:
-    """Return a value for a sentence: in quotes if it holds a space, a comma or a quote.
-
-    Examples
-    --------
-    >>> print(quoted_text("Day clinic"), quoted_text("surgery"), quoted_text(3.0))
-    "Day clinic" surgery 3
-    """
+    """Return a value for a sentence: in quotes if it holds a space, a comma or a quote."""
     text = shown_text(value)
     return f'"{text}"' if isinstance(value, str) and any(mark in text for mark in " ,\"'") else text
 
 
 def listed(values: Iterable[Value], most: int = 12) -> str:
-    """Return values for a sentence; only the first if there are many.
-
-    Examples
-    --------
-    >>> listed(["yes", "no"]), listed(range(100), most=3)
-    ('yes, no', '0, 1, 2, … (100 values)')
-    """
+    """Return values for a sentence, such as ``0, 1, 2, … (100 values)``: only the first if there are many."""
     found = list(values)
     text = ", ".join(map(quoted_text, found[:most]))
     return text if len(found) <= most else f"{text}, … ({len(found)} values)"
@@ -71,13 +50,7 @@ def shown_text(value: Value) -> str:
 
 
 def value_text(value: Value) -> str:
-    """Return a value as a person writes it: whole numbers without a point.
-
-    Examples
-    --------
-    >>> value_text(14.0), value_text(0.5), value_text("Female")
-    ('14', '0.5', 'Female')
-    """
+    """Return a value as a person writes it: whole numbers without a point."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
         return str(int(value))
     return str(value)

@@ -30,13 +30,7 @@ _TIME = re.compile(
 def limits_of(column: str, constraints: Iterable[str]) -> Limits:
     """Return what check constraints declare of a column: comparisons with constants and lists, joined by AND and OR.
 
-    What says anything else, such as a function, or a cast that changes values, declares nothing here.
-
-    Examples
-    --------
-    >>> found = limits_of("age", ["CHECK (((age >= 0) AND (age < 120)))"])
-    >>> found.low(whole=True), found.high(whole=True)
-    (0, 119)
+    Any other condition, such as a function, or a cast that changes values, declares nothing here.
     """
     return reduce(lambda one, other: one & other, (_read(text, column) for text in constraints), Limits())
 

@@ -41,10 +41,9 @@ class _Variable:
 
 
 def codebook_draft(path: str | PathLike[str]) -> Draft:
-    """Return the draft of a codebook's variables.
+    """Return the draft of a codebook's variables; statistics of rows (``sumStat``, ``catStat``) are not read.
 
-    Declared are categories, those of missing values, valid ranges, formats, labels and units. Statistics (``sumStat``,
-    ``catStat``) are of rows, and not read. Documents with a DOCTYPE are refused: no entity is ever expanded.
+    Documents with a DOCTYPE are refused: no entity is ever expanded.
     """
     with Path(path).open("rb") as file:
         content = file.read(LARGEST_CODEBOOK + 1)

@@ -389,13 +389,7 @@ _SUGGESTED: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def suggested(name: str) -> DraftColumn | None:
-    """Return what the name of a column suggests; None for one that is likely an identifier, a text or a time.
-
-    Examples
-    --------
-    >>> suggested("ageAtAdmission").high, suggested("patient_id"), suggested("x").kind
-    (120, None, None)
-    """
+    """Return what the name of a column suggests; None for one that is likely an identifier, a text or a time."""
     plain = " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^0-9A-Za-z]+", " ", name[:200]).lower().split())
     if re.fullmatch(f"{_AS_IDENTIFIER}|{_AS_TIME}", plain):
         return None

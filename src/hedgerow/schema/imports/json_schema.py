@@ -40,10 +40,7 @@ def is_json_schema(data: object) -> bool:
 
 
 def json_schema_draft(data: object) -> Draft:
-    """Return the draft of the properties of an object, or of each object of a list.
-
-    Of ``anyOf`` and ``oneOf`` it has the union, of ``allOf`` what all of them allow.
-    """
+    """Return the draft of an object, or of each of a list: the union of ``anyOf`` and ``oneOf``, all of ``allOf``."""
     row = _resolved(data, data)
     row = _resolved(row["items"], data) if "items" in row and "properties" not in row else row
     required = list_in(row, "required")

@@ -56,13 +56,7 @@ _SPECIAL = re.compile(r"[.+]")
 
 
 def listed_values(pattern: object) -> tuple[str, ...]:
-    """Return the words of a pattern that is nothing but a list of words; none of any other.
-
-    Examples
-    --------
-    >>> listed_values("^(red|green)$"), listed_values("[a-z]+")
-    (('red', 'green'), ())
-    """
+    """Return the words of a pattern that is nothing but a list of words, as ``^(red|green)$``; none of any other."""
     found = _LIST.fullmatch(pattern) if isinstance(pattern, str) and len(pattern) < 10_000 else None
     words = found[1].split("|") if found else []
     return () if any(_SPECIAL.search(word) for word in words) else tuple(words)

@@ -44,8 +44,7 @@ def is_dictionary(header: list[str]) -> bool:
 def dictionary_draft(path: str | PathLike[str]) -> Draft:
     """Return the draft of a data dictionary: codes are values, and their labels go into the description.
 
-    The first field is the record's id, which is left out, as are identifiers, notes, files, times and texts that REDCap
-    does not check. A field with branching logic, or not required, may be missing.
+    Left out are the first field, which is the record's id, identifiers, notes, files, times and unchecked texts.
     """
     fields = _fields(path)
     found = [one for number, field in enumerate(fields) for one in _columns(field, is_id=number == 0)]
