@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -11,13 +10,13 @@ from hedgerow.client.answers import Counts
 from hedgerow.errors import OracleExhaustedError
 from hedgerow.hypotheses import Hypothesis, TargetColumns
 from hedgerow.hypotheses.onnx_write import hypothesis_data
-from hedgerow.hypotheses.read import charges_of
+from hedgerow.hypotheses.read import HypothesisCharges, charges_of
 from hedgerow.oracle.answers import ClassCounts, ErrorCounts, RowCounts
 from hedgerow.oracle.binning import plain_bins
-from hedgerow.oracle.release import Form, Release
+from hedgerow.oracle.charged_oracle import ChargedOracle
+from hedgerow.oracle.release import Form
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge, join_reasons, renewed, unit_of
-from hedgerow.privacy.process import OfOneProcess
+from hedgerow.privacy.charge import Charge, renewed
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
@@ -27,7 +26,7 @@ Ask = Callable[[str, dict[str, Any]], Counts]
 TryOut = Callable[[str, dict[str, Any]], Any]
 
 
-class RemoteOracle(OfOneProcess):
+class RemoteOracle(ChargedOracle):
     """An oracle that asks a curator's service: learners take it as they take `hedgerow.Oracle`.
 
     Every question is charged at the curator's before a row is touched there, an equal share of ε and δ each.
@@ -67,16 +66,12 @@ class RemoteOracle(OfOneProcess):
         max_queries: int,
         unit: Unit | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(max_queries)
         self._ask, self._try_out = ask, try_out
         self._columns, self._kinds, self._label = columns, kinds, label
-        self._max_queries, self._asked, self._lock = max_queries, 0, threading.Lock()
-        release: Release = "gaussian" if delta else "counts"
-        self._form = Form(release, epsilon / max_queries, delta / max_queries, 1, unit)
-        self._charges = dict[int, tuple[Charge, Charge]]()  # by identity: equal charges count twice
+        self._release, self._unit = "gaussian" if delta else "counts", unit
+        self._form = Form(self._release, epsilon / max_queries, delta / max_queries, 1, unit)
         self._cards = list[PrivacyCard]()
-        self._denials = dict[str, None]()
-        self._reserves = list[Charge]()  # of the cards of hypotheses
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,36 +82,6 @@ class RemoteOracle(OfOneProcess):
     def kinds(self) -> tuple[str, ...]:
         """Kind of each column: ``boolean``, ``numbers`` or ``text``."""
         return self._kinds
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """The classes; the second of two is the positive one."""
-        return self._label.classes
-
-    @property
-    def label(self) -> Label:
-        """The name of the labels, and the classes."""
-        return self._label
-
-    @property
-    def max_queries(self) -> int:
-        """The number of questions in all."""
-        return self._max_queries
-
-    @property
-    def queries_left(self) -> int:
-        """The number of questions left."""
-        return self._max_queries - self._asked
-
-    @property
-    def release(self) -> Release:
-        """The form of the answers: ``"counts"``, or with a δ ``"gaussian"``."""
-        return self._form.release
-
-    @property
-    def unit(self) -> Unit | None:
-        """Unit of privacy that the curator protects; None for one row."""
-        return self._form.unit
 
     @property
     def privacy(self) -> PrivacyCard:
@@ -167,14 +132,7 @@ class RemoteOracle(OfOneProcess):
             If the hypothesis cannot be sent. Nothing is charged.
         """
         bins, sent = plain_bins(bins), self._sent(hypothesis)
-        paid = charges_of(hypothesis)
-        reserves = [*self._reserves, *paid.foreign(self._charges)]
-        self._check_unit([*(charge for charge, _ in paid.charges), *reserves])
-        self._form.reserve(self.queries_left, reserves)  # raises if they do not add up
-        answer = self._answer("error-marginals", bins, hypothesis=sent)
-        self._count([*paid.charges])
-        self._denials |= dict.fromkeys(paid.denials)
-        self._reserves = reserves
+        answer = self._answer("error-marginals", bins, charges_of(hypothesis), hypothesis=sent)
         return ErrorCounts(bins, answer.counts["wrong"], answer.counts["right"], answer.variance)
 
     def _sent(self, hypothesis: Hypothesis) -> dict[str, Any]:
@@ -184,30 +142,18 @@ class RemoteOracle(OfOneProcess):
         amounts = {"epsilon": str(self._form.epsilon), "delta": str(self._form.delta)}
         return {**amounts, "bins": bins.to_dict()["attributes"], **more}
 
-    def _answer(self, kind: str, bins: Schema, **more: Any) -> Counts:
+    def _answer(self, kind: str, bins: Schema, paid: HypothesisCharges | None = None, **more: Any) -> Counts:
         self.check_process()
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
-            self._check_unit(bins.charges)
+            planned = Charge("the answer", self._form.epsilon, unit=self._unit)
+            prior = self._prior_costs(self._form, planned, bins, paid or HypothesisCharges())
             answer = self._ask(kind, self._question(bins, **more))
             self._asked += 1
             self._cards.append(answer.card)
-            own = answer.charge
-            self._count([(own, own), *((charge, renewed(charge)) for charge in bins.charges)])
+            self._record([(answer.charge, renewed(answer.charge)), *prior.charges], prior)
             return answer
-
-    def _check_unit(self, charges: Sequence[Charge]) -> None:
-        """Check, before anything is asked, that what was paid before adds up with what the curator charges."""
-        unit_of([*charges, Charge("the answer", self._form.epsilon, unit=self._form.unit)])
-
-    def _count(self, charges: list[tuple[Charge, Charge]]) -> None:
-        for charge, made in charges:
-            before = self._charges.get(id(charge))
-            no_guarantee_reason = join_reasons(
-                made.no_guarantee_reason, None if before is None else before[1].no_guarantee_reason
-            )
-            self._charges[id(charge)] = (charge, renewed(made, no_guarantee_reason=no_guarantee_reason))
 
     def __repr__(self) -> str:
         return (

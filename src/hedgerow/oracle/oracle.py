@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -17,24 +16,23 @@ from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.hypotheses.read import HypothesisCharges, charges_of
 from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
 from hedgerow.oracle.binning import plain_bins
+from hedgerow.oracle.charged_oracle import ChargedOracle
 from hedgerow.oracle.frame_rows import OracleFrame, OracleRows, target_label
 from hedgerow.oracle.opaque_classifier import OPAQUE_REASON, OpaqueClassifier
 from hedgerow.oracle.release import UNPROVEN_RATIO, Form, Release, card_notes, check_form, exact_answer
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge, join_reasons, renewed, unit_of
+from hedgerow.privacy.charge import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gaussian import GaussianCounts
 from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
-from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit, loss_of
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Labels, Table
 from hedgerow.text.messages import number_of
 
 
-class Oracle(OfOneProcess):
+class Oracle(ChargedOracle):
     """Holder of a private target that answers, per bin, how many rows there are, of each class, or got wrong.
 
     Every answer is charged before a row is touched (with ``release="gaussian"`` all of them with the first); when the
@@ -185,55 +183,18 @@ class Oracle(OfOneProcess):
         random_state: Any,
         unit: Unit | None,
     ) -> None:
-        super().__init__()
-        max_queries = int(max_queries)  # NumPy's whole numbers overflow
-        self._target = target
+        super().__init__(int(max_queries))  # NumPy's whole numbers overflow
+        self._target, self._label = target, target.label
         self._budget = budget
-        self._release: Release = release
+        self._release, self._unit = release, unit
         self._noise: NoiseSource = noise_source(random_state)
-        self._unit = unit
-        self._form = None if budget is None else Form.of(release, budget, max_queries, unit)
-        self._max_queries, self._asked = max_queries, 0
-        self._charges: dict[int, tuple[Charge, Charge]] = {}  # by identity: equal charges count twice
-        self._denials: dict[str, None] = {}
-        self._reserves: list[Charge] = []  # of the cards of hypotheses
+        self._form = None if budget is None else Form.of(release, budget, self._max_queries, unit)
         self._run_code = False
-        self._lock = threading.Lock()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the target's columns."""
         return self._target.columns
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """The classes; the second of two is the positive one."""
-        return self._target.label.classes
-
-    @property
-    def label(self) -> Label:
-        """The name of the labels, and the classes."""
-        return self._target.label
-
-    @property
-    def max_queries(self) -> int:
-        """The number of questions that are answered in all."""
-        return self._max_queries
-
-    @property
-    def queries_left(self) -> int:
-        """The number of questions left."""
-        return self._max_queries - self._asked
-
-    @property
-    def release(self) -> Release:
-        """The form in which answers are released."""
-        return self._release
-
-    @property
-    def unit(self) -> Unit | None:
-        """The unit that is protected; None for one row."""
-        return self._unit
 
     @property
     def privacy(self) -> PrivacyCard:
@@ -393,7 +354,6 @@ class Oracle(OfOneProcess):
     ) -> Any:
         self.check_process()
         paid = paid or HypothesisCharges()
-        costs = [*((charge, renewed(charge)) for charge in bins.charges), *paid.charges]
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
@@ -402,10 +362,8 @@ class Oracle(OfOneProcess):
                 return exact_answer(query())
             mechanism: Mechanism = self._form.mechanism(self._next, len(bins))
             epsilon, delta, rho = loss_of(mechanism, self._unit)
-            reserves = [*self._reserves, *paid.foreign(self._charges)]
-            all_costs = [*(charge for charge, _ in costs), *reserves]
-            unit_of([*all_costs, Charge("the answer", epsilon, delta, unit=self._unit)])
-            self._form.reserve(self.queries_left, reserves)  # raises if they do not add up
+            planned = Charge("the answer", epsilon, delta, unit=self._unit)
+            prior = self._prior_costs(self._form, planned, bins, paid)
             noise, unproven = self._noise, UNPROVEN_RATIO if self._release == "ratio" else None
             why = join_reasons(unproven, no_guarantee_reason, bins.no_guarantee_reason)
             purpose = self._purpose(f"{what} by bin of {number_of(len(bins), 'attribute')}", mechanism)
@@ -414,14 +372,8 @@ class Oracle(OfOneProcess):
                 self._asked += 1
                 reasons = join_reasons(why, noise.no_guarantee_reason)
                 own = Charge(purpose, epsilon, delta, str(mechanism), reasons, rho=rho, unit=self._unit)
-                owns = [(own, own)] if own.epsilon or own.delta or own.no_guarantee_reason else []
-                for charge, made in [*costs, *owns]:
-                    _, before = self._charges.get(id(charge), (charge, None))
-                    if before is not None:
-                        made = renewed(before, no_guarantee_reason=made.no_guarantee_reason)
-                    self._charges[id(charge)] = (charge, made)
-                self._denials |= dict.fromkeys(paid.denials)
-                self._reserves = reserves
+                is_charged = own.epsilon or own.delta or own.no_guarantee_reason
+                self._record([*prior.charges, (own, own)] if is_charged else prior.charges, prior)
                 return query()
 
             with self._budget.telling():
