@@ -6,9 +6,10 @@ value: foreign code runs on rows only behind `hedgerow.boundary.foreign_code.gua
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from functools import partial
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -137,7 +138,6 @@ class Table:
         """
         if self.names is None:
             return Column.from_numpy(self.data[:, position], name)
-        self.require([name])
         return series_column(self.series(name), name)
 
     def exact_column(self, name: str) -> Column:
@@ -148,14 +148,15 @@ class Table:
         DomainError
             If there is no such column, it is of times, or of dtype object and has decimals of more than 15 digits.
         """
-        self.require([name])
         series = self.series(name)
         text = guarded(lambda: _text_of_decimals(series), unreadable(name))
         return series_column(series, name) if text is None else Column.from_arrow(text, name)
 
     def series(self, name: str) -> Any:
-        """Return a frame's column of this name as it is; without the words of the frame's library where it fails."""
-        return guarded(lambda: self.data.get_column(name), unreadable(name))
+        """Return a frame's column of this name as it is; DomainError without the library's words where it fails."""
+        if self.names is None or name not in self.names:
+            raise DomainError.absent(name, self.names or ())
+        return guarded(partial(self.data.get_column, name), unreadable(name))
 
 
 _TABLE = "a frame or a two-dimensional array"
@@ -266,7 +267,8 @@ class Labels:
         """Return a column without rows of the type of the series or array; None for a list, whose values decide."""
         if self.series is None and not hasattr(type(self.data), "__array__"):
             return None
-        return column_of(guarded(lambda: self.data[:0], _no_labels(self.data)), name)
+        none = guarded(lambda: (self.data if self.series is None else self.series)[:0], _no_labels(self.data))
+        return replace(self, data=none, series=None if self.series is None else none).column(name)
 
 
 def column_of(labels: Any, name: str) -> Column:
@@ -314,12 +316,11 @@ def _plain_array(data: Any, problem: TypeError) -> NDArray[Any]:
 
 
 def _names(frame: Any) -> tuple[str, ...]:
-    return tuple(str(name) for name in getattr(frame, "column_names", getattr(frame, "columns", ())))
+    return tuple(map(str, getattr(frame, "column_names", getattr(frame, "columns", ()))))
 
 
 def _with_text_names(data: Any) -> Any:
     """Return a pandas frame with its column names as text, any other frame as it is."""
-    columns = getattr(data, "columns", None)
-    if columns is None or not hasattr(data, "set_axis") or all(isinstance(name, str) for name in columns):
+    if not hasattr(data, "columns") or not hasattr(data, "set_axis") or set(map(type, data.columns)) <= {str}:
         return data
-    return data.set_axis([str(name) for name in cast(Sequence[Any], columns)], axis=1)
+    return data.set_axis(_names(data), axis=1)
