@@ -29,13 +29,7 @@ _SECRET = re.compile(r"(pass|pwd|token|secret|key|credential)\w*\s*=|:[^@]*@", r
 
 
 def is_address(data: str) -> bool:
-    """Return whether this is the address of a table that an engine reads: anything but a single file of text.
-
-    Examples
-    --------
-    >>> is_address("patients.csv"), is_address("patients/*.csv"), is_address("duckdb:///clinic.duckdb::patients")
-    (False, True, True)
-    """
+    """Return whether this is the address of a table that an engine reads: anything but a single file of text."""
     if "::" in data or "://" in data or not is_text(data):
         return True
     return has_glob(data) and not Path(data).is_file()
@@ -49,15 +43,7 @@ def has_glob(path: str) -> bool:
 def shown(address: str) -> str:
     """Return an address for printing: of a server's, only what cannot hold a password.
 
-    Of the query the names of a few options are shown, and whether connections are encrypted. What does not read as an
-    address of a server is hidden from where a password may begin.
-
-    Examples
-    --------
-    >>> print(shown("postgresql://ann:secret@host/clinic?sslmode=require&sslpassword=pw::patients"))
-    postgresql://ann:***@host/clinic?sslmode=require&sslpassword=***::patients
-    >>> print(shown("postgresql://ann:what?@host/clinic::patients"))
-    postgresql://***
+    What does not read as an address of a server is hidden from where a password may begin.
     """
     if "://" not in address:
         found = _SECRET.search(address)

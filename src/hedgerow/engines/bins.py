@@ -27,11 +27,7 @@ _TRUTHS: tuple[Coded, ...] = (("false", 0), ("0", 0), ("true", 1), ("1", 1), _BL
 
 
 def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:
-    """Return the bin of each value of a column, or the code of a value without one.
-
-    The codes are the bins and marks that `bins_of_codes` takes, `NO_NUMBER`, `INFINITE`, `BOOLEAN` and `NO_DATE`. They
-    are to be selected from ``lookups.rows()``.
-    """
+    """Return the bin of each value of a column, or the code of one without a bin, to select from ``lookups.rows()``."""
     number, missing = attribute.as_number, attribute.missing_values
     if number is not None:
         unread = _of_another_type(number, column)
@@ -113,14 +109,9 @@ def _among(
     *,
     ignore_case: bool = False,
 ) -> Expression:
-    """Return the code of a value that is one of some, `MISSING` if it is NULL, NaN or declared to be missing.
-
-    Text is looked up as it is written, and only then without white space around it and zeros after its point. NULL and
-    NaN come first, since a NaN must not reach a comparison: engines decide ``x <= 1`` from a file's statistics where
-    they can, without reading a row, and the minimum and maximum of a column leave out NaN.
-    """
+    """Return the code of a value that is one of some, `MISSING` if it is NULL, NaN or declared to be missing."""
     absent = [(value, MISSING) for value in missing]
-    if column.kind == "text":
+    if column.kind == "text":  # looked up as it is written, then without white space and zeros after its point
         known, lost = ({plain_word(value): code for value, code in coded} for coded in (values, absent))
         folded = [(column.word, lost), (column.word.lower(), known)]
         steps = [(column.values, known | lost), *(folded if ignore_case else [(column.word, known | lost)])]
@@ -129,6 +120,7 @@ def _among(
         steps = [(lookups.once(column.values), {value: code for value, code in constants if value is not None})]
         column = replace(column, values=steps[0][0])
     found = lookups.code([(key, codes) for key, codes in steps if codes], otherwise)
+    # A NaN must not reach a comparison: engines decide ``x <= 1`` by a file's minimum and maximum, which leave out NaN.
     return _coded([(column.is_null, MISSING)], found)
 
 

@@ -100,10 +100,7 @@ class EngineColumn:
 
     @cached_property
     def days(self) -> Expression:
-        """The values as days since 1970-01-01; NULL where text does not spell a date, without an error of the engine.
-
-        Only of text and dates.
-        """
+        """Text or dates as days since 1970-01-01; NULL where text spells no date, without an error of the engine."""
         if self.kind != "text":
             return self.values
         spelled = _all_of(self.text, DATE, "-0-9")

@@ -33,10 +33,9 @@ def counted_table(table: Expression, unit: Unit, names: Sequence[str]) -> Expres
 def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[Expression, str]:
     """Return the rows that are counted, and the name of a new column that is 1 where a row has no unit, else 0.
 
-    The rows of a unit are numbered in the order of the columns, and taken in the order of a keyed hash of the unit and
-    of this number: for any key, which of a unit's rows are taken depends on no row of another unit, up to rows that are
-    equal in all of these columns. The key is secret and new in each call. Rows without a unit are one unit together;
-    of others, every value is a unit of its own, whatever the column's collation takes for equal.
+    A unit's rows are numbered in the order of the columns, and taken in that of a hash of unit and number under a new
+    secret key: the rows of one unit that are taken depend on no row of another, up to rows equal in all columns. Every
+    value is a unit of its own, whatever the column's collation takes for equal; rows without one are one unit together.
     """
     taken = {name.lower() for name in table.columns}
     absent, whose, number, place = (

@@ -54,11 +54,8 @@ def count_rows(
 
 
 def groups_within_limit(table: Expression, schema: Schema, label: str) -> Expression:
-    """Return `grouped`, or nothing if there are too many groups: the engine counts them before it sends any.
-
-    Their number is a sum over their rows: to count them Spark would leave the rows out, and scan the table twice.
-    """
-    groups = grouped(table, schema, label)
+    """Return `grouped`, or nothing if there are too many groups: the engine counts them before it sends any."""
+    groups = grouped(table, schema, label)  # a sum over their rows: with a count, Spark would scan the table twice
     return groups.filter((groups[_ROWS] > 0).sum() <= MOST_PATTERNS)
 
 

@@ -206,10 +206,7 @@ def _shut(connection: Any, paths: Sequence[str]) -> None:
 
 
 def _table_of(connection: Any, files: Files, kinds: Sequence[Mapping[str, str]]) -> Expression:
-    """Return the files as a view, with a column of text for each key of their folders.
-
-    Files are read together in which the columns that are replaced have the same types.
-    """
+    """Return the files as a view, with a column of text for each key; files of the same types are read together."""
     view, file = f"rows_{uuid4().hex}", f"file_{uuid4().hex}"
     options = _parquet_options() if files.csv is None else _csv_options(files.csv)
     if files.keys:
@@ -228,11 +225,9 @@ def _table_of(connection: Any, files: Files, kinds: Sequence[Mapping[str, str]])
 
 
 def _replaced(kinds: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return for each file the clause that replaces its columns whose types, over all files, have no type in common.
-
-    Whole numbers of any width have one. Beside float64, both become text, in which each keeps its digits. Of others,
-    and of types that DuckDB misreads, no value is read; they have a type that no attribute has.
-    """
+    """Return for each file the clause that replaces its columns whose types, over all files, have no type in common."""
+    # Whole numbers of any width have one; beside float64, all become text, which keeps every digit. Of others, and of
+    # types that DuckDB misreads, no value is read: they have a type that no attribute has.
     every: dict[str, set[str]] = {}
     for of_file in kinds:
         for name, kind in of_file.items():

@@ -40,13 +40,11 @@ class Files:
 
 
 def list_files(address: str) -> Files:
-    """Return the files that an address names; CSV files are read once, to check their grammar.
+    """Return the files that an address names: a file of that very name, else a folder of Parquet files, else a pattern.
 
-    An address is the name of a file if there is one of that very name, ``[`` and ``*`` included; else of a folder,
-    with all its Parquet files; else a pattern. A file found by a pattern or in a folder is ignored if its name begins
-    with a dot or an underscore, or if it is in such a folder: jobs that were aborted leave their rows there. (As in
-    Spark, ``_key=value`` is a partition all the same.) Folders named ``key=value`` below the folder, or from the first
-    wildcard on, are columns of text.
+    CSV files are read once, to check their grammar. Folders named ``key=value`` below the folder, or from the first
+    wildcard on, are columns of text. A name that begins with a dot or, unless it is such a key, an underscore is
+    ignored: jobs that were aborted leave their rows there.
     """
     path = Path(address)
     if path.is_file():

@@ -24,10 +24,9 @@ _WIDTH = 6  # of a code as text
 
 
 class Lookups:
-    """Values computed once per row before its codes: expensive numbers, and joins.
+    """Values computed once per row before its codes: expensive numbers, and joins."""
 
-    Constants differ, text as bytes: a row equals at most one of a table of them, so that a join adds and drops none.
-    """
+    # Constants differ, text as bytes: a row equals at most one of a table of them, so that a join adds and drops none.
 
     def __init__(self, table: Expression, names: Sequence[str]) -> None:
         self._table = table.select(*dict.fromkeys(names))
@@ -45,10 +44,7 @@ class Lookups:
         return self._found.get(value.op(), value)
 
     def code(self, steps: Sequence[tuple[Expression, Codes]], otherwise: Expression | int) -> Expression | int:
-        """Return the code of the first of some expressions that equals one of its constants, or else `otherwise`.
-
-        Each is evaluated at most once per row, and only if those before it match no constant.
-        """
+        """Return the code of the first expression that equals one of its constants, or else `otherwise`."""
         found = otherwise
         if any(len(codes) > FEW and not key.type().is_boolean() for key, codes in steps):
             codes = self._joined(steps)
@@ -98,12 +94,10 @@ def _widest(key: Expression) -> str:
 
 
 def _table_of(codes: Codes, key: Expression, number: int) -> Expression:
-    """Return a table of constants, comparable with a key, and their codes, in columns of this number.
-
-    It is written as one text with a line for each, which takes less time than as many literals. No constant begins or
-    ends with a line break, so that they are parted by more of them than are next to each other in any. No two tables
-    share a part, which Ibis would give a name that the table of the rows may have, too.
-    """
+    """Return a table of constants, comparable with a key, and their codes, in columns of this number."""
+    # One text with a line for each takes less time than as many literals. No constant begins or ends with a line break,
+    # so that they are parted by more of them than are next to each other in any. No two tables share a part, which Ibis
+    # would give a name that the table of the rows may have, too.
     constants = [repr(value) if isinstance(value, float) else str(value) for value in codes]
     parting = "\n" * (1 + max(len(breaks) for text in constants for breaks in re.findall("\n*", text)))
     lines = [f"{code:0{_WIDTH}d}{text}" for code, text in zip(codes.values(), constants, strict=True)]

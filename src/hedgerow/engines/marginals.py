@@ -68,10 +68,9 @@ def count_all(table: Expression) -> int:
 def count_errors(
     table: Expression, label: Label, inputs: Inputs, bins: Schema, hypothesis: LeafModel | int
 ) -> tuple[Counts, Counts]:
-    """Return the rows of each bin that a model, or one class for all, gets wrong and right. Exact, private.
+    """Return the rows of each bin that a model, or one class for all, gets wrong or refuses, and right. Exact, private.
 
-    A row is in at most one bin of each attribute, and there it is wrong or right: it changes as many numbers by one as
-    there are attributes. A row that the model refuses is wrong.
+    One row changes as many numbers by one as there are attributes: it is in at most one bin of each, wrong or right.
     """
     used = () if isinstance(hypothesis, int) else hypothesis.used_attributes
     lookups = Lookups(table, [label.name, *bins.names, *used])
@@ -91,8 +90,7 @@ def count_errors(
 def count_classes(table: Expression, label: Label, inputs: Inputs, bins: Schema) -> Counts:
     """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private.
 
-    A row is in at most one bin of each attribute, and there it has one class: it changes as many numbers by one as
-    there are attributes. For parameters see `count_errors`.
+    One row changes as many numbers by one as there are attributes: it is in at most one bin of each, of one class.
     """
     lookups = Lookups(table, [label.name, *bins.names])
     codes = {f"b{i}": final_bin(kind, inputs[name], lookups) for i, (name, kind) in enumerate(bins.attributes)}

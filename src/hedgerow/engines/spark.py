@@ -115,10 +115,7 @@ def _frame(session: Any, files: Files) -> Any:
 
 
 def _with_csv_options(reader: Any, form: CsvForm) -> Any:
-    """Set how CSV files are read: every field as text, as `hedgerow.tables.csv_files` does it.
-
-    Headers and the number of fields on each line are checked already. Files can be split where every line is a row.
-    """
+    """Set how CSV files, whose headers and lines are checked already, are read: every field as text."""
     columns = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in form.names)
     options = {
         "encoding": "UTF-8",
@@ -157,11 +154,8 @@ def _plain(uri: str) -> str:
 
 
 def session_of_user(master: str | None) -> Any:
-    """Return the session of the process, from any thread; None if there is none.
-
-    A process has at most one, and `getActiveSession` returns that of the thread only. A second one with another master
-    is not possible: Spark would silently use the first.
-    """
+    """Return the session of the process, from any thread; None if there is none."""
+    # `getActiveSession` returns that of the thread only. With another master, Spark would silently use the first.
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 

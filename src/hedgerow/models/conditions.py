@@ -56,28 +56,12 @@ def check_literals(literals: Iterable[Literal], schema: Schema, user: str) -> No
 
 
 def complement(literal: Literal, attribute: Attribute) -> Literal | None:
-    """Return the literal that holds exactly where another one does not; None if there is none.
-
-    Examples
-    --------
-    >>> from hedgerow.schema import Integer
-    >>> print(complement(Literal("age", "<=", (30,)), Integer(17, 90, cuts=(30, 45))))
-    age > 30
-    >>> print(complement(Literal("age", "<=", (30,)), Integer(17, 90, cuts=(30, 45), missing="bin")))
-    None
-    """
+    """Return the literal that holds exactly where another one does not; None if there is none."""
     return attribute.literal_on(literal.attribute, attribute.extent(literal).complement())
 
 
 def in_words(literal: Literal, attribute: Attribute, *, holds: bool) -> str:
-    """Return the text of a literal, or of its negation: that of the complement if there is one.
-
-    Examples
-    --------
-    >>> from hedgerow.schema import Integer
-    >>> in_words(Literal("age", "<=", (30,)), Integer(17, 90, cuts=(30,), missing="bin"), holds=False)
-    'not (age <= 30)'
-    """
+    """Return the text of a literal, or of its negation: that of the complement if there is one."""
     if holds:
         return str(literal)
     other = complement(literal, attribute)
@@ -96,10 +80,7 @@ def literals_of(paths: Sequence[Path]) -> dict[Literal, None]:
 def first_that_holds(
     paths: Sequence[Path], schema: Schema, bins: Mapping[str, NDArray[np.integer[Any]]], n_rows: int
 ) -> NDArray[np.intp]:
-    """Return the index of the first path that holds of each row, shape ``(n_rows,)``; -1 where none does.
-
-    What paths next to one another begin with, as those of a tree do, is evaluated once.
-    """
+    """Return the index of the first path that holds of each row; a common beginning of neighbours is evaluated once."""
     found = np.full(n_rows, -1, dtype=np.intp)
     before, truths, coming = Path(), list[NDArray[np.bool_]](), [np.arange(n_rows)]  # coming: rows at each step
     for index in reversed(range(len(paths))):

@@ -25,16 +25,7 @@ _POINTS, _DEVIATION = 2**17, 4096  # 16 standard deviations to each side: beyond
 
 @dataclass(frozen=True)
 class CountNoise:
-    """Discrete Laplace noise on each of a model's counts, each drawn by itself.
-
-    Examples
-    --------
-    >>> noise = CountNoise(5.0)
-    >>> noise.spread(1), noise.spread(2)
-    (15, 21)
-    >>> noise.rows(725, 2), noise.rows(-3, 2)
-    ('about 720', '0 to 20')
-    """
+    """Discrete Laplace noise on each of a model's counts, each drawn by itself."""
 
     scale: float  # its scale, in rows
 
@@ -63,11 +54,8 @@ class CountNoise:
         return f"0 to {-(-high // unit) * unit:,}" if high else "0"
 
     def share(self, counts: tuple[int, ...], k: int) -> tuple[float, float] | None:
-        """Return the ends of the interval for the share of a class, of the counts by class of a leaf.
-
-        None where it says nothing: no row may be there, or nearly every share is possible. The class's count and that
-        of all others each have half of the chance of an interval that misses.
-        """
+        """Return the ends of the interval for the share of a class in a leaf; None where nearly every share may be."""
+        # The class's count and that of all others each have half of the chance of an interval that misses.
         total = sum(counts)
         half = (1 + CONFIDENCE) / 2
         low, high = self.interval(counts[k], 1, half)
@@ -93,14 +81,11 @@ def _scale(charge: Charge) -> float | None:
 
 @lru_cache(maxsize=256)
 def _spread(scale: float, number: int, confidence: float) -> int:
-    """Return the quantile of the size of a sum of discrete Laplace variables, by its characteristic function.
-
-    A large scale is made smaller first, as the distribution then is that of a continuous variable times the scale.
-    """
+    """Return the quantile of the size of a sum of discrete Laplace variables, by its characteristic function."""
     if not number:
         return 0
     deviation = math.sqrt(2 * number) * scale
-    larger = max(deviation / _DEVIATION, 1.0)
+    larger = max(deviation / _DEVIATION, 1.0)  # a large scale is made smaller: the variable is nearly continuous then
     stay = math.exp(-larger / scale) if scale else 0.0
     angles = np.pi * np.arange(_POINTS // 2 + 1) / _POINTS
     characteristic = ((1 - stay) ** 2 / ((1 - stay) ** 2 + 4 * stay * np.sin(angles) ** 2)) ** number

@@ -48,14 +48,7 @@ _NUMBER = "CASE WHEN TYPEOF(x) LIKE '{}%' THEN TRY_CAST(t AS DOUBLE) ELSE TRY_CA
 
 @dataclass(frozen=True)
 class Dialect:
-    r"""SQL of one engine, where engines differ.
-
-    Examples
-    --------
-    >>> spark = dialect_named("spark")
-    >>> spark.written(spark.literal("it's"))
-    "CONCAT('it', CHAR(39), 's')"
-    """
+    """SQL of one engine, where engines differ."""
 
     name: str  # sqlglot's name for it
     title: str  # the engine's name for people
@@ -119,10 +112,7 @@ class Dialect:
         return _generator(self.name)(dialect=self.name).generate(tree)
 
     def prewritten(self, tree: exp.Condition) -> exp.Condition:
-        """Return an expression as its text, so that it is generated once however often it is used.
-
-        A conjunction or disjunction is put in parentheses, since it becomes part of another expression.
-        """
+        """Return an expression as its text, which is generated once; in parentheses if it is an AND or an OR."""
         text: Any = exp.var(self.written(tree))
         return exp.paren(text) if isinstance(tree, exp.Connector) else text
 
@@ -136,11 +126,7 @@ class Dialect:
 
 @cache
 def _generator(dialect: str) -> type[Generator]:
-    """Return hedgerow's own generator class of a dialect.
-
-    sqlglot fixes the expressions of a class when it first generates SQL; Ibis adds to sqlglot's own classes when it is
-    imported, which may be later.
-    """
+    """Return a generator class of a dialect of hedgerow's own: Ibis changes those of sqlglot when it is imported."""
     return type("Own", (sqlglot.Dialect.get_or_raise(dialect).generator_class,), {})
 
 

@@ -61,11 +61,8 @@ def model_from_dict(data: Any) -> Model:
 
 
 def rebuilt(model: object) -> Model | None:
-    """Return a copy made of the text of a model's file; None of anything that is not of exactly a known kind.
-
-    The copy is of the declared fields of hedgerow's classes and of plain values: it runs the code of hedgerow only,
-    whatever was attached to the object or put into it.
-    """
+    """Return a copy made of the text of a model's file; None of anything that is not of exactly a known kind."""
+    # Declared fields of hedgerow's classes and plain values are copied: code attached to the object is not run.
     kind = next((kind for kind in KINDS if type(model) is kind), None)
     return None if kind is None else kind.from_json(_plain_copy(cast("Model", model)).to_json())
 

@@ -127,13 +127,7 @@ def _check_mode(probabilities: Sequence[float], label: Any, classes: Sequence[An
 
 
 def leaf_probabilities(leaves: Sequence[Leaf], classes: Sequence[Any]) -> NDArray[np.float64]:
-    """Return the class probabilities of each leaf, shape ``(n_leaves, n_classes)``, read-only.
-
-    Drawn probabilities are those, whatever the counts are. Otherwise negative counts count as 0, and a leaf whose
-    counts are all 0 has the share of each class in all released counts. Where the counts contradict the label, its
-    class and the largest others are averaged until none is more probable (the nearest shares, by least squares, of
-    which the label is a mode). A label without counts has probability 1.
-    """
+    """Return the class probabilities of each leaf, read-only; see `LeafModel.probabilities`."""
     found = np.zeros((len(leaves), len(classes)))
     for row, leaf in zip(found, leaves, strict=True):
         if leaf.counts is not None and leaf.probabilities is None:
@@ -180,12 +174,9 @@ def leaf_predictions(
 def leaf_note(
     leaf: Leaf, probabilities: NDArray[np.float64], k: int = 0, noise: CountNoise | None = None
 ) -> str | None:
-    """Return the probability of the predicted class, the k-th, and the number of rows in words; None without either.
-
-    "81 %; 120 rows" has a drawn probability, which is no share of the released rows; "80.0 % of 120" is one. Of counts
-    with noise, "72 to 88 % of about 120" is the interval of the share that the noise leaves; where it leaves nothing
-    to say, that is said, with the interval of the rows.
-    """
+    """Return the probability of the predicted class, the k-th, and the number of rows in words; None without either."""
+    # "81 %; 120 rows": the probability was drawn, and is no share of the rows. "80.0 % of 120": it is their share.
+    # "72 to 88 % of about 120": the share's interval by the noise on the counts.
     rows = leaf.rows
     if leaf.counts is not None and noise is not None:
         rows = noise.rows(sum(leaf.counts), len(leaf.counts))
@@ -200,13 +191,7 @@ def leaf_note(
 
 
 def share_text(share: tuple[float, float]) -> str:
-    """Return an interval of shares in whole percent, rounded outward.
-
-    Examples
-    --------
-    >>> share_text((0.655, 0.701)), share_text((1.0, 1.0))
-    ('65 to 71 %', '100 %')
-    """
+    """Return an interval of shares in whole percent, rounded outward."""
     low, high = math.floor(100 * share[0]), math.ceil(100 * share[1])
     return f"{high} %" if low == high else f"{low} to {high} %"
 

@@ -181,10 +181,7 @@ def point_bins(part: AttributePoints, attribute: Attribute) -> list[PointBin]:
 
 
 def one_row(row: Any, names: Sequence[str]) -> Any:
-    """Return a mapping of names to values as a table of one row, with those of the named columns that it has.
-
-    Anything else is returned as it is.
-    """
+    """Return a mapping as a table of one row, with those of the named columns that it has; anything else as it is."""
     if not isinstance(row, Mapping):
         return row
     values = {name: row[name] for name in names if name in row}

@@ -136,10 +136,7 @@ def source(
     before: Sequence[str] = (),
     after: Sequence[str] = (),
 ) -> str:
-    """Return the source of a function of `row` with this body, between the lines of other functions.
-
-    It reads the attributes of the literals that were written.
-    """
+    """Return the source of a function of `row`, which reads the attributes of the literals that were written."""
     used = {literal.attribute for literal in written.parts}
     read = {name: _READER_OF[schema[name].cell] for name in schema.names if name in used}
     cells = [

@@ -51,13 +51,7 @@ class Risk:
 
 
 def risk_of(total: int, unit: float, error: float | None) -> Risk:
-    """Return the risk of a total, with points of `unit` log-odds and a standard error of the log-odds.
-
-    Examples
-    --------
-    >>> risk_of(0, 0.5, None)
-    Risk(total=0, probability=0.5, low=None, high=None)
-    """
+    """Return the risk of a total, with points of `unit` log-odds and a standard error of the log-odds."""
     odds = total * unit
     if error is None:
         return Risk(total, float(expit(odds)))
@@ -68,15 +62,7 @@ def risk_of(total: int, unit: float, error: float | None) -> Risk:
 def tabulated_totals(low: int, high: int, unit: float, most: int) -> list[int]:
     """Return at most `most` totals from `low` to `high` for a table: all, or the ends and round numbers between them.
 
-    Between the ends are multiples of 1, 2 or 5 times a power of ten, of at most 5 log-odds in size, if the total can be
-    so small: those on which the probability depends.
-
-    Examples
-    --------
-    >>> tabulated_totals(-3, 4, 0.5, 12)
-    [-3, -2, -1, 0, 1, 2, 3, 4]
-    >>> tabulated_totals(-230, 187, 0.1, 8)
-    [-230, -40, -20, 0, 20, 40, 187]
+    The round ones are of at most 5 log-odds in size, if a total can be: those on which the probability depends.
     """
     if high - low < most:
         return list(range(low, high + 1))
@@ -97,13 +83,7 @@ def _round_steps() -> Iterator[int]:
 
 
 def percent(probability: float) -> str:
-    """Return a probability as a percentage: one decimal below 10 % and above 90 %, where it matters.
-
-    Examples
-    --------
-    >>> percent(0.4321), percent(0.0123), percent(0.99999)
-    ('43 %', '1.2 %', '>99.9 %')
-    """
+    """Return a probability as a percentage: one decimal below 10 % and above 90 %, where it matters."""
     if probability < 0.0005:
         return "<0.1 %"
     if probability > 0.9995:

@@ -58,11 +58,8 @@ def conditions(schema: Schema, dialect: Dialect) -> Pieces[tuple[Literal, bool]]
 
 
 def choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[str]:
-    """Return the lines of ``CASE WHEN … THEN … ELSE … END`` around those of two branches.
-
-    Conditions that are false or NULL go to the ELSE. Only the first line of an element is indented: a line break within
-    a quoted name or value is part of it.
-    """
+    """Return the lines of ``CASE WHEN … THEN … ELSE … END`` around those of two branches; NULL goes to the ELSE."""
+    # Only the first line of an element is indented: a line break within a quoted name or value is part of it.
     return [
         f"CASE WHEN {condition}",
         f"  THEN {true[0]}",
@@ -165,12 +162,9 @@ class _Raw:
         return self.dialect.prewritten(inside)
 
     def one_of(self, values: Sequence[Value], *words: str) -> exp.Condition:
-        """Return whether the column holds one of these values or words: true if so, NULL or false if it is NULL.
-
-        As in `Column.equals`, text is compared as text, except for the zeros after the point of whole numbers; floating
-        point and decimals are compared as numbers, since engines write different numbers as the same text. Whole
-        numbers and booleans have one text each.
-        """
+        """Return whether the column holds one of these values or words: true if so, NULL or false if it is NULL."""
+        # As in `Column.equals`: text as text, without zeros after the point of a whole number; floating point and
+        # decimals as numbers, since engines write different ones as the same text.
         found = [self._among(self.text, words)] if words else []
         texts = list(dict.fromkeys(plain_word(value) for value in values))
         if not values:
