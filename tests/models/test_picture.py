@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from hedgerow.errors import ArgumentError, MissingPackageError
-from hedgerow.models.page import svg_of
+from hedgerow.models.plot import svg_of
 from tests.models.markup import SHAPES, Read
 from tests.models.scorecards import THREE, TWO
 

@@ -7,8 +7,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hedgerow.models.plot import colour
-from hedgerow.models.points_plot import Group, points_bars
+from hedgerow.models.plot import Group, colour, points_bars
 from tests.models.scorecards import THREE, TWO
 
 GROUPS: list[Group] = [("a", [("low", (1,)), ("high", (3,))]), ("$b_$", [("no", (0,)), ("yes", (-5,))])]

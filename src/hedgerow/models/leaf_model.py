@@ -45,11 +45,6 @@ class LeafModel(Model):
     decides_by: ClassVar[str] = "routes each row to one leaf"
 
     @property
-    def as_leaf_model(self) -> LeafModel:
-        """The model itself."""
-        return self
-
-    @property
     @abstractmethod
     def leaves(self) -> tuple[Leaf, ...]:
         """The leaves, with what was released about their rows."""

@@ -7,7 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -18,18 +20,16 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, Mod
 from hedgerow.models import envelope
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.dialects import DialectName
-from hedgerow.models.page import page_of
+from hedgerow.models.plot import svg_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.text.markup import Html, element
+from hedgerow.text.pages import templates
 from hedgerow.text.values import Value, printable, value_text
 
 if TYPE_CHECKING:
+    from jinja2 import Template
     from matplotlib.axes import Axes
-
-    from hedgerow.models.leaf_model import LeafModel
-    from hedgerow.models.scorecard import Scorecard
-
 
 _MOST_SHOWN = 2**20  # characters of HTML in a notebook, which keeps all that it has shown
 
@@ -73,16 +73,6 @@ class Model(ABC):
     def name(self) -> str:
         """The name of the kind in commands and questions, such as ``rule-list``."""
         return self.format.removeprefix(envelope.OURS)
-
-    @property
-    def as_leaf_model(self) -> LeafModel | None:
-        """The model itself if it routes each row to one leaf; None of any other."""
-        return None
-
-    @property
-    def as_scorecard(self) -> Scorecard | None:
-        """The model itself if it adds up points; None of any other."""
-        return None
 
     @property
     @abstractmethod
@@ -212,7 +202,21 @@ class Model(ABC):
         It is one file that loads nothing and runs nothing; names and values are escaped. A model that is too large to
         be drawn has no picture.
         """
-        return page_of(self, Html(self._body_html), Html(self.privacy.to_html()))
+        picture, problem = "", ""
+        try:
+            picture = svg_of(self.plot, f"Picture of the {self.kind}, whose parts are below in words")
+        except HedgerowError as error:
+            problem = str(error)
+        label = self.schema.label
+        return _page_template().render(
+            title=self.kind.capitalize() + ("" if label is None else f" for {printable(label.name)}"),
+            guarantee=printable(self.privacy.headline),
+            picture=picture,
+            problem=problem,
+            body=Html(self._body_html),
+            card=Html(self.privacy.to_html()),
+            digest=self.to_dict()["digest"],
+        )
 
     @abstractmethod
     def _structure(self) -> dict[str, Any]:
@@ -297,6 +301,11 @@ class Model(ABC):
             return html
         note = f"{self!r}: too large to show here; write to_page() to a file."
         return element("p", note) + self._card_html
+
+
+@cache
+def _page_template() -> Template:
+    return templates(Path(__file__).with_name("templates")).get_template("model.html")
 
 
 def class_titles(name: str, classes: Sequence[Value]) -> list[str]:

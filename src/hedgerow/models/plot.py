@@ -1,17 +1,21 @@
-"""Plots of released models: bars for rule lists, and elements that all plots share."""
+"""Plots of released models: bars for rule lists and points, elements that all plots share, and plots as SVG."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
+from io import StringIO
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, MissingPackageError
+from hedgerow.text.markup import Html, element, joined
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -153,3 +157,119 @@ def _drawn_by(families: tuple[str, ...]) -> frozenset[str]:
         return {chr(code) for font in found for code in get_font(findfont(font)).get_charmap()}
 
     return frozenset(drawn("normal") & drawn("bold"))
+
+
+MOST_ATTRIBUTES = 12
+"""The most attributes that a plot shows."""
+Group = tuple[str, Sequence[tuple[str, Sequence[float]]]]
+"""An attribute, and for each of its bins the name and the points: one number for two classes, else one for each."""
+_LONGEST = 40  # characters of a name
+
+
+def points_bars(
+    groups: Sequence[Group],
+    classes: Sequence[str],
+    caption: str,
+    ax: Axes | None = None,
+    *,
+    most: int = MOST_ATTRIBUTES,
+    unit: str = "points",
+) -> Axes:
+    """Draw the points of each bin, for the attributes whose points differ most, the widest first; return the axes.
+
+    Colours are those of the classes that points speak for.
+    """
+    import matplotlib.pyplot as plt
+
+    ranked = sorted(groups, key=lambda group: -float(np.ptp([row for _, row in group[1]], axis=0).max()))[:most]
+    n_lines = sum(len(bins) for _, bins in ranked)
+    n_columns = max((len(row) for _, bins in ranked for _, row in bins), default=1)
+    if n_lines * n_columns > MOST_DRAWN:
+        raise ArgumentError(
+            f"expected at most {MOST_DRAWN} bars to draw, got {n_lines * n_columns:,}; print the model, or export it."
+        )
+    if len(ranked) < len(groups):
+        caption = f"the {len(ranked)} of {len(groups)} attributes whose points differ most; {caption}"
+    labels = [label for group in ranked for label in _labels(*group)]
+    if ax is None:
+        height = 1.3 + max(0.22 * n_lines * (1 + 0.4 * (n_columns - 1)), 0.25 * (len(classes) + 1) * (n_columns > 1))
+        width = 5.5 + 0.07 * max((len(label) for label in labels), default=0)
+        _, ax = plt.subplots(figsize=(max(8, width), height), layout="constrained")
+    _draw_bars(ax, ranked, n_columns)
+    _label(ax, ranked, labels)
+    names = [shortened(name, 20) for name in classes]
+    if n_columns > 1:
+        class_legend(ax, class_patches(names), names, loc="upper left", bbox_to_anchor=(1, 1))
+    ax.set_xlabel(plain(unit if n_columns > 1 else f"{unit}: below 0 for {names[0]}, above 0 for {names[1]}"))
+    ax.set_title(plain(fill(shortened(caption, 300), 85)), fontsize="small", loc="left")
+    return ax
+
+
+def _draw_bars(ax: Axes, groups: Sequence[Group], n_columns: int) -> None:
+    rows = np.array([row for _, bins in groups for _, row in bins], dtype=np.float64).reshape(-1, n_columns)
+    thickness = 0.8 / n_columns
+    for k in range(n_columns):
+        colours = [colour(int(value > 0)) for value in rows[:, 0]] if n_columns == 1 else colour(k)
+        places = np.arange(len(rows)) - 0.4 + thickness * (k + 0.5)
+        ax.barh(places, rows[:, k], height=0.9 * thickness, color=colours)
+    ax.axvline(0, color="0.3", lw=1)
+
+
+def _labels(attribute: str, bins: Sequence[tuple[str, Sequence[float]]]) -> list[str]:
+    """Return the names of the lines of an attribute: its own at the first of its bins."""
+    first, *others = [shortened(name, _LONGEST) for name, _ in bins]
+    return [f"{shortened(attribute, _LONGEST)}  {first}", *others]
+
+
+def _label(ax: Axes, groups: Sequence[Group], labels: Sequence[str]) -> None:
+    """Name the lines, and shade every other attribute."""
+    first = 0
+    for number, (_, bins) in enumerate(groups):
+        if number % 2 == 0:
+            ax.axhspan(first - 0.5, first + len(bins) - 0.5, color="0.95", lw=0, zorder=0)
+        first += len(bins)
+    ax.set_yticks(range(len(labels)), list(map(plain, labels)), fontsize="small")
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(max(len(labels), 1) - 0.5, -0.5)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+
+
+_SHAPES = frozenset(("svg", "g", "defs", "path", "use", "rect", "clipPath"))  # text is drawn as paths
+_ATTRIBUTES = frozenset(("clip-path", "d", "height", "href", "id", "style", "transform", "viewBox", "width", "x", "y"))
+
+
+def svg_of(plot: Callable[[], Axes], title: str) -> Html:
+    """Draw a plot, and return it as an SVG element with a title for who cannot see it; no figure stays open."""
+    check_matplotlib()
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    written = StringIO()
+    with catch_warnings(), mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "hedgerow"}):
+        simplefilter("ignore")  # of characters that the font lacks
+        figure = plot().get_figure(root=True)
+        assert figure is not None
+        try:
+            figure.savefig(written, format="svg", facecolor="none")
+        finally:
+            plt.close(figure)
+    root = ElementTree.fromstring(written.getvalue())
+    return element("svg", joined(*map(_shape, _shapes(root))), role="img", aria_label=title, **_attributes(root))
+
+
+def _shape(node: ElementTree.Element) -> Html:
+    return element(_name(node.tag), *map(_shape, _shapes(node)), **_attributes(node))
+
+
+def _shapes(node: ElementTree.Element) -> list[ElementTree.Element]:
+    return [child for child in node if _name(child.tag) in _SHAPES]
+
+
+def _attributes(node: ElementTree.Element) -> dict[str, str]:
+    named = ((_name(key), value) for key, value in node.attrib.items())
+    return {key.replace("-", "_"): value for key, value in named if key in _ATTRIBUTES}
+
+
+def _name(qualified: str) -> str:
+    """Return a name without its namespace."""
+    return qualified.rpartition("}")[2]

@@ -36,9 +36,8 @@ def released_leaf_model(estimator: Any) -> LeafModel | None:
 
 def leaf_model(model: Model) -> LeafModel:
     """Return a model, of whose leaves something is asked."""
-    found = model.as_leaf_model
-    if found is not None:
-        return found
+    if isinstance(model, LeafModel):
+        return model
     raise ArgumentTypeError(
         f"expected a model with leaves, got a {model.kind}, which {model.decides_by} and has no leaves or decision "
         "paths. Its privacy card bounds what it discloses; to measure it, pass its estimator to `audit.membership`, or "

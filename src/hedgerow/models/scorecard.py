@@ -17,6 +17,7 @@ from hedgerow.models import points as point_sums
 from hedgerow.models.dialects import DialectName, dialect_named
 from hedgerow.models.leaf import meanings_html, text_with_meanings
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
+from hedgerow.models.plot import points_bars
 from hedgerow.models.points import (
     AttributePoints,
     PointBin,
@@ -25,8 +26,7 @@ from hedgerow.models.points import (
     one_row,
     whole_points,
 )
-from hedgerow.models.points_plot import form_html, points_bars
-from hedgerow.models.scorecard_form import draw_form
+from hedgerow.models.scorecard_form import draw_form, form_html
 from hedgerow.models.sheet import Sheet, card_text, row_texts
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
@@ -124,11 +124,6 @@ class Scorecard(Model):
 
     def __len__(self) -> int:
         return len(self.parts)
-
-    @property
-    def as_scorecard(self) -> Scorecard:
-        """The scorecard itself."""
-        return self
 
     @property
     def used_attributes(self) -> tuple[str, ...]:

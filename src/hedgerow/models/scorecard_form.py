@@ -1,4 +1,4 @@
-"""Scorecards as a figure: a form to print and to fill in by hand."""
+"""Forms of scorecards, to print and to fill in by hand: as a figure, and as HTML."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models.plot import plain, shortened
 from hedgerow.models.points import PointBin
 from hedgerow.models.sheet import Sheet, percent
+from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
@@ -154,3 +155,54 @@ def _wrapped(text: str, width: int, most: int) -> list[str]:
     wrapper.wordsep_re = _BREAKS
     lines = wrapper.wrap(shortened(text, 200))
     return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1][: width - 1]}…"]
+
+
+_TABLE = "border-collapse:collapse;margin:1em 0"
+_GROUP = "border-top:1px solid silver"
+_LEFT = "text-align:left;vertical-align:top;padding:0.15em 1em 0.15em 0"
+_NUMBER = "text-align:right;padding:0.15em 1em"
+_BOX = "border:2px solid;min-width:4em;height:1.6em;text-align:center"
+
+
+def form_html(sheet: Sheet) -> Html:
+    """Return the points with an empty box for each attribute and for the total, and the probabilities of totals."""
+    boxes = ["your points"] if sheet.is_binary else sheet.columns
+    titles = [element("th", name, style=_LEFT) for name in ("attribute", "bin")]
+    titles += [element("th", title, style=_NUMBER) for title in sheet.columns]
+    rows = [row for bins in sheet.bins for row in _rows(bins, len(sheet.base))]
+    blank = [element("td")] * (1 + len(sheet.base))
+    base = [element("td", str(points), style=_BOX) for points in sheet.base]
+    rows.append(element("tr", element("th", "base", style=_LEFT), *blank, *base, style=_GROUP))
+    rows.append(element("tr", element("th", "total", style=_LEFT), *blank, *_boxes(1, len(sheet.base))))
+    points = _table(element("tr", *titles, *(element("th", title) for title in boxes)), rows)
+    notes = [element("p", note) for note in sheet.notes]
+    parts = [element("h3", sheet.title), points, *([_risks(sheet)] if sheet.is_binary else []), *notes]
+    return Html("".join(parts))
+
+
+def _rows(bins: Sequence[PointBin], n_columns: int) -> list[Html]:
+    found = list[Html]()
+    for place, one in enumerate(bins):
+        cells = [element("td", printable(one.words), style=_LEFT)]
+        cells += [element("td", str(number), style=_NUMBER) for number in one.points]
+        if place == 0:
+            name = element("th", printable(one.attribute), style=_LEFT, rowspan=str(len(bins)))
+            cells = [name, *cells, *_boxes(len(bins), n_columns)]
+        found.append(element("tr", *cells, **({} if place else {"style": _GROUP})))
+    return found
+
+
+def _boxes(n_rows: int, n_columns: int) -> list[Html]:
+    return [element("td", rowspan=str(n_rows), style=_BOX)] * n_columns
+
+
+def _risks(sheet: Sheet) -> Html:
+    head, *rows = (
+        element("tr", *(element("td" if place else "th", entry, style=_NUMBER) for entry in line))
+        for place, line in enumerate(sheet.risk_lines)
+    )
+    return _table(head, rows)
+
+
+def _table(head: Html, rows: Sequence[Html]) -> Html:
+    return element("table", element("thead", head), element("tbody", *rows), style=_TABLE)

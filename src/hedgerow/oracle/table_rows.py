@@ -64,7 +64,7 @@ class OracleTable:
     def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> LeafModel | int:  # noqa: ARG002 -- no code of others
         """Return a hypothesis as a model, or as the class number that it always predicts; no row is touched."""
         found = model_of(hypothesis)
-        model = None if found is None else found.as_leaf_model
+        model = found if isinstance(found, LeafModel) else None
         if model is None and type(hypothesis) is not Always:
             raise HypothesisError(
                 "Expected a rule list or tree of hedgerow, or a constant, as the hypothesis for rows in a database, "

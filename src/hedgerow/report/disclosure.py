@@ -28,7 +28,7 @@ def model(subject: Subject) -> Section:
 
 def released_accuracy(subject: Subject) -> Section:
     """Return how often the model is right on its training rows, by the counts released with it."""
-    released = None if subject.released is None or not subject.is_private else subject.released.as_leaf_model
+    released = subject.released if subject.is_private and isinstance(subject.released, LeafModel) else None
     has_counts, facts = released is not None and released.has_counts, list[Fact]()
     share, base = (None, None) if released is None or not has_counts else _shares(released)
     if share is not None:

@@ -10,6 +10,7 @@ from hedgerow.audit.entropy.measure import reconstruction
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction
 from hedgerow.audit.entropy.totals import totals
 from hedgerow.errors import HedgerowError
+from hedgerow.models.scorecard import Scorecard
 from hedgerow.report.contents import Fact, Finding, Grid, Section
 from hedgerow.report.findings import finding
 from hedgerow.report.page import section as sentences
@@ -38,9 +39,8 @@ def measured(subject: Subject, data: Any = None) -> Reconstruction | str:
 
 def section(subject: Subject, found: Reconstruction | str) -> Section:
     """Return how many bits of a row are left once the model is known, and of whom the fewest."""
-    card = None if subject.released is None else subject.released.as_scorecard
-    if card is not None:
-        left = totals(card)
+    if isinstance(subject.released, Scorecard):
+        left = totals(subject.released)
         facts = (
             Fact("bits of a row without a total", f"{left.bits:.1f}", left.bits),
             Fact("bits left by a total, on average", f"{left.residual_bits:.1f}", left.residual_bits),

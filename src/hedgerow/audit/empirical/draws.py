@@ -149,9 +149,8 @@ def run(runner: Runner, kept: RunCache, runs: int, seed: int | None, n_jobs: int
 def outcome_of(result: Any, rows: Any) -> Outcome:
     """Return the outcome of a fit: a model's content or predictions on `rows`; numbers and arrays are themselves."""
     model = released_model(result)
-    leaves = None if model is None else model.as_leaf_model
-    if leaves is not None:
-        return _of_leaves(leaves, rows)
+    if isinstance(model, LeafModel):
+        return _of_leaves(model, rows)
     if hasattr(result, "predict_proba"):
         return _vector(result.predict_proba(rows))
     if hasattr(result, "predict"):

@@ -121,7 +121,7 @@ def totals(scorecard: Any, *, resolution: Resolution | None = None) -> TotalEntr
     ValueError
         If there are more than a million different totals, such as with many classes.
     """
-    card = next((model.as_scorecard for model in released_models(scorecard) if model.as_scorecard is not None), None)
+    card = next((model for model in released_models(scorecard) if isinstance(model, Scorecard)), None)
     if card is None:
         raise ArgumentTypeError(f"expected a scorecard, got {type(scorecard).__name__}.")
     points = {part.attribute: part.points for part in card.parts}
