@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.audit.inference.roc import RATES
+from hedgerow.audit.inference.membership import RATES
 from studies.results import Cell, by, markdown
 from studies.ssrl.runs import GREEDY, GREEDY_AS_AUTHORS
 

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from hedgerow.audit import Membership, Overfit
-from hedgerow.audit.inference.roc import FPR
+from hedgerow.audit.inference.membership import FPR
 
 OVERFIT = Overfit(("no", "$yes$"), ("1. age <= 30", "2. otherwise"), ((1, 6), (9, 4)), ((2, 2), (8, 3)))
 CURVES = Membership("Tree", "guess", (70, 70, 30, 30), np.array([FPR, FPR**0.5, FPR**0.9]), np.array([0.5, 0.6, 0.55]))

@@ -171,7 +171,7 @@ def test_no_file_is_replaced_and_no_half_report_is_written(tmp_path):
         ({"on": "today"}, "expected a date or None as on, got str"),
         ({"by": "age"}, "expected a sequence of names of columns as by"),
         ({"membership": 3}, "expected a result of audit.membership"),
-        ({"train": 3}, "expected a pair"),
+        ({"train": 3}, "train must be a pair"),
     ],
 )
 def test_other_arguments_are_refused(given, message):

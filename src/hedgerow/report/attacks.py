@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from hedgerow.audit.exact.membership import ExactMembership
+from hedgerow.audit.inference.lira import ShadowMembership
+from hedgerow.audit.inference.membership import Membership
 from hedgerow.audit.inference.overfitting import Overfit, overfit
-from hedgerow.audit.inference.roc import Membership
-from hedgerow.audit.inference.shadow_result import ShadowMembership
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.report.contents import Cell, Fact, Finding, Grid, Section
 from hedgerow.report.findings import finding

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.audit.exact.membership import declared_schema
 from hedgerow.audit.exact.outcomes import Cells, losses
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.audit.inference.roc import PRIVATE
+from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn.plans import DrawProbabilities
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier

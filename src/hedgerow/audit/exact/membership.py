@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow.audit.exact.outcomes import Cells, Outcomes, distance
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.audit.inference.roc import PRIVATE
+from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.audit.plot import risk_curve
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from hedgerow.audit.inference.labelled import Index, LabelledRows
 from hedgerow.boundary.arguments import check_integer
-from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import describe_argument
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -55,6 +56,23 @@ class Attack(Protocol):
     def scores(self, attempt: Attempt) -> NDArray[np.float64]:
         """Return the score of each of ``attempt.suspects``."""
         ...
+
+
+Chosen = TypeVar("Chosen")
+
+
+def chosen_attack(given: str | Chosen, named: Mapping[str, Callable[[], Chosen]], kind: str, scored: str) -> Chosen:
+    """Return an attack by its name, or as it is: an object with a method `scores` of what is named."""
+    if isinstance(given, str):
+        if given not in named:
+            names = ", ".join(sorted(named))
+            raise ArgumentError(f"expected one of {names}, or {kind}, as attack, got {describe_argument(given)}.")
+        return named[given]()
+    if isinstance(given, type) or not callable(getattr(given, "scores", None)):
+        raise ArgumentTypeError(
+            f"expected a name, or an object with scores({scored}), as attack, got {describe_argument(given)}."
+        )
+    return given
 
 
 @dataclass(frozen=True)
@@ -164,8 +182,8 @@ class Donors:
 
     bins: Index  # for every row of the table, the index of its bin among the donors' bins; -1 if no donor has it
     order: Index  # the donors, one bin after the other
-    starts: Index  # the start of the donors of each bin in `order`, and their number
-    counts: Index  # the start of the donors of each bin in `order`, and their number
+    starts: Index  # the start of the donors of each bin in `order`
+    counts: Index  # and their number
 
     @classmethod
     def of(cls, bins: Index, known: Index) -> Self:

@@ -76,10 +76,9 @@ class LabelledRows:
         return _take(nw.from_native(self.labels, series_only=True, pass_through=True), index)
 
     def mixed(self, index: Index, sources: Mapping[str, Index], schema: Schema) -> Any:
-        """Return these rows with the values of some attributes taken from other rows.
+        """Return these rows with the values of some attributes taken from other rows of the table.
 
-        `sources` has, for each replaced attribute, the rows to take the values from, shape ``(len(index),)``. The
-        values are those of the table itself, so every column keeps its type.
+        `sources` has, for each replaced attribute, the rows to take the values from, shape ``(len(index),)``.
         """
         data = self.table.data
         if self.table.names is None:

@@ -53,11 +53,6 @@ def leaf_risk(
     threshold : int, default=10
         The fewest rows of a leaf, and of a class in it, that are safe.
 
-    Returns
-    -------
-    LeafRisk
-        The counts of each leaf, and which are small, pure, or have few rows of a class.
-
     Raises
     ------
     ValueError
@@ -125,11 +120,6 @@ class LeafRisk:
         What the counts are.
     threshold : int
         The fewest rows of a leaf, and of a class in it, that are safe.
-
-    Raises
-    ------
-    ValueError
-        If there is not one number of rows, or row of counts, a leaf.
     """
 
     leaves: tuple[str, ...]

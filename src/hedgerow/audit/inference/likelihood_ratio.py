@@ -11,7 +11,7 @@ from scipy.special import logit
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from hedgerow.audit.inference.roc import Array
+from hedgerow.audit.inference.membership import Array
 from hedgerow.audit.inference.shadows import Shadows
 from hedgerow.boundary.arguments import check_share
 
@@ -67,7 +67,7 @@ class OfflineLira:
 
     References
     ----------
-    Carlini, Chien, Nasr, Song, Terzis and Tramèr, *Membership Inference Attacks From First Principles*, S&P 2022.
+    As of `OnlineLira`.
     """
 
     def scores(self, shadows: Shadows) -> tuple[Array, Array]:
@@ -105,9 +105,8 @@ class _Side:
 
     codes: Whole  # numbers of the row's different confidences, the same on both sides
     counts: Whole  # how often each of these numbers occurs on this side
-    # Whether a confidence is not common enough, on both sides together, to be counted by itself
-    rare: NDArray[np.bool_]
-    logits: Array  # their logits
+    rare: NDArray[np.bool_]  # whether a confidence is not common enough, on both sides, to be counted by itself
+    logits: Array  # of the confidences
 
     @classmethod
     def both(cls, shadows: Shadows) -> tuple[Self, Self]:
@@ -164,12 +163,7 @@ def _log_rarity(at: Array, found: _Moments) -> Array:
 
 def _codes(values: Array) -> Whole:
     """Return numbers from 0 on for the different values of each column."""
-    order = values.argsort(axis=0, kind="stable")
-    ordered = np.take_along_axis(values, order, axis=0)
-    steps = np.diff(ordered, axis=0, prepend=ordered[:1]) > 0
-    codes = np.empty(values.shape, dtype=np.intp)
-    np.put_along_axis(codes, order, steps.cumsum(axis=0), axis=0)
-    return codes
+    return rankdata(values, method="dense", axis=0).astype(np.intp) - 1
 
 
 def _counts(codes: Whole, size: int) -> Whole:
@@ -218,8 +212,7 @@ class OfflineRmia:
 
     References
     ----------
-    Zarifzadeh, Liu and Shokri, *Low-Cost High-Power Membership Inference Attacks*, ICML 2024; its
-    authors tune a on two models.
+    As of `Rmia`, whose authors tune a on two models.
     """
 
     a: float = 0.3

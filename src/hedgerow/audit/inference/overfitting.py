@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, floor, lgamma
+from math import floor
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import hypergeom
 
 from hedgerow.audit.inference.labelled import Index, LabelledRows, distinct
 from hedgerow.audit.inference.leaves import apply_of, leaf_numbers
@@ -31,6 +32,8 @@ _Counts = tuple[tuple[int, ...], ...]
 class Overfit:
     """Distributional overfitting of a model on training rows and held-out rows. **Private**: exact counts of rows.
 
+    `ValueError` if the counts have not one row a leaf and one column a class, or a class has no rows.
+
     Attributes
     ----------
     classes : tuple
@@ -41,11 +44,6 @@ class Overfit:
         Rows of each class in each leaf, among the training rows and the held-out rows.
     as_released_code : bool
         Whether shares are of all rows of a set, as in SSRL's released code, and not of its rows of the class.
-
-    Raises
-    ------
-    ValueError
-        If the counts have not one row a leaf and one column a class, or a class has no rows.
 
     Examples
     --------
@@ -113,11 +111,11 @@ class Overfit:
 
     def _distances(self) -> list[Fraction]:
         """τ of each class, exactly."""
-        found: list[Fraction] = []
-        for k, (ours, others) in enumerate(self._totals):
-            pairs = zip(self.train, self.test, strict=True)
-            found.append(sum((abs(Fraction(a[k], ours) - Fraction(b[k], others)) for a, b in pairs), Fraction(0)) / 2)
-        return found
+        leaves = list(zip(self.train, self.test, strict=True))
+        return [
+            sum((abs(Fraction(a[k], ours) - Fraction(b[k], others)) for a, b in leaves), Fraction(0)) / 2
+            for k, (ours, others) in enumerate(self._totals)
+        ]
 
     def _chances(self) -> list[float]:
         """Return the mean of τ of each class over all partitions of the rows."""
@@ -221,11 +219,6 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
         Divide by all rows of a set instead of those of the class, as SSRL's released code does, to compare with its
         Table 1. V is then smaller, roughly by P[y] for each class, and not a bound.
 
-    Returns
-    -------
-    Overfit
-        τ by class, V, its mean by chance, and the table by leaf; `plot()` draws it.
-
     Raises
     ------
     ValueError
@@ -291,27 +284,11 @@ def _count(leaves: Index, classes: Index, shape: tuple[int, int]) -> _Counts:
 
 
 def mean_deviation(total: int, marked: int, drawn: int) -> float:
-    """Return E|K − E K|, where K counts the marked rows among `drawn` of `total` rows, of which `marked` are marked.
-
-    ``Σ_{k ≥ v} (k − E K)·P(K = k) = v·(total − marked − drawn + v)/total · P(K = v)`` telescopes for every v, and the
-    mean deviation is twice this at the first v above E K.
-
-    References
-    ----------
-    Diaconis and Zabell, *Closed Form Summation for Classical Distributions: Variations on a Theme of De Moivre*,
-    Statistical Science 6(3), 1991.
-
-    Examples
-    --------
-    >>> round(mean_deviation(4, 2, 2), 12)  # K is 0, 1, 2 with chances 1/6, 4/6, 1/6
-    0.333333333333
-    """
+    """Return E|K − E K|, where K counts the marked rows among `drawn` of `total` rows, of which `marked` are marked."""
+    # Σ_{k ≥ v} (k − E K)·P(K = k) = v·(total − marked − drawn + v)/total · P(K = v) telescopes for every v; the mean
+    # deviation is twice this at the first v above E K (Diaconis and Zabell, Statistical Science 6(3), 1991).
     first = floor(Fraction(marked * drawn, total)) + 1
     if first > min(marked, drawn):
         return 0.0
-    chance = _log_choose(marked, first) + _log_choose(total - marked, drawn - first) - _log_choose(total, drawn)
-    return 2 * first * (total - marked - drawn + first) / total * exp(chance)
-
-
-def _log_choose(n: int, k: int) -> float:
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    chance = float(hypergeom.pmf(first, total, marked, drawn))
+    return 2 * first * (total - marked - drawn + first) / total * chance

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from hedgerow.audit.inference.labelled import Index, LabelledRows, label_values
-from hedgerow.audit.inference.roc import Array
+from hedgerow.audit.inference.membership import Array
 from hedgerow.audit.inference.targets import check_known, fitted_on
 from hedgerow.errors import ArgumentError
 from hedgerow.text.progress import tracked
@@ -38,11 +38,6 @@ class Shadows:
         Of each split, the confidence of the fit whose training rows have the row, and that of the other fit.
     first : ndarray of bool, shape (n_splits, n_rows)
         Which rows the first fit of each split was fitted on.
-
-    Raises
-    ------
-    ValueError
-        If the three are not of one shape.
     """
 
     inside: Array
@@ -99,10 +94,7 @@ def shadow_fits(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Split:
-    """One split of the rows by a coin for each, with a fit on each side.
-
-    Coins are independent: whether a row is in a fit tells nothing of the others, as where a row is added or removed.
-    """
+    """One split of the rows by independent coins, with a fit on each side: a row's side tells nothing of the others."""
 
     make: Callable[[], Any]
     rows: LabelledRows
@@ -120,10 +112,7 @@ class _Split:
 
 
 def confidence(fitted: Any, rows: LabelledRows) -> Array:
-    """Return the probability that a fitted estimator gives to the label of each row, 1 or 0 if it has labels only.
-
-    A label that is not among the estimator's classes has confidence 0.
-    """
+    """Return the probability that a fitted estimator gives to the label of each row; 1 or 0 if it has labels only."""
     X, classes = rows.X(np.arange(len(rows))), getattr(fitted, "classes_", None)
     if classes is None or not hasattr(fitted, "predict_proba"):
         predictions = label_values(fitted.predict(X))

@@ -52,6 +52,14 @@ def fitted_on(
     return estimator
 
 
+def rows_of_classes(X: Any, y: Any) -> LabelledRows:
+    """Check that a table and labels of two or more classes belong together."""
+    rows = LabelledRows.of(X, y)
+    if len(np.unique(rows.values)) < 2:
+        raise ArgumentError("expected two or more classes in y, got one.")
+    return rows
+
+
 def unset_seeds(estimator: Any) -> list[str]:
     """Return the parameters of an estimator and its parts that are named random_state and None, sorted."""
     given = sorted(estimator.get_params().items())

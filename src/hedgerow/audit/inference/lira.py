@@ -11,16 +11,15 @@ import pandas as pd
 from scipy.stats import beta, binom
 from scipy.stats import t as student
 
-from hedgerow.audit.inference.labelled import LabelledRows
+from hedgerow.audit.inference.attacks import chosen_attack
 from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OfflineRmia, OnlineLira, Rmia
-from hedgerow.audit.inference.roc import FPR, PRIVATE, Array, curve
+from hedgerow.audit.inference.membership import FPR, PRIVATE, Array, check_rate, curve
 from hedgerow.audit.inference.shadows import ShadowAttack, Shadows, shadow_fits
-from hedgerow.audit.inference.targets import factory_of
+from hedgerow.audit.inference.targets import factory_of, rows_of_classes
 from hedgerow.audit.plot import roc_band
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.boundary.randomness import RandomState, generator
-from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.text.messages import describe_argument
+from hedgerow.errors import ArgumentError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,33 +112,22 @@ class ShadowMembership:
     def tpr_at(self, fpr: float) -> float:
         """Return the true positive rate at a false positive rate.
 
-        Raises
-        ------
-        ValueError
-            If the rate is not between `finest_fpr`, or the smallest stored one, and 1.
+        `ValueError` if the rate is not between `finest_fpr`, or the smallest stored one, and 1.
         """
-        return float(np.interp(self._checked(fpr), self.fpr, self.tpr))
+        self._check_rate(fpr)
+        return float(np.interp(fpr, self.fpr, self.tpr))
 
     def tpr_interval(self, fpr: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
         """Return a confidence interval of `tpr_at`.
 
         It is that of Clopper and Pearson for as many independent decisions as would vary like the splits do, the
-        threshold included; for no fewer than splits, and no more than scores.
-
-        Raises
-        ------
-        ValueError
-            If the rate is as `tpr_at` refuses it, or the confidence is not between 0 and 1.
-
-        References
-        ----------
-        Korn and Graubard, *Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated
-        from Survey Data*, Survey Methodology 24(2), 1998.
+        threshold included (Korn and Graubard, Survey Methodology 24(2), 1998); for no fewer than splits, and no more
+        than scores. `ValueError` if the rate is as `tpr_at` refuses it, or the confidence is not between 0 and 1.
         """
         check_probability("confidence", confidence)
-        rate = self._checked(fpr)
-        without = np.array([np.interp(rate, self.fpr, one) for one in self.curves])
-        low, high = self._interval(np.array(self.tpr_at(rate)), _jackknife(without), confidence)
+        share = self.tpr_at(fpr)
+        without = np.array([np.interp(fpr, self.fpr, one) for one in self.curves])
+        low, high = self._interval(np.array(share), _jackknife(without), confidence)
         return float(low), float(high)
 
     @property
@@ -158,15 +146,9 @@ class ShadowMembership:
             low, high = beta.ppf(alarm, hits, size - hits + 1), beta.isf(alarm, hits + 1, size - hits)
         return np.where(hits > 0, low, 0.0), np.where(hits < size, high, 1.0)
 
-    def _checked(self, fpr: float) -> float:
-        finest = max(float(self.fpr[0]), self.finest_fpr)
-        if not finest <= fpr <= 1:
-            raise ArgumentError(
-                f"expected fpr between {finest:.3g} and 1, got {describe_argument(fpr)}; with "
-                f"{self.shadows.outside.size} scores of non-members, lower rates cannot be measured: audit more rows, "
-                "or more repeats."
-            )
-        return float(fpr)
+    def _check_rate(self, fpr: float) -> None:
+        finest, scored = max(float(self.fpr[0]), self.finest_fpr), f"{self.shadows.outside.size} scores of non-members"
+        check_rate(fpr, finest, scored, "rows, or more repeats")
 
     def by_row(self) -> pd.DataFrame:
         """Return what each row shows by itself, whatever the attack, one row a row.
@@ -199,12 +181,8 @@ class ShadowMembership:
     def significant_rows(self, alarm: float = 0.05) -> pd.DataFrame:
         """Return the rows with a significant separation: sign tests of all rows, by Holm's method.
 
-        Of a learner that ignores the row, none is returned but with probability `alarm`, whatever the other rows do.
-
-        Raises
-        ------
-        ValueError
-            If `alarm` is not between 0 and 1.
+        Of a learner that ignores the row, none is returned but with probability `alarm`, whatever the other rows do;
+        `ValueError` if that is not between 0 and 1.
         """
         check_probability("alarm", alarm)
         rows = self.by_row().sort_values("p_value", kind="stable")
@@ -254,18 +232,7 @@ class ShadowMembership:
 
 def shadow_attack(attack: str | ShadowAttack) -> ShadowAttack:
     """Return an attack by its name, or as it is."""
-    if isinstance(attack, str):
-        if attack not in SHADOW_ATTACKS:
-            names = ", ".join(sorted(SHADOW_ATTACKS))
-            raise ArgumentError(
-                f"expected one of {names}, or a ShadowAttack, as attack, got {describe_argument(attack)}."
-            )
-        return SHADOW_ATTACKS[attack]()
-    if isinstance(attack, type) or not callable(getattr(attack, "scores", None)):
-        raise ArgumentTypeError(
-            f"expected a name, or an object with scores(shadows), as attack, got {describe_argument(attack)}."
-        )
-    return attack
+    return chosen_attack(attack, SHADOW_ATTACKS, "a ShadowAttack", "shadows")
 
 
 def _rates(attack: ShadowAttack, shadows: Shadows) -> tuple[Array, float]:
@@ -310,31 +277,14 @@ def lira(
 
     Parameters
     ----------
-    target : estimator or callable
-        The learner to attack: an unfitted estimator, which is cloned, or a function that returns one. Its
-        `predict_proba` is attacked, or, if it has none, its `predict`.
-    X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-        The rows, as the target's `fit` accepts them.
-    y : series or array of shape (n_rows,)
-        Their labels.
+    target, X, y, random_state, n_jobs, verbose
+        As in `membership`. The target's `predict_proba` is attacked, or, if it has none, its `predict`.
     attack : {"online", "offline", "rmia", "rmia-offline"} or ShadowAttack, default="online"
         The likelihood ratio of shadow fits with the row and without it, `OnlineLira`, or a test by those without it
         alone, `OfflineLira`; `Rmia` and `OfflineRmia` compare a row with other rows.
     repeats : int, default=32
-        The number of splits, each with two fits; at least 4. A row that every split tells apart has the p-value
+        The number of splits, each with two fits; at least 4. A row that every split separates has the p-value
         ``2**-repeats``: of 1,000 rows, fewer than 15 splits show none.
-    random_state : int, RandomState, Generator or None, default=None
-        Makes the result reproducible, whatever `n_jobs` is. With a seed, parameters of the target named
-        ``random_state`` that are None are set, too: the noise of private learners is then seeded.
-    n_jobs : int, optional
-        The number of processes, as in scikit-learn: None is one, -1 is all processors.
-    verbose : bool, default=False
-        Whether to show progress on stderr.
-
-    Returns
-    -------
-    ShadowMembership
-        Areas and rates with intervals over splits, and the rows' separation; `plot()` draws the curve.
 
     Raises
     ------
@@ -363,9 +313,7 @@ def lira(
     """
     make, how = factory_of(target), shadow_attack(attack)
     check_integer("repeats", repeats, _FEWEST)
-    rows = LabelledRows.of(X, y)
-    if len(np.unique(rows.values)) < 2:
-        raise ArgumentError("expected two or more classes in y, got one.")
+    rows = rows_of_classes(X, y)
     if len(rows) < _FEWEST_ROWS:
         raise ArgumentError(
             f"expected {_FEWEST_ROWS} rows or more, got {len(rows)}: coins could leave a fit without any."

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.audit import Membership
-from hedgerow.audit.inference.roc import FPR, curve
+from hedgerow.audit.inference.membership import FPR, curve
 
 SCORES = st.lists(st.integers(0, 5), min_size=1, max_size=8)
 

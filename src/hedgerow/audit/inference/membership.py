@@ -1,0 +1,312 @@
+"""Membership inference attacks on a learner, over repeated random splits, and their ROC curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.utils.parallel import Parallel, delayed
+
+from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack, chosen_attack
+from hedgerow.audit.inference.labelled import LabelledRows, label_values
+from hedgerow.audit.inference.targets import check_known, factory_of, fitted_on, rows_of_classes
+from hedgerow.audit.plot import roc_band
+from hedgerow.boundary.arguments import check_integer, check_probability
+from hedgerow.boundary.randomness import RandomState, generator
+from hedgerow.errors import ArgumentError
+from hedgerow.models.released import released_model
+from hedgerow.text.messages import describe_argument
+from hedgerow.text.progress import tracked
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+FPR: Array = np.geomspace(1e-4, 1, 201)
+"""The false positive rates of stored curves: 50 a decade."""
+FPR.setflags(write=False)
+RATES = (0.001, 0.01, 0.1)
+"""The false positive rates whose true positive rates are printed, where there are enough rows to measure them."""
+BAND = (0.05, 0.95)
+"""The quantiles over splits that bound intervals and bands."""
+PRIVATE = "A function of the rows: for the curator's eyes only, not for release."
+ATTACKS: Mapping[str, Callable[[], Attack]] = {"random-forest": RandomForestAttack, "label-only": LabelOnlyAttack}
+"""The attacks that have a name."""
+
+
+def membership(
+    target: Any,
+    X: Any,
+    y: Any,
+    *,
+    attack: str | Attack = "random-forest",
+    repeats: int = 100,
+    train_share: float = 0.5,
+    attack_share: float = 0.7,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> Membership:
+    """Attack a learner by membership inference: fit it on random halves of a table, and infer the training rows.
+
+    Each time, the rows are split at random into members and non-members (`train_share`), and the target is fitted on
+    all members. The attacker knows the membership of `attack_share` of the members and of the non-members, and scores
+    the rest; the ROC curve is that of the rest. These are the splits of SSRL's Figure 5, whose shares are in the
+    released code only: a half, and 70 %.
+
+    An attack that fails proves nothing: others may succeed. Differential privacy bounds all of them.
+
+    **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted meanwhile;
+    they are not released, so pass the target no shared `Budget`.
+
+    Parameters
+    ----------
+    target : estimator or callable
+        The learner to attack: an unfitted estimator, which is cloned, or a function that returns one.
+    X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+        The rows, as the target's `fit` accepts them.
+    y : series or array of shape (n_rows,)
+        Their labels.
+    attack : {"random-forest", "label-only"} or Attack, default="random-forest"
+        The attack. `RandomForestAttack` and `LabelOnlyAttack` describe theirs and have options.
+    repeats : int, default=100
+        The number of splits, each with a fit and an attack.
+    train_share : float, default=0.5
+        The share of the rows that the target is fitted on.
+    attack_share : float, default=0.7
+        The share of members, and of non-members, that the attacker knows.
+    random_state : int, RandomState, Generator or None, default=None
+        Makes the result reproducible, whatever `n_jobs` is. With a seed, parameters of the target named
+        ``random_state`` that are None are set, too: the noise of private learners is then seeded.
+    n_jobs : int, optional
+        The number of processes, as in scikit-learn: None is one, -1 is all processors.
+    verbose : bool, default=False
+        Whether to show progress on stderr.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, lengths disagree, labels are missing, of one class, or never predicted by the
+        target, or there are too few rows to split. Errors of `fit` are passed on.
+    TypeError
+        If the target has no `fit` and `predict`, or the attack no `scores`.
+
+    Notes
+    -----
+    SSRL's released code swaps the two rates of every point below the diagonal before it averages, which lifts the mean
+    above the diagonal for any attack, including random guessing. Here curves are not changed.
+
+    References
+    ----------
+    Shokri et al., *Membership Inference Attacks Against Machine Learning Models*, S&P 2017. Carlini et al., *Membership
+    Inference Attacks From First Principles*, S&P 2022, for rates in logarithmic scale. Ly et al. (SSRL), *Smooth
+    Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*, Appendix C.2, Figures 5 and 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import hedgerow as hr
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(400, 5)), rng.integers(2, size=400)
+    >>> found = hr.audit.membership(DecisionTreeClassifier(), X, y, repeats=3, random_state=0)
+    >>> found.auc > 0.6  # a fully grown tree memorises its training rows
+    True
+    """
+    make = factory_of(target)
+    how = chosen_attack(attack, ATTACKS, "an Attack", "attempt")
+    check_integer("repeats", repeats, 1)
+    rows = rows_of_classes(X, y)
+    check_probability("train_share", train_share)
+    check_probability("attack_share", attack_share)
+    sizes = _sizes(len(rows), float(train_share), float(attack_share))
+    seeded = random_state is not None
+    trials = [_Trial(make, rows, how, sizes, rng, seeded) for rng in generator(random_state).spawn(repeats)]
+    done = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(trial.run)() for trial in trials)
+    found = list(tracked(done, "membership inference", repeats, verbose=verbose))
+    curves, aucs = np.array([one for one, _ in found]), np.array([auc for _, auc in found])
+    for array in (curves, aucs):
+        array.setflags(write=False)
+    return Membership(type(make()).__name__, str(how), sizes, curves, aucs)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Trial:
+    """One random split of the rows, with one fit and one attack."""
+
+    make: Callable[[], Any]
+    rows: LabelledRows
+    attack: Attack
+    sizes: tuple[int, int, int, int]
+    rng: np.random.Generator
+    seeded: bool
+
+    def run(self) -> tuple[Array, float]:
+        sets = np.split(self.rng.permutation(len(self.rows)), np.cumsum(self.sizes)[:-1])
+        known, known_others, members, others = sets
+        fitted = fitted_on(self.make, self.rows, np.concatenate([known, members]), self.rng, seeded=self.seeded)
+
+        def predict(table: Any) -> Any:
+            return label_values(fitted.predict(table))
+
+        predictions = predict(self.rows.X(np.arange(len(self.rows))))
+        check_known(fitted, self.rows, predictions)
+        model = released_model(fitted)
+        schema = None if model is None else model.schema
+        suspects = np.concatenate([members, others])
+        attempt = Attempt(self.rows, predict, predictions, known, known_others, suspects, schema, self.rng)
+        scores = np.asarray(self.attack.scores(attempt), dtype=np.float64)
+        return curve(scores[: len(members)], scores[len(members) :])
+
+
+def _sizes(n: int, train_share: float, attack_share: float) -> tuple[int, int, int, int]:
+    """Return the number of known members, known non-members, members to score, and non-members to score."""
+    members = int(n * train_share)
+    known, known_others = int(members * attack_share), int((n - members) * attack_share)
+    sizes = known, known_others, members - known, n - members - known_others
+    if min(sizes) < 1:
+        raise ArgumentError("expected at least one row in each of the four sets of a split, got fewer; pass more rows.")
+    return sizes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Membership:
+    """ROC curves and AUCs of a membership inference attack. **Private**: a function of the rows.
+
+    Attributes
+    ----------
+    target : str
+        The learner attacked.
+    attack : str
+        The attack in words.
+    sizes : tuple of int
+        Rows in each split: known members, known non-members, members to score, non-members to score.
+    curves : ndarray of shape (n_repeats, len(fpr))
+        The true positive rate of each split at each of `fpr`.
+    aucs : ndarray of shape (n_repeats,)
+        The area under the whole ROC curve of each split: the chance that a member scores higher than a non-member.
+    fpr : ndarray
+        False positive rates, logarithmically spaced from 1e-4 to 1.
+    """
+
+    target: str
+    attack: str
+    sizes: tuple[int, int, int, int]
+    curves: Array
+    aucs: Array
+    fpr: Array = field(default_factory=lambda: FPR)
+
+    def __post_init__(self) -> None:
+        if self.curves.shape != (len(self.aucs), len(self.fpr)) or not len(self.aucs):
+            raise ArgumentError(
+                "expected one ROC curve and AUC per repeat, and one point of a curve per rate, got other shapes."
+            )
+
+    @property
+    def repeats(self) -> int:
+        """The number of times that the rows were split, the target fitted and attacked."""
+        return len(self.aucs)
+
+    @property
+    def tpr(self) -> Array:
+        """The mean of the curves."""
+        return self.curves.mean(axis=0)
+
+    @property
+    def tpr_band(self) -> tuple[Array, Array]:
+        """The 5 % and 95 % quantiles of the curves over the splits, point by point."""
+        low, high = np.quantile(self.curves, BAND, axis=0)
+        return low, high
+
+    @property
+    def auc(self) -> float:
+        """The mean area under the curve over the splits; 0.5 is random guessing."""
+        return float(self.aucs.mean())
+
+    @property
+    def auc_interval(self) -> tuple[float, float]:
+        """The interval of 90 % of the splits: the 5 % and 95 % quantiles of the areas."""
+        low, high = np.quantile(self.aucs, BAND)
+        return float(low), float(high)
+
+    @property
+    def auc_standard_error(self) -> float:
+        """The standard error of `auc` over random splits of these rows; NaN for a single one."""
+        return float(self.aucs.std(ddof=1) / np.sqrt(self.repeats)) if self.repeats > 1 else float("nan")
+
+    @property
+    def finest_fpr(self) -> float:
+        """The rate of a single non-member to score: below it, a curve is interpolated and shows nothing."""
+        return 1 / self.sizes[3]
+
+    def tpr_at(self, fpr: float) -> float:
+        """Return the mean true positive rate at a false positive rate, interpolated between the stored ones.
+
+        `ValueError` if the rate is not between `finest_fpr`, or the smallest stored one, and 1.
+        """
+        check_rate(fpr, max(float(self.fpr[0]), self.finest_fpr), f"{self.sizes[3]} non-members", "rows")
+        return float(np.interp(fpr, self.fpr, self.tpr))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean curve and its band with logarithmic axes, and return the axes."""
+        caption = f"{self.attack}, on {self.target}. {self._splits} AUC {self.auc:.3f}. {PRIVATE}"
+        name = f"90 % of {self.repeats} splits"
+        return roc_band(self.fpr, self.tpr, self.tpr_band, name, self.finest_fpr, caption, ax)
+
+    @property
+    def _splits(self) -> str:
+        known, known_others, members, others = self.sizes
+        return (
+            f"{self.repeats} splits of {known + members} members and {known_others + others} non-members; the attacker "
+            f"knows {known} and {known_others} of them and is evaluated on the other {members} and {others}."
+        )
+
+    @property
+    def _rates(self) -> list[str]:
+        """The rates that can be measured, in a line, and the finest one in another line if some are below it."""
+        seen = [f"{100 * rate:g} %: {100 * self.tpr_at(rate):.2g} %" for rate in RATES if rate >= self.finest_fpr]
+        lines = [f"TPR at FPR of  {'  '.join(seen)}  (random guessing: TPR = FPR)"]
+        finest = (
+            f"{self.sizes[3]} non-members: false positive rates below {100 * self.finest_fpr:.3g} % cannot be measured"
+        )
+        return lines * bool(seen) + [finest] * (len(seen) < len(RATES))
+
+    def __str__(self) -> str:
+        low, high = self.auc_interval
+        return "\n".join(
+            [
+                f"attack   {self.attack}",
+                f"target   {self.target}",
+                f"AUC      {self.auc:.3f} (0.5: random guessing), standard error {self.auc_standard_error:.3f}; "
+                f"90 % of splits between {low:.3f} and {high:.3f}",
+                *self._rates,
+                f"splits   {self._splits}",
+                PRIVATE,
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return f"<Membership of {self.target} by {self.attack}: AUC {self.auc:.3f} over {self.repeats} splits>"
+
+
+def curve(members: Array, others: Array) -> tuple[Array, float]:
+    """Return the true positive rates at `FPR` and the AUC, from the scores of members and non-members."""
+    # Linear between the points of thresholds, which an attacker achieves by deciding equal scores at random; where
+    # several points have the same false positive rate, the highest counts.
+    truth = np.repeat([1, 0], [len(members), len(others)])
+    scores = np.concatenate([members, others])
+    fpr, tpr, _ = roc_curve(truth, scores, drop_intermediate=False)
+    return np.interp(FPR, fpr, tpr), float(roc_auc_score(truth, scores))
+
+
+def check_rate(fpr: float, finest: float, scored: str, more: str) -> None:
+    """Check that a false positive rate can be measured by the non-members scored, and name what more of would help."""
+    if not finest <= fpr <= 1:
+        raise ArgumentError(
+            f"expected fpr between {finest:.3g} and 1, got {describe_argument(fpr)}; with {scored}, lower rates cannot "
+            f"be measured: audit more {more}."
+        )
