@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,42 +11,42 @@ from numpy.typing import NDArray
 from hedgerow.schema.schema import Schema
 
 Vector = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 
-class BinMasses(Protocol):
-    """The share of the target's rows in each bin."""
+class _BinCounts(ABC):
+    """Counts by bin, from which the number of rows and the share of each bin are estimated."""
+
+    bins: Schema
 
     @property
-    def bins(self) -> Schema:
-        """The bins."""
-        ...
+    @abstractmethod
+    def _in_all(self) -> tuple[Counts, float]:
+        """The rows in each bin, and the variance of the noise on a number."""
+
+    @property
+    def n_rows(self) -> float:
+        """The estimated number of rows of the target, at least 1.
+
+        Every row is in one bin of each attribute: the sums over their bins are averaged by inverse variance.
+        """
+        sizes = np.array([len(attribute.bins) for _, attribute in self.bins.attributes])
+        sums = np.add.reduceat(self._in_all[0], np.concatenate([[0], np.cumsum(sizes)[:-1]]))
+        return max(float(np.average(sums, weights=1 / sizes)), 1.0)
 
     @property
     def masses(self) -> Vector:
         """The share of the rows in each bin, shape ``(n_bins,)``; not below 0."""
-        ...
+        return np.maximum(self._in_all[0] / self.n_rows, 0.0)
 
     @property
     def variance(self) -> float:
         """The variance of the noise on a share."""
-        ...
-
-
-class ErrorMasses(Protocol):
-    """The share of the target's rows that are in a bin and that a hypothesis gets wrong."""
-
-    @property
-    def bins(self) -> Schema:
-        """The bins."""
-        ...
-
-    def errors(self, source: Vector) -> tuple[Vector, float]:
-        """Return the shares, and the variance of their noise."""
-        ...
+        return self._in_all[1] / self.n_rows**2
 
 
 @dataclass(frozen=True, eq=False)
-class RowCounts:
+class RowCounts(_BinCounts):
     """Noisy counts of the rows in each bin.
 
     Attributes
@@ -60,27 +60,16 @@ class RowCounts:
     """
 
     bins: Schema
-    rows: NDArray[np.int64]
+    rows: Counts
     noise: float
 
     @property
-    def n_rows(self) -> float:
-        """The estimated number of rows of the target, at least 1: every row is in one bin of each attribute."""
-        return _row_estimate(self.rows, self.bins)
-
-    @property
-    def masses(self) -> Vector:
-        """The share of the rows in each bin; not below 0."""
-        return np.maximum(self.rows / self.n_rows, 0.0)
-
-    @property
-    def variance(self) -> float:
-        """The variance of the noise on a share."""
-        return self.noise / self.n_rows**2
+    def _in_all(self) -> tuple[Counts, float]:
+        return self.rows, self.noise
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorCounts:
+class ErrorCounts(_BinCounts):
     """Noisy counts of the rows in each bin that a hypothesis gets wrong, and that it gets right.
 
     Attributes
@@ -94,24 +83,13 @@ class ErrorCounts:
     """
 
     bins: Schema
-    wrong: NDArray[np.int64]
-    right: NDArray[np.int64]
+    wrong: Counts
+    right: Counts
     noise: float
 
     @property
-    def n_rows(self) -> float:
-        """The estimated number of rows of the target, at least 1."""
-        return _row_estimate(self.wrong + self.right, self.bins)
-
-    @property
-    def masses(self) -> Vector:
-        """The share of the rows in each bin; not below 0."""
-        return np.maximum((self.wrong + self.right) / self.n_rows, 0.0)
-
-    @property
-    def variance(self) -> float:
-        """The variance of the noise on a share, which is the sum of two counts."""
-        return 2 * self.noise / self.n_rows**2
+    def _in_all(self) -> tuple[Counts, float]:
+        return self.wrong + self.right, 2 * self.noise
 
     @property
     def error_rate(self) -> float:
@@ -119,7 +97,7 @@ class ErrorCounts:
         return float(np.clip(self.wrong.sum() / len(self.bins) / self.n_rows, 0.0, 1.0))
 
     def errors(self, source: Vector) -> tuple[Vector, float]:
-        """Return the mean of the two estimates of each error mass, half of whose noise cancels.
+        """Return the mean of the two estimates of each error mass, half of whose noise cancels, and its variance.
 
         They are the rows got wrong, and what the weighted source has in the bin less the rows got right.
         """
@@ -128,7 +106,7 @@ class ErrorCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassCounts:
+class ClassCounts(_BinCounts):
     """Noisy counts of the rows of each class in each bin.
 
     Attributes
@@ -142,27 +120,12 @@ class ClassCounts:
     """
 
     bins: Schema
-    rows: NDArray[np.int64]
+    rows: Counts
     noise: float
 
     @property
-    def n_rows(self) -> float:
-        """The estimated number of rows of the target, at least 1."""
-        return self._of_all.n_rows
-
-    @property
-    def masses(self) -> Vector:
-        """The share of the rows in each bin; not below 0."""
-        return self._of_all.masses
-
-    @property
-    def variance(self) -> float:
-        """The variance of the noise on a share, which is a sum over classes."""
-        return self._of_all.variance
-
-    @property
-    def _of_all(self) -> RowCounts:
-        return RowCounts(self.bins, self.rows.sum(axis=1), self.rows.shape[1] * self.noise)
+    def _in_all(self) -> tuple[Counts, float]:
+        return self.rows.sum(axis=1), self.rows.shape[1] * self.noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,8 +165,5 @@ class ErrorRatios:
         return source * self.ratios, 0.0
 
 
-def _row_estimate(rows: NDArray[np.int64], bins: Schema) -> float:
-    """Return the number of rows: the sum over an attribute's bins, averaged by the inverse variance of its noise."""
-    sizes = np.array([len(attribute.bins) for _, attribute in bins.attributes])
-    sums = np.add.reduceat(rows, np.concatenate([[0], np.cumsum(sizes)[:-1]]))
-    return max(float(np.average(sums, weights=1 / sizes)), 1.0)
+ErrorMasses = ErrorCounts | ErrorRatios
+"""Answers that have the share of the rows that are in a bin and that a hypothesis gets wrong: `errors`."""

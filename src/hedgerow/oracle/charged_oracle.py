@@ -29,7 +29,6 @@ class ChargedOracle(OfOneProcess):
     """An oracle with a number of questions, and a record of their charges."""
 
     _label: Label
-    _form: Form | None  # None: exact answers
     _release: Release
     _unit: Unit | None
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -25,18 +26,66 @@ from hedgerow.schema.targets import Label
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Labels, Table
 
+Counts = NDArray[np.int64]
 _N_PROBES = 8  # public rows on which a hypothesis is validated first
 
 
+class OracleRows(ABC):
+    """Private rows that can be counted by bin. What is checked is public; what is counted is exact and private."""
+
+    label: Label  # the classes
+    kinds: Mapping[str, str]  # of each column that can have bins: ``boolean``, ``numbers`` or ``text``. Public.
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that can have bins."""
+        return tuple(self.kinds)
+
+    def check(self, bins: Schema) -> None:
+        """Check that every value that a column's type can hold has a bin, without touching a row."""
+        check_total(bins)
+        self._check_columns(bins)
+        for name, attribute in bins.attributes:
+            check_kind(name, attribute, self._kind(name, bins))
+
+    @abstractmethod
+    def _check_columns(self, bins: Schema) -> None:
+        """Check that there is a column for each attribute."""
+
+    def _kind(self, name: str, bins: Schema) -> str:  # noqa: ARG002 -- in an array, columns go by position
+        """Return the kind of the column that an attribute is in."""
+        return self.kinds[name]
+
+    @abstractmethod
+    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> Any:
+        """Return a hypothesis as `errors_by_bin` takes it, without touching a row."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """Return the number of rows."""
+
+    def rows_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows in each bin, shape ``(n_bins,)``."""
+        return self.classes_by_bin(bins).sum(axis=1)
+
+    @abstractmethod
+    def classes_by_bin(self, bins: Schema) -> Counts:
+        """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``."""
+
+    @abstractmethod
+    def errors_by_bin(self, bins: Schema, asked: Any) -> tuple[Counts, Counts]:
+        """Return the rows of each bin that a hypothesis, prepared, gets wrong and right."""
+
+
 @dataclass(frozen=True, repr=False, eq=False)
-class OracleFrame:
+class OracleFrame(OracleRows):
     """Private rows with their labels."""
 
     table: Table  # the rows
     label: Label  # the classes
     codes: NDArray[np.int64]  # the number of each row's class
     inputs: tuple[Column, ...]  # the columns, as they are read
-    kinds: dict[str, str]  # for each column: ``boolean``, ``numbers`` or ``text``. Public, as the columns' types are.
+    kinds: Mapping[str, str]
 
     @classmethod
     def of(cls, table: Table, labels: Labels, label: Label, unit: Unit | None = None, random_state: Any = None) -> Self:
@@ -64,14 +113,8 @@ class OracleFrame:
     def __len__(self) -> int:
         return len(self.table)
 
-    def check(self, bins: Schema) -> None:
-        """Check that every value that a column's type can hold has a bin, without touching a row."""
-        check_bins(bins, lambda name: self._kind(name, bins), lambda: bins.check_columns(self.table))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return self.table.column_names
+    def _check_columns(self, bins: Schema) -> None:
+        bins.check_columns(self.table)
 
     def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OpaqueClassifier:
         """Return a hypothesis as data, or, if its code may run, a copy tried on probe rows; touches no private row."""
@@ -83,10 +126,6 @@ class OracleFrame:
     def size(self) -> int:
         """Return the number of rows. Exact, private."""
         return len(self)
-
-    def rows_by_bin(self, bins: Schema) -> Counts:
-        """Return the rows in each bin, shape ``(n_bins,)``. Exact, private."""
-        return self.classes_by_bin(bins).sum(axis=1)
 
     def classes_by_bin(self, bins: Schema) -> Counts:
         """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private."""
@@ -132,14 +171,6 @@ class OracleFrame:
         return self.inputs if self.table.names is None else [named[name] for name in bins.names]
 
 
-def check_bins(bins: Schema, kind_of: Callable[[str], str], check_columns: Callable[[], None]) -> None:
-    """Check that every value that a column of its kind can hold has a bin."""
-    check_total(bins)
-    check_columns()
-    for name, attribute in bins.attributes:
-        check_kind(name, attribute, kind_of(name))
-
-
 def _kind(column: Column) -> str:
     if column.is_text:
         return "text"
@@ -174,52 +205,6 @@ def _by_bin(bins: Schema, columns: Sequence[Column], kinds: NDArray[np.int64], n
         for (_, attribute), column in zip(bins.attributes, columns, strict=True)
     ]
     return np.concatenate(found).reshape(-1, n_kinds)
-
-
-Counts = NDArray[np.int64]
-
-
-class OracleRows(Protocol):
-    """Private rows that can be counted by bin. What is checked is public; what is counted is exact and private."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns that can have bins."""
-        ...
-
-    @property
-    def kinds(self) -> Mapping[str, str]:
-        """The content of each of these columns: ``boolean``, ``numbers`` or ``text``."""
-        ...
-
-    @property
-    def label(self) -> Label:
-        """The classes."""
-        ...
-
-    def check(self, bins: Schema) -> None:
-        """Check that bins have a place for every value that a column of its type can hold, without touching a row."""
-        ...
-
-    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> Any:
-        """Return a hypothesis as `errors_by_bin` takes it, without touching a row."""
-        ...
-
-    def size(self) -> int:
-        """Return the number of rows."""
-        ...
-
-    def rows_by_bin(self, bins: Schema) -> Counts:
-        """Return the rows in each bin, shape ``(n_bins,)``."""
-        ...
-
-    def classes_by_bin(self, bins: Schema) -> Counts:
-        """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``."""
-        ...
-
-    def errors_by_bin(self, bins: Schema, asked: Any) -> tuple[Counts, Counts]:
-        """Return the rows of each bin that a hypothesis, prepared, gets wrong and right."""
-        ...
 
 
 def target_label(name: str, classes: Any, *, are_boolean: bool) -> Label:

@@ -69,13 +69,6 @@ class Oracle(ChargedOracle):
     random_state : NoiseSource, int, RandomState, Generator or None
         None: OpenDP's noise. Anything else: a seeded generator, **not private**.
 
-    Attributes
-    ----------
-    queries_left : int
-        Questions that will still be answered.
-    privacy : PrivacyCard
-        What was charged so far.
-
     Raises
     ------
     DomainError
@@ -150,12 +143,10 @@ class Oracle(ChargedOracle):
 
         Raises
         ------
-        DomainError
-            If there is no such column, labels are missing or not among the classes, or a number is infinite.
         EngineError
             If the engine fails.
-        ValueError
-            If an argument is out of range.
+        DomainError, ValueError
+            As for `Oracle`, and if there is no such column.
 
         Examples
         --------
@@ -262,19 +253,12 @@ class Oracle(ChargedOracle):
         return rows, np.full_like(rows, self._target.size())
 
     def class_marginals(self, bins: Schema) -> ClassCounts:
-        """Answer how many rows of each class are in each bin.
-
-        Parameters
-        ----------
-        bins : Schema
-            As for `marginals`.
+        """Answer how many rows of each class are in each bin; raises as `marginals`.
 
         Raises
         ------
         ValueError
             If the oracle releases ratios, which do not determine the numbers. Nothing is charged.
-        SchemaError, DomainError, OracleExhaustedError, BudgetExceededError
-            As `marginals` does.
         """
         if self._release == "ratio":
             raise ArgumentError(

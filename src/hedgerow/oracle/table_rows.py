@@ -13,7 +13,7 @@ from hedgerow.errors import DomainError, HypothesisError
 from hedgerow.hypotheses import Always
 from hedgerow.hypotheses.classifiers import model_of
 from hedgerow.models.leaf_model import LeafModel
-from hedgerow.oracle.frame_rows import Counts, check_bins, target_label
+from hedgerow.oracle.frame_rows import Counts, OracleRows, target_label
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
@@ -23,12 +23,13 @@ _KINDS = {"boolean": "boolean", "integer": "numbers", "float": "numbers", "text"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class OracleTable:
+class OracleTable(OracleRows):
     """A table of private rows with their labels."""
 
     table: Expression  # the rows
     label: Label  # the classes, under the name of their column
     inputs: Mapping[str, EngineColumn]  # the other columns that can have bins: of booleans, numbers, dates or text
+    kinds: Mapping[str, str]
 
     @classmethod
     def of(cls, table: Any, name: str, classes: Sequence[Any] | None, unit: Unit | None = None) -> Self:
@@ -37,29 +38,15 @@ class OracleTable:
         if unit is not None:
             table = counted_table(table, unit, [*inputs, name])
             column, inputs = columns_of(table, name)
-        target = cls(table, target_label(name, classes, are_boolean=column.kind == "boolean"), inputs)
+        kinds = {name: _KINDS[column.kind] for name, column in inputs.items()}
+        target = cls(table, target_label(name, classes, are_boolean=column.kind == "boolean"), inputs, kinds)
         check_rows(table, target.label, inputs)
         return target
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns that can have bins."""
-        return tuple(self.inputs)
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        """The content of each of these columns: ``boolean``, ``numbers`` or ``text``."""
-        return {name: _KINDS[column.kind] for name, column in self.inputs.items()}
-
-    def check(self, bins: Schema) -> None:
-        """Check that every value of a column has a bin, without touching a row; as for a frame."""
-
-        def check_columns() -> None:
-            for name in bins.names:
-                if name not in self.inputs:
-                    raise DomainError.absent(name, self.inputs)
-
-        check_bins(bins, lambda name: _KINDS[self.inputs[name].kind], check_columns)
+    def _check_columns(self, bins: Schema) -> None:
+        for name in bins.names:
+            if name not in self.inputs:
+                raise DomainError.absent(name, self.inputs)
 
     def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> LeafModel | int:  # noqa: ARG002 -- no code of others
         """Return a hypothesis as a model, or as the class number that it always predicts; no row is touched."""
@@ -84,10 +71,6 @@ class OracleTable:
     def size(self) -> int:
         """Return the number of rows. Exact, private."""
         return count_all(self.table)
-
-    def rows_by_bin(self, bins: Schema) -> Counts:
-        """Return the rows in each bin, shape ``(n_bins,)``. Exact, private."""
-        return self.classes_by_bin(bins).sum(axis=1)
 
     def classes_by_bin(self, bins: Schema) -> Counts:
         """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private."""
