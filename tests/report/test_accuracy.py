@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.report import accuracy
+from hedgerow.report import Subject, accuracy
 from hedgerow.report.accuracy import Accuracy
-from hedgerow.report.subject import Subject
 from tests.report.subjects import a_table, a_tree, overfitted
 
 
@@ -83,10 +82,10 @@ def test_a_model_no_better_than_the_commonest_class_and_groups_served_worse_need
 
 
 def test_the_section_says_what_was_not_measured():
-    assert accuracy.section([]).answer.startswith("Not measured.")
+    assert accuracy.measured_accuracy([]).answer.startswith("Not measured.")
     X, y = a_table()
     one = Accuracy.measure(Subject.of(a_tree()), (X, y), "training rows", "no", [])
-    section = accuracy.section([one])
+    section = accuracy.measured_accuracy([one])
     assert "--by" in section.measure
     assert "--test" in section.measure
     assert section.answer.startswith("Of 100 training rows, 97 get their own class")

@@ -3,9 +3,7 @@
 import pytest
 
 from hedgerow.models import Leaf, Rule, RuleList
-from hedgerow.report import contents, disclosure
-from hedgerow.report.form import Form
-from hedgerow.report.subject import Subject
+from hedgerow.report import Form, Subject, accuracy, contents, disclosure
 from tests.cli.table import SCHEMA as CLINIC
 from tests.cli.table import a_scorecard
 from tests.report.subjects import CARD, SCHEMA, a_tree, overfitted, without_privacy
@@ -50,7 +48,7 @@ def test_long_models_are_cut_and_say_so(monkeypatch):
 
 
 def test_accuracy_by_released_counts():
-    section = disclosure.released_accuracy(Subject.of(a_tree()))  # (4, 30), (50, 1), (-2, 0): 80 of 85, and 54
+    section = accuracy.released_accuracy(Subject.of(a_tree()))  # (4, 30), (50, 1), (-2, 0): 80 of 85, and 54
     assert [fact.value for fact in section.facts] == [80 / 85, 54 / 85]
     assert "About 94 of 100" in section.answer
 
@@ -60,9 +58,9 @@ def test_accuracy_by_released_counts():
     [without_privacy(), a_tree(counts=((0, 0), (-1, 0), (0, 0))), RuleList(SCHEMA, (Rule((), label="no"),), CARD)],
 )
 def test_accuracy_is_not_measured_without_released_counts(model):
-    assert disclosure.released_accuracy(Subject.of(model)).answer.startswith("Not measured.")
+    assert accuracy.released_accuracy(Subject.of(model)).answer.startswith("Not measured.")
 
 
 def test_a_leaf_without_counts_beside_one_with_them():
     rules = RuleList(SCHEMA, (Rule((), Leaf((5, 3)).counts),), CARD)
-    assert [fact.value for fact in disclosure.released_accuracy(Subject.of(rules)).facts] == [5 / 8, 5 / 8]
+    assert [fact.value for fact in accuracy.released_accuracy(Subject.of(rules)).facts] == [5 / 8, 5 / 8]

@@ -2,9 +2,7 @@
 
 import pytest
 
-from hedgerow.report import leaves
-from hedgerow.report.form import Form
-from hedgerow.report.subject import Subject
+from hedgerow.report import Form, Subject, disclosure
 from tests.cli.table import a_scorecard
 from tests.report.subjects import a_table, a_tree, overfitted, without_privacy
 
@@ -12,8 +10,8 @@ from tests.report.subjects import a_table, a_tree, overfitted, without_privacy
 def of(model, train=None, form=None, **more):
     subject = Subject.of(model, form, **more)
     risk = subject.leaves(train)
-    found = list(leaves.findings(subject, risk))
-    section = leaves.section(subject, risk)
+    found = list(disclosure.leaf_findings(subject, risk))
+    section = disclosure.leaves(subject, risk)
     return section, {fact.name: fact.value for fact in section.facts}, {one.key: one for one in found}
 
 

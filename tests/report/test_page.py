@@ -14,7 +14,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.report import Form, PastRelease, Releases, Report
-from hedgerow.report.page import page
+from hedgerow.report.contents import page
 from hedgerow.schema import Boolean, Label, Literal, Schema
 from hedgerow.text.pages import POLICY
 from tests.report.subjects import a_table, a_tree, without_privacy

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from hedgerow.audit.inference.labelled import LabelledRows, distinct, label_values
 from hedgerow.errors import DomainError
-from hedgerow.report.contents import Fact, Finding, Grid, Section
+from hedgerow.models.leaf_model import LeafModel
+from hedgerow.report.contents import Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
-from hedgerow.report.page import section as sentences
 from hedgerow.report.subject import Subject
 from hedgerow.text.values import shown_text
 
@@ -86,7 +86,7 @@ def _counted(
     return tuple(sorted(found, key=lambda one: one.accuracy))
 
 
-def section(measured: Sequence[Accuracy]) -> Section:
+def measured_accuracy(measured: Sequence[Accuracy]) -> Section:
     """Return the section of the board's sheet."""
     facts = [
         fact
@@ -98,7 +98,7 @@ def section(measured: Sequence[Accuracy]) -> Section:
     ]
     grids = [_grid(one.of, name, groups) for one in measured for name, groups in one.groups]
     last = measured[-1] if measured else None
-    return sentences("accuracy", facts, grids, last=last, has_groups=bool(grids), has_test=len(measured) > 1)
+    return section("accuracy", facts, grids, last=last, has_groups=bool(grids), has_test=len(measured) > 1)
 
 
 def _grid(of: str, name: str, groups: tuple[Hits, ...]) -> Grid:
@@ -118,3 +118,26 @@ def findings(measured: Sequence[Accuracy]) -> Iterator[Finding]:
             many = "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
             sentence = f"{many} served worse than by the commonest class, such as {name} = {hits.group}."
             yield finding("groups", "look", sentence, len(worse))
+
+
+def released_accuracy(subject: Subject) -> Section:
+    """Return how often the model is right on its training rows, by the counts released with it."""
+    released = subject.released if subject.is_private and isinstance(subject.released, LeafModel) else None
+    has_counts, facts = released is not None and released.has_counts, list[Fact]()
+    share, base = (None, None) if released is None or not has_counts else _shares(released)
+    if share is not None:
+        facts.append(Fact("accuracy on the training rows, by released counts", f"{share:.3f}", share))
+        facts.append(Fact("baseline: the commonest class", f"{base:.3f}", base))
+    values: dict[str, Any] = {"share": share, "base": base, "has_counts": has_counts}
+    return section("accuracy", facts, template="accuracy-released", **values)
+
+
+def _shares(released: LeafModel) -> tuple[float | None, float | None]:
+    """Return the shares of rows that get their own class, and of the commonest class; None where all counts are 0."""
+    right, by_class = 0, [0] * released.schema.target.n_levels
+    for leaf, said in zip(released.leaves, released.predictions, strict=True):
+        counts = [max(count, 0) for count in leaf.counts or [0] * len(by_class)]
+        right += counts[released.schema.classes.index(said)]
+        by_class = [total + count for total, count in zip(by_class, counts, strict=True)]
+    rows = sum(by_class)
+    return (right / rows, max(by_class) / rows) if rows else (None, None)

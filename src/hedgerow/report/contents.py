@@ -1,12 +1,20 @@
-"""Contents of a report: facts, grids and sections, as plain data that every form of the report is made of."""
+"""Contents of a report: facts, grids and sections as plain data, their sentences from templates, and their page."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal, Self
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from hedgerow.text.messages import number_of
+from hedgerow.text.pages import templates
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 Kind = Literal["public", "board"]
 """Of which sheet something is: of the public one, or of that for the board."""
@@ -23,17 +31,7 @@ FORMAT = "hedgerow/report"
 
 @dataclass(frozen=True)
 class Fact:
-    """One line of a section.
-
-    Attributes
-    ----------
-    name : str
-        What it is.
-    text : str
-        What a person reads.
-    value : str, int, float or None
-        What a program reads, where it is not the text.
-    """
+    """One line of a section: its name, the text for a person, and the value for a program, where it is not the text."""
 
     name: str
     text: str
@@ -80,22 +78,9 @@ def _is_number(cell: Cell) -> bool:
 class Section:
     """One question of a report, with the answer in a plain sentence before any number.
 
-    Attributes
-    ----------
-    key : str
-        Its name in JSON and in addresses of the page.
-    question, answer : str
-        What is asked, and the answer.
-    facts : tuple of Fact
-        Single values.
-    grids : tuple of Grid
-        Tables.
-    notes : tuple of str
-        Paragraphs below them.
-    words : tuple of str
-        What the terms mean, for readers who ask.
-    measure : str
-        What to call or to give where something is not measured or not stated; empty where all is there.
+    `key` is its name in JSON and in addresses of the page. Facts and grids are followed by `notes`, paragraphs, and
+    `words`, the meaning of terms. `measure` is what to call or to give where something is not measured or not stated;
+    it is empty where all is there.
     """
 
     key: str
@@ -123,24 +108,10 @@ class Section:
 
 @dataclass(frozen=True)
 class Finding:
-    """One reason for or against a release.
+    """One reason for or against a release, by a rule.
 
-    Attributes
-    ----------
-    key : str
-        Its name in JSON.
-    section : str
-        The key of the section that has the numbers.
-    bucket : {"reject", "look", "supports"}
-        What it says.
-    sentence : str
-        The finding in a plain sentence.
-    threshold : str
-        The rule that put it into its bucket.
-    source : str
-        Where the rule comes from.
-    value : int, float or None
-        The number that the rule was applied to.
+    `section` is the key of the section that has the numbers; `threshold`, the rule that put the finding into its
+    bucket; `source`, where the rule comes from; `value`, the number that it was applied to.
     """
 
     key: str
@@ -160,20 +131,7 @@ class Finding:
 class Sheet:
     """One sheet of a report: the public one, or that for the board, which is **private**.
 
-    Attributes
-    ----------
-    kind : {"public", "board"}
-        Which sheet it is.
-    title : str
-        What is reported on.
-    date : date
-        When the report was made.
-    software : str
-        What made it.
-    findings : tuple of Finding
-        What speaks for and against a release.
-    sections : tuple of Section
-        The questions and answers.
+    It says what is reported on (`title`), when the report was made, and by which software; then findings and sections.
     """
 
     kind: Kind
@@ -216,3 +174,47 @@ class Sheet:
             "findings": [finding.to_dict() for finding in self.findings],
             "sections": [section.to_dict() for section in self.sections],
         }
+
+
+NOT_STATED = "Not stated."
+"""The answer where a form says nothing."""
+_LONGEST_WORD = 24  # characters of a word that a column has room for; others may be broken
+_PARTS = ("question", "answer", "notes", "words", "measure")
+
+
+def page(sheet: Sheet) -> str:
+    """Return a sheet as a page."""
+    return _templates().get_template("sheet.html").render(sheet=sheet)
+
+
+def section(
+    key: str, facts: Iterable[Fact] = (), grids: Iterable[Grid] = (), *, template: str = "", **values: Any
+) -> Section:
+    """Return a section whose sentences are those of its template with values; paragraphs have an empty line between."""
+    said = _templates().get_template(f"{template or key}.txt").make_module(values)
+    question, answer, notes, words, measure = (_paragraphs(getattr(said, part, "")) for part in _PARTS)
+    return Section(
+        key, " ".join(question), " ".join(answer), tuple(facts), tuple(grids), notes, words, " ".join(measure)
+    )
+
+
+def _paragraphs(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(one.split()) for one in text.split("\n\n") if one.strip())
+
+
+@cache
+def _templates() -> Environment:
+    folder = Path(__file__).with_name("templates")
+    return templates(folder, number_of=number_of, cell_text=_cell_text, is_long=_is_long)
+
+
+def _cell_text(cell: Cell) -> str:
+    if cell is None or cell == "":
+        return "–"
+    if isinstance(cell, (bool, str)):
+        return str(cell)
+    return f"{cell:,}" if isinstance(cell, int) else f"{cell:.3f}"
+
+
+def _is_long(cell: Cell) -> bool:
+    return isinstance(cell, str) and any(len(word) > _LONGEST_WORD for word in cell.split())

@@ -1,17 +1,29 @@
-"""Sections on the model itself: what it says, and how often it is right by the counts that were released with it.
+"""Sections on disclosure: the model itself, its leaves, reconstruction and membership. **Private** where exact.
 
-They are functions of the model and what it stores. Where that has a guarantee they are public; else they are for the
-board.
+Without a guarantee, what a model says and stores is for the board; with one, it is public.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from math import floor, log10
 from typing import Any
 
-from hedgerow.models.leaf_model import LeafModel
-from hedgerow.report.contents import Fact, Grid, Section
-from hedgerow.report.page import NOT_STATED, section
+from hedgerow.audit.entropy.measure import reconstruction
+from hedgerow.audit.entropy.result import VIEWS, Reconstruction
+from hedgerow.audit.entropy.totals import totals
+from hedgerow.audit.exact.membership import ExactMembership
+from hedgerow.audit.inference.leaf_risk import LeafRisk
+from hedgerow.audit.inference.lira import ShadowMembership
+from hedgerow.audit.inference.membership import Membership
+from hedgerow.audit.inference.overfitting import Overfit, overfit
+from hedgerow.errors import ArgumentTypeError, HedgerowError
+from hedgerow.models.scorecard import Scorecard
+from hedgerow.report.contents import NOT_STATED, Bucket, Cell, Fact, Finding, Grid, Section, section
+from hedgerow.report.findings import finding
+from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
+from hedgerow.text.values import shown_text
 
 
 def model(subject: Subject) -> Section:
@@ -26,24 +38,314 @@ def model(subject: Subject) -> Section:
     return section("model", facts, grids, is_shown=bool(grids), is_own=released is not None, is_stated=bool(limits))
 
 
-def released_accuracy(subject: Subject) -> Section:
-    """Return how often the model is right on its training rows, by the counts released with it."""
-    released = subject.released if subject.is_private and isinstance(subject.released, LeafModel) else None
-    has_counts, facts = released is not None and released.has_counts, list[Fact]()
-    share, base = (None, None) if released is None or not has_counts else _shares(released)
-    if share is not None:
-        facts.append(Fact("accuracy on the training rows, by released counts", f"{share:.3f}", share))
-        facts.append(Fact("baseline: the commonest class", f"{base:.3f}", base))
-    values: dict[str, Any] = {"share": share, "base": base, "has_counts": has_counts}
-    return section("accuracy", facts, template="accuracy-released", **values)
+def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
+    """Return the smallest leaf, and which are under the threshold, of one class, or ask for what is sensitive."""
+    without = None if subject.has_leaves else subject.released
+    if risk is None:
+        facts = () if without else (_sensitive(subject, None),)
+        return section("leaves", facts, risk=None, without=without)
+    facts = (*_sizes(risk), *_classes(risk), _sensitive(subject, risk))
+    values: dict[str, Any] = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(risk)}
+    return section("leaves", facts, _flagged(subject, risk), **values)
 
 
-def _shares(released: LeafModel) -> tuple[float | None, float | None]:
-    """Return the shares of rows that get their own class, and of the commonest class; None where all counts are 0."""
-    right, by_class = 0, [0] * released.schema.target.n_levels
-    for leaf, said in zip(released.leaves, released.predictions, strict=True):
-        counts = [max(count, 0) for count in leaf.counts or [0] * len(by_class)]
-        right += counts[released.schema.classes.index(said)]
-        by_class = [total + count for total, count in zip(by_class, counts, strict=True)]
-    rows = sum(by_class)
-    return (right / rows, max(by_class) / rows) if rows else (None, None)
+def _sizes(risk: LeafRisk) -> tuple[Fact, ...]:
+    smallest, ones = min(risk.rows), sum(rows == 1 for rows in risk.rows)
+    return (
+        Fact("leaves", f"{len(risk.rows):,}", len(risk.rows)),
+        Fact("rows in the smallest leaf", f"{smallest:,}", smallest),
+        Fact(f"leaves with fewer than {risk.threshold} rows", f"{len(risk.small):,}", len(risk.small)),
+        Fact("leaves of one row", f"{ones:,}", ones),
+        Fact("rows in leaves below the threshold", *_rows_in(risk, risk.small)),
+    )
+
+
+def _classes(risk: LeafRisk) -> tuple[Fact, ...]:
+    if risk.counts is None:
+        return ()
+    return (
+        Fact("leaves of one class (class disclosure)", f"{len(risk.pure):,}", len(risk.pure)),
+        Fact("rows in leaves of one class", *_rows_in(risk, risk.pure)),
+        Fact(f"leaves in which a class has 1 to {risk.threshold - 1} rows", f"{len(risk.few):,}", len(risk.few)),
+    )
+
+
+def _small(risk: LeafRisk) -> str:
+    return f"{_how_many(risk.small, risk)} fewer than {risk.threshold} rows"
+
+
+def _pure(risk: LeafRisk) -> str:
+    return f"{_how_many(risk.pure, risk)} rows of one class alone"
+
+
+def _how_many(found: tuple[int, ...], risk: LeafRisk) -> str:
+    whole = len(risk.rows)
+    if not found:
+        return f"None of the {whole:,} leaves has" if whole > 1 else "The one leaf does not have"
+    return f"{len(found):,} of {whole:,} leaves {'have' if len(found) > 1 else 'has'}"
+
+
+def _rows_in(risk: LeafRisk, chosen: tuple[int, ...]) -> tuple[str, int]:
+    rows = sum(risk.rows[i] for i in chosen)
+    return f"{rows:,} of {sum(risk.rows):,}", rows
+
+
+def _sensitive(subject: Subject, risk: LeafRisk | None) -> Fact:
+    name = "leaves whose rule asks for a sensitive attribute"
+    if not subject.form.sensitive:
+        return Fact(name, "not known: the form names no sensitive attribute")
+    if subject.paths is None:
+        return Fact(name, "not known without decision paths")
+    found = subject.sensitive_leaves
+    small = [] if risk is None or len(risk.rows) != len(subject.paths) else [i for i in found if i in risk.small]
+    more = f", {len(small)} of them below the threshold" if risk is not None and found else ""
+    return Fact(name, f"{len(found)} of {len(subject.paths)} ({', '.join(subject.form.sensitive)}){more}", len(found))
+
+
+def _flagged(subject: Subject, risk: LeafRisk) -> tuple[Grid, ...]:
+    found = sorted({*risk.small, *risk.pure, *risk.few}, key=lambda i: (risk.rows[i], i))
+    asking = set(subject.sensitive_leaves) if subject.paths is not None and len(risk.rows) == len(subject.paths) else ()
+    if not found:
+        return ()
+    names = [] if risk.counts is None else [f"rows of {shown_text(name)}" for name in risk.classes or ()]
+    rows = tuple(
+        (
+            risk.leaves[i],
+            risk.rows[i],
+            *(risk.counts[i] if risk.counts is not None and names else ()),
+            ", ".join([*(why for why in _WHY if i in getattr(risk, why)), *(["sensitive"] * (i in asking))]),
+        )
+        for i in found
+    )
+    return (Grid.of_first("Leaves to look at, the smallest first", ("leaf", "rows", *names, "why"), rows),)
+
+
+_WHY = ("small", "pure", "few")
+
+
+def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
+    """Yield what leaves say for and against a release."""
+    if risk is None:
+        return
+    small, pure, threshold = len(risk.small), len(risk.pure), risk.threshold
+    if risk.view == "noisy" and subject.is_private:
+        sentence = (
+            f"{_small(risk)} by the released counts, which are noisy: small ones disclose no more than is promised."
+        )
+        yield finding("small-leaves", "supports", sentence, small, threshold=threshold)
+        return
+    grave: Bucket = "look" if subject.is_private else "reject"
+    ones = sum(rows == 1 for rows in risk.rows)
+    sentence = _small(risk) + (f", and {ones:,} of them one row alone." if ones else ".")
+    yield finding("small-leaves", grave if small else "supports", sentence, small, threshold=threshold)
+    if risk.counts is not None:
+        sentence = f"{_pure(risk)}: {'class disclosure' if pure else 'that would disclose the class'}."
+        yield finding("pure-leaves", grave if pure else "supports", sentence, pure)
+
+
+MOST_RULES = 200
+"""The most rules of a list whose possible rows are counted for a report; their regions can be many more."""
+
+
+def reconstructed(subject: Subject, data: Any = None) -> Reconstruction | str:
+    """Return the reconstruction audit of the model, or the reason that there is none."""
+    if subject.paths is None:
+        return "The decision paths of this model are not known."
+    if not subject.paths.exclusive and len(subject.paths) > MOST_RULES:
+        return f"A list of more than {MOST_RULES} rules may take long to count: hedgerow audit does."
+    if data is None and subject.paths.supports is None:
+        return "The model stores no numbers of rows in its leaves."
+    try:
+        return reconstruction(subject.own, subject.schema, data=data, features=subject.features)
+    except HedgerowError as error:
+        if data is not None:  # the curator is to correct the rows
+            raise
+        return f"{error}"
+
+
+def reconstruction_section(subject: Subject, found: Reconstruction | str) -> Section:
+    """Return the residual entropy of a row given the model: its mean, and its least."""
+    if isinstance(subject.released, Scorecard):
+        left = totals(subject.released)
+        facts = (
+            Fact("bits of a row without a total", f"{left.bits:.1f}", left.bits),
+            Fact("bits left by a total, on average", f"{left.residual_bits:.1f}", left.residual_bits),
+        )
+        return section("reconstruction", facts, totals=left, problem="", view="")
+    if isinstance(found, str):
+        return section("reconstruction", totals=None, problem=found, view="")
+    values: dict[str, Any] = {
+        "possible": _number(found.domain.possible_rows),
+        "mean": found.uncertainty,
+        "least": found.curve()[0][0],
+    }
+    return section("reconstruction", _entropy_facts(found), totals=None, problem="", view=VIEWS[found.view], **values)
+
+
+def _entropy_facts(found: Reconstruction) -> tuple[Fact, ...]:
+    mean, least = found.entropy_bits / found.n_rows, found.curve()[0][0]
+    lost, known = found.loss_of_most_exposed(), _known(found)
+    worst = min((i for i, n in enumerate(found.supports) if n), key=lambda i: found.bits[i])
+    return (
+        Fact("bits of a row without the model", f"{found.domain.bits:.1f}", found.domain.bits),
+        Fact("bits left, mean over rows", f"{mean:.1f}", mean),
+        Fact("Dist_G", f"{found.uncertainty:.3f}", found.uncertainty),
+        Fact("least share of bits left", f"{least:.3f}", float(least)),
+        Fact("bits lost by each of the most exposed 5 % of rows, at least", f"{100 * lost:.0f} %", lost),
+        Fact("most exposed leaf", f"{found.conditions[worst]} ({found.bits[worst]:.1f} bits left)"),
+        Fact("rows disclosed exactly", f"{known:,}", known),
+    )
+
+
+def _known(found: Reconstruction) -> int:
+    """Return the number of rows that are the only possible ones of their leaf."""
+    return sum(n for n, possible in zip(found.supports, found.possible_rows, strict=True) if possible == 1)
+
+
+def groups(found: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ...]:
+    """Return the residual entropy group by group, and the group of the lowest. **Private**."""
+    if isinstance(found, str) or not by:
+        return ()
+    tables = [(name, found.by_group(name)) for name in by]
+    name, worst = min(((name, groups[0]) for name, groups in tables), key=lambda one: one[1]["uncertainty"])
+    names = ("rows", "share of bits left, mean", "share of bits left, least")
+    grids = [
+        Grid(
+            f"By {column}",
+            (column, *names),
+            tuple((shown_text(one["group"]), one["rows"], one["uncertainty"], one["lowest"]) for one in groups),
+        )
+        for column, groups in tables
+    ]
+    values: dict[str, Any] = {
+        "group": shown_text(worst["group"]),
+        "mean": worst["uncertainty"],
+        "least": worst["lowest"],
+    }
+    return (section("groups", grids=grids, name=name, **values),)
+
+
+def reconstruction_findings(subject: Subject, found: Reconstruction | str) -> Iterator[Finding]:
+    """Yield what the reconstruction says for and against a release: a mean supports none."""
+    known = 0 if isinstance(found, str) else _known(found)
+    if known:
+        sentence = f"{known:,} rows are the only possible ones of their leaf: the model discloses them whole."
+        yield finding("known-rows", "look" if subject.is_private else "reject", sentence, known)
+
+
+def _number(count: int) -> str:
+    return f"{count:,}" if count < 10**15 else f"about 10^{floor(count.bit_length() * log10(2))}"
+
+
+Attacked = Membership | ShadowMembership | ExactMembership
+"""The result of an audit of membership."""
+RATES = (0.001, 0.01, 0.1)
+"""The false positive rates at which the largest true positive rate is printed."""
+
+
+def check_attacked(given: object) -> Attacked | None:
+    """Check the result of an attack that was given, if any."""
+    if given is None or isinstance(given, (Membership, ShadowMembership, ExactMembership)):
+        return given
+    raise ArgumentTypeError(
+        "expected a result of audit.membership, audit.lira or audit.exact_membership as membership, got "
+        f"{type(given).__name__}."
+    )
+
+
+def membership_bounds(subject: Subject) -> Section:
+    """Return what ε permits any attack, which follows from the card alone."""
+    best, grids = None, list[Grid]()
+    if subject.bound is not None:
+        best = _permitted(subject, 0.01)
+        rows = tuple((f"{100 * fpr:g} %", _permitted(subject, fpr)) for fpr in RATES)
+        names = ("false positive rate", "true positive rate, at most")
+        grids.append(Grid("What the guarantee permits at most", names, rows))
+    return section("membership", grids=grids, is_bound=True, best=best, leaves=None, found=None, exact=None)
+
+
+def _permitted(subject: Subject, fpr: float) -> str:
+    return "no bound" if subject.bound is None else percent_up(largest_rate(fpr, *subject.bound))
+
+
+def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any, Any] | None) -> Overfit | None:
+    """Return how far the leaves of training rows and of others differ; None without both, or without leaves."""
+    if train is None or test is None or not subject.has_leaves:
+        return None
+    return overfit(subject.leaf_of, train, test)
+
+
+def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Section:
+    """Return what attacks reached, beside what ε permits."""
+    facts, grids = list[Fact](), list[Grid]()
+    if leaves is not None:
+        v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
+        facts.append(Fact("accuracy of the best guess from class and leaf", f"{v:.3f}", v))
+        facts.append(Fact("the same for a model of other rows", f"{chance:.3f}", chance))
+    exact, worst = None, 0.0
+    if isinstance(found, ExactMembership):
+        exact, worst, loss = found, float(found.advantage.max()), float(found.realised_loss.max())
+        facts.append(Fact("largest advantage of the best attack on any row", f"{worst:.4f}", worst))
+        facts.append(Fact("largest privacy loss of any row", f"{loss:.4f}", loss))
+    elif found is not None:
+        low, high = found.auc_interval
+        interval = "95 % confidence" if isinstance(found, ShadowMembership) else "90 % of splits"
+        facts.append(Fact("attack", f"{found.attack}, on {found.target}"))
+        facts.append(Fact("AUC", f"{found.auc:.3f} ({interval}: {low:.3f} to {high:.3f})", found.auc))
+        grids.append(_beside(subject, found))
+    values: dict[str, Any] = {"leaves": leaves, "found": found, "exact": exact, "worst": worst}
+    return section("membership", facts, grids, is_bound=False, **values)
+
+
+def _beside(subject: Subject, found: Membership | ShadowMembership) -> Grid:
+    rows = list[tuple[Cell, ...]]()
+    for fpr in RATES:
+        reached, between = "too few rows to measure", ""
+        if fpr >= found.finest_fpr:
+            low, high = found.tpr_interval(fpr) if isinstance(found, ShadowMembership) else (None, None)
+            reached = f"{100 * found.tpr_at(fpr):.2g} %"
+            between = "not known" if low is None or high is None else f"{100 * low:.2g} % to {100 * high:.2g} %"
+        rows.append((f"{100 * fpr:g} %", reached, between, _permitted(subject, fpr)))
+    names = ("false positive rate", "true positive rate", "interval, 95 %", "epsilon permits at most")
+    return Grid("Members found at few false alarms, beside what epsilon permits", names, tuple(rows))
+
+
+def membership_findings(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Iterator[Finding]:
+    """Yield findings on separation by leaves, and on the attack that was carried out."""
+    if leaves is not None:
+        v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
+        sentence = f"Class and leaf separate training rows from others in {v:.3f} of cases, by chance in {chance:.3f}."
+        yield finding("separation", "look" if v > chance else "supports", sentence, v)
+    if isinstance(found, ExactMembership):
+        loss = float(found.realised_loss.max())
+        sentence = f"The largest exact privacy loss of a row is {loss:.4f}, of an epsilon of {found.epsilon:g}."
+        yield finding("loss", "supports" if loss <= found.epsilon * (1 + 1e-9) else "reject", sentence, loss)
+    elif found is not None:
+        yield from _tried(subject, found)
+    elif leaves is None and not subject.is_private:
+        yield finding("membership", "look", "No membership attack was carried out on a model that has no guarantee.")
+
+
+def _tried(subject: Subject, found: Membership | ShadowMembership) -> Iterator[Finding]:
+    is_above = found.auc_interval[0] > 0.5
+    words = "above" if is_above else "not above"
+    sentence = f"The AUC of the attack is {found.auc:.3f}, and its interval is {words} guessing, 0.5."
+    yield finding("auc", "look" if is_above else "supports", sentence, found.auc)
+    if isinstance(found, ShadowMembership):
+        yield from _violated(subject, found)
+        rows, grave = len(found.significant_rows()), "look" if subject.is_private else "reject"
+        sentence = f"{rows} rows have a significant (Holm) separation by fits with and without them."
+        yield finding("rows", grave if rows else "supports", sentence, rows)
+
+
+def _violated(subject: Subject, found: ShadowMembership) -> Iterator[Finding]:
+    """Yield the lowest rate at which an attack does what the claimed guarantee rules out."""
+    for fpr in RATES if subject.bound is not None else ():
+        low, _ = found.tpr_interval(fpr) if fpr >= found.finest_fpr else (0.0, 1.0)
+        if subject.bound is not None and low > largest_rate(fpr, *subject.bound):
+            sentence = (
+                f"At a false positive rate of {100 * fpr:g} %, the attack finds at least {100 * low:.2g} % of the "
+                f"members; the claimed epsilon permits {_permitted(subject, fpr)}."
+            )
+            yield finding("claim", "reject", sentence, low)
+            return

@@ -13,8 +13,7 @@ from scipy.special import expit, logit
 from hedgerow.privacy.card import SOFTWARE
 from hedgerow.privacy.charge import Charge, amount_text, total_rho
 from hedgerow.privacy.unit import name_of
-from hedgerow.report.contents import Fact, Grid, Kind, Section
-from hedgerow.report.page import NOT_STATED, section
+from hedgerow.report.contents import NOT_STATED, Fact, Grid, Kind, Section, section
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import Schema

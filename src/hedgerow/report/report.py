@@ -17,11 +17,10 @@ from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import reserved
 from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
 from hedgerow.privacy.card import SOFTWARE
-from hedgerow.report import accuracy, attacks, disclosure, findings, guessing, leaves, promises
-from hedgerow.report.attacks import Attacked
-from hedgerow.report.contents import Sheet
+from hedgerow.report import accuracy, disclosure, findings, promises
+from hedgerow.report.contents import Sheet, page, section
+from hedgerow.report.disclosure import Attacked
 from hedgerow.report.form import Form
-from hedgerow.report.page import page, section
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import Schema
@@ -111,7 +110,7 @@ class Report:
         _check(releases, Releases, "a record of releases (report.Releases)", "releases")
         _check(on, date, "a date", "on")
         subject = Subject.of(model, form, schema=schema, features=features, threshold=threshold)
-        found = attacks.check_attacked(membership)
+        found = disclosure.check_attacked(membership)
         columns = _columns(by, subject.form.sensitive)
         made = on or datetime.now(UTC).date()
         public = _public(subject, releases, made)
@@ -195,11 +194,11 @@ def _public(subject: Subject, releases: Releases | None, made: date) -> Sheet:
         risk = subject.leaves()
         about_model = [
             disclosure.model(subject),
-            disclosure.released_accuracy(subject),
-            leaves.section(subject, risk),
-            guessing.section(subject, guessing.measured(subject)),
+            accuracy.released_accuracy(subject),
+            disclosure.leaves(subject, risk),
+            disclosure.reconstruction_section(subject, disclosure.reconstructed(subject)),
         ]
-        found += leaves.findings(subject, risk)
+        found += disclosure.leaf_findings(subject, risk)
     sections = (
         promises.identity(subject, made, "public"),
         promises.stated(subject, "purpose"),
@@ -210,7 +209,7 @@ def _public(subject: Subject, releases: Releases | None, made: date) -> Sheet:
         promises.stated(subject, "preparation"),
         promises.noise(subject),
         *about_model,
-        attacks.bounded(subject),
+        disclosure.membership_bounds(subject),
         promises.stated(subject, "relation"),
         promises.stated(subject, "residual-risk"),
         promises.decision("public"),
@@ -221,8 +220,8 @@ def _public(subject: Subject, releases: Releases | None, made: date) -> Sheet:
 def _board(
     subject: Subject, train: _Pair | None, test: _Pair | None, found: Attacked | None, by: Sequence[str], made: date
 ) -> Sheet:
-    risk, separated = subject.leaves(train), attacks.separated(subject, train, test)
-    guessed = guessing.measured(subject, None if train is None else train[0])
+    risk, separated = subject.leaves(train), disclosure.separation(subject, train, test)
+    guessed = disclosure.reconstructed(subject, None if train is None else train[0])
     hits = tuple(_hits(subject, train, test, by))
     sections = (
         promises.identity(subject, made, "board"),
@@ -230,20 +229,20 @@ def _board(
         *((promises.unprotected(subject, "board"),) if promises.is_of_rows(subject) else ()),
         *(() if subject.is_private else (promises.charges(subject, "board"),)),
         disclosure.model(subject),
-        leaves.section(subject, risk),
-        accuracy.section(hits),
-        attacks.attacked(subject, found, separated),
-        guessing.section(subject, guessed),
-        *guessing.by_group(guessed, by if train is not None else ()),
+        disclosure.leaves(subject, risk),
+        accuracy.measured_accuracy(hits),
+        disclosure.membership(subject, found, separated),
+        disclosure.reconstruction_section(subject, guessed),
+        *disclosure.groups(guessed, by if train is not None else ()),
         promises.stated(subject, "residual-risk"),
         promises.decision("board"),
     )
     reasons = (
         *findings.promised(subject, None if train is None else len(train[0])),
-        *leaves.findings(subject, risk),
-        *guessing.findings(subject, guessed),
+        *disclosure.leaf_findings(subject, risk),
+        *disclosure.reconstruction_findings(subject, guessed),
         *accuracy.findings(hits),
-        *attacks.findings(subject, found, separated),
+        *disclosure.membership_findings(subject, found, separated),
     )
     return Sheet("board", subject.title, made, SOFTWARE, reasons, sections)
 

@@ -179,7 +179,7 @@ class Subject:
         return found
 
     def class_words(self, labels: Any) -> NDArray[Any]:
-        """Return the class of each label in words, as the schema tells classes, so that labels can be compared.
+        """Return the class of each label in words, by which labels of different types are compared.
 
         Raises
         ------

@@ -6,10 +6,14 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.models import Rule, RuleList
-from hedgerow.report import guessing
-from hedgerow.report.form import Form
-from hedgerow.report.guessing import MOST_RULES
-from hedgerow.report.subject import Subject
+from hedgerow.report import Form, Subject, disclosure
+from hedgerow.report.disclosure import (
+    MOST_RULES,
+    groups,
+    reconstructed,
+    reconstruction_findings,
+    reconstruction_section,
+)
 from hedgerow.schema import Boolean, Label, Literal, Schema
 from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, overfitted, without_privacy
 
@@ -17,7 +21,7 @@ from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, overfitted, wit
 def test_the_numbers_are_those_of_the_audit():
     model = without_privacy()
     subject = Subject.of(model)
-    section = guessing.section(subject, guessing.measured(subject))
+    section = reconstruction_section(subject, reconstructed(subject))
     found, values = hr.audit.reconstruction(model), {fact.name: fact.value for fact in section.facts}
     assert values["Dist_G"] == found.uncertainty
     assert values["bits of a row without the model"] == log2(100 * 2)
@@ -29,11 +33,11 @@ def test_the_numbers_are_those_of_the_audit():
 def test_a_mean_that_is_high_supports_nothing():
     tree, schema = overfitted()
     subject = Subject.of(tree, schema=schema)
-    found = guessing.measured(subject)
-    section = guessing.section(subject, found)
+    found = reconstructed(subject)
+    section = reconstruction_section(subject, found)
     assert "supports no release" in section.answer
-    known = [one for one in guessing.findings(subject, found) if one.key == "known-rows"]
-    assert all(one.bucket == "reject" for one in guessing.findings(subject, found))
+    known = [one for one in reconstruction_findings(subject, found) if one.key == "known-rows"]
+    assert all(one.bucket == "reject" for one in reconstruction_findings(subject, found))
     assert sum(one.value for one in known) == sum(
         n for n, possible in zip(found.supports, found.possible_rows, strict=True) if possible == 1
     )
@@ -50,31 +54,31 @@ def test_rows_that_are_the_only_possible_ones_are_disclosed(private):
             return [[Literal("a", "true", ()), Literal("b", "true", ())], []]
 
     subject = Subject.of(Known(), schema=schema)
-    (finding,) = guessing.findings(subject, guessing.measured(subject))
+    (finding,) = reconstruction_findings(subject, reconstructed(subject))
     assert (finding.bucket, finding.value) == ("reject", 5)
     model = a_tree()
     if private:
-        assert list(guessing.findings(Subject.of(model), guessing.measured(Subject.of(model)))) == []
+        assert list(reconstruction_findings(Subject.of(model), reconstructed(Subject.of(model)))) == []
 
 
 def test_the_most_exposed_group_is_named_with_rows_alone():
     X, _ = a_table()
     subject = Subject.of(a_tree(), Form(sensitive=("smoker",)))
-    found = guessing.measured(subject, X)
-    (section,) = guessing.by_group(found, ("smoker", "age"))
-    groups = {name: found.by_group(name) for name in ("smoker", "age")}
-    worst = min((one for rows in groups.values() for one in rows), key=lambda one: one["uncertainty"])
-    assert f"= {worst['group']}, the model leaves least to guess" in section.answer
-    assert [row[0] for row in section.grids[0].rows] == [one["group"] for one in groups["smoker"]]
-    assert guessing.by_group("not measured", ("smoker",)) == ()
+    found = reconstructed(subject, X)
+    (section,) = groups(found, ("smoker", "age"))
+    by_column = {name: found.by_group(name) for name in ("smoker", "age")}
+    worst = min((one for rows in by_column.values() for one in rows), key=lambda one: one["uncertainty"])
+    assert f"= {worst['group']}, rows have the lowest residual entropy" in section.answer
+    assert [row[0] for row in section.grids[0].rows] == [one["group"] for one in by_column["smoker"]]
+    assert groups("not measured", ("smoker",)) == ()
 
 
 def test_what_is_not_stored_is_not_measured():
     tree, _ = overfitted()
     for subject in (Subject.of(tree), Subject.of(a_tree(counts=((0, 0), (0, 0), (-3, 0))))):
-        found = guessing.measured(subject)
+        found = reconstructed(subject)
         assert isinstance(found, str)
-        section = guessing.section(subject, found)
+        section = reconstruction_section(subject, found)
         assert section.answer.startswith("Not measured. ")
         assert "--data" in section.measure
 
@@ -84,10 +88,10 @@ def test_long_lists_are_left_to_the_audit():
         Subject.of(RuleList(SCHEMA, (*[Rule((Literal("smoker", "true", ()),), (9, 1))] * n, Rule((), (5, 5))), CARD))
         for n in (0, 1, MOST_RULES)
     ]
-    assert [isinstance(guessing.measured(subject), str) for subject in subjects] == [False, False, True]
-    assert "hedgerow audit" in guessing.section(subjects[2], guessing.measured(subjects[2])).answer
+    assert [isinstance(reconstructed(subject), str) for subject in subjects] == [False, False, True]
+    assert "hedgerow audit" in reconstruction_section(subjects[2], reconstructed(subjects[2])).answer
 
 
 def test_a_number_of_rows_of_any_size_is_written():
-    assert guessing._number(999_999) == "999,999"
-    assert guessing._number(10**5000) == "about 10^5000"
+    assert disclosure._number(999_999) == "999,999"
+    assert disclosure._number(10**5000) == "about 10^5000"

@@ -6,9 +6,9 @@ from scipy.special import expit
 
 import hedgerow as hr
 from hedgerow.audit import Membership, ShadowMembership, Shadows
-from hedgerow.report import attacks
+from hedgerow.report import Subject
+from hedgerow.report.disclosure import check_attacked, membership, membership_bounds, membership_findings, separation
 from hedgerow.report.promises import largest_rate
-from hedgerow.report.subject import Subject
 from tests.report.subjects import CARD, a_table, a_tree, no_guarantee_reason, without_privacy
 
 
@@ -20,11 +20,11 @@ def shadowed(gap):
 
 
 def test_what_epsilon_permits_is_printed_at_each_rate():
-    found = attacks.bounded(Subject.of(a_tree()))
+    found = membership_bounds(Subject.of(a_tree()))
     assert [row[1] for row in found.grids[0].rows] == ["0.3 %", "2.8 %", "27.2 %"]
     assert largest_rate(0.1, CARD.epsilon, CARD.delta) == pytest.approx(0.27182818)
     for model in (without_privacy(), a_tree(no_guarantee_reason())):
-        assert attacks.bounded(Subject.of(model)).answer.startswith("Nothing bounds it")
+        assert membership_bounds(Subject.of(model)).answer.startswith("Nothing bounds it")
 
 
 def test_class_and_leaf_are_attacked_where_there_are_two_sets_of_rows():
@@ -32,10 +32,10 @@ def test_class_and_leaf_are_attacked_where_there_are_two_sets_of_rows():
     subject = Subject.of(without_privacy())
     half = np.arange(90) % 2 == 0
     pairs = (X[half], y[half]), (X[~half], y[~half])
-    leaves = attacks.separated(subject, *pairs)
+    leaves = separation(subject, *pairs)
     assert leaves == hr.audit.overfit(subject.model, *pairs)
-    assert attacks.separated(subject, pairs[0], None) is None
-    section = attacks.attacked(subject, None, leaves)
+    assert separation(subject, pairs[0], None) is None
+    section = membership(subject, None, leaves)
     assert {fact.value for fact in section.facts} == {leaves.vulnerability, leaves.vulnerability_by_chance}
     assert "hr.audit.lira" in section.measure
 
@@ -43,33 +43,33 @@ def test_class_and_leaf_are_attacked_where_there_are_two_sets_of_rows():
 def test_nothing_measured_is_said_and_needs_a_look_without_a_guarantee():
     for model, keys in ((without_privacy(), ["membership"]), (a_tree(), [])):
         subject = Subject.of(model)
-        assert attacks.attacked(subject, None, None).answer.startswith("Not measured.")
-        assert [one.key for one in attacks.findings(subject, None, None)] == keys
+        assert membership(subject, None, None).answer.startswith("Not measured.")
+        assert [one.key for one in membership_findings(subject, None, None)] == keys
 
 
 def test_an_attack_that_guesses_and_one_that_finds_rows():
     subject = Subject.of(without_privacy())
-    found = {gap: {one.key: one.bucket for one in attacks.findings(subject, shadowed(gap), None)} for gap in (0, 4)}
+    found = {gap: {one.key: one.bucket for one in membership_findings(subject, shadowed(gap), None)} for gap in (0, 4)}
     assert found[0] == {"auc": "supports", "rows": "supports"}
     assert found[4] == {"auc": "look", "rows": "reject"}
-    assert {one.bucket for one in attacks.findings(Subject.of(a_tree()), shadowed(0), None)} == {"supports"}
+    assert {one.bucket for one in membership_findings(Subject.of(a_tree()), shadowed(0), None)} == {"supports"}
 
 
 def test_an_attack_beyond_the_claimed_epsilon_is_rejected():
     subject = Subject.of(a_tree())
-    (claim,) = [one for one in attacks.findings(subject, shadowed(5), None) if one.key == "claim"]
+    (claim,) = [one for one in membership_findings(subject, shadowed(5), None) if one.key == "claim"]
     assert claim.bucket == "reject"
     assert claim.value > largest_rate(0.01, CARD.epsilon, CARD.delta)
-    assert "claim" not in {one.key for one in attacks.findings(Subject.of(without_privacy()), shadowed(5), None)}
+    assert "claim" not in {one.key for one in membership_findings(Subject.of(without_privacy()), shadowed(5), None)}
 
 
 def test_rates_stand_beside_what_epsilon_permits():
-    (grid,) = attacks.attacked(Subject.of(a_tree()), shadowed(1), None).grids
+    (grid,) = membership(Subject.of(a_tree()), shadowed(1), None).grids
     assert [row[0] for row in grid.rows] == ["0.1 %", "1 %", "10 %"]
     assert [row[3] for row in grid.rows] == ["0.3 %", "2.8 %", "27.2 %"]
     assert grid.rows[0][1] == "too few rows to measure"  # 480 scores of non-members
     plain = Membership("a learner", "guessing", (5, 5, 5, 5), np.linspace(0, 1, 201)[None, :], np.array([0.5]))
-    (grid,) = attacks.attacked(Subject.of(without_privacy()), plain, None).grids
+    (grid,) = membership(Subject.of(without_privacy()), plain, None).grids
     assert {row[1] for row in grid.rows} == {"too few rows to measure"}
     assert {row[3] for row in grid.rows} == {"no bound"}
 
@@ -78,12 +78,12 @@ def test_the_exact_risk_of_a_draw_is_held_against_epsilon():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
     exact = hr.audit.exact_membership(hr.PrivateTreeClassifier(1, max_depth=1), X, X[:, 0])
     subject = Subject.of(a_tree())
-    (finding,) = attacks.findings(subject, exact, None)
+    (finding,) = membership_findings(subject, exact, None)
     assert (finding.key, finding.bucket, finding.value) == ("loss", "supports", exact.realised_loss.max())
-    answer = attacks.attacked(subject, exact, None).answer
+    answer = membership(subject, exact, None).answer
     assert f"true positives {exact.advantage.max():.4f} above false positives" in answer
 
 
 def test_other_results_are_refused():
     with pytest.raises(TypeError, match=r"expected a result of audit\.membership, .*, got float"):
-        attacks.check_attacked(0.5)
+        check_attacked(0.5)
