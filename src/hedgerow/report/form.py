@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from os import PathLike
 from typing import Any, Self
 
@@ -20,35 +20,15 @@ MOST_SENSITIVE = 200
 """The most attributes that a form calls sensitive."""
 _DATE = re.compile("[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])")
 
-QUESTIONS: dict[str, str] = {
-    "title": "What is the model called?",
-    "purpose": "What is the model for, and who may use it for what?",
-    "population": "Whom do the rows describe: who was included, where, when?",
-    "rows": "How many rows has the table, as far as that is public? A rounded number in words.",
-    "curator": "Who answers for the table?",
-    "curator_type": "Government, Industry or Nonprofit.",
-    "unit": "What is one row: one person, or one of a person's visits? How many rows can one person have?",
-    "region": "Which region do the rows describe?",
-    "sector": "Technology, Healthcare, Education, Government, Energy or Finance; may be left out.",
-    "sensitive": "Which attributes are sensitive? A list of their names, such as [religion, diagnosis].",
-    "cut_points": "Where do cut points, bounds and categories of the schema come from?",
-    "preprocessing": "What was done with the rows before the model was learned, and by whom?",
-    "tuning": "How were parameters, ε and the kind of model chosen? Were any rows looked at?",
-    "limits": "What must the model not be used for? Where is it wrong?",
-    "relation": "Which other outputs were made of these rows, or of rows of the same people?",
-    "residual_risk": "Which risk remains after all this, and why is it acceptable?",
-    "publication_date": "When is it to be published? YYYY-MM-DD, in quotes.",
-    "author": "Who filled in this form?",
-    "person": "Who asked for the release? Address of the person, such as an ORCID.",
-    "project": "For which project?",
-    "workflow": "Address of the workflow crate that the model was learned by.",
-}
-"""The entries of a form, each with what it asks."""
 CHOICES: dict[str, tuple[str, ...]] = {
     "curator_type": ("Government", "Industry", "Nonprofit"),
     "sector": ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"),
 }
 """The choices of entries that are not free text."""
+
+
+def _entry(question: str, default: Any = "") -> Any:
+    return field(default=default, metadata={"question": question})
 
 
 @dataclass(frozen=True)
@@ -66,33 +46,35 @@ class Form:
     ('purpose', 'population')
     """
 
-    title: str = ""
-    purpose: str = ""
-    population: str = ""
-    rows: str = ""
-    curator: str = ""
-    curator_type: str = ""
-    unit: str = ""
-    region: str = ""
-    sector: str = ""
-    sensitive: tuple[str, ...] = ()
-    cut_points: str = ""
-    preprocessing: str = ""
-    tuning: str = ""
-    limits: str = ""
-    relation: str = ""
-    residual_risk: str = ""
-    publication_date: str = ""
-    author: str = ""
-    person: str = ""
-    project: str = ""
-    workflow: str = ""
+    title: str = _entry("What is the model called?")
+    purpose: str = _entry("What is the model for, and who may use it for what?")
+    population: str = _entry("Whom do the rows describe: who was included, where, when?")
+    rows: str = _entry("How many rows has the table, as far as that is public? A rounded number in words.")
+    curator: str = _entry("Who answers for the table?")
+    curator_type: str = _entry("Government, Industry or Nonprofit.")
+    unit: str = _entry("What is one row: one person, or one of a person's visits? How many rows can one person have?")
+    region: str = _entry("Which region do the rows describe?")
+    sector: str = _entry("Technology, Healthcare, Education, Government, Energy or Finance; may be left out.")
+    sensitive: tuple[str, ...] = _entry(
+        "Which attributes are sensitive? A list of their names, such as [religion, diagnosis].", ()
+    )
+    cut_points: str = _entry("Where do cut points, bounds and categories of the schema come from?")
+    preprocessing: str = _entry("What was done with the rows before the model was learned, and by whom?")
+    tuning: str = _entry("How were parameters, ε and the kind of model chosen? Were any rows looked at?")
+    limits: str = _entry("What must the model not be used for? Where is it wrong?")
+    relation: str = _entry("Which other outputs were made of these rows, or of rows of the same people?")
+    residual_risk: str = _entry("Which risk remains after all this, and why is it acceptable?")
+    publication_date: str = _entry("When is it to be published? YYYY-MM-DD, in quotes.")
+    author: str = _entry("Who filled in this form?")
+    person: str = _entry("Who asked for the release? Address of the person, such as an ORCID.")
+    project: str = _entry("For which project?")
+    workflow: str = _entry("Address of the workflow crate that the model was learned by.")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitive", _names(self.sensitive))
-        for field in fields(self):
-            if field.name != "sensitive":
-                object.__setattr__(self, field.name, _text(field.name, getattr(self, field.name)))
+        for name in QUESTIONS:
+            if name != "sensitive":
+                object.__setattr__(self, name, _text(name, getattr(self, name)))
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in ("", *allowed):
                 raise ArgumentError(f"expected {name} in the form to be one of {', '.join(allowed)}, got another text.")
@@ -102,7 +84,7 @@ class Form:
     @property
     def missing(self) -> tuple[str, ...]:
         """The names of the entries that are empty."""
-        return tuple(field.name for field in fields(self) if not getattr(self, field.name))
+        return tuple(name for name in QUESTIONS if not getattr(self, name))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form as JSON-ready data."""
@@ -143,6 +125,10 @@ class Form:
         if problem:
             raise ArgumentError(f"{path}: {problem}.")
         return cls.from_dict(data)
+
+
+QUESTIONS: dict[str, str] = {entry.name: entry.metadata["question"] for entry in fields(Form)}
+"""The entries of a form, each with what it asks."""
 
 
 def empty_form() -> str:

@@ -165,11 +165,7 @@ def noise(subject: Subject) -> Section:
 
 
 def identity(subject: Subject, made: date, kind: Kind) -> Section:
-    """Return what the report is about.
-
-    The digest of a model without a guarantee is a function of its rows, by which guesses can be confirmed: it is for
-    the board.
-    """
+    """Return what the report is about. A digest without a guarantee confirms guesses at rows: it is for the board."""
     if subject.released is None:
         digest = "none: not a file of hedgerow"
     elif subject.is_private or kind == "board":
@@ -220,29 +216,12 @@ _MOST = 700.0  # the largest exponent whose power has a float
 
 
 def largest_belief(prior: float, epsilon: Fraction) -> float:
-    """Return what a suspicion that a row is in the table can rise to at most, by Bayes' rule, without δ.
-
-    Examples
-    --------
-    >>> from math import log
-    >>> round(largest_belief(0.5, Fraction(1)), 4), round(largest_belief(0.25, Fraction(log(3))), 4)
-    (0.7311, 0.5)
-    """
+    """Return the most that a suspicion of a row's presence can rise to, by Bayes' rule, without δ."""
     return float(expit(logit(prior) + float(epsilon)))
 
 
 def largest_rate(fpr: float, epsilon: Fraction, delta: Fraction) -> float:
-    """Return the largest true positive rate at a false positive rate of any test whether a row is in the table.
-
-    Examples
-    --------
-    >>> round(largest_rate(0.01, Fraction(1), Fraction(0)), 4), largest_rate(0.5, Fraction(0), Fraction(0))
-    (0.0272, 0.5)
-
-    References
-    ----------
-    Kairouz, Oh and Viswanath, *The Composition Theorem for Differential Privacy*, 2015, Theorem 2.1.
-    """
+    """Return the largest TPR of any test at an FPR: Kairouz, Oh and Viswanath (2015), Theorem 2.1."""
     size = min(float(epsilon), _MOST)
     return float(min(1.0, exp(size) * fpr + float(delta), 1 - exp(-size) * max(0.0, 1 - float(delta) - fpr)))
 
@@ -255,13 +234,7 @@ def factor_text(epsilon: Fraction) -> str:
 
 
 def percent_up(share: float) -> str:
-    """Return a bound as a percentage, rounded up to a tenth of a point.
-
-    Examples
-    --------
-    >>> percent_up(0.5), percent_up(0.73106), percent_up(0.99999)
-    ('50 %', '73.2 %', '100 %')
-    """
+    """Return a bound as a percentage, rounded up to a tenth of a point."""
     return f"{rounded_up(100 * share, 1):.4g} %"
 
 

@@ -177,13 +177,7 @@ class Report:
 
 
 def private_name(path: Path) -> Path:
-    """Return the name of the private file beside a public one.
-
-    Examples
-    --------
-    >>> print(private_name(Path("out/report.html")))
-    out/report.PRIVATE.html
-    """
+    """Return the name of the private file beside a public one: report.PRIVATE.html beside report.html."""
     return path.with_name(f"{path.stem}.{PRIVATE}{path.suffix}")
 
 

@@ -42,15 +42,7 @@ class Mark(Enum):
 
 @dataclass(frozen=True)
 class Grid(Sequence[float]):
-    """The numbers ``low + k · step`` for all k of a range except a few.
-
-    Examples
-    --------
-    >>> list(Grid(Fraction(10), Fraction(1), range(2, 6), without=(4,)))
-    [12, 13, 15]
-    >>> list(Grid(Fraction(10), Fraction(1), range(2, 4), kind=Day))
-    ['1970-01-13', '1970-01-14']
-    """
+    """The numbers ``low + k · step`` for all k of a range except a few."""
 
     low: Fraction
     step: Fraction
@@ -150,18 +142,8 @@ Resolution = Mapping[str, float]
 def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> PerBin:
     """Return how many values each bin of each attribute holds, in the order of the schema and of the bins.
 
-    A boolean's bins and a categorical's hold one value each; an integer's interval its whole numbers, but not those
-    declared to mean "missing". ``missing`` and ``outside`` bins count as one value each, since what is behind them is
-    not declared. Where numbers beyond the bounds are clipped, they are the bound, and no other value.
-
-    Examples
-    --------
-    >>> from hedgerow.schema import Boolean, Integer, Real, Schema
-    >>> schema = Schema({"age": Integer(17, 90, cuts=(30, 45)), "bmi": Real(10, 60, cuts=(25,)), "smoker": Boolean()})
-    >>> bin_weights(schema)
-    ((14, 15, 45), (1, 1), (1, 1))
-    >>> bin_weights(schema, resolution={"bmi": 0.1})
-    ((14, 15, 45), (151, 350), (1, 1))
+    Bins ``missing`` and ``outside`` count as one value each, since what is behind them is not declared. Where numbers
+    beyond the bounds are clipped, they are the bound, and no other value.
     """
     if not (resolution is None or isinstance(resolution, Mapping)):
         raise ArgumentTypeError(

@@ -24,17 +24,9 @@ _GAIN_OF_FIRST = -0.25
 
 
 def first_matches(boxes: Sequence[Box], weights: PerBin) -> tuple[int, ...]:
-    """Count the rows whose first match is each box.
+    """Count the rows whose first match is each box, a tuple of masks of allowed bins.
 
-    A box is a tuple of masks of allowed bins, one an attribute. The worst case is exponential in the number of
-    attributes: the problem is #P-complete.
-
-    Examples
-    --------
-    Rule List 1 of PDR, over three booleans; its Table IV has two possible rows, three and three.
-
-    >>> first_matches([(0b10, 0b10, 0b11), (0b11, 0b11, 0b10), (0b11, 0b11, 0b11)], ((1, 1),) * 3)
-    (2, 3, 3)
+    The worst case is exponential in the number of attributes: the problem is #P-complete.
     """
     found = [0] * (len(boxes) + 1)
     if not (domain := prod(map(sum, weights))):
@@ -120,8 +112,8 @@ class _Unassigned:
     def _preempted(self, box: int) -> Iterator[tuple[int, int]]:
         """Yield masks of open boxes and of the boxes that they preempt, after an attribute of `box` was assigned.
 
-        A box preempts the later ones that it contains in the unassigned attributes. Two boxes that restrict a single
-        attribute, the same one, and cover all of its bins together preempt all boxes after both.
+        A box preempts later ones that it contains in the unassigned attributes. Two boxes that restrict one attribute
+        alone, the same one, and together cover its bins, preempt all boxes after both.
         """
         own = self.restrictions[box]
         if not own:

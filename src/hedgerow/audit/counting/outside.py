@@ -19,16 +19,7 @@ Clauses = frozenset[int]
 
 
 class BoxCounter:
-    """Counter of the rows of boxes outside other boxes over one domain; caches solved sub-problems.
-
-    Examples
-    --------
-    Two booleans; of the rows in which the first is true, those in which the second is not:
-
-    >>> counter = BoxCounter(((1, 1), (1, 1)), most=1)
-    >>> counter.outside((0b10, 0b11), [(0b11, 0b10)])
-    1
-    """
+    """Counter of the rows of boxes outside other boxes over one domain; caches solved sub-problems."""
 
     def __init__(self, weights: PerBin, most: int) -> None:
         self._weights = weights
@@ -68,8 +59,7 @@ class BoxCounter:
     def _narrow(self, box: int, active: int, supports: dict[int, int]) -> int:
         """Return how many rows of the `active` attributes of a box have a bin in every clause.
 
-        Clauses on one attribute alone narrow the box, until there are none. `supports` maps each clause to the flags
-        of its attributes.
+        Clauses on one attribute alone narrow the box. `supports` maps each clause to the flags of its attributes.
         """
         while 0 not in supports:
             single = [(clause, flag) for clause, flag in supports.items() if not flag & (flag - 1)]
@@ -140,26 +130,14 @@ class BoxCounter:
 
 
 def bits(flags: int) -> Iterator[int]:
-    """Return the bits that are set, lowest first.
-
-    Examples
-    --------
-    >>> list(bits(0b1010))
-    [2, 8]
-    """
+    """Yield the bits that are set, lowest first."""
     while flags:
         yield flags & -flags
         flags &= flags - 1
 
 
 def smallest(clauses: Collection[int]) -> Clauses:
-    """Drop the clauses that contain another one: rows that satisfy that one satisfy them.
-
-    Examples
-    --------
-    >>> sorted(smallest([0b111, 0b011, 0b100]))
-    [3, 4]
-    """
+    """Drop the clauses that contain another one: rows that satisfy that one satisfy them."""
     by_lowest: dict[int, list[int]] = {}
     for clause in sorted(clauses, key=int.bit_count):
         if not any(other & ~clause == 0 for bit in bits(clause) for other in by_lowest.get(bit, ())):
@@ -168,13 +146,7 @@ def smallest(clauses: Collection[int]) -> Clauses:
 
 
 def components(supports: Mapping[int, int]) -> dict[int, list[int]]:
-    """Group the clauses into connected components, without a common attribute; keys are flags of their attributes.
-
-    Examples
-    --------
-    >>> components({7: 0b001, 8: 0b011, 9: 0b100})
-    {3: [7, 8], 4: [9]}
-    """
+    """Group the clauses into connected components, without a common attribute; keys are flags of their attributes."""
     groups: dict[int, list[int]] = {}
     for clause, support in supports.items():
         joined, members = support, [clause]

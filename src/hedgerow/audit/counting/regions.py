@@ -44,18 +44,10 @@ class Region:
 
 
 def count_rows(region: Region, weights: PerBin) -> int:
-    """Count the different rows of a region, exactly.
+    """Count the different rows of a region, exactly: ``Capt(f_j)`` of PDR's eq. 12.
 
-    This is ``Capt(f_j)`` of PDR's eq. 12. Its eq. 13 and 15 are inclusion-exclusion over all sets of overlapping rules.
-    Here earlier boxes that are disjoint from the box, or lie within others, are dropped; the rest is decomposed into
-    components without a common attribute, whose counts multiply; and each component is summed over the bins of the
-    attribute that most boxes restrict. The worst case is still exponential: the problem is #P-complete.
-
-    Examples
-    --------
-    >>> bits = ((1, 1), (1, 1), (1, 1))
-    >>> count_rows(Region((0b11, 0b11, 0b10), earlier=((0b10, 0b10, 0b11),)), bits)
-    3
+    In place of inclusion-exclusion over all sets of overlapping rules (eq. 13 and 15), `BoxCounter` decomposes the
+    earlier boxes. The worst case is still exponential: the problem is #P-complete.
     """
     return count_rows_each((region,), weights)[0]
 
@@ -64,12 +56,7 @@ def count_rows_each(regions: Sequence[Region], weights: PerBin) -> tuple[int, ..
     """Count the different rows of each region, exactly; shared sub-problems are solved once.
 
     Where the boxes removed from a region are those of all regions before it, as in a rule list, they are counted
-    together: see `first_match`. Others are counted one by one, as by `count_rows`.
-
-    Examples
-    --------
-    >>> count_rows_each((Region((0b01,)), Region((0b11,), earlier=((0b01,),))), weights=((14, 60),))
-    (14, 60)
+    together: see `first_match`. Others are counted one by one.
     """
     for box in {box for region in regions for box in (region.box, *region.earlier)}:
         if len(box) != len(weights) or any(mask >> len(bins) for mask, bins in zip(box, weights, strict=True)):
@@ -82,15 +69,7 @@ def count_rows_each(regions: Sequence[Region], weights: PerBin) -> tuple[int, ..
 
 
 def count_rows_by_bin(region: Region, weights: PerBin) -> tuple[tuple[int, ...], ...]:
-    """Count the rows of a region by bin, for each attribute; the counts of an attribute sum to the rows of the region.
-
-    Examples
-    --------
-    Of the three rows of two booleans that are not both true, one has the first true:
-
-    >>> count_rows_by_bin(Region((0b11, 0b11), earlier=((0b10, 0b10),)), ((1, 1), (1, 1)))
-    ((2, 1), (2, 1))
-    """
+    """Count the rows of a region by bin, for each attribute; its counts sum to the rows of the region."""
     narrowed = [
         Region((*region.box[:place], mask & 1 << bin, *region.box[place + 1 :]), region.earlier)
         for place, mask in enumerate(region.box)

@@ -120,10 +120,7 @@ class ManyMatchingSets:
         return _bit_sums(little.view(np.uint8))
 
     def blocks(self) -> list[ManyMatchingSets]:
-        """Return the matching sets in groups: more than one if some need fewer words, or they are too many.
-
-        Matching sets in different groups are no longer merged, but memory is bounded.
-        """
+        """Return the matching sets in groups that bound memory; those of different groups are no longer merged."""
         n = len(self.rows)
         if n > _MOST:
             return [self._some(half) for half in np.array_split(np.lexsort(self.words), 2)]
@@ -140,10 +137,9 @@ class ManyMatchingSets:
 
 
 def _merged(words: NDArray[np.uint64], rows: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[Any]]:
-    """Merge equal matching sets, and add up their rows.
+    """Merge equal matching sets, sorted by a hash and compared bit by bit, and add up their rows.
 
-    Matching sets are sorted by a hash and adjacent ones compared bit by bit. Where hashes collide, equal ones may stay
-    separate, which costs time; different ones are never merged.
+    Where hashes collide, equal ones may stay separate, which costs time; different ones are never merged.
     """
     n = len(rows)
     keys = np.zeros(n, np.uint64)

@@ -266,10 +266,7 @@ def _is_foreign(model: Any) -> bool:
 
 
 def _check_counts(paths: Paths, places: _Index, counts: NDArray[np.int64] | None, *, are_steps_read: bool) -> None:
-    """Raise ValueError if another library's model stores exact leaf counts that differ from those of as many rows.
-
-    Models of hedgerow, and those with regions of literals, are on attributes, and accept other rows.
-    """
+    """Refuse rows as many as another library's model stores exact leaf counts of, but with other counts."""
     stored, counted = paths.supports if paths.exact else None, _counted(paths, places, counts)
     if stored is not None and sum(stored) == sum(counted) and tuple(stored) != counted:
         cause = (

@@ -172,9 +172,9 @@ def _add_noisy(program: Program, total: Any, count: int, scale: float) -> None:
 def _add_drawn(program: Program, totals: Sequence[Any], draws: Sequence[int], distinct: int) -> None:
     """Add the draws of one leaf of a bootstrap sample: so many of each class, of so many different rows.
 
-    All draws of all leaves are one multinomial sample, in which n rows have a share proportional to n, so k draws have
-    the likelihood n^k. That these are d different rows has the likelihood ``n! / (n - d)!`` instead, if it is known by
-    class, as in leaves of one class; in others it bounds the rows.
+    All draws are one multinomial sample: k draws of n rows have the likelihood n^k. That these are d different rows
+    has the likelihood ``n! / (n - d)!`` instead, where it is known by class, as in leaves of one class; elsewhere it
+    bounds the rows.
     """
     numbers: list[Any] = []
     for total, k in zip(totals, draws, strict=True):

@@ -195,10 +195,9 @@ class BoxFactor:
         return np.logical_and.reduce([np.array(bins)[codes[:, k]] for k, bins in enumerate(allowed)])
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> Index:
-        """Return bins drawn with their exact probabilities.
+        """Return bins drawn with their exact probabilities, by the chain rule.
 
-        Attributes are drawn one after another by the chain rule, together for all rows with the same conditional
-        distribution; those that most boxes restrict come first.
+        Rows with the same conditional distribution are drawn together; the attributes most restricted come first.
         """
         uses = [sum(o[k] != full for o in self.region.earlier) for k, full in enumerate(self.region.box)]
         found = np.empty((n_rows, len(self.attributes)), dtype=np.intp)
@@ -220,13 +219,7 @@ Factor = ListedFactor | BoxFactor
 
 
 def drawn_places(masses: Sequence[int], n: int, rng: np.random.Generator) -> Index:
-    """Draw indices with probabilities proportional to whole numbers of any size, exactly; shape ``(n,)``.
-
-    Examples
-    --------
-    >>> drawn_places([0, 10**30, 0], 3, np.random.default_rng(0))
-    array([1, 1, 1])
-    """
+    """Draw indices with probabilities proportional to whole numbers of any size, exactly; shape ``(n,)``."""
     ends = list(accumulate(masses))
     if ends[-1] < 2**63:
         return np.searchsorted(np.array(ends, dtype=np.int64), rng.integers(ends[-1], size=n), side="right")
@@ -243,18 +236,10 @@ def _below(bound: int, rng: np.random.Generator) -> int:
 
 
 def factors_of(region: Region, weights: PerBin, masses: PerBin) -> tuple[BoxFactor, ...]:
-    """Return the independent factors of the distribution of a row in a region.
+    """Return the independent factors of the distribution of a row in a region; masses as in `BoxFactor`.
 
     An attribute that no earlier box restricts together with others is a factor of its own; attributes that the same
-    boxes restrict share a factor. Masses are as in `BoxFactor`.
-
-    Examples
-    --------
-    Of three booleans, not both of the first two are true:
-
-    >>> two = (1, 1)
-    >>> [p.attributes for p in factors_of(Region((3, 3, 3), earlier=((2, 2, 3),)), (two,) * 3, (two,) * 3)]
-    [(0, 1), (2,)]
+    boxes restrict share a factor.
     """
     found = _factors(region, tuple(range(len(weights))), weights, masses)
     return tuple(sorted(found, key=lambda factor: factor.attributes))

@@ -77,10 +77,7 @@ def align(known: ProbabilisticDataset, data: Any) -> Index:
 
 
 def _transported(costs: Floats, supply: Index, demand: Index) -> Index:
-    """Solve a transportation problem; return the amounts to move, shape ``(n_sources, n_sinks)``.
-
-    The simplex method ends in a vertex, and vertices of a transportation problem are whole numbers.
-    """
+    """Solve a transportation problem, shape ``(n_sources, n_sinks)``; a vertex, where the simplex ends, is whole."""
     n_from, n_to = costs.shape
     out = sparse.kron(sparse.eye(n_from), np.ones((1, n_to)))
     into = sparse.kron(np.ones((1, n_from)), sparse.eye(n_to))
