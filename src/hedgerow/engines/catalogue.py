@@ -32,12 +32,7 @@ def catalogue_draft(table: Expression) -> Draft:
         known = " or ".join(one.title for one in ENGINES if one.has_catalogue)
         raise SchemaError(f"expected a table of {known}, got one of {engine.name}.")
     declared = engine.answered(lambda: engine.declared_columns(table))
-    found = [_column(one) for one in declared]
-    columns = tuple(one for one in found if isinstance(one, DraftColumn))
-    if not columns:
-        raise SchemaError("expected columns with types that can be attributes, got none.")
-    others = tuple(one for one in found if not isinstance(one, DraftColumn))
-    return Draft(columns, others, f"catalogue of {engine.title}")
+    return Draft.of(map(_column, declared), f"catalogue of {engine.title}", "columns with types")
 
 
 def _column(one: DeclaredColumn) -> DraftColumn | tuple[str, str]:

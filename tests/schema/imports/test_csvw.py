@@ -4,7 +4,7 @@ import pytest
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema
-from hedgerow.schema.imports.json_schema import csvw_draft
+from hedgerow.schema.imports.json_formats import csvw_draft
 from tests.schema.imports.descriptions import CSVW
 
 SOURCE = {"source": "CSVW metadata"}

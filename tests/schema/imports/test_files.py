@@ -42,7 +42,7 @@ def test_a_file_is_of_the_format_that_it_begins_with(tmp_path, name, text, origi
     ("name", "text", "message"),
     [
         ("a.json", "[1]", "got other JSON"),
-        ("a.json", '{"fields": []}', "a.json: key 'fields': expected a Table Schema"),
+        ("a.json", '{"fields": []}', "a.json: expected a Table Schema with fields"),
         ("a.txt", "x", "got a file with another ending"),
         ("a.csv", "age,sex\n4,SECRET\n", "a CSV file with another header; of a table itself, `hedgerow schema new`"),
     ],

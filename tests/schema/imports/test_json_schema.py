@@ -6,7 +6,7 @@ import pytest
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema
-from hedgerow.schema.imports.json_schema import json_schema_draft
+from hedgerow.schema.imports.json_formats import json_schema_draft
 from hedgerow.text.days import as_day
 from tests.schema.imports.descriptions import JSON_SCHEMA
 

@@ -1,9 +1,8 @@
-"""Plain data of descriptions from elsewhere."""
+"""Plain data of descriptions from elsewhere, and values that a regular expression lists."""
 
 import pytest
 
-from hedgerow.errors import SchemaError
-from hedgerow.schema.imports.plain import json_of, list_in, mapping_in, mappings_in, text_in
+from hedgerow.schema.imports.json_formats import list_in, listed_values, mapping_in, mappings_in, text_in
 
 
 def test_what_is_of_another_type_is_not_there():
@@ -20,8 +19,20 @@ def test_what_is_of_another_type_is_not_there():
     assert text_in(data, "no", "t") == "x"
 
 
-@pytest.mark.parametrize("text", ["{", '{"a": 1, "a": 2}', '{"a": NaN}', "[" * 200 + "]" * 200])
-def test_a_file_is_read_within_bounds(tmp_path, text):
-    (tmp_path / "a.json").write_text(text)
-    with pytest.raises(SchemaError, match=r"a.json: expected"):
-        json_of(tmp_path / "a.json")
+@pytest.mark.parametrize(
+    ("pattern", "values"),
+    [
+        ("^(red|green)$", ("red", "green")),
+        ("red|dark green", ("red", "dark green")),
+        ("(?:a|b|c)", ("a", "b", "c")),
+        ("a", ()),
+        ("a|b+", ()),
+        ("a|b.", ()),
+        ("a|(b)", ()),
+        ("[ab]|c", ()),
+        (None, ()),
+        ("a|" * 6_000 + "a", ()),
+    ],
+)
+def test_only_a_plain_list_of_words_has_values(pattern, values):
+    assert listed_values(pattern) == values

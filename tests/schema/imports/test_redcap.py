@@ -6,7 +6,7 @@ import pytest
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema
-from hedgerow.schema.imports.redcap import dictionary_draft, is_dictionary
+from hedgerow.schema.imports.files import dictionary_draft, is_dictionary
 from tests.schema.imports.descriptions import REDCAP_FIELDS, REDCAP_HEADER, field
 
 SOURCE = {"source": "REDCap data dictionary"}

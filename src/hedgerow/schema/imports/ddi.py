@@ -54,9 +54,7 @@ def codebook_draft(path: str | PathLike[str]) -> Draft:
         problem = "expected a DDI codebook 2.x with variables (var), got none"
     if problem:
         raise SchemaError(f"{path}: {problem}.")
-    found = list(map(_column, variables))
-    columns = tuple(one for one in found if isinstance(one, DraftColumn))
-    return Draft(columns, tuple(one for one in found if not isinstance(one, DraftColumn)), ORIGIN)
+    return Draft.of(map(_column, variables), ORIGIN, "a codebook with variables")
 
 
 class _RefusedError(Exception):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from hedgerow.boundary.durable import write_whole
-from hedgerow.errors import DomainError
+from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.files import mapping_text
 from hedgerow.schema.literals import is_number
 from hedgerow.schema.schema import Schema
@@ -30,7 +30,6 @@ class Limits:
 
     # Bounds, all of which hold, each with whether the bound itself is allowed
     lows: tuple[tuple[float, bool], ...] = ()
-    # Bounds, all of which hold, each with whether the bound itself is allowed
     highs: tuple[tuple[float, bool], ...] = ()
     values: tuple[Any, ...] | None = None  # the values allowed; None where they are not listed
 
@@ -55,14 +54,14 @@ class Limits:
         (low, high), (other_low, other_high) = self._ends, other._ends
         return type(self)(
             lows=(min(low, other_low, key=_tightness),) if low and other_low else (),
-            highs=(max(high, other_high, key=_looseness),) if high and other_high else (),
+            highs=(max(high, other_high),) if high and other_high else (),
         )
 
     @property
     def _ends(self) -> tuple[tuple[float, bool] | None, tuple[float, bool] | None]:
         """The bounds, of listed numbers the least and the largest; None where there is none."""
         if self.values is None:
-            return max(self.lows, key=_tightness, default=None), min(self.highs, key=_looseness, default=None)
+            return max(self.lows, key=_tightness, default=None), min(self.highs, default=None)
         numbers = [number for number in map(_number_or_day, self.values) if number is not None]
         if not numbers or len(numbers) < len(self.values):
             return None, None
@@ -84,10 +83,6 @@ NO_LIMITS = Limits()
 
 def _tightness(end: tuple[float, bool]) -> tuple[float, bool]:
     return end[0], not end[1]
-
-
-def _looseness(end: tuple[float, bool]) -> tuple[float, bool]:
-    return end
 
 
 def _number_or_day(value: object) -> float | None:
@@ -212,6 +207,15 @@ class Draft:
             several = tuple((name, "described more than once; name each column once") for name in twice)
             object.__setattr__(self, "columns", tuple(one for one in self.columns if one.name not in twice))
             object.__setattr__(self, "left_out", self.left_out + several)
+
+    @classmethod
+    def of(cls, found: Iterable[DraftColumn | tuple[str, str]], origin: str, expected: str) -> Self:
+        """Return the draft of columns and of those left out, each with the reason; SchemaError if all are left out."""
+        described = list(found)
+        columns = tuple(one for one in described if isinstance(one, DraftColumn))
+        if not columns:
+            raise SchemaError(f"expected {expected} that can be attributes, got none.")
+        return cls(columns, tuple(one for one in described if not isinstance(one, DraftColumn)), origin)
 
     def labelled(self, name: str) -> Self:
         """Return the draft with this column as the label; raises DomainError if there is no such column."""

@@ -1,24 +1,21 @@
-"""Drafts of schemas from files: which format a file has, by its ending and what it begins with."""
+"""Drafts of schemas from files: the format by the ending and the first words; REDCap data dictionaries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
-from hedgerow.errors import SchemaError
+from hedgerow.boundary.untrusted_text import read_text
+from hedgerow.errors import SchemaError, UnreadableError
+from hedgerow.schema.files import LARGEST_SCHEMA, read_mapping
 from hedgerow.schema.imports.ddi import codebook_draft
-from hedgerow.schema.imports.draft import Draft
-from hedgerow.schema.imports.json_schema import (
-    csvw_draft,
-    is_csvw,
-    is_json_schema,
-    is_table_schema,
-    json_schema_draft,
-    table_schema_draft,
-)
-from hedgerow.schema.imports.plain import json_of
-from hedgerow.schema.imports.redcap import dictionary_draft, is_dictionary
+from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column
+from hedgerow.schema.imports.json_formats import draft_of_json
 from hedgerow.schema.imports.types import parquet_draft
 from hedgerow.tables.csv_files import read_header
 from hedgerow.tables.table_files import check_no_spreadsheet
@@ -63,30 +60,21 @@ def import_schema(path: str | PathLike[str], *, label: str | None = None) -> Dra
     """
     check_no_spreadsheet(str(path))
     ending = Path(path).suffix.lower()
-    if ending == ".json":
-        draft = _from_json(path)
-    elif ending in _BY_ENDING:
-        draft = _BY_ENDING[ending](path)
-    else:
+    if ending not in _BY_ENDING:
         raise SchemaError(f"{path}: expected one of {FORMATS}; got a file with another ending.")
+    draft = _BY_ENDING[ending](path)
     return draft if label is None else draft.labelled(label)
 
 
 def _from_json(path: str | PathLike[str]) -> Draft:
-    data = json_of(path)
-    for is_one, drafted in (
-        (is_table_schema, table_schema_draft),
-        (is_csvw, csvw_draft),
-        (is_json_schema, json_schema_draft),
-    ):
-        if is_one(data):
-            problem = None
-            try:
-                return drafted(data)
-            except SchemaError as error:
-                problem = str(error)
-            raise SchemaError(f"{path}: {problem}")
-    raise SchemaError(f"{path}: expected one of {FORMATS}; got other JSON.")
+    problem = f"expected one of {FORMATS}; got other JSON."
+    data = read_mapping(path)
+    try:
+        if (draft := draft_of_json(data)) is not None:
+            return draft
+    except SchemaError as error:
+        problem = str(error)
+    raise SchemaError(f"{path}: {problem}")
 
 
 def _from_csv(path: str | PathLike[str]) -> Draft:
@@ -98,7 +86,117 @@ def _from_csv(path: str | PathLike[str]) -> Draft:
     return dictionary_draft(path)
 
 
+REDCAP = "REDCap data dictionary"
+_NAME, _TYPE, _LABEL, _CHOICES = "Variable / Field Name", "Field Type", "Field Label", "Choices"
+_CHECK, _LOW, _HIGH = "Text Validation Type", "Text Validation Min", "Text Validation Max"
+_IDENTIFIER, _BRANCH, _REQUIRED = "Identifier?", "Branching Logic", "Required Field?"
+_EXPORTED = {
+    "field_name": _NAME,
+    "field_type": _TYPE,
+    "field_label": _LABEL,
+    "select_choices_or_calculations": _CHOICES,
+}
+_EXPORTED |= {"text_validation_type_or_show_slider_number": _CHECK, "text_validation_min": _LOW}
+_EXPORTED |= {"text_validation_max": _HIGH, "identifier": _IDENTIFIER, "branching_logic": _BRANCH}
+_EXPORTED |= {"required_field": _REQUIRED}
+_KEYS = (_NAME, _TYPE, _LABEL, _CHOICES, _CHECK, _LOW, _HIGH, _IDENTIFIER, _BRANCH, _REQUIRED)
+_CHECKED: dict[str, Any] = {"integer": "integer"}
+_CHECKED |= dict.fromkeys(("date_ymd", "date_mdy", "date_dmy"), "date")  # so typed; all are exported as YYYY-MM-DD
+_REAL = re.compile("number(_[0-9]dp)?")
+
+Field = Mapping[str, str]
+
+
+def is_dictionary(header: list[str]) -> bool:
+    """Return whether a header is that of a data dictionary, as the pages or the API of REDCap export it."""
+    found = {_key(name) for name in header}
+    return _NAME in found and _TYPE in found
+
+
+def dictionary_draft(path: str | PathLike[str]) -> Draft:
+    """Return the draft of a data dictionary: codes are values, and their labels go into the description.
+
+    Left out are the first field, which is the record's id, identifiers, notes, files, times and unchecked texts.
+    """
+    fields = _fields(path)
+    found = [one for number, field in enumerate(fields) for one in _columns(field, is_id=number == 0)]
+    return Draft.of(found, REDCAP, "a data dictionary with fields")
+
+
+def _fields(path: str | PathLike[str]) -> list[Field]:
+    problem = None
+    try:
+        lines = list(csv.reader(io.StringIO(read_text(path, LARGEST_SCHEMA), newline=""), strict=True))
+    except UnreadableError as error:
+        lines, problem = [], str(error)
+    except csv.Error:
+        lines, problem = [], "expected CSV, found a line that is not"
+    if problem is None and not (lines and is_dictionary(lines[0])):
+        problem = f"expected a REDCap data dictionary with the columns {_NAME} and {_TYPE}, got another header"
+    if problem:
+        raise SchemaError(f"{path}: {problem}.")
+    header = [_key(name) for name in lines[0]]
+    return [dict(zip(header, line, strict=False)) for line in lines[1:] if line and line[0].strip()]
+
+
+def _key(name: str) -> str:
+    """Return the one name of a column of the dictionary that the pages and the API of REDCap spell differently."""
+    plain = name.strip().strip('"')
+    return _EXPORTED.get(plain, next((key for key in _KEYS if plain.startswith(key)), plain))
+
+
+def _columns(field: Field, *, is_id: bool) -> Iterator[DraftColumn | tuple[str, str]]:
+    name, kind = field[_NAME].strip(), field.get(_TYPE, "").strip().lower()
+    if kind == "descriptive":
+        return
+    if is_id:
+        yield name, "the first field, which is the record's id"
+    elif field.get(_IDENTIFIER, "").strip().lower() == "y":
+        yield name, "marked as an identifier"
+    elif kind == "checkbox":
+        for code, label in _choices(field):
+            yield DraftColumn(
+                name=f"{name}___{code.lower().replace('-', '_')}",
+                kind="boolean",
+                description=f"{field.get(_LABEL, '')}: {label}",
+                source=REDCAP,
+            )
+    else:
+        yield _column(name, kind, field)
+
+
+def _column(name: str, kind: str, field: Field) -> DraftColumn | tuple[str, str]:
+    required, branching = field.get(_REQUIRED, "").strip().lower() == "y", field.get(_BRANCH, "").strip()
+    common: dict[str, Any] = {
+        "may_be_missing": not required or bool(branching),
+        "description": field.get(_LABEL, ""),
+        "source": REDCAP,
+    }
+    limits, check = (field.get(_LOW), field.get(_HIGH)), field.get(_CHECK, "").strip().lower()
+    if kind in ("yesno", "truefalse"):
+        return DraftColumn(name=name, kind="boolean", **common)
+    if kind in ("radio", "dropdown"):
+        choices = _choices(field)
+        common["description"] += f" ({'; '.join(f'{code} = {label}' for code, label in choices)})" if choices else ""
+        values = tuple(int(code) if re.fullmatch("0|-?[1-9][0-9]{0,17}", code) else code for code, _ in choices)
+        return DraftColumn(name=name, kind="categorical", values=values, **common)
+    if kind == "slider":
+        low, high = (limit or default for limit, default in zip(limits, ("0", "100"), strict=True))
+        return bounded_column(name, "integer", low, high, **common)
+    if kind == "text" and check in _CHECKED:
+        return bounded_column(name, _CHECKED[check], *limits, **common)
+    if kind == "calc" or (kind == "text" and _REAL.fullmatch(check)):
+        return bounded_column(name, "real", *limits, **common)
+    return name, f"of type {f'{kind}, {check}' if check else kind}, whose values are no attribute"
+
+
+def _choices(field: Field) -> list[tuple[str, str]]:
+    parts = (part.partition(",") for part in field.get(_CHOICES, "").split("|"))
+    return [(code.strip(), label.strip()) for code, _, label in parts if code.strip()]
+
+
 _BY_ENDING: Mapping[str, Callable[[str | PathLike[str]], Draft]] = {
+    ".json": _from_json,
     ".csv": _from_csv,
     ".xml": codebook_draft,
     ".parquet": parquet_draft,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,8 @@ def import_types(types: Mapping[str, Any]) -> Draft:
     listed: list[tuple[Any, Any]] = guarded(lambda: list(types.items()), problem)
     if not all(isinstance(name, str) for name, _ in listed):
         raise problem
-    return _drafted([guarded(lambda name=name, kind=kind: _column(name, kind), problem) for name, kind in listed])
+    found = [guarded(lambda name=name, kind=kind: _column(name, kind), problem) for name, kind in listed]
+    return Draft.of(found, "types of columns", "columns with types")
 
 
 def parquet_draft(path: str | PathLike[str]) -> Draft:
@@ -62,15 +63,8 @@ def parquet_draft(path: str | PathLike[str]) -> Draft:
 
     problem = SchemaError(f"{path}: expected a Parquet file, got another or a truncated one.")
     found: pa.Schema = guarded(lambda: pq.read_schema(path), problem)
-    return _drafted([_of_arrow(one.name, one.type, nullable=one.nullable) for one in found], "types of a Parquet file")
-
-
-def _drafted(found: Iterable[DraftColumn | tuple[str, str]], origin: str = "types of columns") -> Draft:
-    listed = list(found)
-    columns = tuple(one for one in listed if isinstance(one, DraftColumn))
-    if not columns:
-        raise SchemaError("expected columns with types that can be attributes, got none.")
-    return Draft(columns, tuple(one for one in listed if not isinstance(one, DraftColumn)), origin)
+    columns = [_of_arrow(one.name, one.type, nullable=one.nullable) for one in found]
+    return Draft.of(columns, "types of a Parquet file", "columns with types")
 
 
 def _column(name: str, kind: Any) -> DraftColumn | tuple[str, str]:

@@ -1,9 +1,12 @@
-"""JSON Schema of an object or of a list of them, read as a draft; only references within the file are followed."""
+"""Descriptions of tables in JSON, read as drafts: JSON Schema, Frictionless Table Schema and CSVW metadata.
+
+Of JSON Schema, only references within the file are followed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
@@ -19,7 +22,6 @@ from hedgerow.schema.imports.draft import (
     column_within,
     limits_between,
 )
-from hedgerow.schema.imports.plain import list_in, listed_values, mapping_in, mappings_in, text_in
 from hedgerow.text.days import Day
 
 ORIGIN = "JSON Schema"
@@ -34,9 +36,54 @@ _NUMBERS = {
 _TIMES = ("date-time", "time", "duration")
 
 
-def is_json_schema(data: object) -> bool:
-    """Return whether these are the data of a JSON Schema of a table."""
-    return isinstance(data, Mapping) and any(key in data for key in ("properties", "items", "$ref", "$schema"))
+def _under(data: object, key: str) -> Any:
+    """Return the value under a key; None if there is none."""
+    return data.get(key) if isinstance(data, Mapping) else None  # type: ignore[reportUnknownVariableType]
+
+
+def mapping_in(data: object, key: str) -> Mapping[str, Any]:
+    """Return the mapping under a key; an empty one if there is none."""
+    found = _under(data, key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def list_in(data: object, key: str) -> list[Any]:
+    """Return the list under a key, one value as a list of it; an empty one if there is none."""
+    found = _under(data, key)
+    return found if isinstance(found, list) else [] if found is None else [found]
+
+
+def text_in(data: object, *keys: str) -> str | None:
+    """Return the first text under one of some keys, or of a mapping of languages to texts there; None for none."""
+    for key in keys:
+        for found in list_in(data, key):
+            one = next(iter(found.values()), None) if isinstance(found, Mapping) else found
+            one = one[0] if isinstance(one, list) and one else one
+            if isinstance(one, str) and one.strip():
+                return one.strip()
+    return None
+
+
+def mappings_in(data: object, key: str) -> list[Mapping[str, Any]]:
+    """Return the mappings in the list under a key."""
+    return [one for one in list_in(data, key) if isinstance(one, Mapping)]
+
+
+def _titled(data: object) -> str:
+    """Return title and description, as JSON Schema and Table Schema have them."""
+    return ": ".join(text for text in (text_in(data, "title"), text_in(data, "description")) if text)
+
+
+_WORD = r"[\w .,'/+-]{1,100}"
+_LIST = re.compile(rf"\^?\(?(?:\?:)?({_WORD}(?:\|{_WORD})+)\)?\$?")
+_SPECIAL = re.compile(r"[.+]")
+
+
+def listed_values(pattern: object) -> tuple[str, ...]:
+    """Return the words of a pattern that is nothing but a list of words, as ``^(red|green)$``; none of any other."""
+    found = _LIST.fullmatch(pattern) if isinstance(pattern, str) and len(pattern) < 10_000 else None
+    words = found[1].split("|") if found else []
+    return () if any(_SPECIAL.search(word) for word in words) else tuple(words)
 
 
 def json_schema_draft(data: object) -> Draft:
@@ -45,10 +92,7 @@ def json_schema_draft(data: object) -> Draft:
     row = _resolved(row["items"], data) if "items" in row and "properties" not in row else row
     required = list_in(row, "required")
     found = [_property(str(name), one, data, name in required) for name, one in mapping_in(row, "properties").items()]
-    columns = tuple(one for one in found if isinstance(one, DraftColumn))
-    if not columns:
-        raise SchemaError("expected a JSON Schema with properties that can be attributes, got none.", key="properties")
-    return Draft(columns, tuple(one for one in found if not isinstance(one, DraftColumn)), ORIGIN)
+    return Draft.of(found, ORIGIN, "a JSON Schema with properties")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +175,7 @@ def _property(name: str, given: object, top: object, required: bool) -> DraftCol
     is_typed = found.types is not None or found.limits.values is not None
     common: dict[str, Any] = {
         "may_be_missing": not required or (found.null and is_typed),
-        "description": ": ".join(t for t in (text_in(one, "title"), text_in(one, "description")) if t) or None,
+        "description": _titled(one),
         "unit": text_in(one, "unit", "x-unit"),
         "source": ORIGIN,
     }
@@ -175,15 +219,10 @@ def _resolved(given: object, top: object) -> Mapping[str, Any]:
 
 
 def _found(top: object, target: str) -> object:
-    place: Any = top
+    place = top
     for step in target[2:].split("/")[:100]:
         place = _under(place, step.replace("~1", "/").replace("~0", "~"))
     return place
-
-
-def _under(place: object, step: str) -> object:
-
-    return place.get(step) if isinstance(place, Mapping) else None  # type: ignore[reportUnknownVariableType]
 
 
 FRICTIONLESS = "Frictionless Table Schema"
@@ -191,11 +230,6 @@ _BOUNDED: Mapping[str, Any] = {"date": "date", "integer": "integer", "number": "
 _FRICTIONLESS_DATES = (None, "default", "%Y-%m-%d")  # formats of dates that are read
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 _NO_ATTRIBUTES = ("datetime", "time", "yearmonth", "duration", "object", "array", "list", "geopoint", "geojson")
-
-
-def is_table_schema(data: object) -> bool:
-    """Return whether these are the data of a Table Schema, or of a package that has one."""
-    return isinstance(data, Mapping) and ("fields" in data or "resources" in data)
 
 
 def table_schema_draft(data: object) -> Draft:
@@ -207,10 +241,7 @@ def table_schema_draft(data: object) -> Draft:
         )
     table: Any = mapping_in(resources[0], "schema") if resources else data
     found = [_field(one, table) for one in mappings_in(table, "fields") if text_in(one, "name")]
-    columns = tuple(one for one in found if isinstance(one, DraftColumn))
-    if not columns:
-        raise SchemaError("expected a Table Schema with fields that can be attributes, got none.", key="fields")
-    return Draft(columns, tuple(one for one in found if not isinstance(one, DraftColumn)), FRICTIONLESS)
+    return Draft.of(found, FRICTIONLESS, "a Table Schema with fields")
 
 
 def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | tuple[str, str]:
@@ -228,7 +259,7 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
     common: dict[str, Any] = {
         "may_be_missing": limits.get("required") is not True,
         "missing_values": tuple(one.get("value") if isinstance(one, Mapping) else one for one in tokens),
-        "description": ": ".join(t for t in (text_in(field, "title"), text_in(field, "description")) if t) or None,
+        "description": _titled(field),
         "unit": text_in(field, "unit"),
         "source": FRICTIONLESS,
     }
@@ -260,11 +291,6 @@ _CSVW_DATES = (None, "yyyy-MM-dd")  # formats of dates that are read
 _TEXT = {"string", "normalizedString", "token", "language", "Name", "NMTOKEN", ""}
 
 
-def is_csvw(data: object) -> bool:
-    """Return whether these are the data of CSVW metadata."""
-    return isinstance(data, Mapping) and ("tableSchema" in data or "tables" in data)
-
-
 def csvw_draft(data: object) -> Draft:
     """Return the draft of the one table of CSVW metadata."""
     tables = mappings_in(data, "tables")
@@ -273,10 +299,7 @@ def csvw_draft(data: object) -> Draft:
     table: Any = tables[0] if tables else data
     inherited = [data, table, mapping_in(table, "tableSchema")]
     found = [_column(one, inherited) for one in mappings_in(mapping_in(table, "tableSchema"), "columns")]
-    columns = tuple(one for one in found if isinstance(one, DraftColumn))
-    if not columns:
-        raise SchemaError("expected CSVW metadata with columns that can be attributes, got none.", key="columns")
-    return Draft(columns, tuple(one for one in found if isinstance(one, tuple)), CSVW)
+    return Draft.of((one for one in found if one is not None), CSVW, "CSVW metadata with columns")
 
 
 def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[str, str] | None:
@@ -325,3 +348,19 @@ def _limits(given: Mapping[str, Any]) -> Limits:
         for low, high in zip(least, largest, strict=True)
     ]
     return both[0] & both[1]
+
+
+_DRAFTS: tuple[tuple[tuple[str, ...], Callable[[object], Draft]], ...] = (
+    (("fields", "resources"), table_schema_draft),
+    (("tableSchema", "tables"), csvw_draft),
+    (("properties", "items", "$ref", "$schema"), json_schema_draft),
+)
+"""The formats, each by the keys of which its files have one; the first that has one is taken."""
+
+
+def draft_of_json(data: object) -> Draft | None:
+    """Return the draft of a description by its format; None if it has none of them."""
+    for keys, drafted in _DRAFTS:
+        if isinstance(data, Mapping) and not data.keys().isdisjoint(keys):
+            return drafted(data)
+    return None
