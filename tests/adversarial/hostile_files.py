@@ -17,8 +17,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.record import Record
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Real, Schema
-from hedgerow.schema.files import LARGEST_SCHEMA
-from hedgerow.schema.yaml_subset import LARGEST_YAML
+from hedgerow.schema.files import LARGEST_SCHEMA, LARGEST_YAML
 from tests.privacy.rewriting import chain
 
 CHARGES = (Charge("cuts", Fraction(1, 3), mechanism="quantiles"), Charge("counts", Fraction(1, 10), Fraction(1, 10**6)))

@@ -6,7 +6,7 @@ import pytest
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Schema
-from hedgerow.schema.lines import key_lines, line_of_fault, lines_of
+from hedgerow.schema.files import key_lines, line_of_fault, lines_of
 
 YAML = """\
 # a comment

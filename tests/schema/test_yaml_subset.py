@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.boundary.untrusted_text import UnreadableError
-from hedgerow.schema.yaml_subset import LARGEST_YAML, parse_yaml
+from hedgerow.schema.files import LARGEST_YAML, parse_yaml
 
 WORDS = [
     "0x1F",

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from hedgerow.boundary.untrusted_text import read_text
 from hedgerow.errors import ArgumentError, UnreadableError
-from hedgerow.schema.yaml_subset import parse_yaml
+from hedgerow.schema.files import parse_yaml
 from hedgerow.text.values import listed
 
 LARGEST_FORM = 2**17

@@ -23,9 +23,8 @@ from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.schema.attributes import Attribute, BinCodes
 from hedgerow.schema.contributions import check_unit, counted_rows, draw_key
-from hedgerow.schema.files import mapping_text, read_mapping
+from hedgerow.schema.files import line_of_fault, lines_of, mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_classes
-from hedgerow.schema.lines import line_of_fault, lines_of
 from hedgerow.schema.literals import name_problem
 from hedgerow.schema.numbers import Number
 from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
