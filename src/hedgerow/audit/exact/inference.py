@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.exact.membership import declared_schema
+from hedgerow.audit.exact.membership import cells_of
 from hedgerow.audit.exact.outcomes import Cells, losses
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
-from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.plans import DrawProbabilities
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier
 from hedgerow.learn.searches import SearchEstimator, draw_probabilities
 from hedgerow.learn.trees import PrivateTreeClassifier
 
-MOST_CANDIDATES = 6
-"""The most candidates: each doubles the number of passes over the table."""
+_MOST_CANDIDATES = 6  # each doubles the number of passes over the table
 _WORST = 1e9  # by how much rounding may be magnified
 
 Floats = NDArray[np.float64]
@@ -47,12 +46,8 @@ def exact_inference(
 
     Parameters
     ----------
-    estimator : PrivateTreeClassifier or PrivateRuleListClassifier
-        The plan: an unfitted estimator whose model is drawn as a whole by errors, without counts.
-    X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-        The rows that the attacker knows.
-    y : series or array of shape (n_rows,)
-        Their labels.
+    estimator, X, y
+        As in `exact_membership`; the draw is by errors, without counts, and the rows are those that the attacker knows.
     candidates : tuple of X and y
         Up to six rows with their labels, one of which is in the table besides.
     prior : sequence of float, optional
@@ -60,16 +55,11 @@ def exact_inference(
     absent : float, default=0
         The chance that none is in the table.
 
-    Returns
-    -------
-    ExactInference
-        `success`, `baseline` and `advantage`.
-
     Raises
     ------
     ValueError
-        If the chances do not sum to 1, there are too many candidates, or more than float64 tells apart at this ε; if
-        the draw is by another objective or has counts; and as `exact_membership` does.
+        If the chances do not sum to 1, there are too many candidates, or more than float64 can distinguish at this ε,
+        or the draw is by another objective or has counts; and as `exact_membership` does.
     TypeError
         If the estimator is of another kind.
 
@@ -88,15 +78,9 @@ def exact_inference(
     >>> found.baseline, round(found.success, 3), round(found.advantage, 3)
     (0.5, 0.666, 0.332)
     """
-    if not isinstance(estimator, SearchEstimator):
-        raise ArgumentTypeError(
-            "expected a PrivateTreeClassifier or a PrivateRuleListClassifier, got "
-            f"{type(estimator).__name__}: only a draw from all models has an exact likelihood ratio."
-        )
-    rows, others = LabelledRows.of(X, y), LabelledRows.of_pair("candidates", candidates)
+    others = LabelledRows.of_pair("candidates", candidates)
+    cells = cells_of(estimator, X, y, others)
     chances = _prior(prior, absent, len(others))
-    estimator.check_public()
-    cells = Cells.of(rows, others, declared_schema(estimator, rows))
     joint, factors = _joint(estimator, cells, len(others))
     is_wrong = np.array(list(np.ndindex(*joint.shape)), dtype=np.float64)
     likelihoods = [
@@ -107,13 +91,11 @@ def exact_inference(
 
 
 def _joint(estimator: SearchEstimator, cells: Cells, n: int) -> tuple[Floats, Floats]:
-    """Return the chances of all combinations of errors on `n` candidates in a draw without them, and some factors.
-
-    Factors: ``a = e^(-w)``, and for each candidate the mean of a to the power of its error. The means of a to the power
-    of the errors in all subsets S are ``Z(rows and S) / Z(rows)``: each is that of S less one candidate j, times the
-    mean for j in a draw from the table with the others of S. They are the joint chances under the n-fold tensor power
-    of ``[[1, 1], [1, a]]``, which is inverted.
-    """
+    """Return the chances of all combinations of errors on `n` candidates in a draw without them, and some factors."""
+    # Factors: a = e^(-w), and for each candidate the mean of a to the power of its error. The means of a to the power
+    # of the errors in all subsets S are Z(rows and S) / Z(rows): each is that of S less one candidate j, times the mean
+    # for j in a draw from the table with the others of S. They are the joint chances under the n-fold tensor power of
+    # [[1, 1], [1, a]], which is inverted.
     means = np.ones((2,) * n)
     base = 0.0
     for subset in np.ndindex(*means.shape):
@@ -147,14 +129,14 @@ def _base(draw: DrawProbabilities, n: int) -> float:
     if (2 / (1 - base)) ** n > _WORST:
         raise ArgumentError(
             f"expected fewer candidates, or a larger epsilon, got {n} candidates and a weight of "
-            f"{float(draw.weight):.3g}, which float64 does not tell apart."
+            f"{float(draw.weight):.3g}, which float64 cannot distinguish."
         )
     return base
 
 
 def _prior(given: Sequence[float] | None, absent: Any, n: int) -> Floats:
-    if not 1 <= n <= MOST_CANDIDATES:
-        raise ArgumentError(f"expected 1 to {MOST_CANDIDATES} candidates, got {n}.")
+    if not 1 <= n <= _MOST_CANDIDATES:
+        raise ArgumentError(f"expected 1 to {_MOST_CANDIDATES} candidates, got {n}.")
     if isinstance(absent, bool) or not isinstance(absent, Real) or not 0 <= float(absent) < 1:
         raise ArgumentError("absent must be in [0, 1), got something else.")
     chances = [(1 - float(absent)) / n] * n if given is None else list(given)

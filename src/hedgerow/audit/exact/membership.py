@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -26,9 +27,6 @@ from hedgerow.text.messages import describe_argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-from numbers import Real
-from typing import Self
 
 Floats = NDArray[np.float64]
 
@@ -78,13 +76,7 @@ class TradeOff:
         return float((self.tpr - self.fpr).max())
 
     def tpr_at(self, fpr: float) -> float:
-        """Return the true positive rate of the best test with this false positive rate.
-
-        Raises
-        ------
-        ValueError
-            If the rate is not between 0 and 1.
-        """
+        """Return the true positive rate of the best test with this false positive rate, from 0 to 1."""
         if isinstance(fpr, bool) or not isinstance(fpr, Real) or not 0 <= fpr <= 1:
             raise ArgumentError(f"fpr must be between 0 and 1, got {describe_argument(fpr)}.")
         # where the curve rises at once, the upper of two corners counts
@@ -93,9 +85,6 @@ class TradeOff:
 
     def __repr__(self) -> str:
         return f"<TradeOff of {len(self.fpr)} corners; private where its distributions are>"
-
-
-Floats = NDArray[np.float64]
 
 
 def exact_membership(
@@ -127,11 +116,6 @@ def exact_membership(
     others : tuple of X and y, optional
         Rows that are not in the table, whose risk in joining it is computed too: they come after the table's.
 
-    Returns
-    -------
-    ExactMembership
-        Arrays of one number a row; `trade_off`, `worst`, `by_group`, `plot`.
-
     Raises
     ------
     ValueError
@@ -154,18 +138,22 @@ def exact_membership(
     >>> found.error_probability[[0, 7]].round(3), found.advantage[[0, 7]].round(4)  # never above tanh(ε/4) = .0125
     (array([0.194, 0.808]), array([0.0077, 0.0079]))
     """
+    cells = cells_of(estimator, X, y, None if others is None else LabelledRows.of_pair("others", others))
+    return _measured(estimator, draw_probabilities(estimator, cells.tally), cells)
+
+
+def cells_of(estimator: Any, X: Any, y: Any, others: LabelledRows | None) -> Cells:
+    """Check that an estimator draws from all models by a public schema, and encode rows and others by that."""
     if not isinstance(estimator, SearchEstimator):
         raise ArgumentTypeError(
             "expected a PrivateTreeClassifier or a PrivateRuleListClassifier, got "
             f"{type(estimator).__name__}: only a draw from all models has an exact likelihood ratio."
         )
     rows = LabelledRows.of(X, y)
-    extra = None if others is None else LabelledRows.of_pair("others", others)
     estimator.check_public()
-    if not len(rows) + (0 if extra is None else len(extra)):
+    if not len(rows) + (0 if others is None else len(others)):
         raise ArgumentError("expected one row or more, in the table or in others, got none.")
-    cells = Cells.of(rows, extra, declared_schema(estimator, rows))
-    return _measured(estimator, draw_probabilities(estimator, cells.tally), cells)
+    return Cells.of(rows, others, _declared_schema(estimator, rows))
 
 
 def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells) -> ExactMembership:
@@ -197,7 +185,7 @@ def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells)
     )
 
 
-def declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
+def _declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
     """Return the public schema of an estimator, that of booleans if it has none."""
     schema = estimator.schema
     if isinstance(schema, Schema) and schema.unit is not None:
@@ -292,13 +280,7 @@ class ExactMembership:
         return float(max(np.tanh(w / 4), either))
 
     def trade_off(self, row: int) -> TradeOff:
-        """Return the ROC curve of the best attack on one row.
-
-        Raises
-        ------
-        ValueError
-            If there is no such row.
-        """
+        """Return the ROC curve of the best attack on one row, by its place; `ValueError` if there is no such row."""
         if check_integer("row", row, 0) >= len(self):
             raise ArgumentError(f"expected a row from 0 to {len(self) - 1}, got {describe_argument(row)}.")
         return TradeOff.of(self.inside[row], self.outside[row])
@@ -312,15 +294,8 @@ class ExactMembership:
     def by_group(self, groups: Any) -> pd.DataFrame:
         """Return rows, and mean and largest advantage, of each group, the largest first.
 
-        Parameters
-        ----------
-        groups : series or array of shape (n_rows,)
-            The group of each row, such as a column of the table.
-
-        Raises
-        ------
-        ValueError
-            If some are missing, or there are not as many as rows.
+        `groups` is a series or array of the group of each row, such as a column of the table; `ValueError` if some are
+        missing, or there are not as many as rows.
         """
         names = column_of(groups, "groups")
         if len(names) != len(self):

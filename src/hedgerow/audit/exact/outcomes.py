@@ -14,7 +14,7 @@ the two.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -43,30 +43,26 @@ class Outcomes:
         """Return the outcomes of rows of these patterns and classes, those of members being in the table now."""
         with np.errstate(divide="ignore"):
             now = np.log(draw.chances.values[patterns])
-        return cls(draw, _normalised(now + is_member[:, None] * losses(draw, classes)))
+        without = now + is_member[:, None] * losses(draw, classes)
+        return cls(draw, without - np.asarray(logsumexp(without, axis=1, keepdims=True)))
 
     def inside(self, classes: Index) -> Floats:
         """Return the logarithms of the chances of each value in a draw with the row, if that is of this class."""
         return self.without + self.log_ratios(classes)
 
     def log_ratios(self, classes: Index) -> Floats:
-        """Return the logarithm of each value's chance with the row over that without it, shape ``(n_rows, n_values)``.
-
-        Finite for every value, however small its chance: the prior gives every leaf every value.
-        """
-        logarithms = self.without - losses(self.draw, classes)
-        return -losses(self.draw, classes) - logsumexp(logarithms, axis=1, keepdims=True)
+        """Return the log-ratio of each value's chance with the row to that without it, shape ``(n_rows, n_values)``."""
+        # finite for every value, however small its chance: the prior gives every leaf every value
+        weighted = losses(self.draw, classes)
+        return -weighted - logsumexp(self.without - weighted, axis=1, keepdims=True)
 
     def largest_ratio(self, classes: Index) -> Floats:
         """Return the largest logarithm of a likelihood ratio of releases with and without the row, either way."""
         return np.abs(self.log_ratios(classes)).max(axis=1) + float(self.draw.for_counts)
 
     def released(self, values: Floats, counted: Sequence[bool]) -> Floats:
-        """Return the chances of all outcomes, from logarithms of the chances of the values.
-
-        Shape ``(n_rows, n_values · 2^len(counted))`` where counts are released, else ``(n_rows, n_values)``. `counted`
-        says for some counts whether the row is in there.
-        """
+        """Return the chances of all outcomes, from logarithms of the chances of the values, shape ``(n_rows, …)``."""
+        # each released count doubles the outcomes; `counted` has for some counts whether the row is in there
         chances = np.exp(values)
         for is_counted in counted if self.draw.for_counts else ():
             high = float(expit(float(self.draw.for_counts) * (1 if is_counted else -1)))
@@ -94,20 +90,13 @@ def distance(one: Floats, other: Floats) -> Floats:
     return np.abs(one - other).sum(axis=1) / 2
 
 
-def _normalised(logarithms: Floats) -> Floats:
-    return logarithms - np.asarray(logsumexp(logarithms, axis=1, keepdims=True))
-
-
-Index = NDArray[np.intp]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells:
     """Rows by pattern and class, those of a table and others that are not in it."""
 
     tally: Tally  # the table; patterns of the other rows alone have no rows
-    patterns: Index  # the pattern and the class of each row, those of the table first
-    classes: Index  # the pattern and the class of each row, those of the table first
+    patterns: Index  # the pattern of each row, those of the table first
+    classes: Index  # and its class
     n_members: int  # how many are in the table
 
     @classmethod
@@ -117,9 +106,9 @@ class Cells:
         bins, classes = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         distinct, patterns = np.unique(bins, axis=0, return_inverse=True)
         patterns = patterns.reshape(-1)
-        counts = np.zeros((len(distinct), schema.target.n_levels), dtype=np.int64)
-        np.add.at(counts, (patterns[: len(rows)], classes[: len(rows)]), 1)
-        return cls(Tally(schema, distinct, counts), patterns, classes, len(rows))
+        none = Tally(schema, distinct, np.zeros((len(distinct), schema.target.n_levels), dtype=np.int64))
+        cells = cls(none, patterns, classes, len(rows))
+        return replace(cells, tally=cells.joined([]))
 
     def joined(self, others: Sequence[int]) -> Tally:
         """Return the table with some of the other rows, counted from 0, in it; patterns stay as they are."""
