@@ -2,11 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 
 from hedgerow.audit.readers.columns import Columns
 from hedgerow.audit.readers.encoders import made_by
-from hedgerow.schema import Boolean, Categorical, Integer, Schema
+from hedgerow.errors import DomainError
+from hedgerow.schema import Boolean, Categorical, Integer, Literal, Schema
 
 SCHEMA = Schema({"hue": Categorical(("red", "blue")), "smoker": Boolean(), "age": Integer(0, 99, cuts=())})
 FRAME = pd.DataFrame({"hue": ["red", "blue"] * 5, "smoker": [0, 1] * 5, "age": range(10)})
@@ -34,3 +35,29 @@ def test_a_transformer_says_how_many_columns_there_are():
     encoder = OneHotEncoder().fit(FRAME[["hue", "smoker"]])
     assert len(Columns.of_bits(SCHEMA, encoder).features) == 4
     assert len(Columns.of(SCHEMA, encoder, None, 4).features) == 4
+
+
+def test_categories_that_the_schema_does_not_declare_are_refused():
+    encoder = OneHotEncoder().fit(pd.DataFrame({"hue": ["red", "violet"]}))
+    with pytest.raises(DomainError, match="hue"):
+        made_by(encoder, Schema({"hue": Categorical(("red", "blue"))}))
+
+
+def test_infrequent_categories_have_one_column():
+    schema = Schema({"hue": Categorical(("red", "green", "blue"))})
+    encoder = OneHotEncoder(max_categories=2).fit(pd.DataFrame({"hue": ["red", "red", "green", "blue"]}))
+    codes = [[code for _, code in column.numbers] for column in made_by(encoder, schema)]
+    assert codes == [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
+
+
+def test_bins_are_the_discretisers_intervals():
+    bins = KBinsDiscretizer(3, strategy="uniform").fit(FRAME[["age"]])
+    features = made_by(bins, Schema({"age": Integer(0, 99, cuts=())}))
+    assert [x.operator for x in features if isinstance(x, Literal)] == ["<=", "between", ">"]
+    ages = np.arange(10)
+    inside = bins.transform(pd.DataFrame({"age": ages})).toarray()
+    for column, literal in zip(inside.T, features, strict=True):
+        low, high = {"<=": (-1, *literal.operands), ">": (*literal.operands, 99)}.get(
+            literal.operator, literal.operands
+        )
+        assert column.tolist() == [float(low < age <= high) for age in ages]

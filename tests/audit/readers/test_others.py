@@ -1,8 +1,11 @@
 """Whose model an object is."""
 
-from sklearn.tree import DecisionTreeClassifier
+import pytest
 
-from hedgerow.audit.readers.others import is_made_by, own_names
+from hedgerow.audit.readers.others import other_paths, own_names
+from hedgerow.schema import Boolean, Schema
+
+SCHEMA = Schema({"a": Boolean()})
 
 
 def test_numbers_that_a_library_gave_are_no_names():
@@ -11,10 +14,9 @@ def test_numbers_that_a_library_gave_are_no_names():
 
 
 def test_a_model_is_told_by_the_library_and_class_of_any_of_its_bases():
-    class Own(DecisionTreeClassifier):
-        pass
-
-    assert is_made_by(Own(), "sklearn", "DecisionTreeClassifier")
-    assert not is_made_by(Own(), "sklearn", "RandomForestClassifier")
-    assert not is_made_by(Own(), "sklearnex", "DecisionTreeClassifier")
-    assert not is_made_by(Own(), "learn", "DecisionTreeClassifier")
+    model = type("CorelsClassifier", (), {"__module__": "corels.corels"})
+    own = type("Own", (model,), {"__module__": "own"})
+    with pytest.raises(ValueError, match="expected a fitted Own, got one without a rule list"):
+        other_paths(own(), SCHEMA, None)
+    for name, module in [("CorelsClassifier", "corelsex"), ("CorelsClassifier", "els"), ("Corels", "corels.corels")]:
+        assert other_paths(type(name, (), {"__module__": module})(), SCHEMA, None) is None

@@ -24,23 +24,11 @@ _AT_ONCE = 64  # values that are transformed at once
 
 @dataclass(frozen=True)
 class Coded:
-    """A column that has one number for each bin of an attribute.
+    """A column that has one number for each bin of an attribute."""
 
-    Examples
-    --------
-    >>> red, blue, green = (Literal("hue", "=", (hue,)) for hue in ("red", "blue", "green"))
-    >>> column = Coded("hue", ((red, 0.0), (blue, 1.0), (green, 1.0)))
-    >>> [(str(literal), holds) for literal, holds in column.at_most(0.5, holds=True)]
-    [('hue = red', True)]
-    >>> [(str(literal), holds) for literal, holds in column.at_most(0.5, holds=False)]
-    [('hue = red', False)]
-    """
-
-    attribute: str  # the attribute
-    # For each of its bins, the literal that holds there, and the column's number; NaN is missing to the model
-    numbers: tuple[tuple[Literal, float], ...]
-    # Whether the numbers have lower precision than float64, so that later steps compute in lower precision, too
-    narrow: bool = False
+    attribute: str
+    numbers: tuple[tuple[Literal, float], ...]  # the literal of each bin and its number; NaN is missing to the model
+    narrow: bool = False  # whether the numbers, and so what later steps compute, have lower precision than float64
 
     def at_most(self, number: float, *, holds: bool, missing_holds: bool | None = None) -> Path:
         """Return the literals of "the column is at most a number", or of its negation."""
@@ -72,22 +60,13 @@ class Coded:
 class Rescaled:
     """A column of numbers computed from an attribute by monotone transformers."""
 
-    attribute: str  # the attribute, whose values are numbers
+    attribute: str  # of numbers
     changes: tuple[Map, ...]  # the transformations, in order
-    # Whether the numbers have lower precision than float64, so that later steps compute in lower precision, too
-    narrow: bool = False
+    narrow: bool = False  # as of `Coded`
 
     def last_at_most(self, number: float, schema: Schema) -> float:
-        """Return the largest value of the attribute mapped to at most a number; one below its bounds if there is none.
-
-        Computed by bisection over the attribute's values, with the transformers themselves, so that it is exact.
-
-        Examples
-        --------
-        >>> from hedgerow.schema import Integer, Schema
-        >>> Rescaled("age", (lambda x: (x - 40) / 8,)).last_at_most(0.3, Schema({"age": Integer(0, 120)}))
-        42.0
-        """
+        """Return the largest value mapped to at most a number; if there is none, one below its bounds."""
+        # by bisection over the attribute's values, with the transformers themselves, so that it is exact
         attribute = schema.numbers.get(self.attribute)
         if attribute is None:
             raise SchemaError(

@@ -29,18 +29,12 @@ or the fitted transformer of scikit-learn that computed the columns."""
 class Columns:
     """The meaning of each column of an array, and of comparisons with it, in terms of the schema."""
 
-    schema: Schema  # the public schema of the rows
-    # For each column the attribute whose value it holds, the literal where it is 1 and else 0, or a column
-    # computed from an attribute by transformers
-    features: tuple[Feature, ...]
+    schema: Schema  # of the rows
+    features: tuple[Feature, ...]  # of each column
 
     @classmethod
     def of(cls, schema: Schema, features: Features | None, names: Sequence[str] | None, width: int) -> Self:
-        """Return the columns from `features`, else from the model's names, else the schema's attributes in order.
-
-        Names that are not attributes are read as literals if they are ``{attribute}_{value}``, as by
-        ``pandas.get_dummies`` and ``OneHotEncoder``, or ``{attribute}={value}``, or the text of the literal.
-        """
+        """Return the columns from `features`, else from the model's names, else the schema's attributes in order."""
         if isinstance(features, str):
             raise ArgumentTypeError(
                 f"expected a sequence with one entry for each column as features, got the text {features!r}."

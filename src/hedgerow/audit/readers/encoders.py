@@ -40,22 +40,8 @@ _SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 
 
 def made_by(transformer: Any, schema: Schema) -> tuple[Feature, ...]:
-    """Return the meaning of each output column of a fitted transformer on tables of the schema.
-
-    Supported are ``OneHotEncoder``, ``OrdinalEncoder``, ``KBinsDiscretizer``, ``StandardScaler``, ``MinMaxScaler``,
-    ``MaxAbsScaler`` and ``RobustScaler``, and ``Pipeline`` and ``ColumnTransformer`` of them. The meaning of a column
-    is computed by transforming the values that the schema declares, in float64: no row is read. A declared value that a
-    ``OneHotEncoder`` was not fitted on is 0 in its columns, or infrequent, as its ``handle_unknown`` says.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from hedgerow.schema import Categorical
-    >>> schema = Schema({"hue": Categorical(("red", "green", "blue"))})
-    >>> encoder = OneHotEncoder(max_categories=2).fit(pd.DataFrame({"hue": ["red", "red", "green", "blue"]}))
-    >>> [[code for _, code in column.numbers] for column in made_by(encoder, schema)]
-    [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
-    """
+    """Return the meaning of each output column of a fitted transformer on tables of the schema."""
+    # computed by transforming the values that the schema declares, in float64: no row is read
     check_is_fitted(transformer)
     first = first_step(transformer)
     if first is None:
@@ -165,7 +151,7 @@ def of_categories(encoder: Any, schema: Schema, given: Feature, place: int) -> l
 
 
 def _unseen(encoder: Any, place: int, name: str) -> NDArray[np.float64] | float:
-    """Return the codes of a category that the encoder was not fitted on."""
+    """Return the codes of a category that the encoder was not fitted on, as its ``handle_unknown`` says."""
     if isinstance(encoder, OneHotEncoder):
         rare = _infrequent(encoder, place) if encoder.handle_unknown in ("infrequent_if_exist", "warn") else []
         return _encoded(encoder, place, rare[:1])[0] if rare else 0.0

@@ -16,17 +16,7 @@ _MISSING = ("nan", "None")
 
 
 def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
-    """Return the attribute that a column holds, or the literal for which it is 1.
-
-    A name by a ``ColumnTransformer``, ``{step}__{column}``, is resolved as that of the column if it is a literal's.
-
-    Examples
-    --------
-    >>> from hedgerow.schema import Categorical
-    >>> schema = Schema({"hue": Categorical(("red", "green", "blue"))})
-    >>> meaning("hue", schema), str(meaning("hue_red", schema))
-    ('hue', 'hue = red')
-    """
+    """Return the attribute that a column holds, or the literal for which it is 1, such as hue = red for hue_red."""
     if not isinstance(feature, (str, Literal)):
         raise ArgumentTypeError(
             f"expected the name of an attribute or a Literal for each column, got {type(feature).__name__}."
@@ -47,18 +37,7 @@ def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
 
 
 def meanings(names: Iterable[object], schema: Schema) -> tuple[str | Literal, ...]:
-    """Return the meaning of each column of a table, as `meaning` does for one.
-
-    Examples
-    --------
-    >>> from hedgerow.schema import Boolean, Categorical
-    >>> schema = Schema({"age": Categorical(("young", "old")), "age_old": Boolean()})
-    >>> meanings(["age", "age_old"], schema)
-    ('age', 'age_old')
-    >>> meanings(["age_young", "age_old"], schema)
-    Traceback (most recent call last):
-    hedgerow.errors.SchemaError: attribute 'age_old': can mean age_old or age = old; pass as `features=`, ...
-    """
+    """Return the meaning of each column of a table, refusing names that can mean several things together."""
     columns = list(map(str, names))
     absent = {name: attribute for name, attribute in schema.attributes if name not in columns}
     for name in (x for x in columns if x in schema):

@@ -10,16 +10,7 @@ from hedgerow.errors import ArgumentError
 
 
 def last_step(model: Any, features: Any) -> tuple[Any, Any]:
-    """Return the final model of nested pipelines, and its features: the steps before it, if any changes the table.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import MinMaxScaler
-    >>> last_step(make_pipeline("passthrough", "tree"), None)
-    ('tree', None)
-    >>> [step for _, step in last_step(make_pipeline(make_pipeline(MinMaxScaler(), "tree")), None)[1].steps]
-    [MinMaxScaler()]
-    """
+    """Return the final model of nested pipelines, and its features: the steps before it, if any changes the table."""
     before: list[Any] = []
     while isinstance(model, Pipeline):
         before += [step for _, step in model.steps[:-1]]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.readers.columns import Features
-from hedgerow.audit.readers.others import corels_paths, dl85_paths, imodels_paths, streed_paths
+from hedgerow.audit.readers.others import LIBRARIES, other_paths
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.pipelines import last_step
 from hedgerow.audit.readers.scikit_learn import tree_paths, trees_of
@@ -19,14 +18,6 @@ from hedgerow.models.released import released_leaf_model
 from hedgerow.schema.schema import Schema
 
 __all__ = ["Features", "paths_of", "trees_of"]
-
-_READERS: dict[str, Callable[[Any, Schema, Features | None], Paths | None]] = {
-    "scikit-learn's trees": tree_paths,
-    "imodels' rule lists": imodels_paths,
-    "CORELS": corels_paths,
-    "DL8.5": dl85_paths,
-    "STreeD": streed_paths,
-}
 
 
 def paths_of(model: Any, schema: Schema | None = None, features: Features | None = None) -> tuple[Paths, Schema]:
@@ -44,8 +35,9 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
     if own is not None:
         return own, schema
     model, features = last_step(model, features)
-    found = (read(model, schema, features) for read in _READERS.values())
-    paths = next((one for one in found if one is not None), None)
+    paths = tree_paths(model, schema, features)
+    if paths is None:
+        paths = other_paths(model, schema, features)
     if paths is None:
         raise ArgumentTypeError(_unsupported(model))
     return paths, schema
@@ -71,7 +63,7 @@ def _own_paths(model: HasRegions) -> Paths:
 
 
 def _unsupported(model: Any) -> str:
-    names = ["hedgerow's RuleList, Tree and fitted estimators", *_READERS]
+    names = ["hedgerow's RuleList, Tree and fitted estimators", "scikit-learn's trees", *LIBRARIES]
     return (
         f"cannot extract decision paths from a {type(model).__name__}; supported are {', '.join(names)}, and any "
         "object with\n"

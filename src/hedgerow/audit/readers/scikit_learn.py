@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from numpy.typing import NDArray
 from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
@@ -26,17 +25,10 @@ _COUNTS_MISSING = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
 
 
 def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> Paths | None:
-    """Return the decision paths of a fitted decision tree, from left to right; None for any other model.
-
-    scikit-learn compares the columns as float32. A threshold is therefore replaced by the largest float64 that is at
-    most the threshold when cast to float32, so that values such as 0.3 go where scikit-learn sends them.
-
-    Supports are numbers of rows, whatever their positive weight: a row that a bootstrap drew twice is one row. Classes
-    are counted where the weight of every leaf is its number of rows; weights that balance so in each leaf cannot be
-    distinguished from no weights. The trees of a forest store neither its class weights nor whether rows are copies:
-    see `trees_of`. Before scikit-learn 1.8, the nodes of a tree that was fitted on missing values count other rows than
-    those sent there, so no supports are returned.
-    """
+    """Return the decision paths of a fitted decision tree, from left to right; None for any other model."""
+    # Supports are numbers of rows, whatever their positive weight: a row that a bootstrap drew twice is one row. The
+    # trees of a forest store neither its class weights nor whether rows are copies: see `trees_of`. Before scikit-learn
+    # 1.8, nodes of a tree fitted on missing values count other rows than those sent there: no supports are returned.
     if not isinstance(model, BaseDecisionTree):
         if _grown(model):
             raise ArgumentTypeError(_one_by_one(model, features))
@@ -123,7 +115,7 @@ def _splits_on_missing(tree: Any, columns: Columns) -> bool:
 
 
 def _last_left(threshold: float) -> float:
-    """Return the largest number that is at most a threshold when cast to float32."""
+    """Return the largest number that is at most a threshold when cast to float32, as scikit-learn compares columns."""
     low = np.float32(threshold)
     low = np.nextafter(low, np.float32(-inf)) if low > threshold else low
     middle = (float(low) + float(np.nextafter(low, np.float32(inf)))) / 2
@@ -131,17 +123,15 @@ def _last_left(threshold: float) -> float:
 
 
 def _counts(model: Any, leaves: list[int]) -> tuple[tuple[int, ...], ...] | None:
-    """Return the rows of each class in each leaf, which scikit-learn stores as shares of the weights."""
+    """Return the rows of each class in each leaf; None if weights are stored and are not numbers of rows."""
     if _classes(model) is None or getattr(model, "class_weight", None) is not None:
         return None
     counts = model.tree_.value[leaves, 0, :] * model.tree_.weighted_n_node_samples[leaves, None]
-    if not _are_whole(counts) or (np.rint(counts).sum(axis=1) != model.tree_.n_node_samples[leaves]).any():
+    whole = np.rint(counts)
+    is_whole = np.allclose(counts, whole, rtol=0, atol=1e-6)
+    if not is_whole or (whole.sum(axis=1) != model.tree_.n_node_samples[leaves]).any():
         return None
-    return tuple(tuple(map(int, row)) for row in np.rint(counts))
-
-
-def _are_whole(numbers: NDArray[Any]) -> bool:
-    return bool(np.allclose(numbers, np.rint(numbers), rtol=0, atol=1e-6))
+    return tuple(tuple(map(int, row)) for row in whole)
 
 
 def _classes(model: Any) -> tuple[Any, ...] | None:
