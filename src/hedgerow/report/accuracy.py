@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.inference.labelled import LabelledRows, distinct, label_values
-from hedgerow.errors import DomainError
+from hedgerow.audit.entropy.result import groups_of
+from hedgerow.audit.inference.labelled import LabelledRows, distinct
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.report.contents import Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
@@ -53,7 +53,7 @@ class Accuracy:
         right, base = subject.class_words(subject.predict(pair[0])) == truth, truth == commonest
         everyone = np.zeros(len(rows), dtype=np.intp)
         (overall,) = _counted(["all rows"], everyone, right, base)
-        groups = tuple((name, _counted(*groups_of(rows, subject, name), right, base)) for name in by)
+        groups = tuple((name, _counted(*groups_of(rows.table, subject.schema, name), right, base)) for name in by)
         return cls(of, overall, groups)
 
 
@@ -61,17 +61,6 @@ def commonest(subject: Subject, labels: Any) -> str:
     """Return the commonest class of some labels in words, the first of equals."""
     names, codes = distinct(subject.class_words(labels))
     return names[int(np.bincount(codes).argmax())]
-
-
-def groups_of(rows: LabelledRows, subject: Subject, name: str) -> tuple[Sequence[Any], NDArray[np.intp]]:
-    """Return the groups of a column and the group of each row: the bins of an attribute, or a column's own values."""
-    schema = subject.schema
-    if schema is not None and name in schema:
-        return schema[name].bins, schema.encode(rows.table, [name])[name].astype(np.intp)
-    if rows.table.names is None:
-        raise DomainError("expected one of the attributes of the schema, got another name.", column=name)
-    rows.table.require([name])
-    return distinct(label_values(rows.table.data.get_column(name)))
 
 
 def _counted(

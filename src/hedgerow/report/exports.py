@@ -35,10 +35,7 @@ _KINDS = {"html": "text/html", "json": "application/json"}
 def crate_zip(report: Report) -> bytes:
     """Return the crate of a report as a ZIP file with one bag: the public sheet, and the model if it has a guarantee.
 
-    Raises
-    ------
-    ValueError
-        If the form lacks an entry that the profile needs, or `workflow` or `person` is not an address.
+    ValueError if the form lacks an entry that the profile needs, or `workflow` or `person` is not an address.
     """
     subject = report.subject
     _check_stated(subject.form, CRATE_FIELDS, "a crate")

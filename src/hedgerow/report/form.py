@@ -94,10 +94,7 @@ class Form:
     def from_dict(cls, data: object) -> Self:
         """Return the form that plain data hold: some of its entries; null is an empty one.
 
-        Raises
-        ------
-        ValueError
-            If they are no mapping, or some are unknown or malformed.
+        ValueError if they are no mapping, or some are unknown or malformed.
         """
         if not isinstance(data, dict):
             raise ArgumentError(f"expected a form with entries, got a {type(data).__name__}.")
@@ -108,15 +105,7 @@ class Form:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a form from a YAML file.
-
-        Raises
-        ------
-        ValueError
-            If it is not YAML, too large, or no form.
-        OSError
-            If it cannot be read.
-        """
+        """Read a form from a YAML file; ValueError if it holds none or is too large, OSError if it cannot be read."""
         problem, data = None, None
         try:
             data = parse_yaml(read_text(path, LARGEST_FORM))

@@ -36,16 +36,8 @@ class PastRelease:
 class Releases:
     """All releases of a table that a record names, in order.
 
-    Attributes
-    ----------
-    releases : tuple of PastRelease
-        The releases, those that failed included: a charge is not refunded.
-    cap : Fraction or None
-        The cap on ε of the table; None where there is none.
-    record : str
-        What the record is, in words.
-    dataset : str
-        The dataset, where the record has several.
+    Those that failed are included, since a charge is not refunded. `cap` is the cap on ε of the table, if there is one;
+    `record` says in words what the record is; `dataset` names the dataset, where the record has several.
     """
 
     releases: tuple[PastRelease, ...]
@@ -85,22 +77,10 @@ class Releases:
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, dataset: str | None = None) -> Self:
-        """Read a record: a budget file, or what ``hedgerow ledger export`` wrote.
+        """Read a record: a budget file, or what ``hedgerow ledger export`` wrote, where `dataset` is one of several.
 
-        Parameters
-        ----------
-        path : str or path
-            The file.
-        dataset : str, optional
-            The dataset, where a ledger has several.
-
-        Raises
-        ------
-        ValueError
-            If it is neither, its entries are not what was written, or the ledger has several datasets and none is
-            chosen.
-        OSError
-            If it cannot be read.
+        ValueError if it is neither, its entries are not what was written, or none of several datasets is chosen;
+        OSError if it cannot be read.
         """
         problem, text = None, ""
         try:

@@ -119,13 +119,7 @@ class Report:
         return cls(subject, public, _board(subject, train, test, found, columns, made))
 
     def to_html(self, *, private: bool = False) -> str:
-        """Return a sheet as a page that needs nothing else: the public one, or that for the board.
-
-        Raises
-        ------
-        ValueError
-            If there is no sheet for the board.
-        """
+        """Return a sheet as a page that needs nothing else: the public one, or that for the board, else ValueError."""
         return page(self._sheet(private=private))
 
     def to_json(self, *, private: bool = False) -> str:
@@ -141,14 +135,9 @@ class Report:
         return self.board
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> tuple[Path, ...]:
-        """Write the sheets, each whole: the public one to the path, that for the board beside it, named PRIVATE.
+        """Write the public sheet, and that for the board beside it, named PRIVATE; return the files that were written.
 
         The name's ending, .html or .json, says in which form. Nothing is replaced without `force`.
-
-        Returns
-        -------
-        tuple of Path
-            The files that were written.
 
         Raises
         ------

@@ -181,10 +181,7 @@ class Subject:
     def class_words(self, labels: Any) -> NDArray[Any]:
         """Return the class of each label in words, by which labels of different types are compared.
 
-        Raises
-        ------
-        DomainError
-            If a label is missing, or is no class of the schema.
+        DomainError if a label is missing, or is no class of the schema.
         """
         label = None if self.released is None or self.schema is None else self.schema.label
         if label is None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting import still_matching
+from hedgerow.audit.counting import first_match
 from hedgerow.audit.counting.bin_values import bin_weights
 from hedgerow.audit.counting.first_match import first_matches
 from hedgerow.audit.counting.outside import BoxCounter
@@ -45,14 +45,14 @@ def test_each_count_is_that_of_enumeration(case):
 @given(case=box_lists())
 def test_arrays_blocks_and_halves_count_as_a_dictionary_does(most, case):
     expected = first_matches(*case)
-    with patch.multiple(still_matching, **TINY, _MOST=most):
+    with patch.multiple(first_match, **TINY, _MOST=most):
         assert first_matches(*case) == expected
 
 
 @given(box_lists())
 def test_states_with_the_same_hash_are_not_taken_for_one(case):
     expected = first_matches(*case)
-    with patch.multiple(still_matching, **TINY, _ODD=(0, 0)):
+    with patch.multiple(first_match, **TINY, _ODD=(0, 0)):
         assert first_matches(*case) == expected
 
 
@@ -143,8 +143,8 @@ def test_a_long_chain_needs_few_states():
     rules = chain(100)
     random.Random(4).shuffle(rules)
     seen = []
-    merged = still_matching._merged
-    with patch.object(still_matching, "_merged", lambda words, rows: seen.append(len(rows)) or merged(words, rows)):
+    merged = first_match._merged
+    with patch.object(first_match, "_merged", lambda words, rows: seen.append(len(rows)) or merged(words, rows)):
         first_matches(rules, ((1, 1),) * 100)
     assert max(seen) < 10 * 100
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting import still_matching
-from hedgerow.audit.counting.still_matching import Extension, FewMatchingSets, ManyMatchingSets
+from hedgerow.audit.counting import first_match
+from hedgerow.audit.counting.first_match import Extension, FewMatchingSets, ManyMatchingSets
 
 BOXES = 70  # more than one word holds
 MASKS = st.sets(st.integers(0, BOXES - 1), max_size=6).map(lambda boxes: sum(1 << box for box in boxes))
@@ -63,7 +63,7 @@ def test_open_boxes_are_told_and_counted_alike(rows):
 def test_groups_hold_all_states_once(rows, few):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("_FEW", few), ("_MOST", 2), ("_SEPARATE", 1)):
-            patch.setattr(still_matching, name, value)
+            patch.setattr(first_match, name, value)
         for states in (FewMatchingSets(rows, object), many(rows)):
             groups = states.blocks()
             assert sum((added_up(group) for group in groups), Counter()) == Counter(rows)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hedgerow.audit import Domain, Paths
-from hedgerow.audit.forests import cells as module
-from hedgerow.audit.forests.cells import Cells
+from hedgerow.audit.forests import search as module
+from hedgerow.audit.forests.search import Cells
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Schema
 

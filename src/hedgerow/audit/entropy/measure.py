@@ -149,25 +149,18 @@ def joint_reconstruction(
     Parameters
     ----------
     models : sequence of models
-        Two or more, each as for `reconstruction`.
+        One or more, each as for `reconstruction`, on one schema; ValueError if there is none or schemas differ.
     data : frame, array or Tally
         The rows, with the schema's columns, or a tally of them on the schema.
     schema, independent_bits, resolution, prior
-        As for `reconstruction`. Models of hedgerow must have one schema, or `schema` must be given.
-
-    Raises
-    ------
-    TypeError, SchemaError, DomainError, ValueError
-        As `reconstruction` does; ValueError also if there is no model, or they have different schemas.
+        As for `reconstruction`, which has the other errors, too.
 
     Examples
     --------
     >>> import hedgerow as hr
     >>> data = hr.datasets.load("breast_cancer")
-    >>> models = [
-    ...     hr.OptimalTreeClassifier(schema=data.schema, max_depth=depth).fit(data.frame, data.labels)
-    ...     for depth in (1, 2)
-    ... ]
+    >>> learners = [hr.OptimalTreeClassifier(schema=data.schema, max_depth=depth) for depth in (1, 2)]
+    >>> models = [learner.fit(data.frame, data.labels) for learner in learners]
     >>> both = hr.audit.joint_reconstruction(models, data.frame)
     >>> both.uncertainty <= min(hr.audit.reconstruction(model).uncertainty for model in models)
     True

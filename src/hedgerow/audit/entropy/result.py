@@ -136,12 +136,8 @@ class Reconstruction:
     def row_ratios(self) -> NDArray[np.float64]:
         """For each row of the data (of a tally: pattern by pattern), its entropy ratio: **private**.
 
-        One number a row, however the rows were counted: for very many rows, use `curve` or `by_group`.
-
-        Raises
-        ------
-        ValueError
-            If the reconstruction was measured without data.
+        One number a row, however the rows were counted: for very many rows, use `curve` or `by_group`. ValueError if
+        the reconstruction was measured without data.
         """
         ratios = self._entropy_ratios()
         return ratios if self._rows is None else np.repeat(ratios, self._rows)
@@ -155,13 +151,9 @@ class Reconstruction:
     def dist(self) -> float:
         """Return Dist (Definition 2): the mean over attributes of residual entropy as a share of that of the domain.
 
-        Attributes with one possible value are left out of the mean.
-
-        Raises
-        ------
-        ValueError
-            If a region with rows is not a box, as after a rule of several literals, so that attributes are dependent;
-            or if there is a prior. `uncertainty` is defined then, too.
+        Attributes with one possible value are left out of the mean. ValueError if a region with rows is not a box, as
+        after a rule of several literals, so that attributes are dependent, or if there is a prior. `uncertainty` is
+        defined then, too.
         """
         if self.prior_bits is not None:
             raise ArgumentError("Dist (Definition 2) is not defined with a prior; use `uncertainty`.")
@@ -195,12 +187,7 @@ class Reconstruction:
     def loss_of_most_exposed(self, share: float = 0.05) -> float:
         """Return the least share of entropy lost among the most exposed rows, those of lowest entropy ratio.
 
-        `share` is how many rows these are, as a share of all rows.
-
-        Raises
-        ------
-        ValueError
-            If `share` is not above 0 and at most 1.
+        `share` is how many rows these are, as a share of all rows: above 0 and at most 1, else ValueError.
         """
         if not 0 < share <= 1:
             raise ArgumentError(f"share must be above 0 and at most 1, got {describe_argument(share)}.")
@@ -253,14 +240,7 @@ class Reconstruction:
             return self.schema[column].bins, self._data.bins([column])[column].astype(np.intp)
         if not isinstance(column, str):
             return distinct(label_values(column))
-        table = Table.of(self._data)
-        if column in self.schema:
-            bins = self.schema.encode(table, [column])[column]
-            return self.schema[column].bins, bins.astype(np.intp)
-        if table.names is None:
-            raise DomainError(f"expected one of the attributes {', '.join(self.schema.names)}.", column=column)
-        table.require([column])
-        return distinct(label_values(table.data.get_column(column)))
+        return groups_of(Table.of(self._data), self.schema, column)
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -332,6 +312,17 @@ class Reconstruction:
 
     def __repr__(self) -> str:
         return f"<Reconstruction: Dist_G = {self.uncertainty:.3f} of {self.n_rows} rows>"
+
+
+def groups_of(table: Table, schema: Schema | None, column: str) -> tuple[Sequence[Any], NDArray[np.intp]]:
+    """Return the groups of a column and the group of each row: the bins of an attribute, or a column's own values."""
+    if schema is not None and column in schema:
+        return schema[column].bins, schema.encode(table, [column])[column].astype(np.intp)
+    if table.names is None:
+        known = "of the schema" if schema is None else ", ".join(schema.names)
+        raise DomainError(f"expected one of the attributes {known}, got another name.", column=column)
+    table.require([column])
+    return distinct(label_values(table.data.get_column(column)))
 
 
 def _rows(count: int) -> str:

@@ -64,24 +64,14 @@ class TotalEntropy:
 
     @cached_property
     def residual_bits(self) -> float:
-        """The mean over the rows of the domain of what is left of its entropy once its total is known, in bits."""
+        """The residual entropy of a row given its total, in bits, on average over the rows of the domain."""
         rows = self.possible_rows
         return float(sum(float(Fraction(count, rows)) * log2(count) for count in self.rows_by_total.values()))
 
     def bits_of(self, X: Any) -> NDArray[np.float64]:
-        """Return what is left of the entropy of each row once its total is known, shape ``(n_rows,)``.
+        """Return the residual entropy of each row given its total, in bits, shape ``(n_rows,)``. **Private**.
 
-        **Private**: it depends on the rows.
-
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            The rows.
-
-        Raises
-        ------
-        DomainError
-            If a column that the scorecard uses is absent or holds values the schema does not allow.
+        DomainError if a column that the scorecard uses is absent or holds values the schema does not allow.
         """
         found = self.scorecard.totals(X)
         keys = map(tuple, found.reshape(len(found), -1).tolist())
@@ -110,16 +100,9 @@ def totals(scorecard: Any, *, resolution: Resolution | None = None) -> TotalEntr
     Parameters
     ----------
     scorecard : Scorecard or fitted PrivateScorecardClassifier
-        The scorecard.
+        The scorecard; TypeError for another model, ValueError for one of more than a million different totals.
     resolution : mapping of str to float, optional
         For real attributes, the step to which they are recorded. Without one, a real attribute has one value a bin.
-
-    Raises
-    ------
-    TypeError
-        If it is no scorecard.
-    ValueError
-        If there are more than a million different totals, such as with many classes.
     """
     card = next((model for model in released_models(scorecard) if isinstance(model, Scorecard)), None)
     if card is None:

@@ -49,10 +49,7 @@ class Values:
     def listed(cls, name: str, values: Sequence[Any]) -> Self:
         """Return the domain of an attribute whose possible values are listed.
 
-        Raises
-        ------
-        SchemaError
-            If there is none, one occurs twice or is NaN, or they are not hashable.
+        SchemaError if there is none, one occurs twice or is NaN, or they are not hashable.
         """
         problem = SchemaError("expected a collection of hashable values.", attribute=name)
         bins, different = guarded(lambda: (tuple((value,) for value in values), len(set(values))), problem)
@@ -120,10 +117,7 @@ class Values:
     def codes(self, table: Table, position: int) -> Index:
         """Return the bin of each row of a table that has the attribute by name or at this position.
 
-        Raises
-        ------
-        DomainError
-            If there is no such column, or some values are not in the domain.
+        DomainError if there is no such column, or some values are not in the domain.
         """
         if self.attribute is None:
             raw = self.raw(table, position)

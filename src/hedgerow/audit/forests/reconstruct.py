@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.prior import Marginals, Prior
-from hedgerow.audit.forests.cells import Cells
 from hedgerow.audit.forests.evidence import classes_of, evidence_of, rows_of
-from hedgerow.audit.forests.search import SolverResult, SolverSettings, most_likely
+from hedgerow.audit.forests.search import Cells, SolverResult, SolverSettings, most_likely
 from hedgerow.audit.forests.table import GuessedTable
 from hedgerow.audit.readers.read import Features
 from hedgerow.boundary.arguments import check_integer

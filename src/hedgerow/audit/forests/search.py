@@ -1,7 +1,8 @@
 """The most likely table: the rows of each cell and class, as an integer program solved by CP-SAT.
 
-Rows are not variables, numbers of rows are: so orderings of the same table are one solution, and the count of a leaf is
-a sum. Each count has a log-likelihood that is concave in this sum, which chords between whole numbers describe.
+A cell is a set of possible rows that no model of a set distinguishes. Rows are not variables, numbers of rows are: so
+orderings of the same table are one solution, and the count of a leaf is a sum. Each count has a log-likelihood that is
+concave in this sum, which chords between whole numbers describe.
 """
 
 from __future__ import annotations
@@ -11,19 +12,89 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain, pairwise
-from math import lgamma, log
+from math import lgamma, log, prod
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.forests.cells import Cells
+from hedgerow.audit.counting.outside import PerBin
+from hedgerow.audit.entropy.domain import Domain, normalised
+from hedgerow.audit.entropy.values import Index
 from hedgerow.audit.forests.evidence import Evidence
-from hedgerow.errors import ArgumentError, MissingPackageError
+from hedgerow.audit.readers.paths import Paths
+from hedgerow.errors import ArgumentError, MissingPackageError, SearchTooLargeError
+from hedgerow.models.conditions import first_that_holds
+from hedgerow.schema.attributes import Attribute
+from hedgerow.schema.literals import Literal
+from hedgerow.schema.schema import Schema
 
 _UNIT = 1000  # steps of the objective in one unit of log-likelihood, or in that of one row where noise is larger
 _OFF = 0.01  # by how much a log-likelihood may be too low
+MOST_CELLS = 200_000
+"""The most cells, times classes, that a table is searched over."""
+MOST_STEPS = 500_000_000
+"""The most pairs of a cell and a leaf."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The product of groups of bins, one group an attribute, that all literals of some models treat alike."""
+
+    schema: Schema  # the schema, with the cut points of the models
+    bins: Index  # A pattern of bins of each cell: the most probable value, or the median of numbers
+    log_chances: NDArray[np.float64]  # the logarithm of each cell's chance, as its share of what the bins weigh
+
+    @classmethod
+    def of(cls, domain: Domain, models: Sequence[Paths], masses: PerBin, n_classes: int) -> Self:
+        """Return the cells of a domain, by the weight of each of its bins; those of weight 0 are left out."""
+        literals = {x for paths in models for x in normalised(paths, domain.schema).literals}
+        groups = [
+            _groups(attribute, [x for x in literals if x.attribute == name], weights)
+            for (name, attribute), weights in zip(domain.schema.attributes, masses, strict=True)
+        ]
+        n_cells, n_leaves = prod(len(bins) for bins, _ in groups), sum(map(len, models))
+        if n_cells * n_classes > MOST_CELLS or n_cells * n_leaves > MOST_STEPS:
+            raise SearchTooLargeError(
+                f"the models distinguish {n_cells:,} patterns of {n_classes} classes, in {n_leaves:,} leaves; at most "
+                f"{MOST_CELLS:,} patterns times classes, and {MOST_STEPS:,} patterns times leaves are searched. Pass "
+                "fewer models, or shallower ones.",
+                states=n_cells * n_classes,
+                evaluations=n_cells * n_leaves,
+            )
+        bins = np.stack(np.meshgrid(*(bins for bins, _ in groups), indexing="ij"), axis=-1)
+        chances = np.zeros((1,))
+        for _, shares in groups:
+            chances = (chances[:, None] + np.log(shares)).reshape(-1)
+        return cls(domain.schema, bins.reshape(-1, len(groups)), chances)
+
+    def __len__(self) -> int:
+        return len(self.bins)
+
+    def leaves(self, paths: Paths) -> Index:
+        """Return the leaf of each cell in a model, shape ``(n_cells,)``; -1 where it is in none."""
+        bins = dict(zip(self.schema.names, self.bins.T, strict=True))
+        return first_that_holds(normalised(paths, self.schema).paths, self.schema, bins, len(self))
+
+
+def _groups(attribute: Attribute, literals: list[Literal], weights: Sequence[int]) -> tuple[Index, NDArray[np.float64]]:
+    """Return one bin for each group of bins that some literals treat alike, and the group's share of weight."""
+    mass = np.array([weight / sum(weights) for weight in weights])
+    truths = np.array([attribute.truth(x) for x in literals], dtype=np.int8).reshape(len(literals), len(mass))
+    _, own = np.unique(truths.T, axis=0, return_inverse=True)
+    own = own.reshape(-1)
+    shares = np.bincount(own, mass).astype(np.float64)
+    likely = [_likely(attribute, np.flatnonzero(own == group), mass) for group in range(len(shares))]
+    return np.array(likely, dtype=np.intp)[shares > 0], shares[shares > 0]
+
+
+def _likely(attribute: Attribute, bins: Index, mass: NDArray[np.float64]) -> int:
+    """Return the bin to guess in a group: that of the median of numbers, the most probable one of other values."""
+    below = np.cumsum(mass[bins])
+    if bins[-1] < attribute.n_ordered:
+        return int(bins[np.searchsorted(below, below[-1] / 2)])
+    return int(bins[np.argmax(mass[bins])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +205,7 @@ def _whole_numbers(low: int, high: int, loss: Callable[[int], float]) -> list[in
 
 
 def _add_evidence(
-    program: Program, one: Evidence, names: tuple[Any, ...], variables: list[list[Any]], leaves: NDArray[np.intp]
+    program: Program, one: Evidence, names: tuple[Any, ...], variables: list[list[Any]], leaves: Index
 ) -> None:
     """Add what one model says of the rows in its leaves."""
     own = (None,) if one.classes is None else one.classes
@@ -155,7 +226,7 @@ def _add_evidence(
         program.model.add(program.total([own[k] for own in variables for k in absent]) == 0)
 
 
-def _members(leaves: NDArray[np.intp], n_leaves: int) -> list[list[int]]:
+def _members(leaves: Index, n_leaves: int) -> list[list[int]]:
     """Return the cells of each leaf."""
     order = np.argsort(leaves, kind="stable")
     ends = np.searchsorted(leaves[order], np.arange(n_leaves + 1))

@@ -65,12 +65,7 @@ class GuessedTable:
     def of_rows(cls, X: Any, schema: Schema, y: Any = None) -> Self:
         """Return other rows as a guess, to compare with: those of the population are the guess without any model.
 
-        **Private** if the rows are.
-
-        Raises
-        ------
-        DomainError
-            If a value does not fit the schema.
+        **Private** if the rows are. DomainError if a value does not fit the schema.
         """
         _check_schema(schema)
         if y is None:
@@ -90,29 +85,22 @@ class GuessedTable:
         return pd.DataFrame(columns if self.labels is None else columns | {_label_of(self.schema): self.labels})
 
     def error(self, X: Any, y: Any = None, *, one_hot: bool = False) -> float:
-        """Return how wrong the guess is about a table: the mean over rows and attributes, from 0 to 1.
+        """Return how wrong the guess is about a table: the mean over rows and attributes, from 0 to 1. **Private**.
 
         A number is as wrong as its bin is far off, as a share of the most that it can be; other values are right or
         wrong. Rows are matched so that the error is least, by the Hungarian algorithm. If there are more rows on one
         side, those without a partner are left out. The error about other rows of the population says how much of it is
-        known about anybody, and not about these rows. **Private**: it depends on the rows.
+        known about anybody, and not about these rows.
 
         Parameters
         ----------
         X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            The rows.
+            The rows, at most 20,000; DomainError if a value does not fit the schema.
         y : series or array of shape (n_rows,), optional
-            Their labels: one attribute more, if given.
+            Their labels: one attribute more, if given; ValueError if the guess has none.
         one_hot : bool, default=False
             Take each value of a category of more than two for a column of 0 and 1, as DRAFT does: a wrong category is
             two wrong columns.
-
-        Raises
-        ------
-        DomainError
-            If a value does not fit the schema.
-        ValueError
-            If there are more than 20,000 rows, or labels that the guess does not have.
         """
         kinds = [attribute for _, attribute in self.schema.attributes]
         many = [one_hot and kind.cell is Cell.VALUE and not kind.ordered and kind.n_bins > 2 for kind in kinds]

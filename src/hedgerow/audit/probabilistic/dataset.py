@@ -126,16 +126,9 @@ class ProbabilisticDataset:
         restrict, or no condition, are independent; those that earlier rules restrict together are dependent. Rows are
         in the order of the regions, and within a region of the classes.
 
-        Parameters
-        ----------
-        model, schema, supports, resolution, prior, features
-            As for `reconstruction`, whose result may be given instead of the model, if it has no prior. With a prior,
-            rows are not uniform on their regions.
-
-        Raises
-        ------
-        TypeError, SchemaError, ValueError
-            As `reconstruction` does; ValueError also for independent bits, which are not columns of a table.
+        Parameters and errors are those of `reconstruction`, whose result may be given instead of the model, if it has
+        no prior; ValueError also for independent bits, which are not columns of a table. With a prior, rows are not
+        uniform on their regions.
 
         Examples
         --------
@@ -195,23 +188,15 @@ class ProbabilisticDataset:
     def uncertainty(self) -> float:
         """Dist_G (Definition 4, eq. 3): entropy as a share of the domain's, from 0 (deterministic) to 1 (uniform).
 
-        Raises
-        ------
-        ValueError
-            If the domains allow one row only.
+        ValueError if the domains allow one row only.
         """
         return self.entropy_bits / domain_bits(self.domains, self.n_rows)
 
     def dist(self) -> float:
         """Return Dist (Definition 2): the mean over attributes of entropy as a share of that of the domain.
 
-        Attributes with one possible value are left out of the mean.
-
-        Raises
-        ------
-        ValueError
-            If attributes of some row are dependent; `uncertainty` is defined then, too. Or if the domains allow one row
-            only.
+        Attributes with one possible value are left out of the mean. ValueError if attributes of some row are dependent,
+        where `uncertainty` is defined, or the domains allow one row only.
         """
         domain_bits(self.domains, self.n_rows)
         if any(len(factor.attributes) > 1 for row, _ in self.groups for factor in row.factors):
@@ -233,19 +218,10 @@ class ProbabilisticDataset:
         return all(row.possible_rows == 1 for row, _ in self.groups)
 
     def is_compatible(self, data: Any) -> bool:
-        """Return whether each row of a table is possible under the distribution of that row, its label included.
+        """Return whether each row of a table is possible under the distribution of that row.
 
-        Parameters
-        ----------
-        data : frame or array
-            The table, with the attributes as columns; labels are compared if there is a column of their name.
-
-        Raises
-        ------
-        DomainError
-            If it lacks an attribute, or some values are in no domain.
-        ValueError
-            If it has another number of rows.
+        Labels are compared if there is a column of their name. ValueError for another number of rows, DomainError for
+        a table that lacks an attribute or has values of no domain.
         """
         table = Table.of(data)
         if len(table) != self.n_rows:
@@ -259,17 +235,8 @@ class ProbabilisticDataset:
         """Draw a possible table, with its exact probability; uniformly, if all are equally likely.
 
         The numbers of rows are exact integers, so the draw is exact for any number of them. Missing values are None; a
-        value outside the domain is a mark, and a real number without a resolution its interval.
-
-        Parameters
-        ----------
-        random_state : int, RandomState, Generator or None, default=None
-            The source of randomness.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The attributes, and the labels where they are known.
+        value outside the domain is a mark, and a real number without a resolution its interval. Labels are a column
+        where they are known.
         """
         rng = generator(random_state)
         bins = self.sample_bins(rng)
@@ -285,13 +252,7 @@ class ProbabilisticDataset:
         return bins
 
     def worlds(self, limit: int = 10_000) -> PossibleWorlds:
-        """Enumerate all possible worlds, that is possible tables, with their probabilities.
-
-        Raises
-        ------
-        ValueError
-            If there are more than `limit`.
-        """
+        """Enumerate all possible worlds with their probabilities; ValueError if there are more than `limit`."""
         count = prod(row.possible_rows ** len(where) for row, where in self.groups)
         if count > limit:
             size = f"{count:,}" if count < 2**50 else f"about 2^{count.bit_length() - 1}"
@@ -305,10 +266,15 @@ class ProbabilisticDataset:
         )
 
     def __str__(self) -> str:
-        return dataset_text(self.domains, self.rows, self.labels, self.label)
+        lines, notes = _page(self)
+        return "\n".join(map(printable, [*_aligned(lines), *notes]))
 
     def _repr_html_(self) -> str:
-        return dataset_html(self.domains, self.rows, self.labels, self.label)
+        (head, *lines), notes = _page(self)
+        body = [element("tr", *(element("td", printable(entry)) for entry in line)) for line in lines]
+        top = element("tr", *(element("th", printable(entry)) for entry in head))
+        table = element("table", element("thead", top), element("tbody", *body))
+        return table + "".join(element("p", printable(note)) for note in notes)
 
     def __repr__(self) -> str:
         names = printable(", ".join(values.name for values in islice(self.domains, 4)))
@@ -345,52 +311,26 @@ def labels_in(known: ProbabilisticDataset, table: Table) -> NDArray[Any] | None:
     return label_values(table.data.get_column(known.label))
 
 
-_LISTED = 8
-"""Maximum number of values that are listed in full."""
-_LONG = 72
-"""Maximum length of a list of more than two values."""
-_APART = 20
-"""Maximum number of rows with a line each; of more, equal adjacent rows share a line."""
-_LINES = 200
-"""Maximum number of lines."""
-_WIDTH = 120
-"""Maximum length of a line with unconstrained attributes."""
+_LISTED = 8  # maximum number of values that are listed in full
+_LONG = 72  # maximum length of a list of more than two values
+_APART = 20  # maximum number of rows with a line each; of more, equal adjacent rows share a line
+_LINES = 200  # maximum number of lines
+_WIDTH = 120  # maximum length of a line with unconstrained attributes
 
 _Line = list[str]
 
 
-def dataset_text(
-    domains: Sequence[Values], rows: Sequence[RowDistribution], labels: Sequence[Any] | None, label: str
-) -> str:
-    """Return a line a row, or one for equal adjacent rows, as aligned text."""
-    lines, notes = _page(domains, rows, labels, label)
-    return "\n".join(map(printable, [*_aligned(lines), *notes]))
-
-
-def dataset_html(
-    domains: Sequence[Values], rows: Sequence[RowDistribution], labels: Sequence[Any] | None, label: str
-) -> str:
-    """Return the same as a table in HTML."""
-    (head, *lines), notes = _page(domains, rows, labels, label)
-    body = [element("tr", *(element("td", printable(entry)) for entry in line)) for line in lines]
-    top = element("tr", *(element("th", printable(entry)) for entry in head))
-    table = element("table", element("thead", top), element("tbody", *body))
-    return table + "".join(element("p", printable(note)) for note in notes)
-
-
-def _page(
-    domains: Sequence[Values], rows: Sequence[RowDistribution], labels: Sequence[Any] | None, label: str
-) -> tuple[list[_Line], list[str]]:
+def _page(dataset: ProbabilisticDataset) -> tuple[list[_Line], list[str]]:
     """Return the lines, the head first, and the notes below them."""
+    domains, labels = dataset.domains, dataset.labels
     names = [values.name for values in domains]
-    different = {id(row): row for row in rows}
-    entries = {key: _bins(row, domains) for key, row in different.items()}
-    known = {place for row in different.values() for place in _known_of(row, domains)}
+    entries = {id(row): _bins(row, domains) for row, _ in dataset.groups}
+    known = {place for row, _ in dataset.groups for place in _known_of(row, domains)}
     notes: list[str] = []
     shown = list(range(len(domains)))
     while True:
-        head = ["row", *(names[k] for k in shown), *([] if labels is None else [label])]
-        written = [tuple(entries[id(row)][k] for k in shown) for row in rows]
+        head = ["row", *(names[k] for k in shown), *([] if labels is None else [dataset.label])]
+        written = [tuple(entries[id(row)][k] for k in shown) for row in dataset.rows]
         if labels is not None:
             written = [(*line, _text(value)) for line, value in zip(written, labels, strict=True)]
         lines = list(islice(_numbered(written), _LINES + 1))

@@ -33,19 +33,13 @@ def align(known: ProbabilisticDataset, data: Any) -> Index:
     known : ProbabilisticDataset
         The distribution of each row.
     data : frame or array
-        As many rows, with the attributes as columns; labels are compared if there is a column of their name.
+        As many rows, else ValueError, with the attributes as columns, else DomainError; labels are compared if there is
+        a column of their name.
 
     Returns
     -------
     ndarray of int, shape (n_rows,)
         For each row of `known`, the index of its partner in `data`: ``data.iloc[order]`` is aligned with it.
-
-    Raises
-    ------
-    DomainError
-        If an attribute is not among the columns, or some values are in no domain.
-    ValueError
-        If the numbers of rows differ.
 
     References
     ----------

@@ -92,10 +92,7 @@ class PossibleWorlds:
     def uncertainty(self) -> float:
         """Dist_G (Definition 4, eq. 3): entropy as a share of the domain's, from 0 (deterministic) to 1 (uniform).
 
-        Raises
-        ------
-        ValueError
-            If the domains allow one row only.
+        ValueError if the domains allow one row only.
         """
         return self.entropy_bits / domain_bits(self.domains, self.n_rows)
 
@@ -105,13 +102,7 @@ class PossibleWorlds:
         return len(self.worlds) == 1
 
     def is_compatible(self, data: Any) -> bool:
-        """Return whether a table is one of the possible ones, row for row.
-
-        Raises
-        ------
-        DomainError
-            If it lacks an attribute.
-        """
+        """Return whether a table is one of the possible ones, row for row; DomainError if it lacks an attribute."""
         table = Table.of(data)
         table.require([values.name for values in self.domains])
         columns = [values.raw(table, k) for k, values in enumerate(self.domains)]

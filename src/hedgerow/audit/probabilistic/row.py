@@ -21,13 +21,7 @@ from hedgerow.errors import SchemaError
 
 @dataclass(frozen=True, eq=False)
 class RowDistribution:
-    """Distribution of one row, as a product of independent factors.
-
-    Attributes
-    ----------
-    factors : tuple of Factor
-        The joint distributions of some attributes each; every attribute occurs once.
-    """
+    """Distribution of one row: a product of independent factors, in which every attribute occurs once."""
 
     factors: tuple[Factor, ...]
 
@@ -35,11 +29,7 @@ class RowDistribution:
     def of(cls, known: Mapping[Any, Any], domains: Sequence[Values]) -> Self:
         """Return the distribution from those of attributes, and of tuples of attributes; all others are uniform.
 
-        Raises
-        ------
-        SchemaError
-            If an attribute is not declared or mentioned twice, its values are not in the domain, or probabilities are
-            negative or do not sum to 1.
+        SchemaError as for `ProbabilisticDataset`.
         """
         places = {values.name: place for place, values in enumerate(domains)}
         factors: list[ListedFactor] = []
