@@ -12,7 +12,7 @@ import pandas as pd
 
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.ssrl.greedy import PUBLISHED
-from hedgerow.learn.ssrl.mechanisms import SmoothCauchy, SmoothLaplace
+from hedgerow.learn.ssrl.mechanisms import smooth_cauchy, smooth_laplace
 from hedgerow.learn.ssrl.smooth_sensitivity import GINI_SENSITIVITY, smooth_sensitivity
 from studies.runs import Measure
 from studies.ssrl import plots as smooth_plots
@@ -156,7 +156,7 @@ def amplitudes(delta: Fraction = Fraction(1, 10**9)) -> pd.DataFrame:
     Smooth Laplace adds 2·S*/ε and smooth Cauchy 2(γ+1)·S*/ε, with S* of Theorem 4.1; global Laplace Δ/ε, Δ = 1/2.
     """
     epsilon, examples = Fraction(1), np.unique(np.geomspace(1, 1e5, 200).round())
-    laplace, cauchy = SmoothLaplace(epsilon, delta), SmoothCauchy(epsilon)
+    laplace, cauchy = smooth_laplace(epsilon, delta), smooth_cauchy(epsilon)
     lines: Mapping[str, np.ndarray] = {
         "global sensitivity, Laplace": np.full(len(examples), GINI_SENSITIVITY / float(epsilon)),
         **{

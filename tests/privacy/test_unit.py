@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import BudgetExceededError
-from hedgerow.learn.ssrl.mechanisms import SmoothLaplace
+from hedgerow.learn.ssrl.mechanisms import smooth_laplace
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import PrivacyCard
@@ -60,7 +60,7 @@ def test_gaussian_noise_is_made_for_the_unit():
 
 @pytest.mark.claim("and no release relies on it")
 def test_a_mechanism_with_a_proof_for_single_rows_is_refused_for_more():
-    published = SmoothLaplace(Fraction(1), Fraction(1, 10**6))
+    published = smooth_laplace(Fraction(1), Fraction(1, 10**6))
     assert loss_of(published, Unit("p", 1))[0] == published.epsilon
     with pytest.raises(ValueError, match="with a proof for units of 3 rows"):
         loss_of(published, PATIENT)

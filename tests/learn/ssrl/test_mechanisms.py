@@ -9,7 +9,7 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import cauchy, laplace, norm
 
-from hedgerow.learn.ssrl.mechanisms import Exponential, GlobalGaussian, GlobalLaplace, SmoothCauchy, SmoothLaplace
+from hedgerow.learn.ssrl.mechanisms import Exponential, global_gaussian, global_laplace, smooth_cauchy, smooth_laplace
 from hedgerow.learn.ssrl.mechanisms import log as log_of
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.gate import Gate
@@ -21,10 +21,10 @@ SIZES = [1, pytest.param(10, marks=pytest.mark.slow)]
 SCORES = np.array([0.0, 2.0, 3.0, 4.0])  # in units of the noise's scale
 DELTA = Fraction(1, 10**6)
 KINDS = {
-    "smooth-laplace": (lambda e: SmoothLaplace(e, DELTA), laplace, 5_000),
-    "smooth-cauchy": (SmoothCauchy, cauchy, 12_000),
-    "global-laplace": (GlobalLaplace, laplace, 5_000),
-    "global-gaussian": (lambda e: GlobalGaussian(e, DELTA), norm, 5_000),
+    "smooth-laplace": (lambda e: smooth_laplace(e, DELTA), laplace, 5_000),
+    "smooth-cauchy": (smooth_cauchy, cauchy, 12_000),
+    "global-laplace": (global_laplace, laplace, 5_000),
+    "global-gaussian": (lambda e: global_gaussian(e, DELTA), norm, 5_000),
 }
 """Each with its noise and how many draws tell a scale from one 30 % smaller or larger."""
 
@@ -79,12 +79,12 @@ def test_two_scores_far_apart_are_told_apart_by_any_mechanism(source):
 def test_scales_and_smoothness_are_those_of_the_paper():
     """SSRL §3.3 and §2.2, with ε_node = 1/14 and δ_node = 1e-8/4 of K = 5."""
     each, delta = Fraction(1, 14), Fraction(1, 4 * 10**8)
-    smooth = SmoothLaplace(each, delta)
+    smooth = smooth_laplace(each, delta)
     assert (smooth.scale, smooth.sensitivity) == (28, 1)
     assert smooth.beta == pytest.approx(1 / (14 * 2 * log(8e8)))
-    assert (SmoothCauchy(each).scale, SmoothCauchy(each).beta) == (84, pytest.approx(1 / 84))
-    assert GlobalLaplace(Fraction(1, 9)).scale == 4.5
-    c = GlobalGaussian(Fraction(1, 9), delta).scale / 4.5
+    assert (smooth_cauchy(each).scale, smooth_cauchy(each).beta) == (84, pytest.approx(1 / 84))
+    assert global_laplace(Fraction(1, 9)).scale == 4.5
+    c = global_gaussian(Fraction(1, 9), delta).scale / 4.5
     assert c**2 > 2 * log(1.25 * 4e8)
     assert c == pytest.approx(sqrt(2 * log(5e8)))
     assert Exponential(Fraction(1, 9)).weight == pytest.approx(1 / 9)
@@ -98,7 +98,7 @@ def test_the_weight_of_the_exponential_mechanism_is_never_more_than_epsilon():
 def test_logarithms_of_fractions_beyond_floats():
     assert log_of(Fraction(10) ** 500) == pytest.approx(500 * log(10))
     assert log_of(Fraction(1, 10**500)) == pytest.approx(-500 * log(10))
-    assert SmoothLaplace(Fraction(1), Fraction(1, 10**500)).beta > 0
+    assert smooth_laplace(Fraction(1), Fraction(1, 10**500)).beta > 0
 
 
 def test_distance_is_the_largest_change():
@@ -109,12 +109,12 @@ def test_distance_is_the_largest_change():
 def test_a_release_charges_delta_too():
     budget = Budget(1, Fraction(1, 1000))
     gate = Gate(budget, SecureNoise())
-    gate.release(SmoothLaplace(Fraction(1, 2), Fraction(1, 2000)), lambda: SCORES, purpose="choice")
-    gate.release(SmoothCauchy(Fraction(1, 4)), lambda: SCORES, purpose="choice")
+    gate.release(smooth_laplace(Fraction(1, 2), Fraction(1, 2000)), lambda: SCORES, purpose="choice")
+    gate.release(smooth_cauchy(Fraction(1, 4)), lambda: SCORES, purpose="choice")
     assert [(charge.epsilon, charge.delta) for charge in budget.charges] == [
         (Fraction(1, 2), Fraction(1, 2000)),
         (Fraction(1, 4), 0),
     ]
     assert budget.charges[0].mechanism == "smallest after Laplace noise of scale 4 smooth sensitivities, beta 0.03014"
     with pytest.raises(ValueError, match=r"delta=0.0005 left, and epsilon=0.1 and delta=0.001 was requested"):
-        gate.release(GlobalGaussian(Fraction(1, 10), Fraction(1, 1000)), lambda: pytest.fail("touched"), purpose="x")
+        gate.release(global_gaussian(Fraction(1, 10), Fraction(1, 1000)), lambda: pytest.fail("touched"), purpose="x")

@@ -180,13 +180,13 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
 class GreedyAsPublished:
     """A rule list grown by a mechanism of SSRL."""
 
-    candidates: Candidates  # the rules to choose from
+    candidates: Candidates
     most: int  # how many rules may be chosen
-    published: Published  # the mechanism
-    epsilon: Fraction  # the privacy loss of the whole model
-    delta: Fraction  # the privacy loss of the whole model
-    min_remaining: float  # SSRL's λ and C
-    confidence: float  # SSRL's λ and C
+    published: Published
+    epsilon: Fraction  # of the whole model
+    delta: Fraction  # of the whole model
+    min_remaining: float  # SSRL's λ
+    confidence: float  # SSRL's C
     model = "rule list"
     cost = None
     rho = None
@@ -217,5 +217,5 @@ class GreedyAsPublished:
             least_support(self.min_remaining, int(tally.total().sum())),
             confidence_threshold(self.confidence, self._each),
         )
-        antecedents = grow(tally, self.candidates, self.most, self.published.make(gate, parameters))
+        antecedents = grow(tally, self.candidates, self.most, self.published.choice(gate, parameters))
         return LearnedList(antecedents, *release_rule_counts(tally, antecedents, gate, self._each))

@@ -15,11 +15,12 @@ import numpy as np
 from hedgerow.learn.greedy import Choose, Query
 from hedgerow.learn.ssrl.mechanisms import (
     Exponential,
-    GlobalGaussian,
-    GlobalLaplace,
+    NoisyMin,
     Scores,
-    SmoothCauchy,
-    SmoothLaplace,
+    global_gaussian,
+    global_laplace,
+    smooth_cauchy,
+    smooth_laplace,
 )
 from hedgerow.learn.ssrl.smooth_sensitivity import gini_scores, smooth_sensitivity
 from hedgerow.privacy.gate import Gate
@@ -32,43 +33,42 @@ from hedgerow.tally import Counts, Tally
 class NodeParameters:
     """Privacy and support parameters of one node of a list."""
 
-    epsilon: Fraction  # the loss of each release at a node; δ for a choice only
-    delta: Fraction  # the loss of each release at a node; δ for a choice only
+    epsilon: Fraction  # of each release
+    delta: Fraction  # of a choice
     min_support: int  # the fewest rows that must remain where a rule is chosen, Λ
     threshold: int  # the margin by which the noisy number of remaining rows must exceed Λ, 𝒯
-
-
-Make = Callable[[Gate, NodeParameters], Choose]
 
 
 @dataclass(frozen=True)
 class Published:
     """A selection mechanism of SSRL."""
 
-    make: Make  # makes the chooser
+    make: Callable[[Gate, NodeParameters, str | None], Choose]  # makes the chooser; the text says what is not proven
     releases: int  # releases at a node: the choice, the counts of its rule and, if 3, the support before them
     spends_delta: bool = False  # whether a choice costs δ too
     gap: str | None = None  # why the guarantee that was published is not proven; None where it is
     notes: tuple[str, ...] = ()  # notes on the card
 
     def node_epsilon(self, epsilon: Fraction, max_rules: int) -> Fraction:
-        """Return ε_node: ``ε/(3K − 1)`` with a support test, else ``ε/(2K − 1)`` (SSRL §4.2 and §5.2).
-
-        K rules, the default one included, make K − 1 nodes and the default's counts. With a support test that is
-        3K − 2 releases, so that the published 3K − 1 leaves one share unused.
-        """
+        """Return ε_node: ``ε/(3K − 1)`` with a support test, else ``ε/(2K − 1)`` (SSRL §4.2 and §5.2)."""
+        # K rules, the default one included, make K − 1 nodes and the default's counts. With a support test that is
+        # 3K − 2 releases, so that the published 3K − 1 leaves one share unused.
         return epsilon / (self.releases * max_rules - 1)
+
+    def choice(self, gate: Gate, node: NodeParameters) -> Choose:
+        """Return what chooses the rule at a node."""
+        return self.make(gate, node, self._unproven)
+
+    @property
+    def _unproven(self) -> str | None:
+        return None if self.gap is None else f"not proven: {self.gap}"
 
     def claim(self, epsilon: Fraction, delta: Fraction) -> str | None:
         """Return why a list of total (ε, δ) carries no guarantee, or None where it does."""
-        if self.gap is None:
+        if self._unproven is None:
             return None
         shown = f"({float(epsilon):g}, {float(delta):.4g})" if self.spends_delta else f"{float(epsilon):g}"
-        return f"published as {shown}-differential privacy; {_not_proven(self.gap)}"
-
-
-def _not_proven(gap: str) -> str:
-    return f"not proven: {gap}"
+        return f"published as {shown}-differential privacy; {self._unproven}"
 
 
 def least_support(share: float, n_rows: int) -> int:
@@ -77,13 +77,7 @@ def least_support(share: float, n_rows: int) -> int:
 
 
 def confidence_threshold(confidence: float, epsilon: Fraction) -> int:
-    """Return 𝒯, which Laplace noise of scale 1/ε exceeds with probability ``1 − confidence`` (SSRL, Algorithm 3).
-
-    Examples
-    --------
-    >>> confidence_threshold(0.98, Fraction(1, 10))
-    34
-    """
+    """Return 𝒯, which Laplace noise of scale 1/ε exceeds with probability ``1 − confidence`` (SSRL, Algorithm 3)."""
     return 1 + math.ceil(-(math.log(2) + math.log1p(-confidence)) / float(epsilon))
 
 
@@ -91,10 +85,10 @@ def confidence_threshold(confidence: float, epsilon: Fraction) -> int:
 class SmoothChoice:
     """Stop if too few rows remain, by a noisy count; else the smallest noisy G, with noise scaled by S*."""
 
-    gate: Gate  # what is charged
-    node: NodeParameters  # what a node costs, and when growth stops
-    mechanism: SmoothLaplace | SmoothCauchy  # what chooses
-    gap: str  # what is not proven of it
+    gate: Gate
+    node: NodeParameters
+    mechanism: NoisyMin
+    reason: str | None  # why it has no guarantee
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:
         """Return the open candidate chosen, or their number to stop."""
@@ -113,7 +107,7 @@ class SmoothChoice:
         if rows < self.node.min_support + self.node.threshold:
             return n_open
         return self.gate.release(
-            self.mechanism, scores, purpose=f"choice of rule {position + 1}", no_guarantee_reason=_not_proven(self.gap)
+            self.mechanism, scores, purpose=f"choice of rule {position + 1}", no_guarantee_reason=self.reason
         )
 
 
@@ -121,19 +115,14 @@ class SmoothChoice:
 class GlobalChoice:
     """Choose by G and its global sensitivity, 1/2."""
 
-    gate: Gate  # what is charged
-    mechanism: GlobalLaplace | GlobalGaussian | Exponential  # what chooses
-    gap: str | None = None  # what is not proven of it
+    gate: Gate
+    mechanism: NoisyMin | Exponential
+    reason: str | None = None  # why it has no guarantee
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
         """Return the open candidate chosen, or their number to stop."""
-        purpose = f"choice of rule {position + 1}"
-        return self.gate.release(
-            self.mechanism,
-            lambda: gini_scores(*query()),
-            purpose=purpose,
-            no_guarantee_reason=self.gap and _not_proven(self.gap),
-        )
+        purpose, scores = f"choice of rule {position + 1}", lambda: gini_scores(*query())
+        return self.gate.release(self.mechanism, scores, purpose=purpose, no_guarantee_reason=self.reason)
 
 
 @dataclass(frozen=True)
@@ -144,8 +133,8 @@ class CountsChoice:
     2|R|/ε on each (SSRL §5.2). A row is in one of a candidate's two counts, so that half that ε would do.
     """
 
-    gate: Gate  # what is charged
-    epsilon: Fraction  # what a choice costs
+    gate: Gate
+    epsilon: Fraction  # of a choice
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:
         """Return the open candidate chosen, or their number to stop."""
@@ -159,11 +148,8 @@ class CountsChoice:
 def release_rule_counts(
     tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction
 ) -> tuple[Counts, list[int]]:
-    """Release the class counts of each rule, the default rule last, and what they predict (SSRL, Algorithm 2).
-
-    One charge of ε a rule, although the rules hold different rows and one charge would do for all of them. A rule
-    predicts the first class if its count is the larger, else the second.
-    """
+    """Release the class counts of each rule, the default rule last, and what they predict (SSRL, Algorithm 2)."""
+    # One charge of ε a rule, although the rules hold different rows and one charge would do for all of them.
     names = [f"rule {i + 1}" for i in range(len(antecedents))] + ["the default rule"]
     noisy = [
         gate.release(
@@ -193,34 +179,34 @@ _ROUNDING = (
     "others leave room for the rounding"
 )
 
-_CAUCHY_GAP = f"{_SMOOTH_GAP}; Cauchy noise is not hardened against attacks on floating-point numbers"
-
 PUBLISHED: dict[str, Published] = {
     "smooth-laplace": Published(
-        lambda gate, node: SmoothChoice(gate, node, SmoothLaplace(node.epsilon, node.delta), _SMOOTH_GAP),
+        lambda gate, node, reason: SmoothChoice(gate, node, smooth_laplace(node.epsilon, node.delta), reason),
         releases=3,
         spends_delta=True,
         gap=_SMOOTH_GAP,
     ),
     "smooth-cauchy": Published(
-        lambda gate, node: SmoothChoice(gate, node, SmoothCauchy(node.epsilon), _CAUCHY_GAP),
+        lambda gate, node, reason: SmoothChoice(gate, node, smooth_cauchy(node.epsilon), reason),
         releases=3,
-        gap=_CAUCHY_GAP,
+        gap=f"{_SMOOTH_GAP}; Cauchy noise is not hardened against attacks on floating-point numbers",
     ),
     "global-laplace": Published(
-        lambda gate, node: GlobalChoice(gate, GlobalLaplace(node.epsilon), _LAPLACE_GAP),
+        lambda gate, node, reason: GlobalChoice(gate, global_laplace(node.epsilon), reason),
         releases=2,
         gap=_LAPLACE_GAP,
     ),
     "global-gaussian": Published(
-        lambda gate, node: GlobalChoice(gate, GlobalGaussian(node.epsilon, node.delta), _GAUSSIAN_GAP),
+        lambda gate, node, reason: GlobalChoice(gate, global_gaussian(node.epsilon, node.delta), reason),
         releases=2,
         spends_delta=True,
         gap=_GAUSSIAN_GAP,
     ),
     "exponential": Published(
-        lambda gate, node: GlobalChoice(gate, Exponential(node.epsilon)), releases=2, notes=(_ROUNDING,)
+        lambda gate, node, reason: GlobalChoice(gate, Exponential(node.epsilon), reason),
+        releases=2,
+        notes=(_ROUNDING,),
     ),
-    "noisy-counts": Published(lambda gate, node: CountsChoice(gate, node.epsilon), releases=2),
+    "noisy-counts": Published(lambda gate, node, _: CountsChoice(gate, node.epsilon), releases=2),
 }
 """SSRL's mechanisms by name."""

@@ -1,6 +1,12 @@
 """Selection mechanisms of SSRL, as published: report noisy min, and the exponential mechanism.
 
 `hedgerow.learn.ssrl.greedy` says which of them are proven. Cards of the others carry no guarantee.
+
+References
+----------
+Ly et al., *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*, 2024; Nissim, Raskhodnikova
+and Smith, *Smooth Sensitivity and Sampling in Private Data Analysis*, STOC 2007; Dwork and Roth, *The Algorithmic
+Foundations of Differential Privacy*, 2014; McSherry and Talwar, *Mechanism Design via Differential Privacy*, FOCS 2007.
 """
 
 from __future__ import annotations
@@ -24,191 +30,99 @@ GAMMA = 2
 
 
 @dataclass(frozen=True)
-class SmoothLaplace:
-    """Choose the smallest score after Laplace noise of scale 2/ε, in units of the smooth sensitivity.
+class Noise:
+    """A distribution of noise on scores."""
 
-    Input: float64 scores, each divided by S*, which is the same for all of them and depends on the data. Released
-    *alone*, one such score is (ε, δ)-differentially private; that the index of the smallest of many is too, as SSRL
-    takes it to be, is not proven.
+    name: str  # with the parameter that its scale is
+    secure: Callable[[float], Callable[[Scores], Scores | list[float]]]  # by scale, what adds it: OpenDP where it can
+    seeded: Callable[[np.random.Generator, float, int], Scores]  # so many draws of it, by generator and scale
 
-    References
-    ----------
-    Ly et al., Section 3.3 and Algorithm 1; Nissim, Raskhodnikova and Smith, STOC 2007, Example 2.
-    """
+
+@dataclass(frozen=True)
+class NoisyMin:
+    """Choose the smallest of some float64 scores after noise is added to each."""
 
     epsilon: Fraction
     delta: Fraction
-    sensitivity: float = 1
+    sensitivity: float  # the most that one row changes a score
+    noise: Noise
+    scale: float  # of the noise
+    beta: float = 0.0  # that of the smooth sensitivity S*, by which scores are divided; 0 where they are not
     rho = None
-
-    @property
-    def beta(self) -> float:
-        """The β of the smooth sensitivity S*: ``ε/(2·ln(2/δ))``."""
-        return float(self.epsilon) / (2 * log(2 / self.delta))
-
-    @property
-    def scale(self) -> float:
-        """The scale of the noise."""
-        return float(2 / self.epsilon)
 
     def distance(self, one: Scores, other: Scores) -> float:
         """Return max |one - other|."""
         return _farthest(one, other)
 
     def build(self) -> Callable[[Scores], int]:
-        """Return a function that adds OpenDP's Laplace noise and takes the smallest."""
-        return _smallest_after(_laplace(self.scale))
+        """Return a function that adds the noise and takes the smallest."""
+        with_noise = self.noise.secure(self.scale)
+        return lambda scores: int(np.argmin(with_noise(scores)))
 
     def simulate(self, values: Scores, rng: np.random.Generator) -> int:
-        """Draw with Laplace noise of the seeded generator."""
-        return int(np.argmin(values + rng.laplace(scale=self.scale, size=len(values))))
+        """Draw with noise of the seeded generator."""
+        return int(np.argmin(values + self.noise.seeded(rng, self.scale, len(values))))
 
     def __str__(self) -> str:
-        return f"smallest after Laplace noise of scale {self.scale:.4g} smooth sensitivities, beta {self.beta:.4g}"
+        unit = f" smooth sensitivities, beta {self.beta:.4g}" if self.beta else f", sensitivity {self.sensitivity:g}"
+        return f"smallest after {self.noise.name} {self.scale:.4g}{unit}"
 
 
-@dataclass(frozen=True)
-class SmoothCauchy:
-    """Choose the smallest score after Cauchy noise of scale 2(γ+1)/ε, in units of the smooth sensitivity.
+def smooth_laplace(epsilon: Fraction, delta: Fraction) -> NoisyMin:
+    """Return noisy min with Laplace noise of scale 2/ε, in units of the smooth sensitivity; β is ``ε/(2·ln(2/δ))``.
 
-    Input: as for `SmoothLaplace`. Released alone, one such score is ε-differentially private.
-
-    The noise is ``tan(π(u − ½))`` in float64, with u from 53 bits of the operating system's randomness: OpenDP has no
-    Cauchy noise. Unlike OpenDP's it is not hardened against attacks on the least significant digits of floats; only an
-    index is released of it.
-
-    References
-    ----------
-    Ly et al., Section 3.3, with γ = 2; Nissim, Raskhodnikova and Smith, STOC 2007, Example 1.
+    Each score is divided by S*, which is the same for all of them and depends on the data. Released *alone*, one such
+    score is (ε, δ)-differentially private (Ly et al., Section 3.3; Nissim et al., Example 2); that the index of the
+    smallest of many is too, as SSRL takes it to be, is not proven.
     """
-
-    epsilon: Fraction
-    sensitivity: float = 1
-    delta = Fraction(0)
-    rho = None
-
-    @property
-    def beta(self) -> float:
-        """The β of the smooth sensitivity S*: ``ε/(2(γ + 1))``."""
-        return float(self.epsilon / (2 * (GAMMA + 1)))
-
-    @property
-    def scale(self) -> float:
-        """The scale of the noise."""
-        return float(2 * (GAMMA + 1) / self.epsilon)
-
-    def distance(self, one: Scores, other: Scores) -> float:
-        """Return max |one - other|."""
-        return _farthest(one, other)
-
-    def build(self) -> Callable[[Scores], int]:
-        """Return a function that adds Cauchy noise from the operating system's randomness and takes the smallest."""
-        return _smallest_after(lambda scores: scores + self.scale * _cauchy(len(scores)))
-
-    def simulate(self, values: Scores, rng: np.random.Generator) -> int:
-        """Draw with Cauchy noise of the seeded generator."""
-        return int(np.argmin(values + self.scale * rng.standard_cauchy(len(values))))
-
-    def __str__(self) -> str:
-        return f"smallest after Cauchy noise of scale {self.scale:.4g} smooth sensitivities, beta {self.beta:.4g}"
+    beta = float(epsilon) / (2 * log(2 / delta))
+    return NoisyMin(epsilon, delta, 1, _LAPLACE, float(2 / epsilon), beta)
 
 
-@dataclass(frozen=True)
-class GlobalLaplace:
-    """Choose the smallest score after Laplace noise of scale ``sensitivity/ε``.
+def smooth_cauchy(epsilon: Fraction) -> NoisyMin:
+    """Return noisy min with Cauchy noise of scale 2(γ+1)/ε, in units of the smooth sensitivity; β is ``ε/(2(γ + 1))``.
 
-    Input: float64 scores, each changed by at most `sensitivity` by one row. Noisy max is ε-differentially private at
-    this scale for scores that all move in one direction; the Gini impurity G does not, and needs twice the scale, that
-    is twice the ε.
-
-    References
-    ----------
-    Ly et al., Section 5.2; Dwork and Roth, *The Algorithmic Foundations of Differential Privacy*, 2014, Section 3.3.
+    Scores are as for `smooth_laplace`. Released alone, one is ε-differentially private (Ly et al., Section 3.3, with
+    γ = 2; Nissim et al., Example 1).
     """
-
-    epsilon: Fraction
-    sensitivity: float = GINI_SENSITIVITY
-    delta = Fraction(0)
-    rho = None
-
-    @property
-    def scale(self) -> float:
-        """The scale of the noise."""
-        return float(Fraction(self.sensitivity) / self.epsilon)
-
-    def distance(self, one: Scores, other: Scores) -> float:
-        """Return max |one - other|."""
-        return _farthest(one, other)
-
-    def build(self) -> Callable[[Scores], int]:
-        """Return a function that adds OpenDP's Laplace noise and takes the smallest."""
-        return _smallest_after(_laplace(self.scale))
-
-    def simulate(self, values: Scores, rng: np.random.Generator) -> int:
-        """Draw with Laplace noise of the seeded generator."""
-        return int(np.argmin(values + rng.laplace(scale=self.scale, size=len(values))))
-
-    def __str__(self) -> str:
-        return f"smallest after Laplace noise of scale {self.scale:.4g}, sensitivity {self.sensitivity:g}"
+    beta = float(epsilon / (2 * (GAMMA + 1)))
+    return NoisyMin(epsilon, Fraction(0), 1, _CAUCHY, float(2 * (GAMMA + 1) / epsilon), beta)
 
 
-@dataclass(frozen=True)
-class GlobalGaussian:
-    """Choose the smallest score after Gaussian noise of standard deviation ``c·sensitivity/ε``, c² > 2·ln(1.25/δ).
+def global_laplace(epsilon: Fraction) -> NoisyMin:
+    """Return noisy min with Laplace noise of scale ``sensitivity/ε``.
 
-    Input: as for `GlobalLaplace`. For ε below 1 one such score alone is (ε, δ)-differentially private; that the index
-    of the smallest of many is too is not proven.
-
-    References
-    ----------
-    Ly et al., Sections 2.2 and 5.3; Dwork and Roth, 2014, Theorem A.1.
+    Each score is changed by at most `GINI_SENSITIVITY` by one row. Noisy min is ε-differentially private at this scale
+    for scores that all move in one direction (Dwork and Roth, Section 3.3); the Gini impurity G does not, and needs
+    twice the scale, that is twice the ε.
     """
+    scale = float(Fraction(GINI_SENSITIVITY) / epsilon)
+    return NoisyMin(epsilon, Fraction(0), GINI_SENSITIVITY, _LAPLACE, scale)
 
-    epsilon: Fraction
-    delta: Fraction
-    sensitivity: float = GINI_SENSITIVITY
-    rho = None
 
-    @property
-    def scale(self) -> float:
-        """The standard deviation of the noise."""
-        square = 2 * log(Fraction(5, 4) / self.delta)
-        c = math.sqrt(square)
-        while c * c <= square:
-            c = math.nextafter(c, math.inf)
-        return c * float(Fraction(self.sensitivity) / self.epsilon)
+def global_gaussian(epsilon: Fraction, delta: Fraction) -> NoisyMin:
+    """Return noisy min with Gaussian noise of standard deviation ``c·sensitivity/ε``, c² > 2·ln(1.25/δ).
 
-    def distance(self, one: Scores, other: Scores) -> float:
-        """Return max |one - other|."""
-        return _farthest(one, other)
-
-    def build(self) -> Callable[[Scores], int]:
-        """Return a function that adds OpenDP's Gaussian noise and takes the smallest."""
-        space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l2_distance(T="f64")
-        return _smallest_after(dp.m.make_gaussian(*space, scale=self.scale))
-
-    def simulate(self, values: Scores, rng: np.random.Generator) -> int:
-        """Draw with normal noise of the seeded generator."""
-        return int(np.argmin(values + rng.normal(scale=self.scale, size=len(values))))
-
-    def __str__(self) -> str:
-        return f"smallest after Gaussian noise of standard deviation {self.scale:.4g}, sensitivity {self.sensitivity:g}"
+    Scores are as for `global_laplace`. For ε below 1 one such score alone is (ε, δ)-differentially private (Ly et al.,
+    Sections 2.2 and 5.3; Dwork and Roth, Theorem A.1); that the index of the smallest of many is too is not proven.
+    """
+    square = 2 * log(Fraction(5, 4) / delta)
+    c = math.sqrt(square)
+    while c * c <= square:
+        c = math.nextafter(c, math.inf)
+    return NoisyMin(epsilon, delta, GINI_SENSITIVITY, _GAUSSIAN, c * float(Fraction(GINI_SENSITIVITY) / epsilon))
 
 
 @dataclass(frozen=True)
 class Exponential:
     """Draw an index with probability proportional to ``exp(−ε·score/(2·sensitivity))``: ε-differential privacy.
 
-    Input: float64 scores, each changed by at most `sensitivity` by one row, in any direction. Drawn with OpenDP's
-    Gumbel noise on the log-weights.
+    Each float64 score is changed by at most `sensitivity` by one row, in any direction (McSherry and Talwar, Theorem
+    6). Drawn with OpenDP's Gumbel noise on the log-weights.
 
     Rounding costs nothing for the Gini impurity G. Its largest change, 1/2, happens between one row and two, where G is
     0 or 1/2 and exact in float64, as is half the weight, which is ε rounded down. All other changes are at most 4/9,
     which leaves a ninth of ε for the rounding of scores and products, some 10⁻¹⁵ of it.
-
-    References
-    ----------
-    Ly et al., Section 2.2; McSherry and Talwar, *Mechanism Design via Differential Privacy*, FOCS 2007, Theorem 6.
     """
 
     epsilon: Fraction
@@ -249,16 +163,32 @@ def _farthest(one: Scores, other: Scores) -> float:
     return float(np.max(np.abs(other - one), initial=0))
 
 
-def _smallest_after(noise: Callable[[Scores], Scores | list[float]]) -> Callable[[Scores], int]:
-    return lambda scores: int(np.argmin(noise(scores)))
-
-
 def _laplace(scale: float) -> dp.Measurement:
     space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l1_distance(T="f64")
     return dp.m.make_laplace(*space, scale=scale)
 
 
-def _cauchy(size: int) -> Scores:
-    """Return standard Cauchy noise from 53 random bits each."""
-    bits = np.frombuffer(os.urandom(8 * size), dtype=np.uint64) >> np.uint64(11)
-    return np.tan(np.pi * ((bits.astype(np.float64) + 0.5) / 2**53 - 0.5))
+def _gaussian(scale: float) -> dp.Measurement:
+    space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l2_distance(T="f64")
+    return dp.m.make_gaussian(*space, scale=scale)
+
+
+def _cauchy(scale: float) -> Callable[[Scores], Scores]:
+    """Return a function that adds ``scale·tan(π(u − ½))``, with u from 53 bits of the operating system's randomness.
+
+    OpenDP has no Cauchy noise. Unlike OpenDP's it is not hardened against attacks on the least significant digits of
+    floats; only an index is released of it.
+    """
+
+    def with_noise(scores: Scores) -> Scores:
+        bits = np.frombuffer(os.urandom(8 * len(scores)), dtype=np.uint64) >> np.uint64(11)
+        return scores + scale * np.tan(np.pi * ((bits.astype(np.float64) + 0.5) / 2**53 - 0.5))
+
+    return with_noise
+
+
+_LAPLACE = Noise("Laplace noise of scale", _laplace, lambda rng, scale, size: rng.laplace(scale=scale, size=size))
+_CAUCHY = Noise("Cauchy noise of scale", _cauchy, lambda rng, scale, size: scale * rng.standard_cauchy(size))
+_GAUSSIAN = Noise(
+    "Gaussian noise of standard deviation", _gaussian, lambda rng, scale, size: rng.normal(scale=scale, size=size)
+)

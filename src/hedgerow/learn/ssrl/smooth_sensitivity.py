@@ -1,4 +1,8 @@
-"""Global, local and smooth sensitivity of the Gini impurity G of SSRL, which is between 0 and 1/2."""
+"""Global, local and smooth sensitivity of the Gini impurity G of SSRL, which is between 0 and 1/2.
+
+Sections and theorems are those of Ly et al., *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule
+Lists*, 2024.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +16,11 @@ GINI_SENSITIVITY = 0.5
 
 
 def gini_scores(caught: NDArray[np.integer], total: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Return the Gini impurity G of every candidate, and last that of adding no rule.
+    """Return the Gini impurity G of every candidate, and last that of adding no rule; smaller is better (Section 3.2).
 
-    ``G(r) = U(r)/n``, with ``n`` the rows that remain, ``U(r) = f(caught) + f(left)`` and, for two classes,
-    ``f(p, q) = 2pq/(p + q)``; 0 where there are no rows. Smaller is better. Unlike U, G is not monotone: adding a row
-    can raise it for one candidate and lower it for another. Adding or removing a row changes it by at most
-    `GINI_SENSITIVITY`, tables without rows included.
-
-    References
-    ----------
-    Ly et al., *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*, Section 3.2.
-
-    Examples
-    --------
-    >>> gini_scores(np.array([[4, 0], [2, 2]]), np.array([4, 4])).tolist()
-    [0.0, 0.5, 0.5]
+    ``G(r) = (f(caught) + f(left))/n``, with ``n`` the rows that remain and ``f(p, q) = 2pq/(p + q)``; 0 without rows.
+    Unlike U, G is not monotone: adding a row can raise it for one candidate and lower it for another. Adding or
+    removing a row changes it by at most `GINI_SENSITIVITY`, tables without rows included.
     """
     left = np.maximum(total - caught, 0)
     rows = np.maximum((caught + left).sum(axis=1), 1)
@@ -38,19 +32,10 @@ def _impurity(counts: NDArray[np.integer]) -> NDArray[np.float64]:
 
 
 def local_sensitivity(n: ArrayLike) -> NDArray[np.float64]:
-    """Return by how much one row added to `n` rows can change G at most: ``g(n) = 1 − (n/(n+1))² − (1/(n+1))²``.
+    """Return by how much one row added to `n` rows can change G at most: ``g(n) = 2n/(n+1)²`` (Section 4.1).
 
-    That is ``2n/(n+1)²``, reached where a row of one class joins `n` of the other. SSRL calls it the local sensitivity;
-    *removing* a row from `n` can change G by ``g(n − 1)``, which is more from two rows on.
-
-    References
-    ----------
-    Ly et al., Section 4.1; Fletcher and Islam, *A Differentially Private Decision Forest*, 2015.
-
-    Examples
-    --------
-    >>> local_sensitivity([0, 1, 2, 9]).tolist()
-    [0.0, 0.5, 0.4444444444444444, 0.18]
+    It is reached where a row of one class joins `n` of the other. SSRL calls it the local sensitivity; *removing* a row
+    from `n` can change G by ``g(n − 1)``, which is more from two rows on.
     """
     n = np.asarray(n, dtype=np.float64)
     return 2 * n / (n + 1) ** 2
@@ -61,17 +46,8 @@ def smooth_sensitivity(n: ArrayLike, *, min_support: int, beta: float) -> NDArra
 
     ``S* = max over k of ξ(k) = exp(−βk)·g(max(Λ, n − k))``. ξ rises only between the roots of its derivative, so its
     maximum over whole k is at one end of [0, n − Λ] or beside the larger root ``t = n − y``, with ``y`` the smaller
-    solution of ``βy² − (1 − β)y + 1 = 0``. From ``β = 3 − 2√2`` on, ξ does not rise in that interval.
-
-    References
-    ----------
-    Ly et al., Theorem 4.1, with t brought into [0, n − Λ]; Nissim, Raskhodnikova and Smith, *Smooth Sensitivity and
-    Sampling in Private Data Analysis*, STOC 2007.
-
-    Examples
-    --------
-    >>> float(smooth_sensitivity(100, min_support=1, beta=10.0)) == float(local_sensitivity(100))
-    True
+    solution of ``βy² − (1 − β)y + 1 = 0``. From ``β = 3 − 2√2`` on, ξ does not rise there (Theorem 4.1, with t brought
+    into [0, n − Λ]).
     """
     n = np.asarray(n, dtype=np.float64)
     last = np.maximum(n - min_support, 0)
