@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.account import Account, Accounting
@@ -44,21 +45,6 @@ class Budget(OfOneProcess):
     accounting : {"basic", "zcdp"}, default="basic"
         ``"zcdp"`` needs a δ > 0: a charge is accepted if the sum of all ρ implies (ε, δ) by OpenDP's conversion, or if
         no charge has a δ and the sum of all ε is at most ε. What was charged then is (ε, δ)-differentially private.
-
-    Attributes
-    ----------
-    spent : Fraction
-        ε charged so far, by addition.
-    remaining : Fraction
-        The largest ε that can still be charged without δ.
-    spent_rho, remaining_rho : Fraction or None
-        ρ charged so far, None where that of a charge is not known; and ρ left, None where it has no cap.
-    spent_here : Fraction
-        ε charged through this object by this thread.
-    charges : tuple of Charge
-        Every charge, in order.
-    no_guarantee_reason : str or None
-        Why some of what was charged has no guarantee, so that the cap says nothing about it; None where all has one.
 
     Raises
     ------
@@ -323,10 +309,8 @@ class Budget(OfOneProcess):
 
 @contextmanager
 def report_charges_on_error(spent: Callable[[], Fraction], to: str = "") -> Generator[None]:
-    """Note on any error of the block, of whatever class, what was charged in it: that stays charged.
-
-    The note takes the place of those of blocks inside, which charged parts of it.
-    """
+    """Note on any error of the block, of whatever class, what was charged in it: that stays charged."""
+    # The note takes the place of those of blocks inside, which charged parts of it.
     before = spent()
     try:
         yield
@@ -338,12 +322,7 @@ def report_charges_on_error(spent: Callable[[], Fraction], to: str = "") -> Gene
         raise
 
 
-def account_of(
-    epsilon: Amount | None,
-    delta: Amount,
-    rho: Amount | None,
-    accounting: Accounting,
-) -> Account:
+def account_of(epsilon: Amount | None, delta: Amount, rho: Amount | None, accounting: Accounting) -> Account:
     """Return an account without charges; raises ValueError for caps out of range."""
     return Account(
         None if epsilon is None else exact(epsilon, "epsilon"),
@@ -353,17 +332,7 @@ def account_of(
     )
 
 
-def _charge(
-    purpose: str,
-    epsilon: Amount,
-    delta: Amount,
-    rho: Amount | None,
-    *,
-    mechanism: str = "",
-    no_guarantee_reason: str | None = None,
-    unit: Unit | None = None,
-) -> Charge:
-    amounts = exact(epsilon, "epsilon"), exact(delta, "delta")
-    return Charge(
-        purpose, *amounts, mechanism, no_guarantee_reason, rho=None if rho is None else exact(rho, "rho"), unit=unit
-    )
+def _charge(purpose: str, epsilon: Amount, delta: Amount, rho: Amount | None, **more: Any) -> Charge:
+    """Return a charge of amounts as users write them."""
+    amounts: Any = {"epsilon": epsilon, "delta": delta, "rho": rho}  # a charge makes them exact
+    return Charge(purpose, **amounts, **more)

@@ -39,13 +39,6 @@ class FileBudget(Budget):
     path : str or path
         The file; see `create`. A symbolic link is followed once, now.
 
-    Attributes
-    ----------
-    record : Record
-        The caps, charges and entries that the file holds now.
-    head : str
-        The hash of the last entry now; empty for a file of an earlier version, without a chain.
-
     Raises
     ------
     ModelFormatError
@@ -116,7 +109,7 @@ class FileBudget(Budget):
 
     @property
     def head(self) -> str:
-        """The hash of the last entry now."""
+        """The hash of the last entry now; empty for a file of an earlier version, without a chain."""
         return self.record.head
 
     def check_head(self, head: str) -> None:
@@ -259,10 +252,8 @@ def _check_kind(path: Path, handle: int) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Generator[BinaryIO]:
-    """Open a budget's file under an exclusive lock.
-
-    The lock is on the file itself. A process that waited may hold a file that was replaced meanwhile: it tries again.
-    """
+    """Open a budget's file under an exclusive lock on the file itself."""
+    # A process that waited may hold a file that was replaced meanwhile: it tries again.
     while True:
         with _opened(path) as file:
             fcntl.flock(file, fcntl.LOCK_EX)

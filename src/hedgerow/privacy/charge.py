@@ -101,6 +101,26 @@ class Charge:
             data["unit"] = self.unit.to_dict()
         return data
 
+    def exact_dict(self) -> dict[str, Any]:
+        """Return the charge as data that have one text: amounts as fractions, and no float."""
+        data = self.to_dict()
+        return {key.removesuffix("_exact"): value for key, value in data.items() if not isinstance(value, float)}
+
+    @classmethod
+    def parsed(cls, data: Mapping[str, Any], suffix: str = "") -> Self:
+        """Return the charge of data whose amounts are text, under the names of the fields with a suffix; unchecked."""
+        rho = f"rho{suffix}"
+        return cls(
+            purpose=data["purpose"],
+            epsilon=parse_amount(data[f"epsilon{suffix}"]),
+            delta=parse_amount(data[f"delta{suffix}"]),
+            mechanism=data["mechanism"],
+            no_guarantee_reason=data.get("void"),
+            declared=data.get("declared", False),
+            rho=parse_amount(data[rho]) if rho in data else None,
+            unit=Unit.from_dict(data["unit"]) if "unit" in data else None,
+        )
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` wrote.
@@ -110,16 +130,7 @@ class Charge:
         ValueError
             If an amount is out of range, or `to_dict` would have written something else.
         """
-        charge = cls(
-            purpose=data["purpose"],
-            epsilon=parse_amount(data["epsilon_exact"]),
-            delta=parse_amount(data["delta_exact"]),
-            mechanism=data["mechanism"],
-            no_guarantee_reason=data.get("void"),
-            declared=data.get("declared", False),
-            rho=parse_amount(data["rho_exact"]) if "rho_exact" in data else None,
-            unit=Unit.from_dict(data["unit"]) if "unit" in data else None,
-        )
+        charge = cls.parsed(data, "_exact")
         if charge.to_dict() != data:
             raise ArgumentError("the entries of a charge contradict one another, or some are unknown")
         return charge
@@ -186,10 +197,8 @@ def total_rho(charges: Sequence[Charge]) -> Fraction | None:
 
 
 def least_epsilon(charges: Sequence[Charge], delta: Fraction) -> Fraction:
-    """Return the least ε at which charges that were fixed beforehand are (ε, δ)-differentially private together.
-
-    Of charges that an analyst chose by the answers, or stopped by them, it is a running figure and no bound.
-    """
+    """Return the least ε at which charges that were fixed beforehand are (ε, δ)-differentially private together."""
+    # Of charges that an analyst chose by the answers, or stopped by them, it is a running figure and no bound.
     check_delta(delta)
     rho, basic = total_rho(charges), total(charge.delta for charge in charges) <= delta
     known = [total(charge.epsilon for charge in charges)] if basic else []
@@ -205,13 +214,7 @@ def check_delta(delta: Fraction) -> None:
 
 
 def join_reasons(*given: str | None) -> str | None:
-    """Return why there is no guarantee, or None. A reason may hold several, between semicolons; duplicates are dropped.
-
-    Examples
-    --------
-    >>> join_reasons("seeded", None, "domain taken from the data; seeded")
-    'seeded; domain taken from the data'
-    """
+    """Return why there is no guarantee, or None. A reason may hold several, between semicolons."""
     parts = dict.fromkeys(part for reason in given if reason for part in reason.split("; "))
     return ("; ".join(parts) or "; ") if parts else None
 
@@ -226,16 +229,7 @@ _LONGEST_SUM = 10**2500  # digits are written down, and Python writes 4,300 at m
 
 
 def exact(value: object, name: str) -> Fraction:
-    """Return `value` as the exact fraction that it is written as.
-
-    A float is the shortest decimal that is this float, as Python writes it: 0.1 is a tenth. So decimals add up as they
-    do on paper.
-
-    Examples
-    --------
-    >>> exact(0.1, "epsilon") * 3 == exact("0.3", "epsilon")
-    True
-    """
+    """Return `value` as the fraction that it is written as; a float is the shortest such decimal: 0.1 is a tenth."""
     fraction = _fraction(value, name)
     if fraction < 0 or fraction > LARGEST:
         size = f"{float(fraction):g}" if abs(fraction) <= LARGEST else f"one beyond {float(LARGEST):g}"
@@ -284,16 +278,9 @@ def total(amounts: Iterable[Fraction]) -> Fraction:
 
 
 def amount_text(amount: Fraction | float, *, digits: int = 6, left: bool = False) -> str:
-    """Return an amount rounded to `digits`: up if it is spent, down if it is `left`.
-
-    An amount that is a decimal with so many digits, up to one rounding of float64 (a factor of 1 ± 2⁻⁵²), is shown as
-    that decimal: 0.1 is not shown as 0.100001.
-
-    Examples
-    --------
-    >>> amount_text(Fraction(1, 3)), amount_text(Fraction(1, 3), left=True), amount_text(0.1)
-    ('0.333334', '0.333333', '0.1')
-    """
+    """Return an amount rounded to `digits`: up if it is spent, down if it is `left`."""
+    # A decimal with so many digits, up to one rounding of float64 (a factor of 1 ± 2⁻⁵²), is shown as itself: 0.1 is
+    # not shown as 0.100001.
     exactly = Fraction(amount)
     short = f"{float(exactly):.{digits}g}"
     if abs(Fraction(short) - exactly) * 2**52 <= exactly:

@@ -54,11 +54,9 @@ class Sampler(Protocol):
 
 
 def gumbel_choice() -> Choose:
-    """Return a draw by OpenDP's Gumbel noise of scale 1 on log-weights, which is the exponential mechanism.
-
-    ``make_noisy_max`` draws Gumbel noise if asked for zero-concentrated divergence; its privacy map is not used, since
-    it holds for that divergence, and for scores of bounded sensitivity, which the log-weights of a whole draw are not.
-    """
+    """Return a draw by OpenDP's Gumbel noise of scale 1 on log-weights, which is the exponential mechanism."""
+    # `make_noisy_max` draws Gumbel noise if asked for zero-concentrated divergence. Its privacy map is not used: it
+    # holds for that divergence, and for scores of bounded sensitivity, which the log-weights of a whole draw are not.
     space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
     gumbel = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=1.0)
     return lambda log_weights: int(gumbel(log_weights))
@@ -87,12 +85,7 @@ class Rounding:
         The draw is the exponential mechanism with score −loss, which adding a row never raises and lowers by at most
         one: with weight ``w`` and exact arithmetic the privacy loss is ``w``. docs/mathematics.md proves that rounding
         adds at most ``4u·(d + 1)·((5d + 1)·w·n + s·l·c)``, with ``u = 2⁻⁵³``, ``n`` rows, ``d`` the depth, ``l`` the
-        leaves, ``s`` the siblings, and ``c`` what one state rounds that does not grow with its rows.
-
-        Examples
-        --------
-        >>> float(Rounding(depth=4, leaves=5, options=40, values=2, stop_probability=0.5).weight(Fraction(1)))
-        0.9997997283935547
+        leaves, ``s`` the siblings, and ``c`` the `constant`.
         """
         each = 4 * UNIT * (self.depth + 1)
         relative, absolute = each * (5 * self.depth + 1) * MOST_ROWS, each * self.siblings * self.leaves * self.constant
@@ -150,13 +143,9 @@ class ModelDraw:
     direction (a monotone score; errors are such a loss), so that ``weight``-differential privacy follows without the
     factor of two of general scores. `epsilon` is `weight` plus the bound on what rounding adds to the loss.
 
-    References
-    ----------
     McSherry and Talwar, *Mechanism Design via Differential Privacy*, FOCS 2007, Theorem 6; Dwork and Roth, *The
-    Algorithmic Foundations of Differential Privacy*, 2014, Section 3.4; Kasiviswanathan et al., *What Can We Learn
-    Privately?*, SIAM Journal on Computing 2011 (a class of models, by errors); Wang, Fienberg and Smola, *Privacy for
-    Free*, ICML 2015 (one draw from a posterior); Ilvento, *Implementing the Exponential Mechanism with Base-2
-    Differential Privacy*, CCS 2020 (rounding).
+    Algorithmic Foundations of Differential Privacy*, 2014, Section 3.4; Ilvento, *Implementing the Exponential
+    Mechanism with Base-2 Differential Privacy*, CCS 2020 (rounding).
     """
 
     epsilon: Fraction

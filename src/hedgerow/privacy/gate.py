@@ -17,11 +17,9 @@ from hedgerow.privacy.unit import Unit, loss_of, rows_of
 
 @dataclass(frozen=True)
 class Gate:
-    """The only place where a budget is charged, then a query evaluated on private counts, then noise added.
+    """The only place where a budget is charged, then a query evaluated on private counts, then noise added."""
 
-    Every mechanism call of every learner goes through `release`. A noise source that records its inputs therefore sees
-    every private answer before noise is added.
-    """
+    # So a noise source that records its inputs sees every private answer before noise is added.
 
     budget: Budget  # the budget that is charged
     noise: NoiseSource  # the source that runs the mechanism
@@ -37,11 +35,10 @@ class Gate:
     ) -> Any:
         """Charge what `mechanism` costs a unit, evaluate `query` on the private counts, and return the noised answer.
 
-        The loss is exactly what is charged or less: OpenDP's privacy map, which rounds up, is at most
-        `mechanism.epsilon` at the declared sensitivity (for `ModelDraw`, `JointQuantiles` and those in `privacy.ssrl`,
-        see there).
-        A failure after the charge is not refunded. `no_guarantee_reason` says why the release has no guarantee, if it
-        has none; the charge carries it, and the reason of a noise source that voids every guarantee.
+        The loss is what is charged or less: OpenDP's privacy map, which rounds up, is at most `mechanism.epsilon` at
+        the declared sensitivity (`ModelDraw`, `JointQuantiles` and those in `learn.ssrl` account for themselves). A
+        failure after the charge is not refunded. `no_guarantee_reason` says why the release has no guarantee, if it has
+        none.
         """
         self.budget.check_process()  # a later release of a series charges nothing
         run = self.noise.prepare(mechanism)

@@ -23,26 +23,22 @@ class GaussianCounts:
     """Add discrete Gaussian noise to every count, as answer number `number` of at most `answers` of its kind.
 
     Input: a vector of int64 counts of which one row changes at most `changes`, each by 1: the ℓ2 sensitivity is their
-    square root. Each answer is ρ-zero-concentrated differentially private with ``ρ = changes / (2σ²)``, and all
-    `answers` together are (ε, δ)-differentially private for the total ε and δ, which is charged with the first of them.
+    square root. Each answer is ρ-zero-concentrated differentially private with ``ρ = changes / (2σ²)`` (Canonne, Kamath
+    and Steinke, *The Discrete Gaussian for Differential Privacy*, 2020, Theorem 4), and all `answers` together are (ε,
+    δ)-differentially private for the total ε and δ, which is charged with the first of them (Feldman and Zrnic,
+    *Individual Privacy Accounting via a Rényi Filter*, 2021; interleaved questions: Lyu, *Composition Theorems for
+    Interactive Differential Privacy*, 2022).
 
     It cannot be charged answer by answer. That the first k answers are (ε_k, δ)-differentially private does not let one
     stop after any k, by what was answered, and spend ε − ε_k on something else: each way to stop would need a δ of its
-    own (a privacy odometer is not a filter). By dynamic programming over the loss, a hundred answers at (1, 10⁻⁶) so
-    charged had a δ of 1.95·10⁻⁶. Asked and interleaved with other questions, all together compose by addition.
-
-    References
-    ----------
-    Bun and Steinke, *Concentrated Differential Privacy*, 2016; Canonne, Kamath and Steinke, *The Discrete Gaussian for
-    Differential Privacy*, 2020, Theorem 4; Rogers, Roth, Ullman and Vadhan, *Privacy Odometers and Filters*, 2016; Lyu,
-    *Composition Theorems for Interactive Differential Privacy*, 2022 (interleaved questions); Feldman and Zrnic,
-    *Individual Privacy Accounting via a Rényi Filter*, 2021 (parts that depend on earlier answers).
+    own (Rogers, Roth, Ullman and Vadhan, *Privacy Odometers and Filters*, 2016). A hundred answers at (1, 10⁻⁶) so
+    charged had a δ of 1.95·10⁻⁶.
     """
 
-    total: Fraction  # (ε, δ) of all answers together
-    total_delta: Fraction  # (ε, δ) of all answers together
-    answers: int  # how many answers there are to be, and which one this is, from 1
-    number: int  # how many answers there are to be, and which one this is, from 1
+    total: Fraction  # ε of all answers together
+    total_delta: Fraction  # δ of all answers together
+    answers: int  # how many answers there are to be
+    number: int  # which one this is, from 1
     changes: int  # how many counts one row changes; of changes that are not 1, the sum of their squares
     parts: Fraction = Fraction(1)  # of `answers` equal parts of ρ, how many this answer takes
     rows: int = 1  # how many rows the protected unit has at most

@@ -20,15 +20,10 @@ _LARGEST_INT64_TOTAL = 3_037_000_499  # the largest n with n² < 2⁶³
 def impurity(counts: NDArray[np.integer]) -> Integers:
     """Return the unnormalised Gini impurity of class counts, in steps of 1/`RESOLUTION` row, rounded down.
 
-    ``f(n_1, …, n_k) = n − Σ n_k²/n`` with ``n = Σ n_k``; 0 where n is 0. Computed in exact integers, so that what is
-    proven of the real numbers holds for those released: adding one row never lowers f and raises it by less than 2
-    (for two classes ``f(p+1,q) − f(p,q) = 2q²/((p+q)(p+q+1))``), and rounding down to a multiple of a fixed step keeps
-    both, because ``⌊x⌋ ≤ ⌊y⌋ ≤ ⌊x⌋ + 2·RESOLUTION`` whenever ``x ≤ y < x + 2·RESOLUTION``.
-
-    Examples
-    --------
-    >>> float(impurity(np.array([3, 1])) / RESOLUTION)
-    1.5
+    ``f(n_1, …, n_k) = n − Σ n_k²/n`` with ``n = Σ n_k``; 0 where n is 0. In exact integers, so that the proof for real
+    numbers holds for what is released: adding one row never lowers f and raises it by less than 2 (for two classes
+    ``f(p+1,q) − f(p,q) = 2q²/((p+q)(p+q+1))``), and rounding down to a multiple of a fixed step keeps both, because
+    ``⌊x⌋ ≤ ⌊y⌋ ≤ ⌊x⌋ + 2·RESOLUTION`` whenever ``x ≤ y < x + 2·RESOLUTION``.
     """
     largest = int(counts.sum(axis=-1).max(initial=0))
     rows = counts.reshape(-1, counts.shape[-1]).astype(np.int64 if largest <= _LARGEST_INT64_TOTAL else object)
@@ -39,10 +34,7 @@ def impurity(counts: NDArray[np.integer]) -> Integers:
 
 
 def split_scores(caught: NDArray[np.integer], total: NDArray[np.integer]) -> Integers:
-    """Return the score U of every candidate, and last that of stopping, in steps of 1/`RESOLUTION` row.
-
-    ``U(r) = f(caught) + f(left)``; the score of stopping is ``f(total)``. Smaller is better. One added row falls either
-    among the caught or among the left, hence U is monotone with sensitivity `SENSITIVITY`, for any support
-    (docs/privacy.md, fact 1).
-    """
+    """Return ``U(r) = f(caught) + f(left)`` of every candidate, and last ``f(total)``, that of stopping, in steps."""
+    # Smaller is better. One added row falls either among the caught or among the left, hence U is monotone with
+    # sensitivity `SENSITIVITY`, for any support (docs/privacy.md, fact 1).
     return np.append(impurity(caught) + impurity(total - caught), impurity(total))

@@ -38,25 +38,15 @@ class JointQuantiles:
     the second, …, those above the last. Neighbouring inputs differ by one in one count.
 
     The rows up to each candidate are spread evenly over `parts` positions, so that quantiles can lie among equal
-    values: if one value has more rows than a bin should have, the score would else be the same wherever the other
-    quantiles are. A tuple of positions cuts the ``n`` rows into intervals of ``n_j`` rows, fractions included. Its
-    score is ``-parts*sum_j |bins*n_j - n|``: a whole number. A row added or removed changes the intervals by
-    ``a_j``, which sum to 1, and the score by ``parts*sum_j |bins*a_j - 1|`` at most, which is largest where the row is
-    in one interval: ``2*parts*(bins - 1)``; in which direction depends on the tuple. Drawn with probability
-    proportional to ``exp(weight*score)``, the tuple therefore costs twice that times the weight. `epsilon` is that plus
-    the bound on what rounding adds to the loss. The place of a position is the nearer candidate.
+    values. A tuple of positions cuts the ``n`` rows into intervals of ``n_j`` rows, fractions included. Its score is
+    ``-parts*sum_j |bins*n_j - n|``: a whole number. A row added or removed changes the intervals by ``a_j``, which sum
+    to 1, and the score by ``parts*sum_j |bins*a_j - 1|`` at most, which is largest where the row is in one interval:
+    ``2*parts*(bins - 1)``; in which direction depends on the tuple. Drawn with probability proportional to
+    ``exp(weight*score)``, the tuple therefore costs twice that times the weight. `epsilon` is that plus the bound on
+    what rounding adds to the loss. The place of a position is the nearer candidate.
 
-    References
-    ----------
-    Gillenwater, Joseph and Kulesza, *Differentially Private Quantiles*, ICML 2021, Section 3 (the score and its dynamic
-    programme, by intervals between rows; here by public candidates); McSherry and Talwar, *Mechanism Design via
-    Differential Privacy*, FOCS 2007, Theorem 6.
-
-    Examples
-    --------
-    >>> mechanism = JointQuantiles(Fraction(2000), bins=5, candidates=9)
-    >>> mechanism.build()(np.ones(10, dtype=np.int64))  # a row below each candidate, and one above the last
-    (1, 3, 5, 7)
+    Gillenwater, Joseph and Kulesza, *Differentially Private Quantiles*, ICML 2021, Section 3; McSherry and Talwar,
+    *Mechanism Design via Differential Privacy*, FOCS 2007, Theorem 6.
     """
 
     epsilon: Fraction  # the loss of all quantiles together
@@ -166,10 +156,8 @@ class Intervals:
 
 
 def _draw(intervals: Intervals, quantiles: int, choose: Choose) -> tuple[int, ...]:
-    """Draw positions, each from the one before it on, in proportion to the exponential of their intervals' sum.
-
-    The steps depend on the numbers of positions and of quantiles alone, and on the positions that were drawn.
-    """
+    """Draw positions, each from the one before it on, in proportion to the exponential of their intervals' sum."""
+    # The steps depend on the numbers of positions and of quantiles alone, and on the positions that were drawn.
     following = _following(intervals, quantiles)
     first, below, drawn = 0, np.zeros(1, dtype=np.int64), []
     for level in range(quantiles):
@@ -180,10 +168,8 @@ def _draw(intervals: Intervals, quantiles: int, choose: Choose) -> tuple[int, ..
 
 
 def _following(intervals: Intervals, quantiles: int) -> LogWeights:
-    """Return the log-sum over all that may follow a quantile at a position, shape ``(quantiles, n_positions)``.
-
-    From the last positions to the first, a block at a time, and from the last quantile to the first.
-    """
+    """Return the log-sum over all that may follow a quantile at a position, shape ``(quantiles, n_positions)``."""
+    # From the last positions to the first, a block at a time, and from the last quantile to the first.
     positions = len(intervals.ends) - 1
     found = np.empty((quantiles, positions))
     for first in range((positions - 1) // _BLOCK * _BLOCK, -1, -_BLOCK):

@@ -153,19 +153,17 @@ def noise_source(random_state: NoiseSource | RandomState) -> NoiseSource:
 class PermuteAndFlip:
     """Choose the index of the smallest score by permute-and-flip, that is noisy max with exponential noise.
 
-    Input: int64 scores, one a candidate. Adding a row must lower no score and raise each by at most `sensitivity`
-    (a *monotone* score), so that noise of scale ``sensitivity/epsilon`` gives ε-differential privacy.
-
-    References
-    ----------
-    McKenna and Sheldon, *Permute-and-Flip*, NeurIPS 2020, Theorem 1; Ding et al., *The Permute-and-Flip Mechanism is
-    Identical to Report-Noisy-Max with Exponential Noise*, 2021.
+    Input: int64 scores, one a candidate. Adding a row must lower no score and raise each by at most `sensitivity` (a
+    *monotone* score), so that noise of scale ``sensitivity/epsilon`` gives ε-differential privacy (McKenna and Sheldon,
+    *Permute-and-Flip*, NeurIPS 2020, Theorem 1; Ding et al., *The Permute-and-Flip Mechanism is Identical to
+    Report-Noisy-Max with Exponential Noise*, 2021).
     """
 
     epsilon: Fraction
     sensitivity: int
     delta = Fraction(0)
     rho = None
+    _directions = 1  # in which one row may move scores
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return max |one - other|, infinite where some scores rise and others fall, or are not as many."""
@@ -177,57 +175,43 @@ class PermuteAndFlip:
         return float(np.max(np.abs(change), initial=0))
 
     def build(self) -> dp.Measurement:
-        """Return OpenDP's noisy max over monotone ℓ∞ distance with max-divergence output, which is permute-and-flip."""
+        """Return OpenDP's noisy max over ℓ∞ distance with max-divergence output, which is permute-and-flip."""
         return self.of_scale(_scale(self))
 
     def of_scale(self, scale: float) -> dp.Measurement:
         """Return the measurement with noise of this scale."""
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
+        metric = dp.linf_distance(T="i64", monotonic=self._directions == 1)
+        space = dp.vector_domain(dp.atom_domain(T="i64")), metric
         return dp.m.make_noisy_max(*space, dp.max_divergence(), scale=scale, negate=True)
 
     def simulate(self, values: Integers, rng: np.random.Generator) -> int:
         """Draw by the exponential-noise form: argmax of −score + Exp(scale)."""
-        return int(np.argmax(rng.exponential(float(self.sensitivity / self.epsilon), len(values)) - values))
+        scale = self._directions * float(self.sensitivity / self.epsilon)
+        return int(np.argmax(rng.exponential(scale, len(values)) - values))
 
     def __str__(self) -> str:
-        return f"permute-and-flip, monotone, noise of scale {float(1 / self.epsilon):.4g} sensitivities"
+        kind = "monotone" if self._directions == 1 else "two-sided"
+        return f"permute-and-flip, {kind}, noise of scale {float(self._directions / self.epsilon):.4g} sensitivities"
 
 
 @dataclass(frozen=True)
 class TwoSidedPermuteAndFlip(PermuteAndFlip):
-    """Choose the index of the smallest score where an added row may raise some scores and lower others.
+    """Choose the index of the smallest score where an added row may raise some scores and lower others."""
 
-    Input: int64 scores, one a candidate, each changed by at most `sensitivity`. Noise of scale
-    ``2·sensitivity/epsilon`` gives ε-differential privacy.
-    """
+    # Each changes by at most `sensitivity`: noise of scale ``2·sensitivity/epsilon`` gives ε-differential privacy.
+    _directions = 2
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return max |one - other|, infinite where there are not as many scores."""
         return float(np.max(np.abs(other - one), initial=0)) if len(one) == len(other) else math.inf
 
-    def of_scale(self, scale: float) -> dp.Measurement:
-        """Return the measurement with noise of this scale."""
-        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
-        return dp.m.make_noisy_max(*space, dp.max_divergence(), scale=scale, negate=True)
-
-    def simulate(self, values: Integers, rng: np.random.Generator) -> int:
-        """Draw by the exponential-noise form: argmax of −score + Exp(scale)."""
-        return int(np.argmax(rng.exponential(2 * float(self.sensitivity / self.epsilon), len(values)) - values))
-
-    def __str__(self) -> str:
-        return f"permute-and-flip, two-sided, noise of scale {float(2 / self.epsilon):.4g} sensitivities"
-
 
 @dataclass(frozen=True)
 class Siblings:
-    """Run one mechanism on several inputs that are counted from disjoint rows, for one charge (parallel composition).
+    """Run one mechanism on several inputs, counted from disjoint rows, for one charge (parallel composition).
 
-    Input: a list of the mechanism's inputs. Neighbouring tables differ by one row, which is among the rows of one input
-    at most; so the loss of all runs together is that of one.
-
-    References
-    ----------
-    McSherry, *Privacy Integrated Queries*, SIGMOD 2009, Theorem 4.
+    Neighbouring tables differ by one row, which is among the rows of one input at most; so the loss of all runs
+    together is that of one (McSherry, *Privacy Integrated Queries*, SIGMOD 2009, Theorem 4).
     """
 
     each: Mechanism
@@ -272,12 +256,8 @@ class Siblings:
 class DiscreteLaplace:
     """Add discrete Laplace noise of scale ``sensitivity/epsilon`` to every count of a histogram.
 
-    Input: a vector of int64 counts; the ℓ1 sensitivity of all of them together under adding or removing one row is
-    `sensitivity`. ε-differential privacy.
-
-    References
-    ----------
-    Ghosh, Roughgarden and Sundararajan, *Universally Utility-Maximizing Privacy Mechanisms*, 2009, Section 2.
+    ε-differential privacy, where the ℓ1 sensitivity of all int64 counts together to one row is `sensitivity` (Ghosh,
+    Roughgarden and Sundararajan, *Universally Utility-Maximizing Privacy Mechanisms*, 2009, Section 2).
     """
 
     epsilon: Fraction

@@ -21,10 +21,9 @@ os.register_at_fork(after_in_child=_renew)
 
 
 class OfOneProcess:
-    """Base class of objects that charge or answer: a copy would do it again, and its charges would not count here.
+    """Base class of what charges or answers: not used in a fork, not pickled; a copy is the same object."""
 
-    `copy` and `deepcopy` give the same object, it cannot be pickled, and in a fork of its process it refuses.
-    """
+    # A copy would charge or answer again, and what it spent would not count here.
 
     def __init__(self) -> None:
         self._made_in = _here, os.getpid()  # the number tells forks that Python did not make

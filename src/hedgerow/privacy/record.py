@@ -14,7 +14,6 @@ from hedgerow.boundary.untrusted_text import check_plain, parse_amount
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
-from hedgerow.privacy.unit import Unit
 from hedgerow.text.values import printable
 
 FORMAT = "hedgerow/budget"
@@ -60,7 +59,7 @@ class Record:
 
     def chained(self, table: str | None = None) -> Self:
         """Return a record with a chain, of one without. What came before is in its first entry, as it was found."""
-        before = [_charge_data(charge) for charge in self.account.charges]
+        before = [charge.exact_dict() for charge in self.account.charges]
         return self._with({"kind": "chained", **_caps(self.account), **_named(table), "charges": before})
 
     @property
@@ -96,7 +95,7 @@ class Record:
             if old != new:
                 found = found._with({"kind": "void", "charge": number, "void": new.no_guarantee_reason})
         for charge in account.charges[len(before) :]:
-            found = found._with({"kind": "charged", **_charge_data(charge), **_named(self.table)})
+            found = found._with({"kind": "charged", **charge.exact_dict(), **_named(self.table)})
         return replace(found, account=account)
 
     def released(self, number: int, model: str) -> Self:
@@ -170,8 +169,8 @@ def _broken(number: int) -> str:
 def _replayed(entries: list[dict[str, Any]]) -> Account:
     """Return the account that entries add up to."""
     first = _content(entries[0])
-    account = _account(first, tuple(map(_charge_of, first.get("charges", ()))))
-    written = {"kind": "chained", **_caps(account), "charges": [_charge_data(charge) for charge in account.charges]}
+    account = _account(first, tuple(map(Charge.parsed, first.get("charges", ()))))
+    written = {"kind": "chained", **_caps(account), "charges": [charge.exact_dict() for charge in account.charges]}
     _check_same(written if "charges" in first else {"kind": "opened", **_caps(account)}, first)
     charges = list(account.charges)
     for entry in map(_content, entries[1:]):
@@ -182,8 +181,8 @@ def _replayed(entries: list[dict[str, Any]]) -> Account:
 def _replay(entry: dict[str, Any], charges: list[Charge]) -> None:
     """Do to the charges what an entry says."""
     if entry["kind"] == "charged":
-        charges.append(_charge_of(entry))
-        _check_same({"kind": "charged", **_charge_data(charges[-1])}, entry)
+        charges.append(Charge.parsed(entry))
+        _check_same({"kind": "charged", **charges[-1].exact_dict()}, entry)
         return
     number = entry["charge"]
     if type(number) is not int or not 1 <= number <= len(charges):
@@ -233,29 +232,6 @@ def _caps(account: Account) -> dict[str, Any]:
 def _account(data: Mapping[str, Any], charges: Sequence[Charge]) -> Account:
     epsilon, rho = (None if data.get(key) is None else parse_amount(data[key]) for key in ("epsilon", "rho"))
     return Account(epsilon, parse_amount(data["delta"]), tuple(charges), rho, data.get("accounting", "basic"))
-
-
-def _charge_data(charge: Charge) -> dict[str, Any]:
-    """Return a charge as data that have one text: amounts as fractions, and no float."""
-    data: dict[str, Any] = {"purpose": charge.purpose, "mechanism": charge.mechanism}
-    data |= {"epsilon": str(charge.epsilon), "delta": str(charge.delta)}
-    data |= {} if charge.rho is None else {"rho": str(charge.rho)}
-    data |= {} if charge.no_guarantee_reason is None else {"void": charge.no_guarantee_reason}
-    data |= {} if charge.unit is None else {"unit": charge.unit.to_dict()}
-    return data | ({"declared": True} if charge.declared else {})
-
-
-def _charge_of(data: Mapping[str, Any]) -> Charge:
-    return Charge(
-        data["purpose"],
-        parse_amount(data["epsilon"]),
-        parse_amount(data["delta"]),
-        data["mechanism"],
-        data.get("void"),
-        declared=data.get("declared", False),
-        rho=parse_amount(data["rho"]) if "rho" in data else None,
-        unit=Unit.from_dict(data["unit"]) if "unit" in data else None,
-    )
 
 
 def _unchained(account: Account) -> dict[str, Any]:

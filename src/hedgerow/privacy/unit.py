@@ -96,15 +96,10 @@ def neighbours_of(unit: Unit | None) -> str:
 
 
 def group_loss(epsilon: Fraction, delta: Fraction, rho: Fraction | None, unit: Unit | None) -> Loss:
-    """Return what a release costs for a unit that costs ε and ρ for a row: kε, and k²ρ.
-
-    With a δ the noise was made for the unit, and the amounts are those of the unit already: `GaussianCounts.rows`.
-
-    References
-    ----------
-    Dwork and Roth, *The Algorithmic Foundations of Differential Privacy*, 2014, Theorem 2.2; Bun and Steinke,
-    *Concentrated Differential Privacy*, 2016, Proposition 1.9.
-    """
+    """Return what a release costs for a unit that costs ε and ρ for a row: kε, and k²ρ."""
+    # Dwork and Roth, The Algorithmic Foundations of Differential Privacy, 2014, Theorem 2.2; Bun and Steinke,
+    # Concentrated Differential Privacy, 2016, Proposition 1.9. With a δ the noise was made for the unit, and so are the
+    # amounts: `GaussianCounts.rows`.
     rows = rows_of(unit)
     if delta:
         return epsilon, delta, rho

@@ -23,56 +23,32 @@ _DIGITS = 64
 
 @lru_cache(maxsize=1024)
 def pure_rho(epsilon: Fraction) -> Fraction:
-    """Return the ρ of any release of (ε, 0)-differential privacy: ``ε·tanh(ε/2)``, rounded up; less than ε²/2.
-
-    tanh is taken by a convergent of its continued fraction from above: ``x(15 + x²)/(15 + 6x²)``, at most 1.
-
-    References
-    ----------
-    Kairouz, Oh and Viswanath, *The Composition Theorem for Differential Privacy*, ICML 2015, Theorem 2.5 (no pair of
-    answers is further apart than those of randomised response). Discrete Laplace noise on one count is that pair.
-
-    Examples
-    --------
-    >>> float(pure_rho(Fraction(1, 2)))  # 0.125 by ε²/2
-    0.12245934959349...
-    """
+    """Return the ρ of any release of (ε, 0)-differential privacy: ``ε·tanh(ε/2)``, rounded up; less than ε²/2."""
+    # Kairouz, Oh and Viswanath, The Composition Theorem for Differential Privacy, ICML 2015, Theorem 2.5: no pair of
+    # answers is further apart than those of randomised response. tanh is taken by a convergent of its continued
+    # fraction from above, at most 1.
     half = epsilon / 2
     tanh = min(half * (15 + half**2) / (15 + 6 * half**2), Fraction(1))
     return _rounded_up(epsilon * tanh)
 
 
 def drawn_rho(epsilon: Fraction, weight: Fraction) -> Fraction:
-    """Return the ρ of a draw whose log-ratios have a range of `weight`, where `epsilon` includes rounding errors.
-
-    ``r²/8`` for a range of r, which rounding makes wider by `epsilon` − `weight` at each end.
-
-    References
-    ----------
-    Dong, Durfee and Rogers, *Optimal Differential Privacy Composition for Exponential Mechanisms*, ICML 2020, Lemma
-    3.2; Cesar and Rogers, *Bounding, Concentrating, and Truncating*, ALT 2021, Lemma 3.2; Harrison and Manurangsi,
-    *Exact zCDP Characterizations for Fundamental Differentially Private Mechanisms*, FORC 2026, for the smallest ρ.
-
-    Examples
-    --------
-    >>> float(drawn_rho(Fraction(1, 2), Fraction(1, 2)))
-    0.03125
-    """
+    """Return the ρ of a draw whose log-ratios have a range of `weight`, where `epsilon` includes rounding errors."""
+    # ``r²/8`` for a range of r, which rounding makes wider by `epsilon` − `weight` at each end: Dong, Durfee and
+    # Rogers, Optimal Differential Privacy Composition for Exponential Mechanisms, ICML 2020, Lemma 3.2; Cesar and
+    # Rogers, Bounding, Concentrating, and Truncating, ALT 2021, Lemma 3.2.
     return min(_rounded_up((2 * epsilon - weight) ** 2 / 8), pure_rho(epsilon))
 
 
 def epsilon_at(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return an ε for which ρ-zCDP implies (ε, δ)-differential privacy: OpenDP's conversion, rounded up.
-
-    Above `LARGEST_RHO`, ``ρ + 2√(ρ·ln(1/δ))`` (Bun and Steinke 2016, Proposition 1.3).
-    """
+    """Return an ε for which ρ-zCDP implies (ε, δ)-differential privacy: OpenDP's conversion, rounded up."""
     if not delta:
         raise ArgumentError("delta must be > 0 to express rho as epsilon, got 0.")
     if not rho:
         return Fraction(0)
     at = float(delta)
     at = at if Fraction(at) <= delta else math.nextafter(at, 0.0)
-    if rho > LARGEST_RHO:
+    if rho > LARGEST_RHO:  # Bun and Steinke 2016, Proposition 1.3: ρ + 2√(ρ·ln(1/δ))
         more = 2 * math.sqrt(float(rho) * -math.log(at)) if at else float_info.max
         return _rounded_up(rho + Fraction(more) * (1 + Fraction(1, 2**40)))
     return _converted(max(rho, _LEAST_RHO), at)
