@@ -18,9 +18,8 @@ from hedgerow.service.curator import Caller
 from hedgerow.service.dashboard import create_dashboard, mount_dashboard
 from hedgerow.service.ledger.ledger import Request
 from hedgerow.service.ledger.tables import ENTRIES
-from hedgerow.service.logs import log_to_stderr
-from hedgerow.service.metrics import Metrics
-from hedgerow.service.pages import sessions
+from hedgerow.service.monitoring import Metrics, log_to_stderr
+from hedgerow.service.pages import session_auth
 from hedgerow.service.receipts import Receipt, Signer
 from tests.service.wards import ANA, BOB, MARGINALS, SHARES, WatchedRows
 from tests.service.web import served, web
@@ -354,10 +353,10 @@ def test_a_revoked_key_ends_its_sessions(fresh):
 
 
 def test_a_session_ends_after_eight_hours(boards, monkeypatch):
-    ana, now = boards.client("ana"), sessions.time.monotonic()
-    monkeypatch.setattr(sessions.time, "monotonic", lambda: now + 8 * 3600 - 60)
+    ana, now = boards.client("ana"), session_auth.time.monotonic()
+    monkeypatch.setattr(session_auth.time, "monotonic", lambda: now + 8 * 3600 - 60)
     assert get(ana, "/").status_code == 200
-    monkeypatch.setattr(sessions.time, "monotonic", lambda: now + 8 * 3600 + 60)
+    monkeypatch.setattr(session_auth.time, "monotonic", lambda: now + 8 * 3600 + 60)
     assert get(ana, "/").status_code == 303
 
 

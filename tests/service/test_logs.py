@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from hedgerow.service.logs import Lines, log_to_stderr
+from hedgerow.service.monitoring import Lines, log_to_stderr
 from tests.service.wards import BINS, MARGINALS, WatchedRows, question
 from tests.service.web import JSON, web
 

@@ -4,7 +4,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hedgerow.service.dashboard import create_dashboard, mount_dashboard
-from hedgerow.service.metrics import Metered, Metrics
+from hedgerow.service.monitoring import Metrics, Observed
 from tests.service.wards import MARGINALS
 from tests.service.web import JSON, web
 
@@ -16,7 +16,7 @@ def metered(tmp_path_factory):
         metrics = Metrics(service.app.state.jobs)
         own, _ = create_dashboard(service.curator.ledger, service.keys, metrics)
         service.own = TestClient(own, base_url="http://127.0.0.1")
-        service.app = Metered(service.app, metrics)
+        service.app = Observed(service.app, metrics.count)
         yield service
 
 
@@ -85,7 +85,7 @@ def test_what_fails_is_counted_as_such():
         raise RuntimeError
 
     metrics = Metrics(Broken())
-    client = TestClient(Metered(app, metrics), raise_server_exceptions=False)
+    client = TestClient(Observed(app, metrics.count), raise_server_exceptions=False)
     assert client.get("/CANARY").status_code == 500
     assert b'hedgerow_requests_total{method="GET",route="none",status="500"} 1.0' in metrics.text()
     assert b"CANARY" not in metrics.text()

@@ -6,10 +6,10 @@ import threading
 import pytest
 
 from hedgerow.service import forms
+from hedgerow.service.app import RECEIPT
 from hedgerow.service.dashboard import mount_dashboard
 from hedgerow.service.forms import MOST_ENTRIES
 from hedgerow.service.receipts import Receipt, Signer
-from hedgerow.service.routes import RECEIPT
 from tests.service.wards import BINS, MARGINALS, WatchedRows, question
 from tests.service.web import JSON, web
 

@@ -247,7 +247,7 @@ def _serve_demo(address: Address, curator_port: int) -> None:
 def _serve_config(path: Path, address: Address, curator_port: int, *, accept_rollback: bool) -> None:
     from hedgerow.service.config import Config
     from hedgerow.service.keys import Keys
-    from hedgerow.service.logs import log_to_stderr
+    from hedgerow.service.monitoring import log_to_stderr
     from hedgerow.service.tokens import caller_by
 
     config = Config.read(path)
@@ -262,7 +262,7 @@ def _run(
     from hedgerow.service.app import create_app
     from hedgerow.service.dashboard import create_dashboard, mount_dashboard
     from hedgerow.service.jobs import Jobs
-    from hedgerow.service.metrics import Metered, Metrics
+    from hedgerow.service.monitoring import Metrics, Observed
     from hedgerow.service.server import serve as run
 
     jobs = Jobs(curator)
@@ -274,7 +274,7 @@ def _run(
         say(json.dumps({"url": url, **more, "curator_url": f"{own}/?token={token}"}))
 
     try:
-        run(Metered(app, metrics), address, dashboard, curator_port, ready)
+        run(Observed(app, metrics.count), address, dashboard, curator_port, ready)
     finally:
         jobs.close()
         curator.ledger.close()

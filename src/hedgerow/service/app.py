@@ -1,28 +1,288 @@
-"""The curator's service as an ASGI app."""
+"""The curator's service as an ASGI app: each path calls the `Curator` or its `Jobs`, and returns what they do."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow._version import __version__
-from hedgerow.errors import HedgerowError
-from hedgerow.service.curator import Caller, Curator
-from hedgerow.service.forms import PROBLEMS, OpenApiApp, named
-from hedgerow.service.jobs import MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_OF_ONE, ConcurrencyLimits, Jobs
-from hedgerow.service.logs import Logged, note
-from hedgerow.service.metrics import template
+from hedgerow.errors import AccessError, HedgerowError
+from hedgerow.service.curator import Answer, Caller, Curator
+from hedgerow.service.forms import (
+    FORMS,
+    LARGEST_QUESTION,
+    PROBLEMS,
+    OpenApiApp,
+    described,
+    described_cost,
+    named,
+    split_kind,
+)
+from hedgerow.service.jobs import MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_OF_ONE, ConcurrencyLimits, Job, Jobs, Turn
+from hedgerow.service.monitoring import Observed, log_request, note, template
 from hedgerow.service.problems import TYPE, ProblemError, problem_of
-from hedgerow.service.routes import router
 
 Authenticate = Callable[[str], Caller]
 _LOG = logging.getLogger(__name__)
+RECEIPT = "Hedgerow-Receipt"
+_LINES = "application/jsonl"
+_AT_ONCE = 500  # entries of the ledger
+router = APIRouter()
+_bearer = HTTPBearer(auto_error=False, description="An API key of this service, or a token of its identity provider.")
+
+
+def _caller(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Caller:
+    try:
+        if given is not None:
+            request.state.caller = request.app.state.authenticate(given.credentials)
+            return request.state.caller
+    except AccessError:
+        pass
+    raise ProblemError(401, "unknown-key", "Expected a key", "Send the header Authorization: Bearer KEY.")
+
+
+async def _curator(request: Request) -> Curator:
+    return request.app.state.curator
+
+
+async def _jobs(request: Request) -> Jobs:
+    return request.app.state.jobs
+
+
+def _turn_of(kind: str) -> Any:
+    """Return the dependency that holds a turn of the caller's, from before a body is read to the end."""
+
+    async def turn(request: Request, caller: Annotated[Caller, Depends(_caller)]) -> AsyncGenerator[Turn]:
+        turns: ConcurrencyLimits = getattr(request.app.state, kind)
+        async with turns.of(caller) as taken:
+            yield taken
+
+    return Depends(turn)
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body; it is read no further than a question can be long."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise ProblemError(415, "not-json", "Expected JSON", "Send the header Content-Type: application/json.")
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST_QUESTION:
+            raise ProblemError(413, "too-large", "The question is too large", f"Send up to {LARGEST_QUESTION:,} bytes.")
+    return bytes(body)
+
+
+async def _key(
+    key: Annotated[
+        str | None, Header(alias="Idempotency-Key", description="1 to 200 characters, new a question.")
+    ] = None,
+) -> str:
+    if key is None:
+        raise ProblemError(
+            400,
+            "key-missing",
+            "Expected an idempotency key",
+            "Send the header Idempotency-Key, new for each question: sent again with it, a question is charged once.",
+        )
+    return key
+
+
+CallerDep = Annotated[Caller, Depends(_caller)]
+CuratorDep = Annotated[Curator, Depends(_curator)]
+ChargedLimiterDep = Annotated[Turn, _turn_of("charged")]
+FreeLimiterDep = Annotated[Turn, _turn_of("free")]
+WatchingLimiterDep = Annotated[Turn, _turn_of("watching")]
+JobsDep = Annotated[Jobs, Depends(_jobs)]
+BodyDep = Annotated[bytes, Depends(_body)]
+KeyDep = Annotated[str, Depends(_key)]
+
+
+@router.get("/healthz", summary="Whether the service runs.")
+async def healthz() -> dict[str, str]:
+    """Tell that it does, and which software it is."""
+    return {"status": "ok", "software": f"hedgerow {__version__}"}
+
+
+@router.get(
+    "/v1/datasets",
+    response_model=list[str],
+    summary="The datasets that you may ask about.",
+)
+async def datasets(curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
+    """Return their names."""
+    return await turn.run_free(lambda: JSONResponse(curator.datasets(caller)))
+
+
+@router.get(
+    "/v1/datasets/{dataset}",
+    response_model=dict[str, Any],
+    summary="What is public of a dataset: schema, columns, questions, timing.",
+)
+async def describe(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
+    """Return what is public."""
+    return await turn.run_free(lambda: JSONResponse(curator.describe(caller, dataset)))
+
+
+@router.get(
+    "/v1/datasets/{dataset}/budget",
+    response_model=dict[str, Any],
+    summary="Your cap, what was charged to it, and what is left.",
+)
+async def budget(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
+    """Return exact amounts, as text."""
+    return await turn.run_free(lambda: JSONResponse(curator.budget(caller, dataset)))
+
+
+@router.get(
+    "/v1/datasets/{dataset}/dummy",
+    response_model=dict[str, list[Any]],
+    summary="Made-up rows by column, drawn from the schema alone.",
+)
+async def dummy(
+    dataset: str,
+    curator: CuratorDep,
+    caller: CallerDep,
+    turn: FreeLimiterDep,
+    rows: Annotated[int, Query(ge=1, le=10_000)] = 100,
+    seed: Annotated[int, Query(ge=0, lt=2**32)] = 0,
+) -> Response:
+    """Return columns."""
+    return await turn.run_free(lambda: JSONResponse(curator.dummy(caller, dataset, rows, seed)))
+
+
+@router.post(
+    "/v1/datasets/{dataset}/cost",
+    response_model=dict[str, Any],
+    summary="What a question would cost; free.",
+    openapi_extra=described_cost(),
+)
+async def cost(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep, body: BodyDep) -> Response:
+    """Return the charge, and whether it is left."""
+    return await turn.run_free(lambda: JSONResponse(curator.cost(caller, dataset, *split_kind(body))))
+
+
+@router.post(
+    "/v1/datasets/{dataset}/marginals", summary=FORMS["marginals"].__doc__, openapi_extra=described("marginals")
+)
+async def marginals(
+    dataset: str, curator: CuratorDep, caller: CallerDep, turn: ChargedLimiterDep, key: KeyDep, body: BodyDep
+) -> Response:
+    """Return noisy counts."""
+    return _answered(await turn.run(partial(curator.ask, caller, dataset, "marginals", key, body)))
+
+
+@router.post(
+    "/v1/datasets/{dataset}/error-marginals",
+    summary=FORMS["error-marginals"].__doc__,
+    openapi_extra=described("error-marginals"),
+)
+async def error_marginals(
+    dataset: str, curator: CuratorDep, caller: CallerDep, turn: ChargedLimiterDep, key: KeyDep, body: BodyDep
+) -> Response:
+    """Return noisy counts."""
+    return _answered(await turn.run(partial(curator.ask, caller, dataset, "error-marginals", key, body)))
+
+
+@router.post(
+    "/v1/datasets/{dataset}/fits", status_code=202, summary=FORMS["fits"].__doc__, openapi_extra=described("fits")
+)
+async def fits(
+    dataset: str, jobs: JobsDep, caller: CallerDep, turn: FreeLimiterDep, key: KeyDep, body: BodyDep
+) -> Response:
+    """Return the job that the fit is; nothing is charged before it is running."""
+    job = await turn.run_free(lambda: jobs.submit(caller, dataset, "fits", key, body))
+    return JSONResponse(_job_data(job), 202, {"Location": f"/v1/jobs/{job.name}"})
+
+
+@router.get("/v1/jobs/{job}", summary="What became of a fit.")
+async def job_state(job: str, jobs: JobsDep, caller: CallerDep) -> dict[str, Any]:
+    """Return its state."""
+    return _job_data(jobs.get(caller, job))
+
+
+@router.get("/v1/jobs/{job}/answer", summary="The model of a fit that was answered.")
+async def job_answer(job: str, jobs: JobsDep, caller: CallerDep) -> Response:
+    """Return the answer, or the problem."""
+    found = jobs.get(caller, job)
+    if found.answer is not None:
+        return _answered(found.answer)
+    if found.error is not None:
+        raise problem_of(found.error)
+    raise ProblemError(409, "not-answered", "The job has no answer", f"It is {found.state}.", None)
+
+
+@router.get("/v1/jobs/{job}/events", summary="What becomes of a fit, as server-sent events.")
+async def job_events(
+    job: str,
+    jobs: JobsDep,
+    caller: CallerDep,
+    turn: WatchingLimiterDep,  # noqa: ARG001 (as many streams as an analyst has turns)
+) -> StreamingResponse:
+    """Return each state once."""
+    return StreamingResponse(_events(jobs.get(caller, job)), media_type="text/event-stream")
+
+
+@router.delete("/v1/jobs/{job}", summary="Cancel a fit that still waits; one that runs is charged, and goes on.")
+async def job_cancel(job: str, jobs: JobsDep, caller: CallerDep) -> dict[str, Any]:
+    """Return its state."""
+    return _job_data(jobs.cancel(caller, job))
+
+
+@router.get(
+    "/v1/ledger",
+    summary="Entries of the ledger, one a line: your own requests; for auditors, all.",
+    response_class=StreamingResponse,
+    responses={200: {"content": {_LINES: {"schema": {"type": "string"}}}}},
+)
+async def ledger(curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> StreamingResponse:
+    """Return the entries, each with its hash."""
+    entries = curator.entries(caller)
+    first = await turn.run_free(partial(_part, entries))
+    return StreamingResponse(_parts(turn, entries, first), media_type=_LINES)
+
+
+async def _parts(turn: Turn, entries: Iterator[str], part: str) -> AsyncIterator[str]:
+    while part:
+        yield part
+        part = await turn.run_free(partial(_part, entries))
+
+
+def _part(entries: Iterator[str]) -> str:
+    return "".join(f"{line}\n" for line in islice(entries, _AT_ONCE))
+
+
+async def _events(job: Job) -> AsyncIterator[str]:
+    told = None
+    while True:
+        ended = job.ended.is_set()
+        if job.state != told:
+            told = job.state
+            yield f"event: state\ndata: {json.dumps(_job_data(job))}\n\n"
+        if ended:
+            return
+        await asyncio.sleep(0.1)
+
+
+def _job_data(job: Job) -> dict[str, Any]:
+    problem = None if job.error is None else problem_of(job.error).to_dict()
+    return {"job": job.name, "state": job.state, **({"problem": problem} if problem else {})}
+
+
+def _answered(answer: Answer) -> Response:
+    headers = {RECEIPT: answer.receipt} if answer.receipt else {}
+    return Response(answer.body, media_type="application/json", headers={**headers, "Cache-Control": "no-store"})
 
 
 def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> FastAPI:
@@ -47,7 +307,7 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
     for kind in (ProblemError, HedgerowError):
         app.add_exception_handler(kind, _problem_handler)
     app.add_middleware(_ErrorMiddleware)
-    app.add_middleware(Logged)
+    app.add_middleware(Observed, ended=log_request)
     return app
 
 

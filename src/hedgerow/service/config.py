@@ -18,7 +18,7 @@ from hedgerow.schema.files import read_mapping
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval
 from hedgerow.service.curator import Caller, Curator, HostedDataset, Role
-from hedgerow.service.ledger.caps import WHOLE
+from hedgerow.service.ledger.accounts import WHOLE
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
 from hedgerow.service.rows import open_rows

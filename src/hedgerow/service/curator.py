@@ -27,7 +27,7 @@ from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
 from hedgerow.service.forms import FORMS, Asked, Kind, read_form, readable
-from hedgerow.service.ledger.caps import WHOLE
+from hedgerow.service.ledger.accounts import WHOLE
 from hedgerow.service.ledger.ledger import Answered, Ledger, Request, Reserved
 from hedgerow.service.questions import Question, read_question
 from hedgerow.service.receipts import Signer

@@ -17,8 +17,7 @@ from hedgerow.service.approvals import Approvals
 from hedgerow.service.curator import ROLES, Role
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.ledger import Ledger
-from hedgerow.service.logs import Logged
-from hedgerow.service.metrics import Metrics
+from hedgerow.service.monitoring import Metrics, Observed, log_request
 from hedgerow.service.pages.render import FOLDER, HEADERS, Headers, render
 from hedgerow.service.pages.session_auth import FAILED, UNTOLD, Endpoint, SessionAuth
 from hedgerow.service.pages.views import Views
@@ -54,7 +53,7 @@ def create_dashboard(
     ]
     # A page of another name that resolves to this machine would else be one that the browser takes for ours.
     host = Middleware(TrustedHostMiddleware, allowed_hosts=_LOCAL, www_redirect=False)
-    return Logged(_app([*routes, *_shared(views, auth)], host)), auth.token
+    return Observed(_app([*routes, *_shared(views, auth)], host), log_request), auth.token
 
 
 def mount_dashboard(app: FastAPI, ledger: Ledger, keys: Keys, *, secure: bool) -> None:

@@ -14,7 +14,7 @@ from hedgerow.boundary.arguments import check_choice
 from hedgerow.boundary.chain import digest
 from hedgerow.errors import AccessError, ArgumentError
 from hedgerow.service.curator import ROLES, Caller, Role
-from hedgerow.service.ledger.caps import check_names
+from hedgerow.service.ledger.accounts import check_names
 from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.tables import KEYS
 from hedgerow.text.messages import shown

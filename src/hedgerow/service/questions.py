@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from inspect import signature
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,24 +45,6 @@ could be written down; all of these divide one number of 350 digits.
 """
 _OURS = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
 """Parameters that a form has entries for, or that are the curator's to set."""
-
-
-class Question(Protocol):
-    """A question that was checked, with what it costs."""
-
-    @property
-    def charge(self) -> Charge:
-        """Charge of the answer."""
-        ...
-
-    @property
-    def public(self) -> dict[str, Any]:
-        """Public facts about the answer, known before it is asked for."""
-        ...
-
-    def answer(self, rows: Rows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
-        """Answer from private rows, with a card to which notes are added. Only once the charge is on disk."""
-        ...
 
 
 def read_question(form: Asked, schema: Schema, target: OracleRows, noise: NoiseSource | None = None) -> Question:
@@ -168,6 +150,10 @@ class FitQuestion:
         fitted = estimator.fit_tally(rows.tally(self.schema))
         model: Any = released_model(fitted)
         return {"model": replace(model, privacy=noted(model.privacy)).to_dict()}
+
+
+Question = MarginalQuestion | FitQuestion
+"""A question that was checked: its `charge`, what is `public` of its answer, and the `answer`, once it is charged."""
 
 
 def _fit_question(form: Fit, schema: Schema) -> FitQuestion:

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -25,30 +25,13 @@ if TYPE_CHECKING:
     from hedgerow.oracle.table_rows import OracleTable
 
 
-class Rows(Protocol):
-    """Private rows with what is public of them."""
-
-    @property
-    def target(self) -> OracleRows:
-        """Checks questions: the columns, their types and the classes are public. No row is touched by a check."""
-        ...
-
-    def opened(self) -> AbstractContextManager[OracleRows]:
-        """Open the rows for one question of an oracle. Private: only once the question is charged."""
-        ...
-
-    def tally(self, schema: Schema) -> Tally:
-        """Count the rows. Private: only once the question is charged."""
-        ...
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class FrameRows:
-    """Rows in memory."""
+    """Rows in memory. `opened` and `tally` are private: only once the question is charged."""
 
-    frame: Any  # the rows, with the attributes of the schema as columns, and their labels
-    labels: Any  # the rows, with the attributes of the schema as columns, and their labels
-    target: OracleFrame  # the same, as an oracle counts them
+    frame: Any  # with the attributes of the schema as columns
+    labels: Any
+    target: OracleFrame  # both as an oracle counts them; its checks of questions touch no row
 
     @classmethod
     def of(cls, frame: Any, labels: Any, schema: Schema) -> Self:
@@ -91,7 +74,7 @@ class FrameRows:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TableRows:
-    """Rows of a table that an engine counts."""
+    """Rows of a table that an engine counts. `opened` and `tally` are private: only once the question is charged."""
 
     address: str  # the address of the table; see `open_table`
     label: Label  # the classes, under the name of their column
@@ -125,6 +108,9 @@ class TableRows:
         """Open the table and count its rows."""
         with _open(self.address) as table:
             return Tally.from_table(table, schema)
+
+
+Rows = FrameRows | TableRows
 
 
 def open_rows(table: str, schema: Schema, text_format: TextFormat = DEFAULT_FORMAT) -> Rows:

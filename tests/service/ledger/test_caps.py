@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hedgerow.boundary.chain import canonical
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.account import Account
-from hedgerow.service.ledger.caps import caps_data, check_names, check_shares, read_caps
+from hedgerow.service.ledger.accounts import caps_data, check_names, check_shares, read_caps
 
 AMOUNTS = st.fractions(Fraction(1, 10**6), 50)
 CAPS = st.one_of(

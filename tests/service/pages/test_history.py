@@ -8,7 +8,7 @@ import pytest
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.service.ledger.ledger import Ledger, Request
-from hedgerow.service.pages.history import History, spending
+from hedgerow.service.pages.views import History, spending
 
 CAP = Account(Fraction(4))
 

@@ -4,8 +4,8 @@ import pytest
 
 from hedgerow.boundary.chain import digest
 from hedgerow.service.keys import Keys
-from hedgerow.service.pages import sessions as module
-from hedgerow.service.pages.sessions import LIFETIME, MOST_OF_ONE, Sessions
+from hedgerow.service.pages import session_auth as module
+from hedgerow.service.pages.session_auth import LIFETIME, MOST_OF_ONE, Sessions
 from tests.service.wards import ANA, AUDITOR
 
 

@@ -28,7 +28,11 @@ from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.accounts import (
+    WHOLE,
     account_of,
+    caps_data,
+    check_names,
+    check_shares,
     check_unit,
     current_epoch,
     has_cap,
@@ -36,7 +40,6 @@ from hedgerow.service.ledger.accounts import (
     owners,
     set_total,
 )
-from hedgerow.service.ledger.caps import WHOLE, caps_data, check_names, check_shares
 from hedgerow.service.ledger.entry import Entry, Kind
 from hedgerow.service.ledger.log import Log
 from hedgerow.service.ledger.runs import begin_run

@@ -11,7 +11,6 @@ import os
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -19,28 +18,6 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 
 from hedgerow.service.ledger.database import Database
-
-
-class Run(Protocol):
-    """A process that answers."""
-
-    @property
-    def name(self) -> str:
-        """Its name in the ledger."""
-        ...
-
-    def is_alive(self, name: str) -> bool:
-        """Return whether the run of this name, which may be another process, is still there."""
-        ...
-
-    def close(self) -> None:
-        """End the run."""
-        ...
-
-
-def begin_run(database: Database) -> Run:
-    """Begin a run of this process."""
-    return FileRun(database.path) if database.path is not None else ServerRun(database)
 
 
 class FileRun:
@@ -85,11 +62,10 @@ class FileRun:
 
 
 class ServerRun:
-    """A run whose lock is an advisory one of PostgreSQL, held by a connection of its own.
+    """A run whose lock is an advisory one of PostgreSQL, held by a connection of its own."""
 
-    Where the database was restarted, the lock is taken anew at the next question. Meanwhile another process may have
-    taken over a request; its attempt then counts, and this one's answer is refused.
-    """
+    # Where the database was restarted, the lock is taken anew at the next question. Meanwhile another process may have
+    # taken over a request; its attempt then counts, and this one's answer is refused.
 
     def __init__(self, database: Database) -> None:
         self.name = str(uuid4())
@@ -129,3 +105,12 @@ class ServerRun:
 def _number(name: str) -> int:
     """Return the number by which PostgreSQL knows a lock."""
     return int(name.replace("-", "")[:15], 16)
+
+
+Run = FileRun | ServerRun
+"""A process that answers: its `name` in the ledger, whether another one `is_alive`, and its end by `close`."""
+
+
+def begin_run(database: Database) -> Run:
+    """Begin a run of this process."""
+    return FileRun(database.path) if database.path is not None else ServerRun(database)

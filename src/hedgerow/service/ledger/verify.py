@@ -13,8 +13,7 @@ from hedgerow.boundary.chain import FIRST, canonical, digest
 from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import BudgetExceededError, LedgerError
 from hedgerow.privacy.charge import total
-from hedgerow.service.ledger.accounts import all_so_far
-from hedgerow.service.ledger.caps import WHOLE, read_caps
+from hedgerow.service.ledger.accounts import WHOLE, all_so_far, read_caps
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.tables import ANSWERS, APPROVALS, CAPS, ENTRIES, HEAD, REQUESTS, TOTALS
 from hedgerow.text.messages import shown
@@ -50,30 +49,28 @@ class _Replay:
 
     def take(self, entry: Entry) -> None:
         """Take in the next entry; raises KeyError for one that cannot come here."""
-        getattr(self, f"on_{entry.kind}")(entry.data)
+        getattr(self, f"_on_{entry.kind}")(entry.data)
 
-    def on_declared(self, data: dict[str, Any]) -> None:
-        """Take in an epoch with its caps."""
+    def _on_declared(self, data: dict[str, Any]) -> None:
         self._check_next(data["dataset"], data["epoch"])
         for name, caps in {WHOLE: data["cap"], **data["analysts"]}.items():
             owner = data["dataset"], data["epoch"], name
             self.caps[owner], self.charges[owner] = canonical(caps), []
 
-    def on_granted(self, data: dict[str, Any]) -> None:
-        """Take in the cap of an analyst who is new."""
+    def _on_granted(self, data: dict[str, Any]) -> None:
         owner = data["dataset"], data["epoch"], data["name"]
         if owner in self.caps or (*owner[:2], WHOLE) not in self.caps:
             raise KeyError
         self.caps[owner], self.charges[owner] = canonical(data["cap"]), []
 
-    def on_decided(self, data: dict[str, Any]) -> None:
+    def _on_decided(self, data: dict[str, Any]) -> None:
         """Take in what a curator has approved or refused, once."""
         asked = data["dataset"], data["analyst"], data["asked"]
         if asked in self.approvals or data["decision"] not in ("approved", "refused"):
             raise KeyError
         self.approvals[asked] = data["number"], data["purpose"], data["question"], data["decision"]
 
-    def on_reserved(self, data: dict[str, Any]) -> None:
+    def _on_reserved(self, data: dict[str, Any]) -> None:
         """Take in a charge, with its amounts."""
         declared = json.loads(self.caps[data["dataset"], data["epoch"], WHOLE])
         if data["request"] in self.requests or data["charge"].get("unit") != declared.get("unit"):
@@ -84,26 +81,22 @@ class _Replay:
         kept = {key: data[key] for key in ("analyst", "key", "body", "dataset", "epoch")}
         self.requests[data["request"]] = {**kept, "state": "reserved", "attempt": 1}
 
-    def on_retried(self, data: dict[str, Any]) -> None:
-        """Take in that a request is evaluated once more."""
+    def _on_retried(self, data: dict[str, Any]) -> None:
         self._charged(data)["attempt"] = data["attempt"]
 
-    def on_answered(self, data: dict[str, Any]) -> None:
-        """Take in an answer's digest."""
+    def _on_answered(self, data: dict[str, Any]) -> None:
         self._charged(data)["state"] = "answered"
         self.answers[data["request"]] = data["answer"]
 
-    def on_failed(self, data: dict[str, Any]) -> None:
-        """Take in that a request gets no answer."""
+    def _on_failed(self, data: dict[str, Any]) -> None:
         self._charged(data)["state"] = "failed"
 
-    def on_rotated(self, data: dict[str, Any]) -> None:
-        """Take in a new key that signs receipts."""
+    def _on_rotated(self, data: dict[str, Any]) -> None:
         if self.key not in (None, data["replaces"]):
             raise KeyError
         self.key = data["key"]
 
-    def on_accepted(self, _: dict[str, Any]) -> None:
+    def _on_accepted(self, _: dict[str, Any]) -> None:
         """Take in that entries were lost: what is here is all that is known."""
 
     def _charged(self, data: dict[str, Any]) -> dict[str, Any]:

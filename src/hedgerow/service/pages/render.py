@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -13,8 +13,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow.privacy.charge import amount_text
-from hedgerow.service.pages.sessions import Session
 from hedgerow.text.pages import templates
+
+if TYPE_CHECKING:
+    from hedgerow.service.pages.session_auth import Session
 
 FOLDER = Path(__file__).parents[1]
 HEADERS = {

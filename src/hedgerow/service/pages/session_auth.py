@@ -1,12 +1,15 @@
-"""Session authentication of the dashboard: log-in, forms of a session, and the pages that a role may see."""
+"""Session authentication of the dashboard: log-in, sessions, their forms, and the pages that a role may see."""
 
 from __future__ import annotations
 
 import hmac
 import logging
 import secrets
+import threading
+import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
@@ -18,10 +21,71 @@ from hedgerow.errors import LedgerError, ServiceBusyError
 from hedgerow.service.curator import Caller, Role
 from hedgerow.service.jobs import MOST_FREE_AT_ONCE, ConcurrencyLimits
 from hedgerow.service.keys import Keys
-from hedgerow.service.logs import note
-from hedgerow.service.metrics import template
+from hedgerow.service.monitoring import note, template
 from hedgerow.service.pages.render import render
-from hedgerow.service.pages.sessions import Session, Sessions
+
+LIFETIME = 8 * 3600
+"""Seconds after which a session ends."""
+MOST_OF_ONE = 10
+"""The most sessions of one caller; the oldest ends where there would be more."""
+
+
+def new_name() -> str:
+    """Return 256 random bits, as text."""
+    return secrets.token_urlsafe(32)
+
+
+@dataclass(frozen=True, repr=False)
+class Session:
+    """A session."""
+
+    caller: Caller  # who is logged in, in which role
+    key: str | None  # the SHA-256 of the key that opened it; None for the curator's, which a link opened
+    ends: float  # when, by a clock that nobody sets
+    # What every form of the session sends back, and no other site knows
+    form_token: str = field(default_factory=new_name)
+
+    def sent(self, token: str) -> bool:
+        """Return whether a form was one of this session's."""
+        return hmac.compare_digest(self.form_token.encode(), token.encode())
+
+
+class Sessions:
+    """The sessions of a dashboard, by the SHA-256 of their random names."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys, self._lock = keys, threading.Lock()
+        self._sessions = OrderedDict[str, Session]()
+
+    def begin(self, caller: Caller, key: str | None) -> str:
+        """Begin a session, and return its name, which has 256 random bits."""
+        name, now = new_name(), time.monotonic()
+        with self._lock:
+            for old in [one for one, session in self._sessions.items() if session.ends <= now]:
+                del self._sessions[old]
+            own = [one for one, session in self._sessions.items() if session.caller == caller]
+            for old in own[: max(0, len(own) - MOST_OF_ONE + 1)]:
+                del self._sessions[old]
+            self._sessions[digest(name)] = Session(caller, key, now + LIFETIME)
+        return name
+
+    def get(self, name: str) -> Session | None:
+        """Return the session of this name; None where there is none, or it has ended."""
+        with self._lock:
+            session = self._sessions.get(digest(name))
+        if session is None:
+            return None
+        ended = session.ends <= time.monotonic()
+        if ended or (session.key is not None and self._keys.holder(session.key) != session.caller):
+            self.end(name)
+            return None
+        return session
+
+    def end(self, name: str) -> None:
+        """End a session, if there is one of this name."""
+        with self._lock:
+            self._sessions.pop(digest(name), None)
+
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 FAILED, UNTOLD = "The page failed", "Its reason is not told here."

@@ -1,0 +1,141 @@
+"""Requests in the service's log and in its metrics for Prometheus; neither holds a key, a cell, or what a caller chose.
+
+The log has lines of JSON that say who did what, from where, and what came of it; the metrics count requests by kind.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from starlette.requests import Request
+from starlette.routing import Mount
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hedgerow.service.curator import Caller
+from hedgerow.service.jobs import Jobs
+
+_LOG = logging.getLogger(__name__)
+logging.getLogger("hedgerow.service").addHandler(logging.NullHandler())  # for who wants no log
+_METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Observed:
+    """ASGI middleware that reports the status of a request, and the seconds to the end of its response."""
+
+    def __init__(self, app: ASGIApp, ended: Callable[[Scope, int, float], None]) -> None:
+        self._app, self._ended = app, ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and report it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status, began = 500, time.perf_counter()
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        finally:
+            self._ended(scope, status, time.perf_counter() - began)
+
+
+class Metrics:
+    """Counts of requests, in a registry of their own. No label holds what a caller chose: no name, no path, no key."""
+
+    media_type = CONTENT_TYPE_LATEST
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._registry = CollectorRegistry()
+        labels = ("route", "method", "status")
+        self._requests = Counter("hedgerow_requests", "Requests.", labels, registry=self._registry)
+        self._seconds = Histogram(
+            "hedgerow_request_seconds",
+            "Seconds from a request to the end of its response.",
+            labels[:1],
+            registry=self._registry,
+            buckets=_SECONDS,
+        )
+        waiting = Gauge("hedgerow_jobs_waiting", "Questions that wait in the queue.", registry=self._registry)
+        waiting.set_function(lambda: jobs.waiting)
+
+    def count(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count a request that has ended."""
+        route = template(scope)
+        self._requests.labels(route, _known_method(scope), str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def text(self) -> bytes:
+        """Return all metrics, as Prometheus reads them."""
+        return generate_latest(self._registry)
+
+
+def log_to_stderr() -> None:
+    """Write what the service logs to standard error, a line of JSON each."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Lines())
+    logger = logging.getLogger("hedgerow.service")
+    logger.handlers, logger.propagate = [handler], False
+    logger.setLevel(logging.INFO)
+
+
+class Lines(logging.Formatter):
+    """Records as JSON: the time, the level, the event, and its data. ASCII, so that no name ends a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a line; the traceback of an exception, which can quote a cell, is left out."""
+        when = datetime.fromtimestamp(record.created, UTC).isoformat()
+        data: dict[str, Any] = getattr(record, "data", {})
+        return json.dumps({"time": when, "level": record.levelname.lower(), "event": record.getMessage(), **data})
+
+
+def note(request: Request, outcome: str, caller: Caller | None = None) -> None:
+    """Note what comes of a request, and whose it is, for its line of the log."""
+    request.state.outcome = outcome
+    if caller is not None:
+        request.state.caller = caller
+
+
+def log_request(scope: Scope, status: int, _: float) -> None:
+    """Log a request that asks, changes or is refused, or a log-in: not what is only looked at."""
+    state: dict[str, Any] = scope.get("state", {})
+    if status < 400 and scope["method"] in ("GET", "HEAD") and "outcome" not in state:
+        return
+    caller: Caller | None = state.get("caller")
+    address = scope.get("client")
+    data = {
+        "address": None if address is None else address[0],
+        "name": None if caller is None else caller.name,
+        "role": None if caller is None else caller.role,
+        "method": _known_method(scope),
+        "route": template(scope),
+        "dataset": scope.get("path_params", {}).get("dataset") if status < 400 else None,  # else any text
+        "status": status,
+        "outcome": state.get("outcome", "done" if status < 400 else "refused"),
+    }
+    _LOG.log(logging.INFO if status < 400 else logging.WARNING, "request", extra={"data": data})
+
+
+def template(scope: Scope) -> str:
+    """Return the template of the route that took a request, which has none of the names in its path."""
+    route, root = scope.get("route"), scope.get("root_path", "")
+    if isinstance(route, Mount):  # whose path is part of the root already
+        return root
+    return root + getattr(route, "path", "") or "none"
+
+
+def _known_method(scope: Scope) -> str:
+    return scope["method"] if scope["method"] in _METHODS else "other"
