@@ -15,11 +15,10 @@ from hedgerow.audit.forests.table import GuessedTable
 from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
-from hedgerow.audit.inference.leaves import Leaves
 from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OfflineRmia, OnlineLira, Rmia
 from hedgerow.audit.inference.lira import ShadowMembership, lira
 from hedgerow.audit.inference.membership import Membership, membership
-from hedgerow.audit.inference.overfitting import Overfit, overfit
+from hedgerow.audit.inference.overfitting import Leaves, Overfit, overfit
 from hedgerow.audit.inference.shadows import ShadowAttack, Shadows
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.audit.probabilistic.learner import LearnerKnowledge, condition_on_learner

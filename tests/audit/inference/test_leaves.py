@@ -5,7 +5,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.audit.inference.leaves import Leaves, apply_of, leaf_numbers
+from hedgerow.audit.inference.overfitting import Leaves, apply_of, leaf_numbers
 from hedgerow.models.released import released_model
 
 X, Y = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 5), np.array([0, 1, 1, 0] * 5)

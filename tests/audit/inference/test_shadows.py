@@ -7,6 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from hedgerow.audit import Shadows
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.shadows import confidence, shadow_fits
+from hedgerow.audit.inference.targets import Target
 
 X = np.random.default_rng(0).normal(size=(31, 3))
 Y = np.random.default_rng(1).integers(2, size=31)
@@ -27,9 +28,9 @@ class Recorder:
 
 def test_each_row_is_in_one_fit_of_each_split():
     names = np.arange(21)[:, None]
-    rows = LabelledRows.of(names, np.ones(21, dtype=int))
+    target = Target(Recorder, LabelledRows.of(names, np.ones(21, dtype=int)), seeded=True)
     Recorder.fitted = ()
-    found = shadow_fits(Recorder, rows, np.random.default_rng(0).spawn(5), seeded=True, n_jobs=None, verbose=False)
+    found = shadow_fits(target, np.random.default_rng(0).spawn(5), None, verbose=False)
     assert len(found) == 5
     for split in range(5):
         one, other = Recorder.fitted[2 * split : 2 * split + 2]

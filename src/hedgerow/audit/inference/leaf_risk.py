@@ -10,7 +10,7 @@ import pandas as pd
 
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.labelled import LabelledRows, distinct
-from hedgerow.audit.inference.leaves import apply_of, leaf_numbers
+from hedgerow.audit.inference.overfitting import apply_of, leaf_counts, leaf_numbers
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arguments import check_integer
@@ -81,9 +81,8 @@ def leaf_risk(
     rows = LabelledRows.of_pair("train", train)
     names, (leaves, *_) = leaf_numbers(model, [apply_of(model)(train[0])])
     classes, labels = distinct(rows.values)
-    counts = np.zeros((len(names), len(classes)), dtype=np.intp)
-    np.add.at(counts, (leaves, labels), 1)
-    return LeafRisk(names, _whole(counts.sum(axis=1)), tuple(map(_whole, counts)), tuple(classes), "exact", least)
+    counts = leaf_counts(leaves, labels, shape=(len(names), len(classes)))
+    return LeafRisk(names, tuple(map(sum, counts)), counts, tuple(classes), "exact", least)
 
 
 def _stored(model: Any, schema: Schema | None, features: Features | None, threshold: int) -> LeafRisk:
@@ -96,10 +95,6 @@ def _stored(model: Any, schema: Schema | None, features: Features | None, thresh
     classes = paths.classes if paths.counts is not None else None
     names = tuple(f"{i}. {text}" for i, text in enumerate(paths.conditions(domain.schema), 1))
     return LeafRisk(names, rows, paths.counts, classes, paths.view, threshold)
-
-
-def _whole(counts: Any) -> tuple[int, ...]:
-    return tuple(int(count) for count in counts)
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,7 +15,7 @@ from hedgerow.audit.inference.attacks import chosen_attack
 from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OfflineRmia, OnlineLira, Rmia
 from hedgerow.audit.inference.membership import FPR, PRIVATE, Array, check_rate, curve
 from hedgerow.audit.inference.shadows import ShadowAttack, Shadows, shadow_fits
-from hedgerow.audit.inference.targets import factory_of, rows_of_classes
+from hedgerow.audit.inference.targets import Target
 from hedgerow.audit.plot import roc_band
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.boundary.randomness import RandomState, generator
@@ -272,8 +272,7 @@ def lira(
     An attack that fails proves nothing: others may succeed. Differential privacy bounds all of them, and
     `exact_membership` computes the best one where a model is drawn as a whole.
 
-    **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted meanwhile;
-    they are not released, so pass the target no shared `Budget`.
+    **The result is private**, as that of `membership`, and so are the models fitted meanwhile: pass no shared `Budget`.
 
     Parameters
     ----------
@@ -289,8 +288,7 @@ def lira(
     Raises
     ------
     ValueError
-        If a parameter is out of range, lengths disagree, there are fewer than 20 rows, or labels are missing, of one
-        class, or never predicted by the target. Errors of `fit` are passed on.
+        As of `membership`, or if there are fewer than 20 rows.
     TypeError
         If the target has no `fit` and `predict`, or the attack no `scores`.
 
@@ -311,19 +309,12 @@ def lira(
     >>> found.auc > 0.7, found.by("rmia").auc > 0.7  # a fully grown tree memorises its training rows
     (True, True)
     """
-    make, how = factory_of(target), shadow_attack(attack)
+    how = shadow_attack(attack)
     check_integer("repeats", repeats, _FEWEST)
-    rows = rows_of_classes(X, y)
-    if len(rows) < _FEWEST_ROWS:
+    learner = Target.of(target, X, y, seeded=random_state is not None)
+    if len(learner.rows) < _FEWEST_ROWS:
         raise ArgumentError(
-            f"expected {_FEWEST_ROWS} rows or more, got {len(rows)}: coins could leave a fit without any."
+            f"expected {_FEWEST_ROWS} rows or more, got {len(learner.rows)}: coins could leave a fit without any."
         )
-    shadows = shadow_fits(
-        make,
-        rows,
-        generator(random_state).spawn(repeats),
-        seeded=random_state is not None,
-        n_jobs=n_jobs,
-        verbose=verbose,
-    )
-    return ShadowMembership.of(type(make()).__name__, how, shadows)
+    shadows = shadow_fits(learner, generator(random_state).spawn(repeats), n_jobs, verbose=verbose)
+    return ShadowMembership.of(learner.name, how, shadows)

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
-from sklearn.utils.parallel import Parallel, delayed
 
 from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack, chosen_attack
-from hedgerow.audit.inference.labelled import LabelledRows, label_values
-from hedgerow.audit.inference.targets import check_known, factory_of, fitted_on, rows_of_classes
+from hedgerow.audit.inference.labelled import label_values
+from hedgerow.audit.inference.targets import Target, check_known
 from hedgerow.audit.plot import roc_band
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError
 from hedgerow.models.released import released_model
 from hedgerow.text.messages import describe_argument
-from hedgerow.text.progress import tracked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,50 +116,36 @@ def membership(
     >>> found.auc > 0.6  # a fully grown tree memorises its training rows
     True
     """
-    make = factory_of(target)
     how = chosen_attack(attack, ATTACKS, "an Attack", "attempt")
     check_integer("repeats", repeats, 1)
-    rows = rows_of_classes(X, y)
+    learner = Target.of(target, X, y, seeded=random_state is not None)
     check_probability("train_share", train_share)
     check_probability("attack_share", attack_share)
-    sizes = _sizes(len(rows), float(train_share), float(attack_share))
-    seeded = random_state is not None
-    trials = [_Trial(make, rows, how, sizes, rng, seeded) for rng in generator(random_state).spawn(repeats)]
-    done = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(trial.run)() for trial in trials)
-    found = list(tracked(done, "membership inference", repeats, verbose=verbose))
-    curves, aucs = np.array([one for one, _ in found]), np.array([auc for _, auc in found])
-    for array in (curves, aucs):
-        array.setflags(write=False)
-    return Membership(type(make()).__name__, str(how), sizes, curves, aucs)
+    sizes = _sizes(len(learner.rows), float(train_share), float(attack_share))
+    generators = generator(random_state).spawn(repeats)
+    curves, aucs = learner.repeated(partial(_trial, how, sizes), generators, n_jobs, verbose=verbose)
+    return Membership(learner.name, str(how), sizes, curves, aucs)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class _Trial:
-    """One random split of the rows, with one fit and one attack."""
+def _trial(
+    attack: Attack, sizes: tuple[int, int, int, int], target: Target, rng: np.random.Generator
+) -> tuple[Array, float]:
+    """Split the rows, fit and attack; return the ROC curve and the area under it."""
+    rows = target.rows
+    known, known_others, members, others = np.split(rng.permutation(len(rows)), np.cumsum(sizes)[:-1])
+    fitted = target.fitted(np.concatenate([known, members]), rng)
 
-    make: Callable[[], Any]
-    rows: LabelledRows
-    attack: Attack
-    sizes: tuple[int, int, int, int]
-    rng: np.random.Generator
-    seeded: bool
+    def predict(table: Any) -> Any:
+        return label_values(fitted.predict(table))
 
-    def run(self) -> tuple[Array, float]:
-        sets = np.split(self.rng.permutation(len(self.rows)), np.cumsum(self.sizes)[:-1])
-        known, known_others, members, others = sets
-        fitted = fitted_on(self.make, self.rows, np.concatenate([known, members]), self.rng, seeded=self.seeded)
-
-        def predict(table: Any) -> Any:
-            return label_values(fitted.predict(table))
-
-        predictions = predict(self.rows.X(np.arange(len(self.rows))))
-        check_known(fitted, self.rows, predictions)
-        model = released_model(fitted)
-        schema = None if model is None else model.schema
-        suspects = np.concatenate([members, others])
-        attempt = Attempt(self.rows, predict, predictions, known, known_others, suspects, schema, self.rng)
-        scores = np.asarray(self.attack.scores(attempt), dtype=np.float64)
-        return curve(scores[: len(members)], scores[len(members) :])
+    predictions = predict(rows.X(np.arange(len(rows))))
+    check_known(fitted, rows, predictions)
+    model = released_model(fitted)
+    schema = None if model is None else model.schema
+    suspects = np.concatenate([members, others])
+    attempt = Attempt(rows, predict, predictions, known, known_others, suspects, schema, rng)
+    scores = np.asarray(attack.scores(attempt), dtype=np.float64)
+    return curve(scores[: len(members)], scores[len(members) :])
 
 
 def _sizes(n: int, train_share: float, attack_share: float) -> tuple[int, int, int, int]:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
 from hedgerow.audit.inference.labelled import Index, LabelledRows, distinct
-from hedgerow.audit.inference.leaves import apply_of, leaf_numbers
 from hedgerow.audit.plot import overfit_bars
-from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.models.released import released_model
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.learn.readable import Readable
+from hedgerow.models.released import released_leaf_model, released_model
 from hedgerow.tables.frames import column_of
-from hedgerow.text.values import quoted_text, shown_text
+from hedgerow.text.values import quoted_text, shown_text, value_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,56 @@ if TYPE_CHECKING:
 
 PRIVATE = "An exact function of the rows: for the curator's eyes only, not for release."
 _Counts = tuple[tuple[int, ...], ...]
+
+
+@runtime_checkable
+class Leaves(Protocol):
+    """A model with `apply`, which returns the leaf of each row: hedgerow's, scikit-learn's trees, or any other."""
+
+    def apply(self, X: Any) -> NDArray[Any]:
+        """Return the leaf of each row, shape ``(n_rows,)``: a number or a name."""
+        ...
+
+
+def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
+    """Return the function that returns the leaf of each row of a table."""
+    released = released_leaf_model(model)
+    apply = getattr(released or model, "apply", model)
+    is_unfitted = released is None and isinstance(model, Readable)
+    if isinstance(model, type) or is_unfitted or not callable(apply):
+        raise ArgumentTypeError(
+            "expected a model with `apply(X)`, a fitted hedgerow estimator, or a function of X, got a "
+            f"{type(model).__name__}, which has no `apply` and is not callable (or is not fitted)."
+        )
+
+    def checked(X: Any) -> NDArray[Any]:
+        problem = ArgumentError(
+            "expected a model that returns one leaf for each row of X; it failed, or returned others."
+        )
+        leaves = guarded(lambda: np.asarray(apply(X)), problem) if released is None else released.apply(X)
+        if leaves.shape != (len(X),):
+            raise problem
+        return leaves
+
+    return checked
+
+
+def leaf_numbers(model: Any, found: Sequence[NDArray[Any]]) -> tuple[tuple[str, ...], list[Index]]:
+    """Return the leaves in words, and the index of the leaf of each row of the sets."""
+    released = released_leaf_model(model)
+    if released is not None:
+        names = tuple(f"{i}. {text}" for i, text in enumerate(released.conditions, 1))
+        return names, [leaves.astype(np.intp) for leaves in found]
+    names, numbers = distinct(np.concatenate(found))
+    ends = np.cumsum([len(leaves) for leaves in found])
+    return tuple(f"leaf {value_text(name)}" for name in names), np.split(numbers, ends[:-1])
+
+
+def leaf_counts(leaves: Index, classes: Index, shape: tuple[int, int]) -> tuple[tuple[int, ...], ...]:
+    """Return the rows of each class in each leaf."""
+    counts = np.zeros(shape, dtype=np.int64)
+    np.add.at(counts, (leaves, classes), 1)
+    return tuple(tuple(map(int, row)) for row in counts)
 
 
 @dataclass(frozen=True)
@@ -253,7 +305,7 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
             raise ArgumentError(f"expected rows of every class in {name}, got none of {', '.join(absent)}.")
     names, leaves = leaf_numbers(model, [apply(train[0]), apply(test[0])])
     shape = len(names), len(classes)
-    counts = [_count(*both, shape=shape) for both in zip(leaves, codes, strict=True)]
+    counts = [leaf_counts(*both, shape=shape) for both in zip(leaves, codes, strict=True)]
     return Overfit(classes, names, counts[0], counts[1], bool(as_released_code))
 
 
@@ -275,12 +327,6 @@ def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tupl
     if len(used) < 2:
         raise ArgumentError("expected two or more classes in y, got one.")
     return tuple(known[k] for k in used), [both[: len(ours)], both[len(ours) :]]
-
-
-def _count(leaves: Index, classes: Index, shape: tuple[int, int]) -> _Counts:
-    counts = np.zeros(shape, dtype=np.int64)
-    np.add.at(counts, (leaves, classes), 1)
-    return tuple(tuple(map(int, row)) for row in counts)
 
 
 def mean_deviation(total: int, marked: int, drawn: int) -> float:

@@ -8,19 +8,17 @@ by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
-from hedgerow.audit.inference.labelled import Index, LabelledRows, label_values
+from hedgerow.audit.inference.labelled import LabelledRows, label_values
 from hedgerow.audit.inference.membership import Array
-from hedgerow.audit.inference.targets import check_known, fitted_on
+from hedgerow.audit.inference.targets import Target, check_known
 from hedgerow.errors import ArgumentError
-from hedgerow.text.progress import tracked
 
 _DIGITS = 9  # of confidences: the same sum in another order is the same confidence
 
@@ -72,43 +70,17 @@ class ShadowAttack(Protocol):
 
 
 def shadow_fits(
-    make: Callable[[], Any],
-    rows: LabelledRows,
-    generators: list[np.random.Generator],
-    *,
-    seeded: bool,
-    n_jobs: int | None,
-    verbose: bool,
+    target: Target, generators: Sequence[np.random.Generator], n_jobs: int | None, *, verbose: bool
 ) -> Shadows:
     """Fit a learner on both sides of a split of the rows by coins, one split a generator."""
-    splits = [_Split(make, rows, rng, seeded) for rng in generators]
-    done = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(split.run)() for split in splits)
-    found = [
-        np.array(part)
-        for part in zip(*tracked(done, "membership inference", len(splits), verbose=verbose), strict=True)
-    ]
-    for array in found:
-        array.setflags(write=False)
-    return Shadows(*found)
+    return Shadows(*target.repeated(_split, generators, n_jobs, verbose=verbose))
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class _Split:
-    """One split of the rows by independent coins, with a fit on each side: a row's side tells nothing of the others."""
-
-    make: Callable[[], Any]
-    rows: LabelledRows
-    rng: np.random.Generator
-    seeded: bool
-
-    def run(self) -> tuple[Array, Array, NDArray[np.bool_]]:
-        first = self.rng.integers(2, size=len(self.rows)) == 1
-        one, other = (self._confidence(np.flatnonzero(side)) for side in (first, ~first))
-        return np.where(first, one, other), np.where(first, other, one), first
-
-    def _confidence(self, half: Index) -> Array:
-        fitted = fitted_on(self.make, self.rows, half, self.rng, seeded=self.seeded)
-        return confidence(fitted, self.rows)
+def _split(target: Target, rng: np.random.Generator) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Split the rows by independent coins, so that a row's side tells nothing of the others, and fit on each side."""
+    first = rng.integers(2, size=len(target.rows)) == 1
+    one, other = (confidence(target.fitted(np.flatnonzero(side), rng), target.rows) for side in (first, ~first))
+    return np.where(first, one, other), np.where(first, other, one), first
 
 
 def confidence(fitted: Any, rows: LabelledRows) -> Array:

@@ -1,23 +1,71 @@
-"""Targets of membership inference: factories, seeded fits, their progress and their labels."""
+"""Targets of membership inference: learners that are fitted again and again on parts of a table."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.parallel import Parallel, delayed
 
 from hedgerow.audit.inference.labelled import Index, LabelledRows
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.text.progress import tracked
 
 
-def factory_of(target: Any) -> Callable[[], Any]:
+@dataclass(frozen=True, repr=False, eq=False)
+class Target:
+    """A learner, and the rows that it is fitted on parts of."""
+
+    make: Callable[[], Any]  # returns an unfitted estimator
+    rows: LabelledRows
+    seeded: bool  # whether parameters named random_state that are None are set before a fit
+
+    @classmethod
+    def of(cls, target: Any, X: Any, y: Any, *, seeded: bool) -> Self:
+        """Check the learner, and that the rows have labels of two or more classes."""
+        make, rows = _factory(target), LabelledRows.of(X, y)
+        if len(np.unique(rows.values)) < 2:
+            raise ArgumentError("expected two or more classes in y, got one.")
+        return cls(make, rows, seeded)
+
+    @property
+    def name(self) -> str:
+        """The class of the estimator."""
+        return type(self.make()).__name__
+
+    def fitted(self, index: Index, rng: np.random.Generator) -> Any:
+        """Return a new estimator fitted on these rows."""
+        estimator = self.make()
+        if self.seeded and hasattr(estimator, "set_params"):
+            estimator.set_params(**{name: int(rng.integers(2**31)) for name in unset_seeds(estimator)})
+        estimator.fit(self.rows.X(index), self.rows.y(index))
+        return estimator
+
+    def repeated(
+        self,
+        split: Callable[[Target, np.random.Generator], tuple[Any, ...]],
+        generators: Sequence[np.random.Generator],
+        n_jobs: int | None,
+        *,
+        verbose: bool,
+    ) -> list[NDArray[Any]]:
+        """Carry out one split a generator, and return each part of the results as one read-only array."""
+        done = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(split)(self, rng) for rng in generators)
+        results = tracked(done, "membership inference", len(generators), verbose=verbose)
+        arrays = [np.array(part) for part in zip(*results, strict=True)]
+        for array in arrays:
+            array.setflags(write=False)
+        return arrays
+
+
+def _factory(target: Any) -> Callable[[], Any]:
     """Return a factory of unfitted estimators, checked to return one."""
-    is_estimator = not isinstance(target, type) and hasattr(target, "fit") and hasattr(target, "predict")
-    if is_estimator:
+    if not isinstance(target, type) and hasattr(target, "fit") and hasattr(target, "predict"):
         return _Clones(target)
     if callable(target):
         made = target()
@@ -41,34 +89,15 @@ class _Clones:
         return clone(self.estimator) if isinstance(self.estimator, BaseEstimator) else copy.deepcopy(self.estimator)
 
 
-def fitted_on(
-    make: Callable[[], Any], rows: LabelledRows, index: Index, rng: np.random.Generator, *, seeded: bool
-) -> Any:
-    """Return a new estimator fitted on these rows; `seeded` sets its parameters named random_state that are None."""
-    estimator = make()
-    if seeded and hasattr(estimator, "set_params"):
-        estimator.set_params(**{name: int(rng.integers(2**31)) for name in unset_seeds(estimator)})
-    estimator.fit(rows.X(index), rows.y(index))
-    return estimator
-
-
-def rows_of_classes(X: Any, y: Any) -> LabelledRows:
-    """Check that a table and labels of two or more classes belong together."""
-    rows = LabelledRows.of(X, y)
-    if len(np.unique(rows.values)) < 2:
-        raise ArgumentError("expected two or more classes in y, got one.")
-    return rows
+def check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:
+    """Check that some class of a fitted estimator, or else a prediction of it, is among the labels in y."""
+    known = getattr(fitted, "classes_", None)
+    known = set(np.asarray(predictions if known is None else known).tolist())
+    if not known & set(rows.values.tolist()):
+        raise ArgumentError("expected labels in y that the target predicts, got none; check their spelling and type.")
 
 
 def unset_seeds(estimator: Any) -> list[str]:
     """Return the parameters of an estimator and its parts that are named random_state and None, sorted."""
     given = sorted(estimator.get_params().items())
     return [name for name, value in given if name.split("__")[-1] == "random_state" and value is None]
-
-
-def check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:
-    """Check that the target's classes are among the labels in y."""
-    known = getattr(fitted, "classes_", None)
-    known = set(np.asarray(predictions if known is None else known).tolist())
-    if not known & set(rows.values.tolist()):
-        raise ArgumentError("expected labels in y that the target predicts, got none; check their spelling and type.")
