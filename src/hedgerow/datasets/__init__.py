@@ -83,13 +83,7 @@ class Dataset:
         _check_name(self.name)
 
     def without_sensitive(self) -> Dataset:
-        """Return the dataset without the columns and attributes that `SENSITIVE` names.
-
-        Raises
-        ------
-        SchemaError
-            If no attribute is left.
-        """
+        """Return the dataset without the columns that `SENSITIVE` names; SchemaError if no attribute is left."""
         sensitive = SENSITIVE[self.name]
         attributes = tuple((name, kind) for name, kind in self.schema.attributes if name not in sensitive)
         frame = self.frame.drop(columns=[column for column in sensitive if column in self.frame])
@@ -105,12 +99,7 @@ def load(name: str) -> Dataset:
     Parameters
     ----------
     name : {"adult", "adult_binary", "breast_cancer", "compas", "compas_binary", "ctg", "german", "german_binary"}
-        Which dataset.
-
-    Returns
-    -------
-    Dataset
-        Its columns, labels and schema.
+        The dataset.
 
     Raises
     ------
@@ -134,8 +123,6 @@ def load(name: str) -> Dataset:
     (569, 30)
     >>> data.schema["mean radius"].bins
     ('[0, 12]', '(12, 15]', '(15, 18]', '(18, 50]')
-    >>> data.labels.value_counts().to_dict()
-    {'benign': 357, 'malignant': 212}
     """
     _check_name(name)
     with as_file(_FOLDER / f"{name}.yaml") as path:

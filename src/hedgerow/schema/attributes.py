@@ -62,8 +62,7 @@ class Attribute(ABC):
         What a value outside the declared domain is: an error, the nearest bound (numbers only), or a bin of its own
         (not for booleans).
     description, unit, source : str or None
-        What the attribute is, in which unit, and where its domain is from, for people: models show it, and nothing is
-        computed with it.
+        Meaning, unit and source of the domain, for people: models show them, and nothing is computed with them.
     """
 
     missing: typing.Literal["error", "bin"] = "error"
@@ -220,13 +219,7 @@ class Attribute(ABC):
         return found + ([Literal(name, "outside")] if self.outside == "bin" else [])
 
     def extent(self, literal: Literal) -> Extent:
-        """Return on which bins a literal is true.
-
-        Raises
-        ------
-        SchemaError
-            If the literal does not fit this attribute, or is true of no value or of all.
-        """
+        """Return on which bins a literal is true; SchemaError if it does not fit, or is true of no value or of all."""
         extent = self._extent(literal)
         if extent.is_trivial:
             raise SchemaError(
@@ -262,23 +255,11 @@ class Attribute(ABC):
                 return Extent(known, *self._known_extent(literal), missing=missing, outside=beyond)
 
     def encode(self, column: Column) -> BinCodes:
-        """Return the bin of each row, shape ``(n_rows,)``.
-
-        Raises
-        ------
-        DomainError
-            If a value is missing or outside and the policy is "error". Names the column, never the value.
-        """
+        """Return the bin of each row, shape ``(n_rows,)``; DomainError, which quotes no value, if one is refused."""
         return bins_of_codes(self, self.codes(column.without(self.missing_values)), column.name)
 
     def codes(self, column: Column) -> Codes:
-        """Return the bin of each row before the policies, `OUTSIDE` or `MISSING` where it has none.
-
-        Raises
-        ------
-        DomainError
-            If a value is none of such a column, such as text where a number is declared.
-        """
+        """Return the bin of each row before the policies, or `OUTSIDE` or `MISSING`; DomainError for another type."""
         codes = self._code(column)
         return codes if column.missing is None else np.where(column.missing, np.int32(MISSING), codes)
 

@@ -74,13 +74,7 @@ class Candidates(Sequence[Antecedent]):
 
     @classmethod
     def of(cls, schema: Schema, max_literals: int, *, negations: bool = True) -> Candidates:
-        """Build the candidates of up to `max_literals` literals.
-
-        Raises
-        ------
-        SchemaError
-            If there are none, or more than can be held.
-        """
+        """Build the candidates of up to `max_literals` literals; SchemaError if there are none, or too many to hold."""
         check_integer("max_literals", max_literals, 1)
         kinds = _reachable(schema)
         sizes = [attribute.count_literals(negations=negations) for attribute in kinds.values()]
@@ -151,10 +145,7 @@ class Candidates(Sequence[Antecedent]):
         return np.hstack([np.logical_and.reduce(true[:, part.T].swapaxes(0, 1)) for part in self.members])
 
     def implying(self, index: int) -> NDArray[np.bool_]:
-        """Return which candidates imply the given one, itself included: once it is chosen they match no remaining row.
-
-        Decided by the schema alone, shape ``(n_candidates,)``.
-        """
+        """Return which candidates imply the given one by the schema alone, itself too, shape ``(n_candidates,)``."""
         wanted = [self.literals.index(literal) for literal in self[index]]
         return np.concatenate(
             [

@@ -124,13 +124,7 @@ class Date(WholeNumber):
         return default_date_cuts(Day(self.low), Day(self.high))
 
     def numbers_in(self, column: Column) -> NDArray[np.float64]:
-        """Return the dates of a column as days since 1970-01-01, 0 where missing.
-
-        Raises
-        ------
-        DomainError
-            If a value is no date.
-        """
+        """Return the dates of a column as days since 1970-01-01, 0 where missing; DomainError where one is none."""
         return column.days()
 
 

@@ -127,13 +127,7 @@ class Number(Attribute):
         return (self.low, *self.cuts, self.high)
 
     def interval(self, start: int, stop: int) -> str:
-        """Return the name of the interval of the bins from `start` up to and without `stop`.
-
-        Examples
-        --------
-        >>> Integer(17, 90, cuts=(30, 45)).interval(0, 2)
-        '[17, 45]'
-        """
+        """Return the name of the interval of the bins from `start` up to and without `stop`, such as ``(30, 45]``."""
         return f"{'(' if start else '['}{value_text(self.edges[start])}, {value_text(self.edges[stop])}]"
 
     @property
@@ -187,13 +181,7 @@ class Number(Attribute):
         return Literal(name, ">", (self.cuts[start - 1],)) if start else Literal(name, "known")
 
     def refined_by(self, literal: Literal) -> Self:
-        """Return the number with what a literal compares with among its cut points.
-
-        Raises
-        ------
-        SchemaError
-            If that is outside the domain.
-        """
+        """Return the number with the operands of a literal among its cut points; SchemaError if one is outside."""
         for value in literal.operands:
             if isinstance(value, str) or not self.low <= value < self.high:
                 raise SchemaError(
@@ -373,11 +361,9 @@ class Real(Number):
     Attributes
     ----------
     low, high : float
-        The bounds, both inside the domain. Public: from the meaning of the attribute, never from private rows.
+        The bounds, both inside the domain, as those of `Integer`.
     cuts : tuple of float
-        The cut points, increasing, each ``low <= cut < high``. Declared as ``"auto"``, the default, they are the grid
-        of `default_cuts`, which follows from the bounds alone; as ``5``, so many at equal distances; as ``"log 5"``, at
-        equal ratios. A number with ``cuts=()`` has no literals.
+        The cut points, declared as those of `Integer`.
     """
 
     kind: ClassVar[str] = "real"

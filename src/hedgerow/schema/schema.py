@@ -164,60 +164,30 @@ class Schema:
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The class labels.
-
-        Raises
-        ------
-        SchemaError
-            If the schema declares no label.
-        """
+        """The class labels; raises SchemaError if the schema declares no label."""
         return self.target.classes
 
     @property
     def target(self) -> Label:
-        """The label, which a model predicts.
-
-        Raises
-        ------
-        SchemaError
-            If the schema declares no label.
-        """
+        """The label, which a model predicts; raises SchemaError if the schema declares none."""
         if self.label is None:
             raise SchemaError("Expected a schema with a label, got none; add `label: {name: ..., classes: [...]}`.")
         return self.label
 
     def encode(self, table: Table, names: Sequence[str] | None = None) -> dict[str, BinCodes]:
-        """Return the bins of the named attributes (default: all) for every row of a table.
-
-        Raises
-        ------
-        DomainError
-            If a column is absent, or holds values the schema does not allow.
-        """
+        """Return the bins of the named attributes (default: all) for every row; DomainError if a table does not fit."""
         wanted = self.names if names is None else names
         self.check_columns(table, wanted)
         return {name: self[name].encode(table.column(name, self._places[name])) for name in wanted}
 
     def check_columns(self, table: Table, names: Sequence[str] | None = None) -> None:
-        """Check that a table has the named attributes (default: all) as columns, without touching a row.
-
-        Raises
-        ------
-        DomainError
-            If a column is absent, or an array is not as wide as the schema.
-        """
+        """Check that a table has the named attributes (default: all) as columns (DomainError); no row is touched."""
         if table.names is None and table.width != len(self):
             raise DomainError(f"expected {len(self)} columns ({listed(self.names)}), got {table.width}.")
         table.require(self.names if names is None else names)
 
     def check_unit(self, table: Table) -> None:
-        """Check that a table has the column that says whose row it is, if there is a unit, without touching a row.
-
-        Raises
-        ------
-        DomainError
-            If the column is absent, or an array has no names of columns.
-        """
+        """Check that a table has the column of the schema's unit, if there is one (DomainError); no row is touched."""
         if self.unit is not None:
             check_unit(self.unit, table)
 

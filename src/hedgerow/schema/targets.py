@@ -116,13 +116,7 @@ class Label(Target):
         return one == another
 
     def check_type(self, column: Column) -> None:
-        """Check, without a look at the values, that a column of this type can hold one of the classes.
-
-        Raises
-        ------
-        DomainError
-            If it cannot, as numbers hold no word.
-        """
+        """Check, without a look at the values, that a column of this type can hold one of the classes (DomainError)."""
         if not any(column.can_hold(value) for value in self.classes):
             kind = "dates" if column.holds_dates else "booleans" if column.values.dtype.kind == "b" else "numbers"
             raise DomainError(f"expected one of: {listed(self.classes)}; found a column of {kind}.", column=self.name)

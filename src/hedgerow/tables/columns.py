@@ -64,8 +64,7 @@ class Column:
     def equals(self, value: Value) -> Mask:
         """Return which rows hold `value`; a missing value equals nothing.
 
-        It makes no difference if a column is of text or of numbers: the texts "1" and "1.0" and the number 1 are equal.
-        Nor does it if it is of text or of dates.
+        The texts "1" and "1.0" and the number 1 are equal, and so are a date and the text that spells it.
         """
         if self.is_text:
             return self.index_in([value_text(value)]) == 0
@@ -116,15 +115,9 @@ class Column:
             raise found_booleans(self.name)
 
     def numbers(self) -> NDArray[np.float64]:
-        """Return the values as numbers (0 where missing); text that spells numbers is read as such.
+        """Return the values as numbers (0 where missing); DomainError for other text, infinity and booleans.
 
-        Always float64, for every type of column: what a value becomes must not depend on the other rows, and a type
-        that was inferred from the rows (whole numbers or not, with or without NaN) would.
-
-        Raises
-        ------
-        DomainError
-            If some text is not a number, a number is infinite, or the column is boolean.
+        Always float64: the type of a value must not depend on the other rows, as one inferred from the rows would.
         """
         self.refuse_booleans()
         values = self.values
@@ -141,13 +134,7 @@ class Column:
         return values
 
     def days(self) -> NDArray[np.float64]:
-        """Return the dates as days since 1970-01-01 (0 where missing); text that spells dates is read as such.
-
-        Raises
-        ------
-        DomainError
-            If some text is no date, or the column is of numbers or booleans.
-        """
+        """Return dates, also those in text, as days since 1970-01-01 (0 where missing); DomainError for other values."""
         if not (self.is_text or self.holds_dates or self._is_empty):
             raise found_no_date(self.name)
         if not self.is_text:
@@ -196,13 +183,7 @@ class Column:
 
     @classmethod
     def from_numpy(cls, values: NDArray[Any], name: str) -> Self:
-        """Make a column of a one-dimensional array.
-
-        Raises
-        ------
-        DomainError
-            If the type is not boolean, number or text, or the values are not of one type.
-        """
+        """Make a column of a one-dimensional array; DomainError if it is not of booleans, numbers, dates or text."""
         if values.dtype.kind == "f":
             wide = guarded(lambda: values.astype(np.float64, copy=False), unreadable(name))  # as bounds and cuts are
             missing = np.isnan(wide)
@@ -216,13 +197,7 @@ class Column:
 
     @classmethod
     def from_arrow(cls, array: pa.Array | pa.ChunkedArray, name: str) -> Self:
-        """Make a column of an Arrow array. One without a type, such as of nothing but NULL, is text.
-
-        Raises
-        ------
-        DomainError
-            If the type is not boolean, number or text, or a value is invalid for its type.
-        """
+        """Make a column of an Arrow array, of text if it has no type; DomainError for other types and invalid values."""
         given = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
         array = guarded(lambda: _whole(array), _invalid(name))
         column = cls._from_whole(array, name)

@@ -41,9 +41,7 @@ class Table:
 
     @classmethod
     def of(cls, data: Any) -> Self:
-        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array; a `Table` stays as it is.
-
-        A table may have no rows.
+        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array, also of no rows; a `Table` stays as it is.
 
         Raises
         ------
@@ -107,13 +105,7 @@ class Table:
         return tuple(f"x{i}" for i in range(self.width)) if self.names is None else self.names
 
     def require(self, names: Iterable[str]) -> None:
-        """Check that a frame has these columns, before any row is touched.
-
-        Raises
-        ------
-        DomainError
-            Naming the first that is absent.
-        """
+        """Check that a frame has these columns, before any row is touched; DomainError names the first absent one."""
         present = set(self.names or ())
         for name in names:
             if self.names is not None and name not in present:
@@ -129,13 +121,7 @@ class Table:
         return guarded(lambda: self.data[rows].to_native(), ArgumentTypeError(f"Expected {_TABLE}."))
 
     def column(self, name: str, position: int) -> Column:
-        """Return a frame's column of this name, or an array's at this position.
-
-        Raises
-        ------
-        DomainError
-            If there is no such column.
-        """
+        """Return a frame's column of this name, or an array's at this position; DomainError if there is none."""
         if self.names is None:
             return Column.from_numpy(self.data[:, position], name)
         return series_column(self.series(name), name)
@@ -143,10 +129,7 @@ class Table:
     def exact_column(self, name: str) -> Column:
         """Return a frame's column as `column` does, but decimals as text: of many digits, two can be one float64.
 
-        Raises
-        ------
-        DomainError
-            If there is no such column, it is of times, or of dtype object and has decimals of more than 15 digits.
+        DomainError also for times, and for decimals of more than 15 digits of dtype object.
         """
         series = self.series(name)
         text = guarded(lambda: _text_of_decimals(series), unreadable(name))
@@ -225,13 +208,7 @@ class Labels:
 
     @classmethod
     def of(cls, labels: Any, rows: Any = None) -> Self:
-        """Wrap labels; `Labels` stay as they are.
-
-        Raises
-        ------
-        ValueError
-            If labels of pandas have another index than their `rows`: they would be paired by position.
-        """
+        """Wrap labels; ValueError if those of pandas have another index than their `rows`, as pairs go by position."""
         if isinstance(labels, cls):
             return labels
         if rows is not None:

@@ -250,13 +250,7 @@ class Draft:
         return data | {"attributes": {column.name: column.to_dict() for column in self._attributes}}
 
     def schema(self) -> Schema:
-        """Return the schema.
-
-        Raises
-        ------
-        SchemaError
-            Naming all that is still to be filled in.
-        """
+        """Return the schema; SchemaError with all that is still to be filled in."""
         return Schema.from_dict(self.to_dict())
 
     def save(self, path: str | PathLike[str]) -> None:
