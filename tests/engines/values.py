@@ -10,7 +10,7 @@ from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER
 from hedgerow.errors import DomainError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real
 from hedgerow.schema.attributes import bins_of_codes
-from hedgerow.tables.columns import Column, found_booleans, found_infinity, found_no_date, found_no_number
+from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DATE, FOUND_NO_NUMBER, Column
 
 NAN, INF = float("nan"), float("inf")
 
@@ -177,7 +177,7 @@ LABELS = {
 KINDS = {**ATTRIBUTES, **{f"label of {name}": label for name, label in LABELS.items()}}
 
 
-ERRORS = {BOOLEAN: found_booleans, NO_DATE: found_no_date, NO_NUMBER: found_no_number, INFINITE: found_infinity}
+ERRORS = {BOOLEAN: FOUND_BOOLEANS, NO_DATE: FOUND_NO_DATE, NO_NUMBER: FOUND_NO_NUMBER, INFINITE: FOUND_INFINITY}
 
 
 def in_memory(kind, values):
@@ -199,7 +199,7 @@ def said_of(kind, codes):
     for code in codes:
         try:
             if code in ERRORS:
-                raise ERRORS[code]("x")
+                raise DomainError(ERRORS[code], column="x")
             one = np.array([code])
             bins = kind.checked(one) if isinstance(kind, Label) else bins_of_codes(kind, one, "x")
             found.append(int(bins[0]))

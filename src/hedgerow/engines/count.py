@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import ibis
@@ -23,17 +23,17 @@ from hedgerow.schema.contributions import no_unit
 from hedgerow.schema.fits import ColumnFit, TableFit, beside_the_rows, unclipped
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
-from hedgerow.tables.columns import found_booleans, found_infinity, found_no_date, found_no_number
+from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DATE, FOUND_NO_NUMBER
 
 MOST_PATTERNS = 5_000_000
 """The most groups (a pattern with a class) that are fetched."""
 
 _CLASS, _ROWS, _ABSENT = "class", "rows", "absent"
-_ERRORS: Mapping[int, Callable[[str], DomainError]] = {
-    BOOLEAN: found_booleans,
-    NO_NUMBER: found_no_number,
-    NO_DATE: found_no_date,
-    INFINITE: found_infinity,
+_ERRORS: Mapping[int, str] = {
+    BOOLEAN: FOUND_BOOLEANS,
+    NO_NUMBER: FOUND_NO_NUMBER,
+    NO_DATE: FOUND_NO_DATE,
+    INFINITE: FOUND_INFINITY,
 }
 
 
@@ -99,7 +99,7 @@ def _smallest(bins: int) -> str:
 def _final_bins(schema: Schema, name: str, codes: NDArray[Any]) -> BinCodes:
     for code, error in _ERRORS.items():
         if (codes == code).any():
-            raise error(name)
+            raise DomainError(error, column=name)
     return bins_of_codes(schema[name], codes, name)
 
 

@@ -22,7 +22,7 @@ from hedgerow.models.leaf_model import LeafModel
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
-from hedgerow.tables.columns import found_infinity
+from hedgerow.tables.columns import FOUND_INFINITY
 
 Inputs = Mapping[str, EngineColumn]
 Counts = NDArray[np.int64]
@@ -57,7 +57,7 @@ def check_rows(table: Expression, label: Label, inputs: Inputs) -> None:
     label.checked(found["code"].to_numpy())
     for key, column in floats.items():
         if 1 in found[key].to_pylist():
-            raise found_infinity(column.name)
+            raise DomainError(FOUND_INFINITY, column=column.name)
 
 
 def count_all(table: Expression) -> int:

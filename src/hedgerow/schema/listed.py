@@ -243,7 +243,7 @@ class Categorical(Attribute):
         return {str(value): place for place, value in enumerate(self.values)}
 
     def place(self, literal: Literal) -> int:
-        """Return the index of the value that a literal compares with ("1" stands for 1, too); SchemaError if none is."""
+        """Return the index of the value that a literal compares with, also as text; SchemaError if it is none."""
         place = self._places.get(str(literal.operands[0]))
         if place is None:
             raise SchemaError(

@@ -24,6 +24,16 @@ from hedgerow.tables.objects import arrow_of_objects
 from hedgerow.text.days import DATE, Day, as_day
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, plain_word, spelled_number, value_text
 
+FOUND_BOOLEANS = "expected text or numbers, found booleans; declare the attribute boolean, or read the column as text."
+FOUND_NO_NUMBER = (
+    "expected numbers, found text that is not a number; correct it, or, if it stands for a missing value, name it "
+    "under `missing_values` in the schema; --decimal , reads decimal commas, and then no points."
+)
+FOUND_NO_DATE = (
+    "expected dates, as a column of type date or text such as 1980-12-31 without a time of day, found others; "
+    "correct them, or, if they stand for a missing value, name them under `missing_values` in the schema."
+)
+FOUND_INFINITY = "expected finite numbers, found infinity."
 Mask = NDArray[np.bool_]
 pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
 
@@ -112,7 +122,7 @@ class Column:
     def refuse_booleans(self) -> None:
         """Raise DomainError for a boolean column: as text or numbers its values would change."""
         if not self.is_text and self.values.dtype.kind == "b" and len(self.present()):
-            raise found_booleans(self.name)
+            raise DomainError(FOUND_BOOLEANS, column=self.name)
 
     def numbers(self) -> NDArray[np.float64]:
         """Return the values as numbers (0 where missing); DomainError for other text, infinity and booleans.
@@ -124,19 +134,19 @@ class Column:
         if self.is_text:
             filled = values if self.missing is None else pc.if_else(pa.array(self.missing), "0", values)
             if not guarded(lambda: _all_spelled(filled), unreadable(self.name)):
-                raise found_no_number(self.name)
+                raise DomainError(FOUND_NO_NUMBER, column=self.name)
             values = guarded(lambda: filled.cast(pa.float64()).to_numpy(zero_copy_only=False), unreadable(self.name))
         elif self.missing is not None:
             values = np.where(self.missing, values.dtype.type(0), values)
         values = values.astype(np.float64, copy=False)
         if not np.isfinite(values).all():
-            raise found_infinity(self.name)
+            raise DomainError(FOUND_INFINITY, column=self.name)
         return values
 
     def days(self) -> NDArray[np.float64]:
-        """Return dates, also those in text, as days since 1970-01-01 (0 where missing); DomainError for other values."""
+        """Return dates, and those in text, as days since 1970-01-01 (0 if missing); DomainError for other values."""
         if not (self.is_text or self.holds_dates or self._is_empty):
-            raise found_no_date(self.name)
+            raise DomainError(FOUND_NO_DATE, column=self.name)
         if not self.is_text:
             values = self.values if self.missing is None else np.where(self.missing, 0, self.values)
             return values.astype(np.float64)
@@ -149,7 +159,7 @@ class Column:
 
         found = guarded(read, unreadable(self.name))
         if found is None:
-            raise found_no_date(self.name)
+            raise DomainError(FOUND_NO_DATE, column=self.name)
         return found.astype(np.float64)
 
     def are_dates(self) -> Mask:
@@ -197,7 +207,7 @@ class Column:
 
     @classmethod
     def from_arrow(cls, array: pa.Array | pa.ChunkedArray, name: str) -> Self:
-        """Make a column of an Arrow array, of text if it has no type; DomainError for other types and invalid values."""
+        """Make a column of Arrow, of text if it has no type; DomainError for other types or invalid values."""
         given = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
         array = guarded(lambda: _whole(array), _invalid(name))
         column = cls._from_whole(array, name)
@@ -321,34 +331,3 @@ def _invalid(name: str) -> DomainError:
         "expected valid values of the column's type (text in UTF-8, dates without a time of day), found others.",
         column=name,
     )
-
-
-def found_booleans(name: str) -> DomainError:
-    """Return the error of booleans in a column declared to be of text or numbers."""
-    return DomainError(
-        "expected text or numbers, found booleans; declare the attribute boolean, or read the column as text.",
-        column=name,
-    )
-
-
-def found_no_number(name: str) -> DomainError:
-    """Return the error of text in a column of numbers."""
-    return DomainError(
-        "expected numbers, found text that is not a number; correct it, or, if it stands for a missing value, name it "
-        "under `missing_values` in the schema; --decimal , reads decimal commas, and then no points.",
-        column=name,
-    )
-
-
-def found_no_date(name: str) -> DomainError:
-    """Return the error of values that are no dates in a column of dates."""
-    return DomainError(
-        "expected dates, as a column of type date or text such as 1980-12-31 without a time of day, found others; "
-        "correct them, or, if they stand for a missing value, name them under `missing_values` in the schema.",
-        column=name,
-    )
-
-
-def found_infinity(name: str) -> DomainError:
-    """Return the error of an infinite number."""
-    return DomainError("expected finite numbers, found infinity.", column=name)

@@ -41,7 +41,7 @@ class Table:
 
     @classmethod
     def of(cls, data: Any) -> Self:
-        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array, also of no rows; a `Table` stays as it is.
+        """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array; a `Table` stays as it is.
 
         Raises
         ------
