@@ -313,7 +313,6 @@ def _outside(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
         values: list[Any] = ["other", "RED", "3O'Brien"] if storage == "text" else [77, -1]
         values = [77, -1] if not isinstance(attribute.values[0], str) else values
     else:
-        attribute = attribute.as_number
         values = [attribute.low - 1, attribute.high + 1, attribute.high + 1000]
         if isinstance(attribute, Date):
             values = [*map(Day, values), DATES[0]]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
+from hedgerow.schema import Date
 from hedgerow.schema.dates import date_cuts, default_date_cuts
 from hedgerow.text.days import as_day
 
@@ -84,7 +85,7 @@ def test_equal_distances_and_lists():
         (True, "got True"),
         (1001, "got 1001"),
         ("day", "at most 1,000 cut points"),
-        ([1990], "expected dates, as in 1980-12-31, got 1990"),
+        ([1990], "expected a date, as in 1980-12-31, got 1990"),
         (["1990-02-30"], "got '1990-02-30'"),
         (["1990-02-01", "1990-01-01"], "expected increasing cut points"),
         (["2000-01-01"], "expected 1980-01-01 <= cut < 2000-01-01"),
@@ -92,5 +93,5 @@ def test_equal_distances_and_lists():
 )
 def test_others_are_refused_with_what_is_expected(cuts, problem):
     with pytest.raises(SchemaError, match=problem) as error:
-        date_cuts(as_day("1980-01-01"), as_day("2000-01-01"), cuts)
+        Date("1980-01-01", "2000-01-01", cuts)
     assert error.value.key == "cuts"

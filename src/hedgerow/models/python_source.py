@@ -21,6 +21,7 @@ from hedgerow.models.conditions import Pieces
 from hedgerow.models.sql import Cases
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.literals import Literal
+from hedgerow.schema.numbers import as_number
 from hedgerow.schema.schema import Schema
 from hedgerow.text.days import as_plain
 from hedgerow.text.values import WHOLE, Value, plain_word, printable, spelled_number, value_text
@@ -212,7 +213,7 @@ def _comparison(literal: Literal, attribute: Attribute, cell: str) -> str:
 
 
 def _inside(attribute: Attribute, cell: str) -> str:
-    number = attribute.as_number
+    number = as_number(attribute)
     if number is None:
         return _one_of(cell, attribute.listed)
     whole = f" and {cell} == int({cell})" if number.whole and number.cell is Cell.NUMBER else ""

@@ -14,6 +14,7 @@ from hedgerow.models.conditions import Pieces
 from hedgerow.models.dialects import Dialect, among
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.literals import Literal
+from hedgerow.schema.numbers import as_number
 from hedgerow.schema.schema import Schema
 from hedgerow.text.days import Day, as_day, as_plain
 from hedgerow.text.messages import shown
@@ -152,7 +153,7 @@ class _Raw:
     @cached_property
     def inside(self) -> exp.Condition:
         """The condition that a value is in the domain."""
-        number = self.attribute.as_number
+        number = as_number(self.attribute)
         if number is None:
             return self.dialect.prewritten(self.one_of(self.attribute.listed))
         low, high = (self.dialect.literal(as_plain(bound)) for bound in (number.low, number.high))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,9 +25,6 @@ from hedgerow.tables.columns import Column
 from hedgerow.text.days import as_plain
 from hedgerow.text.messages import near_miss, shown
 from hedgerow.text.values import Value, listed, printable
-
-if TYPE_CHECKING:
-    from hedgerow.schema.numbers import Number
 
 BinCodes = NDArray[np.unsignedinteger[Any]]
 Codes = NDArray[np.int32]
@@ -123,9 +120,9 @@ class Attribute(ABC):
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
         """Return the literals of this kind's own operators."""
 
-    @abstractmethod
     def _n_own_literals(self, *, negations: bool) -> int:
         """Return the number of `_own_literals`."""
+        return len(self._own_literals("", negations=negations))
 
     @abstractmethod
     def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:
@@ -153,11 +150,6 @@ class Attribute(ABC):
     def number_codes(self) -> tuple[int | None, ...]:
         """The whole number as which each listed value is read where numbers are expected; None for other text."""
         return ()
-
-    @property
-    def as_number(self) -> Number | None:
-        """The attribute itself if it is a number with bounds and cut points, as dates are; else None."""
-        return None
 
     @property
     def is_bit(self) -> bool:
@@ -233,26 +225,23 @@ class Attribute(ABC):
         return self.extent(literal).truth()
 
     def _extent(self, literal: Literal) -> Extent:
-        known, missing, outside = (
-            self.n_known,
-            *(False if policy == "bin" else None for policy in (self.missing, self.outside)),
-        )
-        match literal.operator:
+        known = self.n_known
+        match literal.operator:  # the run of known bins on which it is true, and whether missing and outside values are
             case "missing":
-                return Extent(known, 0, 0, missing=None if missing is None else True, outside=outside)
+                run, missing, outside = (0, 0, False), True, False
             case "outside":
-                return Extent(known, 0, 0, missing=missing, outside=None if outside is None else True)
+                run, missing, outside = (0, 0, False), False, True
             case "known":
-                return Extent(known, 0, known, missing=missing, outside=None if outside is None else True)
+                run, missing, outside = (0, known, False), False, True
+            case operator if operator in self.operators:
+                run, missing, outside = self._known_extent(literal), False, operator == "!="
             case operator:
-                if operator not in self.operators:
-                    allowed = ", ".join(self.operators)
-                    raise SchemaError(
-                        f"expected one of the {self.kind} operators {allowed}; got {shown(operator)}.",
-                        attribute=literal.attribute,
-                    )
-                beyond = outside if outside is None else operator == "!="
-                return Extent(known, *self._known_extent(literal), missing=missing, outside=beyond)
+                raise SchemaError(
+                    f"expected one of the {self.kind} operators {', '.join(self.operators)}; got {shown(operator)}.",
+                    attribute=literal.attribute,
+                )
+        has_missing, has_outside = self.missing == "bin", self.outside == "bin"
+        return Extent(known, *run, missing=missing if has_missing else None, outside=outside if has_outside else None)
 
     def encode(self, column: Column) -> BinCodes:
         """Return the bin of each row, shape ``(n_rows,)``; DomainError, which quotes no value, if one is refused."""

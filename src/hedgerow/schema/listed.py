@@ -117,9 +117,6 @@ class Boolean(Attribute):
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
         return [Literal(name, "true")] + [Literal(name, "false")] * negations
 
-    def _n_own_literals(self, *, negations: bool) -> int:
-        return 1 + negations
-
     def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:  # noqa: ARG002 -- there are only two
         return self._own_literals(name, negations=True)
 

@@ -88,11 +88,6 @@ class Number(Attribute):
         return Cell.NUMBER
 
     @property
-    def as_number(self) -> Self:
-        """The attribute itself."""
-        return self
-
-    @property
     def span(self) -> tuple[float, float]:
         """The bounds; infinite where values beyond them count as the nearest inside."""
         return (-np.inf, np.inf) if self.outside == "clip" else (self.low, self.high)
@@ -193,7 +188,7 @@ class Number(Attribute):
 
     def coarse_bins(self, refined: Attribute) -> list[int]:
         """Return, for each bin of this number with more cut points, the bin of this one that holds it."""
-        finer = refined.as_number
+        finer = as_number(refined)
         if finer is None:
             return super().coarse_bins(refined)
         return [bisect_left(self.cuts, edge) for edge in finer.edges[1:]] + list(range(self.n_known, self.n_bins))
@@ -265,6 +260,11 @@ class Number(Attribute):
         return (values >= self.low) & (values <= self.high)
 
 
+def as_number(attribute: Attribute | None) -> Number | None:
+    """Return an attribute if it is a number with bounds and cut points, as dates are; else None."""
+    return attribute if isinstance(attribute, Number) else None
+
+
 def _declared_cuts(low: float, high: float, cuts: object, *, whole: bool) -> tuple[float, ...]:
     """Return declared cut points, or raise SchemaError for bounds or cut points that are not."""
     check_bounds(low, high, whole=whole)
@@ -275,7 +275,7 @@ def _declared_cuts(low: float, high: float, cuts: object, *, whole: bool) -> tup
     if any(not one < other for one, other in pairwise(found)):
         raise SchemaError(f"expected increasing cut points, got {shown(found)}.", key="cuts")
     if any(not low <= cut < high for cut in found):
-        raise SchemaError(f"expected {shown(low)} <= cut < {shown(high)}, got {shown(found)}.", key="cuts")
+        raise SchemaError(f"expected {value_text(low)} <= cut < {value_text(high)}, got {shown(found)}.", key="cuts")
     return found
 
 

@@ -49,8 +49,8 @@ def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, Nu
     """Return the numbers whose cut points are those of the default grid, or none; checks `bins`, which is public."""
     if check_integer("bins", bins, 2) > MOST_CANDIDATES:
         raise ArgumentError(f"bins must be a whole number <= {MOST_CANDIDATES}, got {describe_argument(bins)}.")
-    numbers = ((name, attribute.as_number) for name, attribute in attributes.items())
-    found = {name: a for name, a in numbers if a is not None and (a.has_default_cuts or not a.cuts)}
+    numbers = {name: attribute for name, attribute in attributes.items() if isinstance(attribute, Number)}
+    found = {name: number for name, number in numbers.items() if number.has_default_cuts or not number.cuts}
     if not found:
         raise SchemaError("expected at least one number without declared cut points to learn, got none.")
     return found

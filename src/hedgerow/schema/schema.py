@@ -136,7 +136,7 @@ class Schema:
     @cached_property
     def numbers(self) -> Mapping[str, Number]:
         """Those attributes that are numbers or dates, by name."""
-        return {name: one.as_number for name, one in self.attributes if one.as_number is not None}
+        return {name: one for name, one in self.attributes if isinstance(one, Number)}
 
     @property
     def _label_name(self) -> str | None:

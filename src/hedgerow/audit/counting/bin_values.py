@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hedgerow.audit.counting.outside import PerBin
 from hedgerow.errors import ArgumentTypeError, SchemaError
 from hedgerow.schema.attributes import Attribute, Cell
-from hedgerow.schema.numbers import Number
+from hedgerow.schema.numbers import Number, as_number
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import Day, as_day
@@ -91,7 +91,7 @@ class Grid(Sequence[float]):
 def values_of_bins(attribute: Attribute, step: float | None = None) -> tuple[Sequence[Any], ...]:
     """Return the values of each bin of an attribute."""
     known: list[Sequence[Any]]
-    number = attribute.as_number
+    number = as_number(attribute)
     if number is None:
         known = [(value,) for value in attribute.listed]
     elif number.whole:

@@ -18,7 +18,7 @@ from hedgerow.audit.counting.bin_values import Floats, Grid, Mark, values_of_bin
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.numbers import Number
+from hedgerow.schema.numbers import Number, as_number
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.days import Day
@@ -155,7 +155,7 @@ class Values:
         """
         codes, bins = self.codes(table, position), np.arange(len(self.bins))
         found = (codes[:, None] != bins).astype(np.float64)
-        number = None if self.attribute is None else self.attribute.as_number
+        number = as_number(self.attribute)
         if number is not None:
             known = codes < number.n_known
             numbers = self._numbers(table, position, number)[known]

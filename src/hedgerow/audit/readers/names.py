@@ -126,7 +126,7 @@ def _literals_called(column: str, attributes: Iterable[tuple[str, Attribute]]) -
         for literal in attribute.literals(name, negations=True):
             if column in _dummy_names(literal, attribute) or (column == str(literal) and column != name):
                 yield literal
-        for operator in ("<=", ">") if attribute.as_number is not None else ():
+        for operator in ("<=", ">") if attribute.ordered else ():
             start = f"{name} {operator} "
             number = finite_number(column.removeprefix(start)) if column.startswith(start) else None
             if number is not None:
