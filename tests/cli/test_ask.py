@@ -118,7 +118,7 @@ def test_an_answer_that_is_not_written_whole_is_had_by_the_same_command(
         write_whole(path, text)
 
     with monkeypatch.context() as patched:
-        patched.setattr("hedgerow.cli.ask.write_whole", full)
+        patched.setattr("hedgerow.cli.output.write_whole", full)
         code, out, err = run(*words)
     assert (code, out, "at no further charge" in err) == (2, "", True)
     assert not list(folder.glob("rows.json*"))

@@ -54,7 +54,10 @@ def test_audit_asks_for_what_it_needs(folder, run):
     code, out, err = run("audit", "model.json", "--by", "sex")
     assert (code, out) == (2, "")
     assert err == "error: --by compares groups of rows and requires the rows; add --data FILE.\n"
-    assert "expected COLUMN=STEP, such as bmi=0.1; got 'dose'" in run("audit", "model.json", "--resolution", "dose")[2]
+    assert (
+        "expected --resolution COLUMN=STEP, such as bmi=0.1, got 'dose'"
+        in run("audit", "model.json", "--resolution", "dose")[2]
+    )
     twice = run("audit", "model.json", "--resolution", "dose=0.1", "--resolution", "dose=0.2")
     assert "expected one --resolution for each column, got two for 'dose'" in twice[2]
     for more in (

@@ -186,7 +186,7 @@ def test_a_scorecard_of_a_table_counted_elsewhere_is_checked_before_it_is_counte
         ((*CARD, "--points", "0"), "points must be a whole number >= 1, got 0"),
         ((*CARD, "--points", "2000"), "points must be a whole number <= 1000, got 2000"),
         ((*CARD, "--max-attributes", "0"), "--max-attributes must be a whole number >= 1, got 0"),
-        ((*CARD, "--monotone", "age"), "expected --monotone NAME=increasing or NAME=decreasing, got another form"),
+        ((*CARD, "--monotone", "age"), "expected --monotone NAME=increasing or NAME=decreasing, got 'age'"),
         ((*CARD, "--monotone", "=increasing"), "expected --monotone NAME=increasing or NAME=decreasing"),
         ((*CARD, "--monotone", "age="), "expected --monotone NAME=increasing or NAME=decreasing"),
         ((*CARD, "--monotone", "age=up"), "monotone must map names to increasing or decreasing, got 'up'"),

@@ -145,14 +145,14 @@ def test_weights_that_are_written_otherwise_are_refused(folder, run, text):
     a_tree(folder, **COUNTED)
     code, out, err = run("predict", "tree.json", "data.csv", "--class-weight", text)
     assert (code, out) == (2, "")
-    assert f"as LABEL=WEIGHT, a number for a class among no, yes, got {text}." in err
+    assert f"as LABEL=WEIGHT, a number for a class among no, yes, got '{text}'." in err
 
 
 def test_two_weights_of_a_class_are_refused(folder, run):
     a_tree(folder, **COUNTED)
     code, out, err = run("predict", "tree.json", "data.csv", "--class-weight", "yes=5", "--class-weight", "yes=3")
     assert (code, out) == (2, "")
-    assert err == "error: expected one --class-weight for each class, got two for yes.\n"
+    assert err == "error: expected one --class-weight for each class, got two for 'yes'.\n"
 
 
 def test_weights_are_refused_where_leaves_have_labels_alone(folder, run):

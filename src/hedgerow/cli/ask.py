@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,8 @@ import typer
 from hedgerow.boundary.chain import digest
 from hedgerow.boundary.durable import write_whole
 from hedgerow.boundary.untrusted_text import read_text
-from hedgerow.cli.output import check_output, say
+from hedgerow.cli.options import named_values, with_groups
+from hedgerow.cli.output import check_output, say, write_said
 from hedgerow.client.connect import RemoteCurator, connect
 from hedgerow.client.http import SETTLED
 from hedgerow.client.question_files import QuestionFile
@@ -36,15 +38,47 @@ app = typer.Typer(
 )
 Url = Annotated[str | None, typer.Option(envvar="HEDGEROW_URL", help="URL of the service.")]
 Name = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the dataset.")]
-Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Privacy loss of the answer, such as 1, 0.1 or 1/10.")]
-Delta = Annotated[str, typer.Option(metavar="NUMBER", help="Of the answer; then the noise is Gaussian.")]
 Bins = Annotated[Path, typer.Option(help="Schema file with the bins of each column asked about.")]
-To = Annotated[Path | None, typer.Option("--to", help="Write the question to this file, and send nothing.")]
-Signed = Annotated[
-    Path | None,
-    typer.Option("--public-key", envvar="HEDGEROW_PUBLIC_KEY", help="The curator's curator.pub, not from the service."),
-]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="File for the answer; its receipt beside it.")]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Options of a question: what its answer may cost, and where both go."""
+
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="Privacy loss of the answer, such as 1, 0.1 or 1/10.")]
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="Of the answer; then the noise is Gaussian.")] = "0"
+    url: Url = None
+    public_key: Annotated[
+        Path | None, typer.Option(envvar="HEDGEROW_PUBLIC_KEY", help="The curator's curator.pub, not from the service.")
+    ] = None
+    to: Annotated[Path | None, typer.Option(help="Write the question to this file, and send nothing.")] = None
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="For the answer; its receipt beside it.")] = None
+
+    def ask(self, dataset: str, kind: str, **question: Any) -> None:
+        """Send a question and write its answer, or write the question to a file."""
+        amounts = {"epsilon": str(exact(self.epsilon, "epsilon")), "delta": str(exact(self.delta, "delta"))}
+        question = amounts | question
+        if self.to is not None:
+            self._carry(self.to, QuestionFile.new(dataset, kind, question))
+            return
+        for path in answer_files(self.output):
+            check_output(path, force=False)
+        with _connected(self.url, self.public_key) as curator:
+            found = curator[dataset]
+            question["epoch"] = found.epoch
+            with _kept(self.url, QuestionFile.new(dataset, kind, question)) as key:
+                data = found.answer(kind, question, key)
+                write_answer(kind, data, found.receipts[-1] if found.receipts else "", self.output)
+        if self.public_key is None:
+            say(
+                "who sent the answer was not checked: give the curator's public key, --public-key curator.pub", err=True
+            )
+
+    def _carry(self, to: Path, question: QuestionFile) -> None:
+        if self.output is not None or (self.url is not None and "HEDGEROW_URL" not in os.environ):
+            raise ArgumentError("expected --to alone: nothing is sent, so that --url and --output are not used.")
+        check_output(to, force=False)
+        write_said(to, question.text, f"; carry it to the curator, who answers with: hedgerow answer {to}")
 
 
 @app.command("datasets")
@@ -81,94 +115,55 @@ def budget(dataset: Name, url: Url = None) -> None:
 
 
 @app.command("fit")
+@with_groups
 def fit(
     dataset: Name,
-    epsilon: Epsilon,
+    *,
     model: Annotated[str, typer.Option(help="rule-list, tree or scorecard.")] = "rule-list",
-    delta: Delta = "0",
     attribute: Annotated[list[str] | None, typer.Option(help="Use this attribute alone. Repeatable.")] = None,
     given: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter, as max_depth=3. Repeatable.")
     ] = None,
-    url: Url = None,
-    public_key: Signed = None,
-    to: To = None,
-    output: Output = None,
+    asking: Asking,
 ) -> None:
     """Have a private model learned at the curator's.
 
     [bold]Example[/bold]: hedgerow ask fit patients --model tree --epsilon 1/2 --set max_depth=3 -o tree.json
     """
-    question: dict[str, Any] = {"model": model, **_amounts(epsilon, delta), "parameters": _parameters(given or [])}
-    if attribute:
-        question["attributes"] = list(attribute)
-    _ask(dataset, "fits", question, url, public_key, to, output)
+    values = named_values("--set", given, "NAME=VALUE", "name")
+    parameters = {name: _value(text) for name, text in values.items()}
+    attributes = {"attributes": list(attribute)} if attribute else {}
+    asking.ask(dataset, "fits", model=model, parameters=parameters, **attributes)
 
 
 @app.command("marginals")
+@with_groups
 def marginals(
     dataset: Name,
-    epsilon: Epsilon,
+    *,
     bins: Bins,
-    delta: Delta = "0",
     by: Annotated[str, typer.Option(help="rows, or classes.")] = "rows",
-    url: Url = None,
-    public_key: Signed = None,
-    to: To = None,
-    output: Output = None,
+    asking: Asking,
 ) -> None:
     """Ask how many rows are in each bin, or of each class in each bin."""
-    question = {**_amounts(epsilon, delta), "bins": _bins(bins), "by": by}
-    _ask(dataset, "marginals", question, url, public_key, to, output)
+    asking.ask(dataset, "marginals", bins=_bins(bins), by=by)
 
 
 @app.command("errors")
+@with_groups
 def errors(
     dataset: Name,
-    epsilon: Epsilon,
+    *,
     bins: Bins,
     hypothesis: Annotated[Path | None, typer.Option(help="Model file: whose errors.")] = None,
     always: Annotated[str | None, typer.Option(help="Or the class that is always predicted.")] = None,
-    delta: Delta = "0",
-    url: Url = None,
-    public_key: Signed = None,
-    to: To = None,
-    output: Output = None,
+    asking: Asking,
 ) -> None:
     """Ask how many rows of each bin a model gets wrong, and how many it gets right."""
     if (hypothesis is None) == (always is None):
         raise ArgumentError("expected --hypothesis FILE or --always CLASS, got both or none.")
     asked = Always(always) if hypothesis is None else load_model(hypothesis)
-    question = {**_amounts(epsilon, delta), "bins": _bins(bins), "hypothesis": hypothesis_data(asked)}
-    _ask(dataset, "error-marginals", question, url, public_key, to, output)
-
-
-def _ask(
-    dataset: str,
-    kind: str,
-    question: dict[str, Any],
-    url: str | None,
-    public_key: Path | None,
-    to: Path | None,
-    output: Path | None,
-) -> None:
-    if to is not None:
-        if output is not None or (url is not None and "HEDGEROW_URL" not in os.environ):
-            raise ArgumentError("expected --to alone: nothing is sent, so that --url and --output are not used.")
-        check_output(to, force=False)
-        write_whole(to, QuestionFile.new(dataset, kind, question).text)
-        say(f"written to {to}; carry it to the curator, who answers with: hedgerow answer {to}", err=True)
-        return
-    for path in answer_files(output):
-        check_output(path, force=False)
-    with _connected(url, public_key) as curator:
-        found = curator[dataset]
-        question = {**question, "epoch": found.epoch}
-        with _kept(url, QuestionFile.new(dataset, kind, question)) as key:
-            data = found.answer(kind, question, key)
-            write_answer(kind, data, found.receipts[-1] if found.receipts else "", output)
-    if public_key is None:
-        say("who sent the answer was not checked: give the curator's public key, --public-key curator.pub", err=True)
+    asking.ask(dataset, "error-marginals", bins=_bins(bins), hypothesis=hypothesis_data(asked))
 
 
 @contextmanager
@@ -209,8 +204,7 @@ def write_answer(kind: str, body: bytes, receipt: str, output: Path | None) -> N
     try:
         for path, content in zip(answer_files(output), (text, f"{receipt}\n"), strict=True):
             if content.strip():
-                write_whole(path, content)
-                say(f"written to {path}", err=True)
+                write_said(path, content)
     except BaseException:
         for path in answer_files(output):  # the same command is refused where one of them is
             path.unlink(missing_ok=True)
@@ -224,31 +218,14 @@ def _connected(url: str | None, public_key: Path | None = None) -> RemoteCurator
     return connect(url, key=key, public_key=None if public_key is None else read_text(public_key))
 
 
-def _amounts(epsilon: str, delta: str) -> dict[str, str]:
-    return {"epsilon": str(exact(epsilon, "epsilon")), "delta": str(exact(delta, "delta"))}
-
-
 def _bins(path: Path) -> Any:
     return Schema.load(path).to_dict()["attributes"]
 
 
-def _parameters(given: Sequence[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name or name in found:
-            raise ArgumentError("expected --set NAME=VALUE, once for each name, got another form.")
-        found[name] = _value(value)
-    return found
-
-
 def _value(text: str) -> Any:
-    readers: tuple[Callable[[str], Any], ...] = (int, float)
     if text in ("true", "false"):
         return text == "true"
-    for read in readers:
-        try:
+    for read in (int, float):
+        with suppress(ValueError):
             return read(text)
-        except ValueError:
-            continue
     return text

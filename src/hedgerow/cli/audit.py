@@ -9,21 +9,32 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.audit import Reconstruction, reconstruction
-from hedgerow.cli.output import check_outputs, check_picture, draw, print_or_write, stage
-from hedgerow.cli.rows import DATA, Decimal, Encoding, Engine, Master, Memory, open_rows
+from hedgerow.cli.options import (
+    DATA,
+    AsJson,
+    Force,
+    ModelFile,
+    TableOptions,
+    TextOutput,
+    named_values,
+    with_groups,
+)
+from hedgerow.cli.output import check_outputs, check_pictures, draw, print_or_write, stage
+from hedgerow.cli.rows import open_rows
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
 from hedgerow.models.released import leaf_model
 from hedgerow.schema import Schema
-from hedgerow.text.messages import shown
 from hedgerow.text.values import printable
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command("audit")
+@with_groups
 def audit(
-    model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
+    model: ModelFile,
+    *,
     data: Annotated[
         str | None, typer.Option(help=f"The training rows, for the curator's view, not for release: {DATA}.")
     ] = None,
@@ -34,11 +45,7 @@ def audit(
     schema: Annotated[
         Path | None, typer.Option(help="Schema of the whole table, if the model's own lacks some of its columns.")
     ] = None,
-    engine: Engine = None,
-    master: Master = None,
-    memory: Memory = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    table: TableOptions,
     resolution: Annotated[
         list[str] | None,
         typer.Option(help="COLUMN=STEP: the step to which a real number is recorded, such as bmi=0.1. Repeatable."),
@@ -50,9 +57,9 @@ def audit(
     plot: Annotated[
         Path | None, typer.Option(help="Plot the residual entropy of the rows into this PNG, SVG or PDF.")
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    output: TextOutput = None,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure how much a model discloses about its training rows, by counting possible rows.
 
@@ -63,16 +70,11 @@ def audit(
     [bold]Example[/bold]: hedgerow audit model.json --data train.csv --by sex --plot entropy.png
     """
     check_outputs((plot, output), model, data, schema, force=force)
-    if plot is not None:
-        check_picture(plot)
+    check_pictures(plot)
     if by and data is None:
         raise ArgumentError("--by compares groups of rows and requires the rows; add --data FILE.")
-    if data is None and any(option is not None for option in (engine, master, memory, encoding, decimal)):
-        raise ArgumentError(
-            "expected --engine, --master, --memory, --encoding and --decimal with --data only, whose rows they are "
-            "about; add --data FILE."
-        )
-    steps = _steps(resolution or [])
+    table.check_used("--data", used=data is not None)
+    steps = _steps(resolution)
     released = leaf_model(load_model(model))
     if data is None and not released.has_counts:
         raise ArgumentError(
@@ -82,38 +84,23 @@ def audit(
     whole = None if schema is None else Schema.load(schema)
     rows = None
     if data is not None:
-        with open_rows(data, engine, master, memory, encoding, decimal) as opened:
+        with open_rows(data, table) as opened:
             rows = opened.counted(released.schema if whole is None else whole)
     with stage("counting possible rows"):
-        found = reconstruction(
-            released,
-            whole,
-            data=rows,
-            independent_bits=independent_bits,
-            resolution=steps,
-        )
+        found = reconstruction(released, whole, data=rows, independent_bits=independent_bits, resolution=steps)
         groups = {name: found.by_group(name) for name in by or []}
     text = _json(found, groups) if as_json else "\n\n".join([str(found), *(_lines(*group) for group in groups.items())])
     print_or_write(text, output)
-    if plot is not None:
-        draw(found.plot, plot)
+    draw(found.plot, plot)
 
 
-def _step(text: str) -> tuple[str, float]:
-    name, equals, step = text.rpartition("=")
+def _steps(texts: list[str] | None) -> dict[str, float]:
+    form = "COLUMN=STEP, such as bmi=0.1"
+    found = named_values("--resolution", texts, form, "column")
     try:
-        return name, float(step if equals and name else "")
+        return {name: float(step) for name, step in found.items()}
     except ValueError:
-        raise ArgumentError(f"--resolution: expected COLUMN=STEP, such as bmi=0.1; got {text!r}.") from None
-
-
-def _steps(texts: list[str]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for name, step in map(_step, texts):
-        if name in found:
-            raise ArgumentError(f"expected one --resolution for each column, got two for {shown(name)}.")
-        found[name] = step
-    return found
+        raise ArgumentError(f"expected --resolution {form}, got another step than a number.") from None
 
 
 def _json(found: Reconstruction, groups: dict[str, list[dict[str, Any]]]) -> str:

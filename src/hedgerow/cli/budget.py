@@ -28,8 +28,7 @@ Table = Annotated[
 def new(
     file: Annotated[Path, typer.Argument(help="File for the budget; must not exist.")],
     epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="The privacy loss that may ever be spent on these rows."),
+        str | None, typer.Option(metavar="NUMBER", help="The privacy loss that may ever be spent on these rows.")
     ] = None,
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="The same for delta.")] = "0",
     rho: Annotated[
@@ -37,8 +36,7 @@ def new(
         typer.Option(metavar="NUMBER", help="A cap on rho (zero-concentrated privacy); alone, or beside epsilon."),
     ] = None,
     accounting: Annotated[
-        Accounting,
-        typer.Option(help="How charges add up: as they are, or by rho, which needs a delta."),
+        Accounting, typer.Option(help="How charges add up: as they are, or by rho, which needs a delta.")
     ] = "basic",
     table: Table = None,
 ) -> None:
@@ -113,8 +111,6 @@ def enter_digest(budget: FileBudget | None, model: str) -> None:
 
 def spent_text(epsilon: Fraction, budget: FileBudget | None) -> str:
     """Return in words what a command spent."""
-    return f"The epsilon of {amount_text(epsilon)} is spent" if budget is None else _charged(budget)
-
-
-def _charged(budget: FileBudget) -> str:
+    if budget is None:
+        return f"The epsilon of {amount_text(epsilon)} is spent"
     return f"The epsilon of {amount_text(budget.spent_here)} stays charged to {budget.path}"

@@ -14,22 +14,9 @@ import typer
 
 from hedgerow.boundary.durable import reserved
 from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling
+from hedgerow.cli.options import ADVANCED, DATA, AsJson, Budget, Force, TableOptions, named_values, with_groups
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
-from hedgerow.cli.rows import (
-    ADVANCED,
-    DATA,
-    Decimal,
-    Encoding,
-    Engine,
-    Master,
-    MaxRows,
-    Memory,
-    Rows,
-    UnitColumn,
-    open_rows,
-    target_name,
-    with_unit,
-)
+from hedgerow.cli.rows import Rows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError, NoiseWarning
 from hedgerow.learn import (
@@ -47,7 +34,6 @@ from hedgerow.planning.forecast import ACCURACY_LOSS
 from hedgerow.privacy.charge import exact
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
-from hedgerow.text.messages import shown
 
 app = typer.Typer(add_completion=False)
 RESEARCH = "Research"
@@ -115,6 +101,7 @@ def _with_parameters(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @app.command("fit")
+@with_groups
 @_with_parameters
 def fit(
     data: Annotated[str, typer.Argument(help=f"The sensitive table: {DATA}.")],
@@ -130,19 +117,12 @@ def fit(
     ] = None,
     model: Annotated[Kind, typer.Option(help=f"{', '.join(ESTIMATORS)}.", metavar="KIND")] = "rule-list",
     *,
-    unit: UnitColumn = None,
-    max_rows: MaxRows = None,
-    budget: Annotated[
-        Path | None, typer.Option(help="Budget file to charge (`hedgerow budget`); a spent one refuses.")
-    ] = None,
+    unit: UnitOptions,
+    budget: Budget = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="File for the model.")] = Path("model.json"),
-    force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the model as JSON.")] = False,
-    engine: Engine = None,
-    master: Master = None,
-    memory: Memory = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    force: Force = False,
+    as_json: AsJson = False,
+    table: TableOptions,
     seed: Annotated[
         int | None,
         typer.Option(help="Seeded noise: repeatable, NOT private. Needs --research.", rich_help_panel=RESEARCH),
@@ -162,7 +142,7 @@ def fit(
         raise ArgumentError("expected --epsilon, the privacy loss of the model, such as --epsilon 1; got none.")
     amount = exact(epsilon, "epsilon")
     check_output(output, data, schema, force=force)
-    declared = with_unit(None if schema is None else load_schema(schema), unit, max_rows)
+    declared = unit.applied(None if schema is None else load_schema(schema))
     account = open_budget(budget)
     given = _given(model, parameters)
     classifier = ESTIMATORS[model](amount, **given, schema=declared, budget=account, random_state=seed)
@@ -171,10 +151,7 @@ def fit(
         classifier.check_budget(declared)
     elif account is not None:
         account.check(amount, given.get("delta", 0), rho=0)  # which rho it costs follows from the columns
-    with (
-        open_rows(data, engine, master, memory, encoding, decimal) as rows,
-        reserved(output, room=ROOM, force=force) as write,
-    ):
+    with open_rows(data, table) as rows, reserved(output, room=ROOM, force=force) as write:
         label = target_name(rows.columns, target, declared)
         with telling(account):
             released = _learn(classifier, rows, label)
@@ -196,7 +173,8 @@ def _given(model: Kind, parameters: dict[str, Any]) -> dict[str, Any]:
     if "delta" in given:
         given["delta"] = exact(given["delta"], "delta")
     if "monotone" in given:
-        given["monotone"] = _directions(given["monotone"])
+        form = "NAME=increasing or NAME=decreasing"
+        given["monotone"] = named_values("--monotone", given["monotone"], form, "name")
     return given
 
 
@@ -209,19 +187,6 @@ def _check_proven(classifier: Estimator, *, research: bool) -> None:
         raise ArgumentError(
             f"--mechanism {classifier.mechanism} has no proven guarantee: {published.gap}. Add --research to confirm."
         )
-
-
-def _directions(given: list[str]) -> dict[str, str]:
-    """Return the direction of each name, given as name=direction."""
-    found: dict[str, str] = {}
-    for text in given:
-        name, _, direction = text.rpartition("=")
-        if not name or not direction:
-            raise ArgumentError("expected --monotone NAME=increasing or NAME=decreasing, got another form.")
-        if name in found:
-            raise ArgumentError(f"expected one --monotone for each name, got two for {shown(name)}.")
-        found[name] = direction
-    return found
 
 
 def _tell_rows_needed(classifier: PrivateRuleListClassifier | PrivateTreeClassifier, schema: Schema) -> None:

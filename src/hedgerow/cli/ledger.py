@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hedgerow.boundary.durable import reserved, sync_folder
+from hedgerow.cli.options import Force
 from hedgerow.cli.output import check_output, say
 from hedgerow.errors import MissingFileError, MissingPackageError
 
@@ -52,7 +53,7 @@ def show(ledger: Address) -> None:
 def export(
     ledger: Address,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write: an entry a line, as JSON.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace the output file.")] = False,
+    force: Force = False,
 ) -> None:
     """Write all entries with their hashes, an entry a line, checked along the way."""
     check_output(output, ledger, force=force)

@@ -159,27 +159,35 @@ def problem_of(error: BaseException) -> str:
     return f"{name}: {reason}" if name else reason or type(error).__name__
 
 
+def write_said(path: Path, content: str | bytes, more: str = "") -> None:
+    """Write a file, and say so."""
+    write_whole(path, content)
+    say(f"written to {path}{more}", err=True)
+
+
 def print_or_write(text: str, path: Path | None) -> None:
     """Print text, or write it to a file and say so."""
     if path is None:
         say(text)
     else:
-        write_whole(path, text + "\n")
-        say(f"written to {path}", err=True)
+        write_said(path, text + "\n")
 
 
 def _is_same(path: Path, given: Path | str) -> bool:
     return os.path.exists(given) and os.path.samefile(path, given)
 
 
-def check_picture(path: Path) -> None:
-    """Check that the name of a plot has a supported ending."""
-    if path.suffix.lower() not in PICTURES:
-        raise ArgumentError(f"{path}: expected a name that ends in {', '.join(PICTURES)}.")
+def check_pictures(*paths: Path | None) -> None:
+    """Check that the names of the plots that are asked for have supported endings."""
+    for path in paths:
+        if path is not None and path.suffix.lower() not in PICTURES:
+            raise ArgumentError(f"{path}: expected a name that ends in {', '.join(PICTURES)}.")
 
 
-def draw(plot: Callable[[], Axes], path: Path) -> None:
-    """Write a plot to a file, and print its name."""
+def draw(plot: Callable[[], Axes], path: Path | None) -> None:
+    """Write a plot to a file and print its name, if it is asked for."""
+    if path is None:
+        return
     without_a_window()
     figure = plot().get_figure(root=True)
     assert figure is not None

@@ -6,21 +6,22 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import narwhals as nw
 import typer
 
-from hedgerow.cli.output import check_output, check_picture, draw, say, stage
-from hedgerow.cli.rows import FILE, Decimal, Encoding, target_name, text_format_of
+from hedgerow.cli.options import FILE, AsJson, Force, TextOptions, with_groups
+from hedgerow.cli.output import check_outputs, check_pictures, draw, say, stage
+from hedgerow.cli.rows import read_labelled
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError
 from hedgerow.planning.forecast import ACCURACY_LOSS, plan
-from hedgerow.tables.table_files import read_table
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@with_groups
 def forecast(
+    *,
     schema: Annotated[Path, typer.Option(help="Schema of the table.")],
     rows: Annotated[int, typer.Option(help="About how many rows there are, as one knows it who does not look.")],
     epsilon: Annotated[
@@ -32,17 +33,15 @@ def forecast(
         float, typer.Option(help="Share of rows that may be in error beside the best model's.")
     ] = ACCURACY_LOSS,
     public: Annotated[
-        Path | None,
-        typer.Option(help=f"PUBLIC rows like the private ones, that models are tried on: {FILE}."),
+        Path | None, typer.Option(help=f"PUBLIC rows like the private ones, that models are tried on: {FILE}.")
     ] = None,
     runs: Annotated[int | None, typer.Option(help="With --public: how often.  [20]")] = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    text: TextOptions,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the losses by epsilon into this PNG, SVG or PDF file.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the forecast as JSON.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the picture if it exists.")] = False,
+    as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
     """Forecast what models lose at an epsilon, or which epsilon they need, before anything is spent.
 
@@ -59,29 +58,17 @@ def forecast(
     """
     if runs is not None and public is None:
         raise ArgumentError("expected --runs with --public only, the rows that models are tried on.")
-    if public is None and (encoding, decimal) != (None, None):
-        raise ArgumentError("expected --encoding and --decimal with --public only, whose file they describe.")
-    if plot is not None:
-        check_picture(plot)
-        check_output(plot, schema, public, force=force)
+    text.check_used("--public", used=public is not None)
+    check_pictures(plot)
+    check_outputs((plot,), schema, public, force=force)
     declared = load_schema(schema)
     pair = None
     if public is not None:
         with stage(f"reading {public}"):
-            read = read_table(str(public), text_format_of(encoding, decimal), numbers=declared.numbers)
-            table = nw.from_native(read, eager_only=True)
-        label = target_name(table.columns, None, declared)
-        pair = table.drop(label).to_native(), table.get_column(label).to_numpy()
+            pair = read_labelled(public, text.text_format, declared)
+    times = 20 if runs is None else runs
     found = plan(
-        declared,
-        rows,
-        epsilon,
-        delta=delta,
-        accuracy_loss=accuracy_loss,
-        public=pair,
-        runs=20 if runs is None else runs,
-        verbose=True,
+        declared, rows, epsilon, delta=delta, accuracy_loss=accuracy_loss, public=pair, runs=times, verbose=True
     )
-    if plot is not None:
-        draw(found.plot, plot)
+    draw(found.plot, plot)
     say(json.dumps(found.to_dict()) if as_json else found)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hedgerow.boundary.durable import write_whole
-from hedgerow.cli.output import check_output, say, stage
+from hedgerow.cli.options import FILE, AsJson, Force, ModelFile, TextOptions, TextOutput, with_groups
+from hedgerow.cli.output import check_output, say, stage, write_said
 from hedgerow.cli.predictions import OutputColumns, class_weights, inert_table, predictions, to_csv, to_json
-from hedgerow.cli.rows import FILE, Decimal, Encoding, text_format_of
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
 from hedgerow.tables.table_files import read_table
@@ -19,10 +17,12 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command("predict")
+@with_groups
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
+    model: ModelFile,
     data: Annotated[str, typer.Argument(help=f"The rows, with the columns that the model uses: {FILE}.")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
+    *,
+    output: TextOutput = None,
     proba: Annotated[
         bool, typer.Option("--proba", help="Add the probability of every class; 0 or 1 where leaves have labels alone.")
     ] = False,
@@ -33,9 +33,7 @@ def predict(
     append: Annotated[bool, typer.Option("--append", help="Copy all columns of the input.")] = False,
     explain: Annotated[
         bool,
-        typer.Option(
-            "--explain", help="Add the rule, path or points that decide a row, and what was released about them."
-        ),
+        typer.Option("--explain", help="Add the rule, path or points that decide a row, with what was released."),
     ] = False,
     class_weight: Annotated[
         list[str] | None,
@@ -45,10 +43,9 @@ def predict(
             "and about others 1. May be given for several classes.",
         ),
     ] = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and not CSV.")] = False,
+    text_options: TextOptions,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Predict the class of every row of a CSV file, with the rule or leaf that predicts it.
 
@@ -69,17 +66,17 @@ def predict(
     if append and ids:
         raise ArgumentError("expected --id or --append, got both; --append copies all columns.")
     released = load_model(model)
-    weights = class_weights(released, class_weight or ())
+    weights = class_weights(released, class_weight)
     columns = OutputColumns(tuple(ids or ()), everything=append, proba=proba, explain=explain, class_weight=weights)
     with stage(f"reading {data}"):
-        rows, make = read_table(data, text_format_of(encoding, decimal)), text_format_of(encoding, decimal)
-        found = predictions(released, make.pointed(rows, released.schema.numbers), columns, copied=rows)
+        rows = read_table(data, text_options.text_format)
+        pointed = text_options.text_format.pointed(rows, released.schema.numbers)
+        found = predictions(released, pointed, columns, copied=rows)
     written, is_altered = (found, False) if as_json else inert_table(found)
     text = to_json(written) if as_json else to_csv(written)
     if output is None:
         say(text, newline=False)
     else:
-        write_whole(output, text)
-        say(f"written to {output}", err=True)
+        write_said(output, text)
     if is_altered:
         say("text that a spreadsheet would take for a formula has an apostrophe before it; --json has none", err=True)

@@ -15,9 +15,11 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from hedgerow.boundary.foreign_code import guarded
+from hedgerow.cli.options import named_values
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.models.model import Model, class_titles
 from hedgerow.tables.columns import pc
+from hedgerow.text.messages import shown
 from hedgerow.text.values import NUMBER, Value, listed, quoted_text, value_text
 
 _TEXTS = (
@@ -30,8 +32,6 @@ _FORMULAS = (*"=+-@\t\r\n＝＋－＠",)  # the last four as East Asian keyboard
 def inert(value: Value) -> Value:
     """Return a value as a spreadsheet takes it for what it is: an apostrophe before text that looks like a formula.
 
-    Examples
-    --------
     >>> print(inert("=1+1"), inert("-7.5"), inert("- none"), inert("a=b"))
     '=1+1 -7.5 '- none a=b
     """
@@ -109,19 +109,14 @@ def _checked_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return text
 
 
-def class_weights(model: Model, given: Sequence[str]) -> dict[Value, float]:
+def class_weights(model: Model, given: Sequence[str] | None) -> dict[Value, float]:
     """Return the weights of classes that are written as LABEL=WEIGHT."""
     classes = {value_text(value): value for value in model.schema.classes}
     found: dict[Value, float] = {}
-    for text in given:
-        label, _, weight = text.rpartition("=")
+    form = f"as LABEL=WEIGHT, a number for a class among {listed(model.schema.classes)}"
+    for label, weight in named_values("--class-weight", given, form, "class").items():
         if not re.fullmatch(NUMBER, weight) or label not in classes:
-            raise ArgumentError(
-                "expected --class-weight as LABEL=WEIGHT, a number for a class among "
-                f"{listed(model.schema.classes)}, got {quoted_text(text)}."
-            )
-        if classes[label] in found:
-            raise ArgumentError(f"expected one --class-weight for each class, got two for {quoted_text(label)}.")
+            raise ArgumentError(f"expected --class-weight {form}, got {shown(f'{label}={weight}')}.")
         found[classes[label]] = float(weight)
     return found
 

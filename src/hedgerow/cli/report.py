@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import narwhals as nw
 import typer
 
-from hedgerow.boundary.durable import write_whole
-from hedgerow.cli.output import check_output, check_outputs, say, stage
-from hedgerow.cli.rows import FILE, Decimal, Encoding, target_name, text_format_of
+from hedgerow.cli.options import FILE, Force, TextOptions, with_groups
+from hedgerow.cli.output import check_output, check_outputs, say, stage, write_said
+from hedgerow.cli.rows import read_labelled
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
-from hedgerow.models.model import Model
 from hedgerow.report import Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
 from hedgerow.report.report import private_name
-from hedgerow.tables.table_files import PIPE, TextFormat, read_table
+from hedgerow.tables.table_files import PIPE
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command("report")
+@with_groups
 def report(
     context: typer.Context,
     model: Annotated[Path | None, typer.Argument(help="Model file written by `hedgerow fit`.")] = None,
+    *,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -56,10 +56,9 @@ def report(
     registry: Annotated[
         Path | None, typer.Option(help="A record for the registry of differential privacy deployments (.yaml).")
     ] = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    text: TextOptions,
     new_form: Annotated[Path | None, typer.Option(help="Write an empty form to this file, and stop.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the public sheet as JSON.")] = False,
 ) -> None:
     """Report on a model for a review board: a public sheet, and one for the board.
@@ -91,25 +90,26 @@ def report(
     sheets = [] if output is None else [output, private_name(output)]
     outputs = (*sheets, *twins, *([] if acro is None else [private_name(acro)]))
     check_outputs(outputs, model, form, ledger, data, test, force=force)
-    _check_rows(data, test, by=by, encoding=encoding, decimal=decimal)
-    make, released = text_format_of(encoding, decimal), load_model(model)
+    _check_rows(data, test)
+    text.check_used("--data or --test", used=(data, test) != (None, None))
+    if by and data is None and test is None:
+        raise ArgumentError("expected --by with --data or --test only, whose rows it is about; got neither.")
+    released = load_model(model)
     with stage("making the report"):
         found = Report.of(
             released,
             form=None if form is None else Form.load(form),
             releases=None if ledger is None else Releases.load(ledger, dataset=dataset),
-            train=_labelled(released, data, make),
-            test=_labelled(released, test, make),
+            train=read_labelled(data, text.text_format, released.schema),
+            test=read_labelled(test, text.text_format, released.schema),
             by=by or None,
             threshold=threshold,
         )
     made = _twins(found, model.name, acro=acro, crate=crate, registry=registry)
-    written = [] if output is None else list(found.save(output, force=force))
-    for path, content in made:
-        write_whole(path, content)
-        written.append(path)
-    for path in written:
+    for path in [] if output is None else found.save(output, force=force):
         say(f"written to {path}", err=True)
+    for path, content in made:
+        write_said(path, content)
     if as_json:
         say(found.to_json(), newline=False)
 
@@ -121,20 +121,16 @@ def _write_form(path: Path, context: typer.Context, *, force: bool) -> None:
     if not given <= {"new_form", "force"}:
         raise ArgumentError("expected --new-form alone, or with --force, got more: it writes an empty form and stops.")
     check_output(path, force=force)
-    write_whole(path, empty_form())
-    todo = f"fill it in, then run: hedgerow report model.json --form {path} -o report.html"
-    say(f"written to {path}: {todo}", err=True)
+    todo = f": fill it in, then run: hedgerow report model.json --form {path} -o report.html"
+    write_said(path, empty_form(), todo)
 
 
-def _check_rows(data: Path | None, test: Path | None, **about: object) -> None:
-    """Check that rows are not both for training and held out, and that there are some for options about them."""
+def _check_rows(data: Path | None, test: Path | None) -> None:
+    """Check that rows are not both for training and held out."""
     if str(data) == str(test) == PIPE:
         raise ArgumentError("expected one of --data and --test from standard input, got both.")
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
         raise ArgumentError("expected held-out rows as --test, got the file of --data: the model has seen these.")
-    unused = [f"--{name}" for name, given in about.items() if given and data is None and test is None]
-    if unused:
-        raise ArgumentError(f"expected {unused[0]} with --data or --test only, whose rows it is about; got neither.")
 
 
 def _twins(
@@ -150,12 +146,3 @@ def _twins(
     if registry is not None:
         made.append((registry, registry_yaml(found)))
     return made
-
-
-def _labelled(model: Model, path: Path | None, make: TextFormat) -> tuple[Any, Any] | None:
-    """Return the rows of a file and their labels; None without a file."""
-    if path is None:
-        return None
-    table = nw.from_native(read_table(str(path), make, numbers=model.schema.numbers), eager_only=True)
-    label = target_name(table.columns, None, model.schema)
-    return table.drop(label).to_native(), table.get_column(label).to_native()

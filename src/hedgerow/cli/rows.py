@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import narwhals as nw
 import typer
 
+from hedgerow.cli.options import TableOptions
 from hedgerow.cli.output import stage
 from hedgerow.engines.addresses import is_address, shown
 from hedgerow.errors import ArgumentError, DomainError
@@ -21,53 +23,10 @@ from hedgerow.schema.fits import TableFit, fit_of
 from hedgerow.tables.columns import Column
 from hedgerow.tables.csv_files import lines_of_rows, read_header
 from hedgerow.tables.frames import Table, column_of
-from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat, check_no_spreadsheet, read_table, source_of
+from hedgerow.tables.table_files import TextFormat, check_no_spreadsheet, read_table, source_of
 from hedgerow.tally import Tally
 
-FILE = "CSV file with a header (.csv, .tsv, .txt, or .gz of these; - for standard input), or data.parquet"
-DATA = (
-    "file with a header (.csv, .tsv, .txt, .gz; - is standard input), data.parquet, 'folder/*.parquet', "
-    "duckdb:///FILE::TABLE, postgresql://USER@HOST/DATABASE::TABLE"
-)
 ONLY_TEXT = "expected --encoding and --decimal with one file of text only, got a table elsewhere."
-ADVANCED = "Advanced"
-"""The panel of the help with options that a first run does not need."""
-Engine = Annotated[
-    str | None,
-    typer.Option(
-        help="Counts rows: duckdb or spark.  \\[by the table]",
-        metavar="NAME",
-        rich_help_panel=ADVANCED,
-    ),
-]
-Master = Annotated[
-    str | None,
-    typer.Option(help="Of --engine spark.  \\[local\\[*]]", metavar="URL", rich_help_panel=ADVANCED),
-]
-Memory = Annotated[
-    str | None,
-    typer.Option(help="Of DuckDB, at most.  \\[4GB]", metavar="SIZE", rich_help_panel=ADVANCED),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        help="Of a text file, such as cp1252.  \\[utf-8]",
-        metavar="NAME",
-        rich_help_panel=ADVANCED,
-    ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(help="Mark of decimals in a text file: , or .", metavar="MARK", rich_help_panel=ADVANCED),
-]
-
-
-def text_format_of(encoding: str | None, decimal: str | None) -> TextFormat:
-    """Return how a file of text is written, by the options of a command."""
-    return TextFormat(
-        DEFAULT_FORMAT.encoding if encoding is None else encoding,
-        DEFAULT_FORMAT.decimal if decimal is None else decimal,
-    )
 
 
 class FileRows:
@@ -78,27 +37,24 @@ class FileRows:
         self._source = source_of(path, text_format)
         self.columns = read_header(self._source)
 
-    def _read(self, schema: Schema | None) -> Any:
+    def counted(self, schema: Schema | None) -> Any:
+        """Read the file; its rows are counted later."""
         return read_table(self.path, self._format, self._source, () if schema is None else schema.numbers)
 
     def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:  # quietly: it shows its own progress
         """Read the file, and fit once what is public and each row is checked: one that does not fit costs nothing."""
         classifier.check_public()
         with stage(f"reading {self.path}"):
-            table = nw.from_native(self._read(classifier.schema), eager_only=True)
+            table = nw.from_native(self.counted(classifier.schema), eager_only=True)
         X, y = table.drop(label).to_native(), table.get_column(label)
         _check_rows(Table.of(X), column_of(y, label), classifier.schema)
         with nullcontext() if quietly else stage("learning"):
             classifier.fit(X, y)
 
-    def counted(self, schema: Schema) -> Any:
-        """Read the file."""
-        return self._read(schema)
-
     def fit(self, schema: Schema) -> TableFit:
         """Read the file and compare its rows: exact counts, for the curator's eyes only."""
         with stage(f"reading {self.path}"):
-            return fit_of(Table.of(self._read(schema)), schema)
+            return fit_of(Table.of(self.counted(schema)), schema)
 
     def lines(self, found: TableFit) -> Mapping[int, int] | None:
         """Return the lines of rows that do not fit, read again up to the last of them; None where it has changed."""
@@ -145,15 +101,14 @@ class TableRows:
         schema = classifier.schema
         classifier.check_public()
         classifier.check_budget(schema)
-        with stage(f"counting {shown(self.address)}"):
-            tally = Tally.from_table(self.table, schema, label=label)
+        tally = self.counted(schema, label)
         with nullcontext() if quietly else stage("learning"):
             classifier.fit_tally(tally)
 
-    def counted(self, schema: Schema) -> Tally:
+    def counted(self, schema: Schema, label: str | None = None) -> Tally:
         """Count."""
         with stage(f"counting {shown(self.address)}"):
-            return Tally.from_table(self.table, schema)
+            return Tally.from_table(self.table, schema, label=label)
 
     def fit(self, schema: Schema) -> TableFit:
         """Count, in one query."""
@@ -171,28 +126,30 @@ Rows = FileRows | TableRows
 
 
 @contextmanager
-def open_rows(
-    data: str,
-    engine: Any,
-    master: str | None,
-    memory: str | None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-) -> Generator[Rows]:
+def open_rows(data: str, options: TableOptions) -> Generator[Rows]:
     """Open the rows that a command is given; none is looked at yet."""
     check_no_spreadsheet(data)
-    text_format = text_format_of(encoding, decimal)
-    if not is_address(data) and engine is None and master is None:
-        if memory is not None:
+    engine: Any = options.engine
+    if not is_address(data) and engine is None and options.master is None:
+        if options.memory is not None:
             raise ArgumentError("expected --memory where DuckDB counts, got a file of text alone; add --engine duckdb.")
-        yield FileRows(data, text_format)
+        yield FileRows(data, options.text_format)
     else:
-        if not text_format.is_usual:
+        if not options.text_format.is_usual:
             raise ArgumentError(ONLY_TEXT)
         from hedgerow.engines.sources import open_table  # Ibis takes long to import
 
-        with open_table(data, engine=engine, master=master, memory=memory) as table:
+        with open_table(data, engine=engine, master=options.master, memory=options.memory) as table:
             yield TableRows(table, data)
+
+
+def read_labelled(path: Path | None, text_format: TextFormat, schema: Schema) -> tuple[Any, Any] | None:
+    """Return the rows of a file without their labels, and these; None without a file."""
+    if path is None:
+        return None
+    table = nw.from_native(read_table(str(path), text_format, numbers=schema.numbers), eager_only=True)
+    label = target_name(table.columns, None, schema)
+    return table.drop(label).to_native(), table.get_column(label).to_native()
 
 
 def target_name(columns: Sequence[str], target: str | None, schema: Schema | None) -> str:
@@ -208,27 +165,29 @@ def target_name(columns: Sequence[str], target: str | None, schema: Schema | Non
     return name
 
 
-UnitColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--unit",
-        metavar="COLUMN",
-        help="Whose row it is: protects all rows of one.  \\[schema's]",
-    ),
-]
-MaxRows = Annotated[int | None, typer.Option(help="With --unit: rows of each, at most; noise grows with it.")]
 S = TypeVar("S", Schema, Schema | None)
 
 
-def with_unit(schema: S, column: str | None, max_rows: int | None) -> S:
-    """Return a schema with the unit that options declare; as it is without them."""
-    if column is None and max_rows is None:
-        return schema
-    if column is None or max_rows is None:
-        raise ArgumentError("expected --unit and --max-rows together, got one of them.")
-    if schema is None:
-        raise ArgumentError("expected --schema with --unit, got no schema: its columns would be attributes.")
-    unit = Unit(column, max_rows)
-    if schema.unit not in (None, unit):
-        raise ArgumentError("expected no --unit where the schema declares one, got another than the schema's.")
-    return replace(schema, unit=unit)
+@dataclass(frozen=True)
+class UnitOptions:
+    """Options that declare whose rows are protected."""
+
+    unit: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Whose row it is: protects all rows of one.  \\[schema's]")
+    ] = None
+    max_rows: Annotated[int | None, typer.Option(help="With --unit: rows of each, at most; noise grows with it.")] = (
+        None
+    )
+
+    def applied(self, schema: S) -> S:
+        """Return a schema with the unit that the options declare; as it is without them."""
+        if self.unit is None and self.max_rows is None:
+            return schema
+        if self.unit is None or self.max_rows is None:
+            raise ArgumentError("expected --unit and --max-rows together, got one of them.")
+        if schema is None:
+            raise ArgumentError("expected --schema with --unit, got no schema: its columns would be attributes.")
+        unit = Unit(self.unit, self.max_rows)
+        if schema.unit not in (None, unit):
+            raise ArgumentError("expected no --unit where the schema declares one, got another than the schema's.")
+        return replace(schema, unit=unit)

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from hedgerow.boundary.durable import reserved, write_whole
 from hedgerow.cli.budget import open_budget, spent_text, telling
-from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print, written
-from hedgerow.cli.rows import (
+from hedgerow.cli.options import (
     DATA,
     FILE,
-    Decimal,
+    AsJson,
+    Budget,
     Encoding,
-    Engine,
-    Master,
-    MaxRows,
-    Memory,
-    UnitColumn,
-    check_values,
-    open_rows,
-    text_format_of,
-    with_unit,
+    Force,
+    SchemaOutput,
+    TableOptions,
+    Target,
+    TextOptions,
+    with_groups,
 )
+from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print, write_said, written
+from hedgerow.cli.rows import UnitOptions, check_values, open_rows
 from hedgerow.cli.schema_wizard import import_draft, wizard
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
 from hedgerow.privacy.charge import amount_text, exact
@@ -66,23 +64,13 @@ attributes:
 {attributes}
 """
 
-Output = Annotated[Path, typer.Option("-o", "--output", help="File for the schema (.yaml or .json).")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")]
-
-
-class Unseen(StrEnum):
-    """Policy for a category that does not occur in public rows."""
-
-    error = "error"
-    bin = "bin"
-
 
 @app.command("new")
 def new(
     data: Annotated[str, typer.Argument(help=f"Only its column names are read: {DATA}.")],
     target: Annotated[str, typer.Option(help="Column to predict.")],
     encoding: Encoding = None,
-    output: Output = Path("schema.yaml"),
+    output: SchemaOutput = Path("schema.yaml"),
     force: Force = False,
 ) -> None:
     """Write a schema to fill in, from the names of a table's columns. No row is read.
@@ -91,33 +79,36 @@ def new(
     """
     check_ending(output)
     check_output(output, data, force=force)
-    with open_rows(data, None, None, None, encoding) as rows:
+    with open_rows(data, TableOptions(encoding=encoding)) as rows:
         names = list(rows.columns)
     _check_present([target], names)
     names.remove(target)
-    write_whole(output, _draft_json(target, names) if output.suffix.lower() == ".json" else _draft_yaml(target, names))
-    say(f"written to {output}: fill in the kinds and the classes, then run: hedgerow schema show {output}", err=True)
+    draft = _draft_json if output.suffix.lower() == ".json" else _draft_yaml
+    todo = f": fill in the kinds and the classes, then run: hedgerow schema show {output}"
+    write_said(output, draft(target, names), todo)
 
 
 app.command("import")(import_draft)
-app.command("wizard")(wizard)
+app.command("wizard")(with_groups(wizard))
 
 
 @app.command("from-public")
+@with_groups
 def from_public(
     data: Annotated[str, typer.Argument(help=f"PUBLIC rows, all that is read off them becomes public: {FILE}.")],
-    target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
+    *,
+    target: Target = None,
     bins: Annotated[int, typer.Option(help="Intervals of about equal mass to cut numbers into.")] = 5,
     missing: Annotated[
         list[str] | None, typer.Option(help="Word that means missing, such as ?; may be repeated.")
     ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Column to leave out, such as an id; may be repeated.")] = None,
     outside: Annotated[
-        Unseen, typer.Option(help="What a category is that does not occur here: an error, or a bin that rules may use.")
-    ] = Unseen.error,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    output: Output = Path("schema.yaml"),
+        Literal["error", "bin"],
+        typer.Option(help="What a category is that does not occur here: an error, or a bin that rules may use."),
+    ] = "error",
+    text: TextOptions,
+    output: SchemaOutput = Path("schema.yaml"),
     force: Force = False,
 ) -> None:
     """Derive a schema from public rows: quantile cut points, and the categories and bounds that occur.
@@ -127,33 +118,31 @@ def from_public(
     check_ending(output)
     check_output(output, data, force=force)
     with stage(f"reading {data}"):
-        words, make = tuple(missing or ()), text_format_of(encoding, decimal)
-        read = read_table(data, make)
+        words, read = tuple(missing or ()), read_table(data, text.text_format)
         _check_present([*(drop or []), *([target] if target is not None else [])], read.column_names)
-        table = typed_table(read.drop_columns(drop or []), words, make)
-        schema = Schema.from_public(table, label=target, bins=bins, missing_values=words, outside=outside.value)
+        table = typed_table(read.drop_columns(drop or []), words, text.text_format)
+        schema = Schema.from_public(table, label=target, bins=bins, missing_values=words, outside=outside)
     write_whole(output, mapping_text(output, schema.to_dict()))
     say(schema)
     say(f"written to {output}", err=True)
 
 
 @app.command("learn")
+@with_groups
 def learn(
     data: Annotated[str, typer.Argument(help=f"The sensitive table: {FILE}.")],
+    *,
     declared: Annotated[
         Path, typer.Option("--schema", help="Schema whose numbers without declared cuts are to get them.")
     ],
     epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Privacy loss of all cut points together, such as 0.2."),
+        str | None, typer.Option(metavar="NUMBER", help="Privacy loss of all cut points together, such as 0.2.")
     ] = None,
     bins: Annotated[int, typer.Option(help="Intervals of about equal mass to aim at.")] = 5,
-    unit: UnitColumn = None,
-    max_rows: MaxRows = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    budget: Annotated[Path | None, typer.Option(help="Budget file to charge (see `hedgerow budget`).")] = None,
-    output: Output = Path("schema.yaml"),
+    unit: UnitOptions,
+    text: TextOptions,
+    budget: Budget = None,
+    output: SchemaOutput = Path("schema.yaml"),
     force: Force = False,
 ) -> None:
     """Find cut points from sensitive rows by private quantiles, inside declared bounds and under a charge.
@@ -167,12 +156,12 @@ def learn(
     amount = exact(epsilon, "epsilon")
     check_ending(output)
     check_output(output, data, declared, force=force)
-    schema = with_unit(load_schema(declared), unit, max_rows)
+    schema = unit.applied(load_schema(declared))
     account = open_budget(budget)
     if account is not None:
         account.check(amount, rho=0, unit=schema.unit)  # which rho it costs follows from the numbers
     with stage(f"reading {data}"):
-        table = read_table(data, text_format_of(encoding, decimal), numbers=schema.numbers)
+        table = read_table(data, text.text_format, numbers=schema.numbers)
     planned = plan_cuts(dict(schema.attributes), amount / rows_of(schema.unit), bins)
     schema.check_columns(Table.of(table))
     schema.check_unit(Table.of(table))
@@ -184,10 +173,8 @@ def learn(
         write_or_print(write, lambda: mapping_text(output, found), found, spent_text(amount, account))
     with written(output):
         say(learned)
-    charged = (
-        f"charged: epsilon = {amount_text(amount)} for the cut points; models with this schema carry it on their card."
-    )
-    say(charged, err=True)
+    charged = f"epsilon = {amount_text(amount)} for the cut points"
+    say(f"charged: {charged}; models with this schema carry it on their card.", err=True)
 
 
 @app.command("show")
@@ -195,7 +182,7 @@ def show(
     schema: Annotated[Path, typer.Argument(help="Schema file.")],
     max_literals: Annotated[int, typer.Option(help="Conditions in a rule, for counting candidates.")] = 2,
     negations: Annotated[bool, typer.Option(help="Whether a condition may be negated.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print the attributes of a schema, the number of candidate rules, and why `fit` would refuse it, if it would."""
     if max_literals < 1:
@@ -214,15 +201,13 @@ def show(
 
 
 @app.command("check")
+@with_groups
 def check(
     schema: Annotated[Path, typer.Argument(help="Schema file.")],
     data: Annotated[str, typer.Argument(help=f"The sensitive table: {DATA}.")],
-    engine: Engine = None,
-    master: Master = None,
-    memory: Memory = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    *,
+    table: TableOptions,
+    as_json: AsJson = False,
 ) -> None:
     """Check every row of a table against a schema before anything is spent. The report is for the curator only.
 
@@ -232,7 +217,7 @@ def check(
     [bold]Example[/bold]: hedgerow schema check patients.yaml patients.csv
     """
     loaded = load_schema(schema)
-    with open_rows(data, engine, master, memory, encoding, decimal) as rows:
+    with open_rows(data, table) as rows:
         found = rows.fit(loaded)
         lines = rows.lines(found)
     if as_json:

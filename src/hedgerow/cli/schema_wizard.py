@@ -14,8 +14,9 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.boundary.durable import write_whole
+from hedgerow.cli.options import FILE, AsJson, Force, SchemaOutput, Target, TextOptions
 from hedgerow.cli.output import check_output, say
-from hedgerow.cli.rows import FILE, ONLY_TEXT, Decimal, Encoding, text_format_of
+from hedgerow.cli.rows import ONLY_TEXT
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
 from hedgerow.schema import Draft, DraftColumn, Schema, import_schema
 from hedgerow.schema.files import check_ending, mapping_text
@@ -39,17 +40,15 @@ _HINTS = {
 
 def wizard(
     data: Annotated[str, typer.Argument(help="Table whose columns are asked about: a CSV file, Parquet, a database.")],
-    target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
+    *,
+    target: Target = None,
     public_sample: Annotated[
         Path | None,
         typer.Option(help=f"PUBLIC rows of the same kind; what is read off them is proposed, and public: {FILE}."),
     ] = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="File for the schema (.yaml or .json).")] = Path(
-        "schema.yaml"
-    ),
-    force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
+    text: TextOptions,
+    output: SchemaOutput = Path("schema.yaml"),
+    force: Force = False,
 ) -> None:
     """Make a schema by questions, one column at a time. No row is read.
 
@@ -60,7 +59,7 @@ def wizard(
     """
     check_ending(output)
     check_output(output, data, public_sample, force=force)
-    make, files = text_format_of(encoding, decimal), [data, *([] if public_sample is None else [str(public_sample)])]
+    make, files = text.text_format, [data, *([] if public_sample is None else [str(public_sample)])]
     if PIPE in files:
         raise ArgumentError("expected the name of a file, got -: answers are read from standard input.")
     if not (make.is_usual or any(map(is_text, files))):
@@ -215,12 +214,10 @@ def import_draft(
             "postgresql://USER@HOST/DATABASE::TABLE, whose catalogue is.",
         ),
     ],
-    target: Annotated[str | None, typer.Option(help="Column to predict.")] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="File for the schema (.yaml or .json).")] = Path(
-        "schema.yaml"
-    ),
-    force: Annotated[bool, typer.Option("--force", help="Replace the output file if it exists.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what is missing as JSON.")] = False,
+    target: Target = None,
+    output: SchemaOutput = Path("schema.yaml"),
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a schema of a data dictionary, or of a table's types, and tell what is missing in it. No row is read.
 
@@ -228,7 +225,17 @@ def import_draft(
     """
     check_ending(output)
     check_output(output, given, force=force)
-    write_draft(draft_of(given, target), output, as_json=as_json)
+    draft = draft_of(given, target)
+    draft.save(output)
+    if as_json:
+        left_out = [{"column": name, "reason": reason} for name, reason in draft.left_out]
+        gaps = [{"column": name, "key": key} for name, key in draft.gaps]
+        say(json.dumps({"columns": len(draft.columns), "gaps": gaps, "left_out": left_out}, ensure_ascii=False))
+    else:
+        size = f"{number_of(len(draft.columns), 'column')}, {number_of(len(draft.gaps), 'gap')}"
+        say("\n".join([*draft.notes, size]))
+    todo = "fill in what is missing, then run" if draft.gaps else "read it, then run"
+    say(f"written to {output}: {todo}: hedgerow schema show {output}", err=True)
 
 
 def draft_of(given: str, target: str | None) -> Draft:
@@ -241,17 +248,3 @@ def draft_of(given: str, target: str | None) -> Draft:
     with open_table(given) as table:
         draft = catalogue_draft(table)
     return draft if target is None else draft.labelled(target)
-
-
-def write_draft(draft: Draft, output: Path, *, as_json: bool) -> None:
-    """Write a draft, print what is missing in it, and say what to do next."""
-    draft.save(output)
-    if as_json:
-        left_out = [{"column": name, "reason": reason} for name, reason in draft.left_out]
-        gaps = [{"column": name, "key": key} for name, key in draft.gaps]
-        say(json.dumps({"columns": len(draft.columns), "gaps": gaps, "left_out": left_out}, ensure_ascii=False))
-    else:
-        size = f"{number_of(len(draft.columns), 'column')}, {number_of(len(draft.gaps), 'gap')}"
-        say("\n".join([*draft.notes, size]))
-    todo = "fill in what is missing, then run" if draft.gaps else "read it, then run"
-    say(f"written to {output}: {todo}: hedgerow schema show {output}", err=True)

@@ -17,6 +17,7 @@ from hedgerow.errors import ArgumentError, MissingPackageError
 from hedgerow.text.messages import shown
 
 if TYPE_CHECKING:
+    from hedgerow.service.config import Config
     from hedgerow.service.keys import Keys
     from hedgerow.service.server import Address
 
@@ -110,11 +111,9 @@ def init(
 @app.command("check")
 def check(config: ConfigPath = CONFIG, accept_rollback: AcceptRollback = False) -> None:
     """Open the ledger and all tables, check every row against its schema, and declare new datasets and analysts."""
-    require_service()
-    from hedgerow.service.config import Config
-
-    with Config.read(config).open(accept_rollback=accept_rollback).ledger as ledger:
-        for name in Config.read(config).datasets:
+    found = _read(config)
+    with found.open(accept_rollback=accept_rollback).ledger as ledger:
+        for name in found.datasets:
             say(f"{name}:\n{ledger.account(name)}")
 
 
@@ -130,10 +129,9 @@ def epoch(
     Shows what it allows, and asks. What was charged to earlier epochs stays there. Rows that stay in the table are
     charged in both epochs, and what they cost adds up; the service cannot know which these are.
     """
-    require_service()
-    from hedgerow.service.config import Config, declare_epoch
+    found = _read(config)
+    from hedgerow.service.config import declare_epoch
 
-    found = Config.read(config)
     if dataset not in found.datasets:
         raise ArgumentError(f"expected one of the datasets {', '.join(found.datasets)}, got {shown(dataset)}.")
     if not reason.strip():
@@ -157,11 +155,9 @@ def rotate(config: ConfigPath = CONFIG) -> None:
 
     Receipts name the key that signed them. Those of before are checked with the public file as before: it holds all.
     """
-    require_service()
-    from hedgerow.service.config import Config
+    found = _read(config)
     from hedgerow.service.receipts import Signer
 
-    found = Config.read(config)
     if found.signing_key is None:
         raise ArgumentError("expected a configuration with a signing key, got one without.")
     before, new = Signer.load(found.signing_key), Signer.new()
@@ -184,11 +180,10 @@ def approvals(
 
     A question is shown as it was asked; a hypothesis by its digest. Nothing is charged before it is approved.
     """
-    require_service()
+    configuration = _read(config)
     from hedgerow.service.approvals import Approvals
-    from hedgerow.service.config import Config
 
-    with Config.read(config).open_ledger() as ledger:
+    with configuration.open_ledger() as ledger:
         found = Approvals(ledger.log)
         for numbers, approved in ((approve, True), (refuse, False)):
             for number in numbers or []:
@@ -211,10 +206,7 @@ def add_key(
 
 
 @keys_app.command("revoke")
-def revoke_key(
-    name: Annotated[str, typer.Argument(help="Whose key.")],
-    config: ConfigPath = CONFIG,
-) -> None:
+def revoke_key(name: Annotated[str, typer.Argument(help="Whose key.")], config: ConfigPath = CONFIG) -> None:
     """Revoke a key. What it was charged stays charged."""
     with _keys(config) as keys:
         keys.revoke(name)
@@ -229,11 +221,10 @@ def list_keys(config: ConfigPath = CONFIG) -> None:
 
 
 def _keys(config: Path) -> Keys:
-    require_service()
-    from hedgerow.service.config import Config
+    found = _read(config)
     from hedgerow.service.keys import Keys
 
-    return Keys(Config.read(config).ledger)
+    return Keys(found.ledger)
 
 
 def _serve_demo(address: Address, curator_port: int) -> None:
@@ -245,12 +236,11 @@ def _serve_demo(address: Address, curator_port: int) -> None:
 
 
 def _serve_config(path: Path, address: Address, curator_port: int, *, accept_rollback: bool) -> None:
-    from hedgerow.service.config import Config
     from hedgerow.service.keys import Keys
     from hedgerow.service.monitoring import log_to_stderr
     from hedgerow.service.tokens import caller_by
 
-    config = Config.read(path)
+    config = _read(path)
     log_to_stderr()
     keys = Keys(config.ledger)
     _run(config.open(accept_rollback=accept_rollback), keys, caller_by(keys, config.tokens), address, curator_port, {})
@@ -279,6 +269,14 @@ def _run(
         jobs.close()
         curator.ledger.close()
         keys.close()
+
+
+def _read(path: Path) -> Config:
+    """Read the configuration of a service, once its extra is known to be installed."""
+    require_service()
+    from hedgerow.service.config import Config
+
+    return Config.read(path)
 
 
 def require_service() -> None:

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from hedgerow.cli.output import PICTURES, check_outputs, check_picture, draw, print_or_write, without_a_window
+from hedgerow.cli.options import Force, ModelFile, TextOutput
+from hedgerow.cli.output import PICTURES, check_outputs, check_pictures, draw, print_or_write, without_a_window
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
 from hedgerow.models.dialects import DialectName
 from hedgerow.models.model import Model
 
 app = typer.Typer(add_completion=False)
-
-
-class Form(StrEnum):
-    """The format of a model."""
-
-    text = "text"
-    json = "json"
-    sql = "sql"
-    python = "python"
-    html = "html"
+Form = Literal["text", "json", "sql", "python", "html"]
 
 
 @app.command("show")
 def show(
-    model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
+    model: ModelFile,
     form: Annotated[
         Form | None,
         typer.Option("--format", help="Output format. Default: by the ending of the output file, else text."),
@@ -39,8 +31,8 @@ def show(
     paper: Annotated[
         Path | None, typer.Option(help="Draw a scorecard as a form to fill in by hand into this PNG, SVG or PDF file.")
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")] = False,
+    output: TextOutput = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
 ) -> None:
     """Show a model with its counts and privacy card; or export it as SQL, Python, HTML, JSON.
@@ -48,46 +40,42 @@ def show(
     [bold]Example[/bold]: hedgerow show model.json --format sql
     """
     form = _form(form, output, as_json=as_json)
-    if dialect is not None and form is not Form.sql:
+    if dialect is not None and form != "sql":
         raise ArgumentError("expected --dialect with --format sql only, got it without; add --format sql.")
     check_outputs((plot, paper, output), model, force=force)
-    for path in (plot, paper):
-        if path is not None:
-            check_picture(path)
+    check_pictures(plot, paper)
     released = load_model(model)
     text = _render(released, form, dialect or "duckdb")
-    if paper is not None:
-        draw(released.form, paper)  # before anything else is written: only a scorecard has a form
+    draw(released.form, paper)  # before anything else is written: only a scorecard has a form
     print_or_write(text, output)
-    if plot is not None:
-        draw(released.plot, plot)
+    draw(released.plot, plot)
 
 
-_FORMS = {".html": Form.html, ".json": Form.json, ".py": Form.python, ".sql": Form.sql}
+_FORMS: Mapping[str, Form] = {".html": "html", ".json": "json", ".py": "python", ".sql": "sql"}
 
 
 def _form(given: Form | None, output: Path | None, *, as_json: bool) -> Form:
     """Return the format that is asked for, or else the one that the output's name says."""
-    if as_json and given not in (None, Form.json):
+    if as_json and given not in (None, "json"):
         raise ArgumentError(f"expected one format, got --json and --format {given}; leave one of them out.")
     if as_json or given is not None:
-        return given or Form.json
+        return given or "json"
     ending = "" if output is None else output.suffix.lower()
     if ending in PICTURES:
         raise ArgumentError(f"{output}: expected a name for text, got that of a picture; use --plot in place of -o.")
-    return _FORMS.get(ending, Form.text)
+    return _FORMS.get(ending, "text")
 
 
 def _render(model: Model, form: Form, dialect: DialectName) -> str:
     match form:
-        case Form.text:
+        case "text":
             return f"{model}\n\n{model.privacy}"
-        case Form.json:
+        case "json":
             return model.to_json().rstrip("\n")
-        case Form.sql:
+        case "sql":
             return model.to_sql(dialect)
-        case Form.python:
+        case "python":
             return model.to_python().rstrip("\n")
-        case Form.html:
+        case "html":
             without_a_window()
             return model.to_page().rstrip("\n")
