@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import floor, log10
 from typing import Any
 
-from hedgerow.audit.entropy.measure import reconstruction
+from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction
 from hedgerow.audit.entropy.totals import totals
 from hedgerow.audit.exact.membership import ExactMembership
@@ -156,7 +156,8 @@ def reconstructed(subject: Subject, data: Any = None) -> Reconstruction | str:
     if data is None and subject.paths.supports is None:
         return "The model stores no numbers of rows in its leaves."
     try:
-        return reconstruction(subject.own, subject.schema, data=data, features=subject.features)
+        steps = are_steps_read(subject.own, subject.features)
+        return reconstruction_of(*subject.refined, data=data, steps=steps)
     except HedgerowError as error:
         if data is not None:  # the curator is to correct the rows
             raise

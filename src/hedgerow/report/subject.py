@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.labelled import label_values
-from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
+from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk, stored_risk
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
@@ -31,26 +31,11 @@ from hedgerow.text.values import listed, value_text
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Subject:
-    """A model with its card, its schema and what people state about it.
+    """A model with its card, its schema and what people state about it in a form.
 
-    Attributes
-    ----------
-    model : object
-        The model as it was given.
-    released : Model or None
-        The model, if it is hedgerow's.
-    card : PrivacyCard
-        Its privacy card; that of a model without privacy for those of other libraries.
-    schema : Schema or None
-        The public schema; None where another library's model came without one.
-    paths : Paths or None
-        Its decision paths; None for a scorecard, or without a schema.
-    form : Form
-        What people state.
-    features : sequence or transformer, optional
-        The meaning of the columns of another library's model.
-    threshold : int
-        The fewest rows of a leaf that are safe.
+    `released` is the model, if it is hedgerow's. A model of another library has the card of one without privacy; its
+    schema is None if it came without one, and `features` is the meaning of its columns. Decision paths are None for a
+    scorecard, or without a schema. `threshold` is the fewest rows of a leaf that are safe.
     """
 
     model: Any
@@ -128,35 +113,35 @@ class Subject:
         return None if epsilon is None or not self.is_private else (epsilon, delta or Fraction(0))
 
     @cached_property
-    def _refined(self) -> tuple[Paths, Schema] | None:
-        """Its decision paths in a schema with all numbers that they compare with."""
-        if self.paths is None or self.schema is None:
-            return None
-        schema = Domain.of(self.schema, self.paths.literals).schema
-        return normalised(self.paths, schema), schema
+    def refined(self) -> tuple[Paths, Schema, Domain]:
+        """Its decision paths, its schema, and the domain with all numbers that they compare with; not without paths."""
+        assert self.paths is not None
+        assert self.schema is not None  # paths are read in a schema
+        domain = Domain.of(self.schema, self.paths.literals)
+        return normalised(self.paths, domain.schema), self.schema, domain
 
-    @property
+    @cached_property
     def conditions(self) -> tuple[str, ...]:
         """The decision path to each leaf in words; empty where paths are not known."""
-        if self._refined is None:
+        if self.paths is None:
             return ()
-        paths, schema = self._refined
-        return paths.conditions(schema)
+        paths, _, domain = self.refined
+        return paths.conditions(domain.schema)
 
     @property
     def leaf_of(self) -> Any:
         """The finder of each row's leaf, as audits take it: the model, or a function that follows its paths."""
-        if self._refined is None or callable(getattr(self.own, "apply", None)):
+        if self.paths is None or callable(getattr(self.own, "apply", None)):
             return self.own
-        paths, schema = self._refined
-        return lambda X: paths.apply(X, schema)
+        paths, _, domain = self.refined
+        return lambda X: paths.apply(X, domain.schema)
 
     @cached_property
     def stored_leaves(self) -> LeafRisk | None:
         """The rows of the leaves by the counts that the model stores; None where there are no leaves or counts."""
         if not self.has_leaves or self.paths is None or self.paths.supports is None:
             return None
-        return leaf_risk(self.own, schema=self.schema, features=self.features, threshold=self.threshold)
+        return stored_risk(self.paths, self.conditions, self.threshold)
 
     def leaves(self, train: tuple[Any, Any] | None = None) -> LeafRisk | None:
         """Return the rows of the leaves, from the training rows if given; None where there are no leaves or counts.

@@ -112,18 +112,32 @@ def reconstruction(
     """
     paths, schema = paths_of(model, schema, features)
     domain = Domain.of(schema, paths.literals, independent_bits=independent_bits, resolution=resolution)
-    paths = normalised(paths, domain.schema)
+    refined = normalised(paths, domain.schema)
+    steps = are_steps_read(model, features)
+    return reconstruction_of(refined, schema, domain, supports=supports, data=data, prior=prior, steps=steps)
+
+
+def reconstruction_of(
+    paths: Paths,
+    schema: Schema,
+    domain: Domain,
+    *,
+    supports: Sequence[int] | None = None,
+    data: Any = None,
+    prior: Marginals | None = None,
+    steps: bool | None,
+) -> Reconstruction:
+    """Measure as `reconstruction` does, of paths in a domain; `steps` is as `are_steps_read` says of their model."""
     regions = domain.regions(paths)
     possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
     if sum(possible) != domain.possible_rows:
-        advice = "set `independent_bits=False`" if independent_bits else "the last region must hold all remaining rows"
+        binary = domain.independent_bits
+        advice = "set `independent_bits=False`" if binary else "the last region must hold all remaining rows"
         raise ArgumentError(f"expected regions that partition the domain, got others; {advice}.")
     places = None if data is None else paths.apply(data, domain.schema)
     counts = data.rows() if isinstance(data, Tally) else None
-    if places is not None and _is_foreign(model):
-        _check_counts(
-            paths, places, counts, are_steps_read=isinstance(model, Pipeline) or isinstance(features, BaseEstimator)
-        )
+    if places is not None:
+        _check_counts(paths, places, counts, steps)
     counted, view = _supports(paths, supports, places, counts, bits)
     conditions = paths.conditions(domain.schema)
     return Reconstruction(
@@ -178,8 +192,7 @@ def joint_reconstruction(
     leaves = np.column_stack([paths.apply(data, domain.schema) for paths in comparable])
     rows = data.rows() if isinstance(data, Tally) else None
     for model, paths, places in zip(several, comparable, leaves.T, strict=True):
-        if _is_foreign(model):
-            _check_counts(paths, places, rows, are_steps_read=isinstance(model, Pipeline))
+        _check_counts(paths, places, rows, are_steps_read(model))
     met, places = np.unique(leaves, axis=0, return_inverse=True)
     counts = np.bincount(places.reshape(-1), rows)
     own = [domain.regions(paths) for paths in comparable]
@@ -253,18 +266,23 @@ def _counted(paths: Paths, places: _Index, counts: NDArray[np.int64] | None) -> 
     return tuple(map(int, np.bincount(places, counts, minlength=len(paths))))
 
 
-def _is_foreign(model: Any) -> bool:
-    """Return whether a model is on columns of an array, and not on the schema's attributes."""
-    return released_model(model) is None and not isinstance(model, HasRegions)
+def are_steps_read(model: Any, features: Features | None = None) -> bool | None:
+    """Return whether fitted steps define the columns of a model; None for one on attributes, which accepts other rows.
+
+    Models of hedgerow, and those with regions of literals, are on attributes; others are on columns of an array.
+    """
+    if released_model(model) is not None or isinstance(model, HasRegions):
+        return None
+    return isinstance(model, Pipeline) or isinstance(features, BaseEstimator)
 
 
-def _check_counts(paths: Paths, places: _Index, counts: NDArray[np.int64] | None, *, are_steps_read: bool) -> None:
+def _check_counts(paths: Paths, places: _Index, counts: NDArray[np.int64] | None, steps: bool | None) -> None:
     """Refuse rows as many as another library's model stores exact leaf counts of, but with other counts."""
     stored, counted = paths.supports if paths.exact else None, _counted(paths, places, counts)
-    if stored is not None and sum(stored) == sum(counted) and tuple(stored) != counted:
+    if steps is not None and stored is not None and sum(stored) == sum(counted) and tuple(stored) != counted:
         cause = (
             "the steps were fitted on other values, such as float32; fit on float64, like the rows"
-            if are_steps_read
+            if steps
             else "its columns are not what their names say: an encoder or a scaler that keeps names computed them from "
             "the attributes; pass the whole Pipeline, or the fitted transformer as `features=`"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.labelled import LabelledRows, distinct
 from hedgerow.audit.inference.overfitting import apply_of, leaf_counts, leaf_numbers
 from hedgerow.audit.readers.columns import Features
+from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError
@@ -77,7 +79,9 @@ def leaf_risk(
     """
     least = check_integer("threshold", threshold, 1)
     if train is None:
-        return _stored(model, schema, features, least)
+        paths, declared = paths_of(model, schema, features)
+        domain = Domain.of(declared, paths.literals)  # with the numbers that the model compares with
+        return stored_risk(paths, normalised(paths, domain.schema).conditions(domain.schema), least)
     rows = LabelledRows.of_pair("train", train)
     names, (leaves, *_) = leaf_numbers(model, [apply_of(model)(train[0])])
     classes, labels = distinct(rows.values)
@@ -85,15 +89,13 @@ def leaf_risk(
     return LeafRisk(names, tuple(map(sum, counts)), counts, tuple(classes), "exact", least)
 
 
-def _stored(model: Any, schema: Schema | None, features: Features | None, threshold: int) -> LeafRisk:
-    paths, declared = paths_of(model, schema, features)
-    domain = Domain.of(declared, paths.literals)  # with the numbers that the model compares with
-    paths = normalised(paths, domain.schema)
+def stored_risk(paths: Paths, conditions: Sequence[str], threshold: int) -> LeafRisk:
+    """Return the risk of leaves by the counts that a model stores, with the decision path to each leaf in words."""
     rows = paths.supports or (None if paths.counts is None else tuple(map(sum, paths.counts)))
     if rows is None:
         raise ArgumentError("expected a model that stores the rows of its leaves, got one that does not; pass train=.")
     classes = paths.classes if paths.counts is not None else None
-    names = tuple(f"{i}. {text}" for i, text in enumerate(paths.conditions(domain.schema), 1))
+    names = tuple(f"{i}. {text}" for i, text in enumerate(conditions, 1))
     return LeafRisk(names, rows, paths.counts, classes, paths.view, threshold)
 
 
