@@ -10,8 +10,7 @@ from hedgerow.audit.entropy.totals import TotalEntropy, totals
 from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.exact.inference import ExactInference, exact_inference
 from hedgerow.audit.exact.membership import ExactMembership, TradeOff, exact_membership
-from hedgerow.audit.forests.reconstruct import reconstruct
-from hedgerow.audit.forests.table import GuessedTable
+from hedgerow.audit.forests.reconstruct import GuessedTable, reconstruct
 from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
@@ -20,9 +19,8 @@ from hedgerow.audit.inference.lira import ShadowMembership, lira
 from hedgerow.audit.inference.membership import Membership, membership
 from hedgerow.audit.inference.overfitting import Leaves, Overfit, overfit
 from hedgerow.audit.inference.shadows import ShadowAttack, Shadows
-from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
+from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset, align
 from hedgerow.audit.probabilistic.learner import LearnerKnowledge, condition_on_learner
-from hedgerow.audit.probabilistic.matching import align
 from hedgerow.audit.probabilistic.possible_worlds import PossibleWorlds
 from hedgerow.audit.probabilistic.row import RowDistribution
 from hedgerow.audit.readers.paths import HasRegions, Paths

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.audit.counting.regions import Region, count_rows
-from hedgerow.audit.entropy.domain import Domain
-from hedgerow.audit.entropy.prior import Prior
+from hedgerow.audit.entropy.domain import Domain, Prior
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Real, Schema
 from tests.audit.counting.boxes import contains

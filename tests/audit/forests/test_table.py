@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from hedgerow.audit import GuessedTable
-from hedgerow.audit.forests import table as module
+from hedgerow.audit.forests import reconstruct as module
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Schema
 

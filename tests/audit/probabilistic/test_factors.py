@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 
 from hedgerow.audit.counting.regions import Region
 from hedgerow.audit.entropy.values import Values
-from hedgerow.audit.probabilistic.factors import BoxFactor, ListedFactor, drawn_places
+from hedgerow.audit.probabilistic.row import BoxFactor, ListedFactor, drawn_places
 from tests.audit.probabilistic.weights import bins_inside, weighted
 
 ALARM = 1e-4  # how often a right sampler would fail, were the seed not fixed

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
-from hedgerow.audit.probabilistic.matching import align
+from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset, align
 from hedgerow.errors import DomainError
 from tests.audit.probabilistic.examples import FIGURE_1, RULE_LIST_1, TABLE_I, TABLE_III, table_ii
 
@@ -63,7 +62,7 @@ def test_no_permutation_is_better(problem, largest):
     table = pd.DataFrame(rows, columns=list(DOMAINS))
     table = table if labels is None else table.assign(label=labels)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("hedgerow.audit.probabilistic.matching"), "_LARGEST", largest)
+        patch.setattr(import_module("hedgerow.audit.probabilistic.dataset"), "_LARGEST", largest)
         order = align(known, table)
     assert sorted(order) == list(range(len(rows)))
     found, expected = total(known, rows, labels, order), best(known, rows, labels)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from hedgerow.audit.counting.regions import Region
-from hedgerow.audit.probabilistic.factors import factors_of
+from hedgerow.audit.probabilistic.row import factors_of
 from tests.audit.counting.boxes import enumerated
 from tests.audit.probabilistic.weights import bins_inside, weighted
 

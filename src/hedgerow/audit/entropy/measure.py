@@ -15,8 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from hedgerow.audit.counting.bin_values import Resolution
 from hedgerow.audit.counting.regions import Region, count_rows_each
-from hedgerow.audit.entropy.domain import Domain, normalised
-from hedgerow.audit.entropy.prior import Marginals, Prior
+from hedgerow.audit.entropy.domain import Domain, Marginals, Prior, normalised
 from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import Features, paths_of

@@ -1,24 +1,33 @@
-"""Reconstruction of a table from a forest, or from several models of it."""
+"""Reconstruction of a table from a forest, or from several models of it, and its error about the rows of a true one."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import chain
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
-from hedgerow.audit.entropy.domain import Domain
-from hedgerow.audit.entropy.prior import Marginals, Prior
+from hedgerow.audit.counting.bin_values import Floats
+from hedgerow.audit.entropy.domain import Domain, Marginals, Prior
+from hedgerow.audit.entropy.values import Index
 from hedgerow.audit.forests.evidence import classes_of, evidence_of, rows_of
 from hedgerow.audit.forests.search import Cells, SolverResult, SolverSettings, most_likely
-from hedgerow.audit.forests.table import GuessedTable
+from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.readers.read import Features
 from hedgerow.boundary.arguments import check_integer
-from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.schema.attributes import Cell
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
+
+MOST_ROWS = 20_000
+"""The most rows that are matched: their distances are a square table."""
 
 
 def reconstruct(
@@ -144,3 +153,155 @@ def _labels(found: SolverResult, classes: tuple[Any, ...]) -> NDArray[Any]:
     return np.array(
         [label for counts in found.rows.tolist() for label, n in zip(classes, counts, strict=True) for _ in range(n)]
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GuessedTable:
+    """A guess at the rows of a table, as bins of a schema.
+
+    As public as the models that it was made of. **What a method says of rows that it is given is private.**
+
+    Attributes
+    ----------
+    schema : Schema
+        The schema, with the cut points of the models.
+    bins : ndarray of int, shape (n_rows, n_attributes)
+        The bin of each attribute of each row.
+    labels : ndarray of shape (n_rows,), optional
+        The class of each row; None if no model counts classes.
+    status : {"optimal", "feasible", "given"}
+        Whether no table is more likely, the logarithm of each count's likelihood being taken to within 0.01; whether
+        the time ended before that was proven; or of rows that were given.
+    gap : float
+        By how much the logarithm of another table's likelihood can be larger, at most; 0 for an optimal one.
+    seconds : float
+        How long the search took.
+
+    Examples
+    --------
+    >>> from hedgerow.schema import Boolean, Schema
+    >>> schema = Schema({"smoker": Boolean(), "female": Boolean()})
+    >>> guess = GuessedTable.of_rows(np.array([[0, 0], [1, 1]]), schema)
+    >>> guess.error(np.array([[1, 0], [0, 0]]))
+    0.25
+    """
+
+    schema: Schema
+    bins: Index
+    labels: NDArray[Any] | None = None
+    status: str = "given"
+    gap: float = 0.0
+    seconds: float = 0.0
+
+    @classmethod
+    def of_rows(cls, X: Any, schema: Schema, y: Any = None) -> Self:
+        """Return other rows as a guess, to compare with: those of the population are the guess without any model.
+
+        **Private** if the rows are. DomainError if a value does not fit the schema.
+        """
+        _check_schema(schema)
+        if y is None:
+            return cls(schema, _encoded(Table.of(X), schema))
+        rows = LabelledRows.of(X, y)
+        return cls(schema, _encoded(rows.table, schema), rows.values)
+
+    def __len__(self) -> int:
+        return len(self.bins)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the rows as a frame: booleans and categories as values, numbers as the names of their bins."""
+        columns = {
+            name: [attribute.value_of(bin) for bin in own.tolist()]
+            for (name, attribute), own in zip(self.schema.attributes, self.bins.T, strict=True)
+        }
+        return pd.DataFrame(columns if self.labels is None else columns | {_label_of(self.schema): self.labels})
+
+    def error(self, X: Any, y: Any = None, *, one_hot: bool = False) -> float:
+        """Return how wrong the guess is about a table: the mean over rows and attributes, from 0 to 1. **Private**.
+
+        A number is as wrong as its bin is far off, as a share of the most that it can be; other values are right or
+        wrong. Rows are matched so that the error is least, by the Hungarian algorithm. If there are more rows on one
+        side, those without a partner are left out. The error about other rows of the population says how much of it is
+        known about anybody, and not about these rows.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+            The rows, at most 20,000; DomainError if a value does not fit the schema.
+        y : series or array of shape (n_rows,), optional
+            Their labels: one attribute more, if given; ValueError if the guess has none.
+        one_hot : bool, default=False
+            Take each value of a category of more than two for a column of 0 and 1, as DRAFT does: a wrong category is
+            two wrong columns.
+        """
+        kinds = [attribute for _, attribute in self.schema.attributes]
+        many = [one_hot and kind.cell is Cell.VALUE and not kind.ordered and kind.n_bins > 2 for kind in kinds]
+        label = [] if y is None else [1]
+        columns = [*(len(kind.bins) if wide else 1 for kind, wide in zip(kinds, many, strict=True)), *label]
+        wrong = np.array([*(2 if wide else 1 for wide in many), *label], dtype=np.float64)
+        return float(self._distances(X, y, wrong).mean(axis=0) @ wrong / sum(columns))
+
+    def errors(self, X: Any, y: Any = None) -> pd.Series:
+        """Return how wrong the guess is attribute by attribute, rows being matched as in `error`. **Private**."""
+        names = [*self.schema.names, *([] if y is None else [_label_of(self.schema)])]
+        return pd.Series(self._distances(X, y, np.ones(len(names))).mean(axis=0), index=names)
+
+    def _distances(self, X: Any, y: Any, costs: Floats) -> Floats:
+        """Return the distances of matched values, shape ``(n_matched, n_attributes)``; see `error`."""
+        guess, truth, lengths = self.bins, _encoded(Table.of(X), self.schema), _lengths(self.schema)
+        if y is not None:
+            if self.labels is None:
+                raise ArgumentError("expected no labels, as the guess has none: the models count no classes.")
+            labels = [*self.labels.tolist(), *LabelledRows.of(X, y).values.tolist()]
+            codes = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+            both = np.array([codes[label] for label in labels])
+            guess, truth = np.column_stack([guess, both[: len(guess)]]), np.column_stack([truth, both[len(guess) :]])
+            lengths = np.append(lengths, 0)
+        if max(len(guess), len(truth)) > MOST_ROWS or not len(guess):
+            raise ArgumentError(f"expected 1 to {MOST_ROWS:,} rows to match, got {len(truth):,} with {len(guess):,}.")
+        total = np.zeros((len(guess), len(truth)), dtype=np.float32)
+        for one, other, length, cost in zip(guess.T, truth.T, lengths.tolist(), costs.tolist(), strict=True):
+            total += cost * _distance(one[:, None], other, length)
+        mine, theirs = linear_sum_assignment(total)
+        each = zip(guess[mine].T, truth[theirs].T, lengths.tolist(), strict=True)
+        return np.column_stack([_distance(one, other, length) for one, other, length in each])
+
+    def __str__(self) -> str:
+        how = {
+            "optimal": f"no table is more likely; {self.seconds:.1f} s",
+            "feasible": f"another can be e^{self.gap:.3g} times as likely; stopped after {self.seconds:.1f} s",
+            "given": "given",
+        }
+        return f"a table of {len(self):,} rows and {len(self.schema)} attributes: {how[self.status]}"
+
+    def __repr__(self) -> str:
+        return f"<GuessedTable of {len(self)} rows, {self.status}>"
+
+
+def _check_schema(schema: Any) -> None:
+    if not isinstance(schema, Schema):
+        raise ArgumentTypeError(f"expected a Schema, got {type(schema).__name__}.")
+
+
+def _encoded(table: Table, schema: Schema) -> Index:
+    if not len(table):
+        raise DomainError("expected one or more rows, got none.")
+    return np.column_stack([np.asarray(codes) for codes in schema.encode(table).values()]).astype(np.intp)
+
+
+def _lengths(schema: Schema) -> Index:
+    """Return, for each attribute, how many bins its numbers have; 0 where values have no order."""
+    return np.array([attribute.n_ordered for _, attribute in schema.attributes], dtype=np.intp)
+
+
+def _distance(one: Index, other: Index, n_numbers: int) -> Floats:
+    """Return the distances of bins, from 0 to 1; the first `n_numbers` of them are of numbers, in order."""
+    far = (one != other).astype(np.float64)
+    if n_numbers > 2:
+        near = (one < n_numbers) & (other < n_numbers)
+        far = np.where(near, np.abs(one - other) / (n_numbers - 1), far)
+    return far
+
+
+def _label_of(schema: Schema) -> str:
+    return "label" if schema.label is None else schema.label.name

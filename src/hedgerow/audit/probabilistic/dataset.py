@@ -1,4 +1,4 @@
-"""Probabilistic datasets: for each row of a table, a distribution over the values of its attributes."""
+"""Probabilistic datasets: for each row of a table, a distribution over its values; and their alignment with a table."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import optimize, sparse
 
-from hedgerow.audit.counting.bin_values import Resolution
+from hedgerow.audit.counting.bin_values import Floats, Resolution
+from hedgerow.audit.entropy.domain import Marginals, Prior
 from hedgerow.audit.entropy.measure import reconstruction
-from hedgerow.audit.entropy.prior import Marginals, Prior
 from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.entropy.values import Index, Values
 from hedgerow.audit.inference.labelled import label_values
-from hedgerow.audit.probabilistic.factors import Factor, factors_of
 from hedgerow.audit.probabilistic.possible_worlds import PossibleWorlds, domain_bits, domains_of
-from hedgerow.audit.probabilistic.row import RowDistribution
+from hedgerow.audit.probabilistic.row import RowDistribution, factors_of, known_of, text_of, texts_of
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import Features, paths_of
 from hedgerow.boundary.randomness import RandomState, generator
-from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.errors import ArgumentError, DomainError, StateError
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import element
-from hedgerow.text.values import printable, quoted_text, value_text
+from hedgerow.text.values import printable
 
 
 @dataclass(frozen=True, repr=False, eq=False, init=False)
@@ -311,8 +311,6 @@ def labels_in(known: ProbabilisticDataset, table: Table) -> NDArray[Any] | None:
     return label_values(table.data.get_column(known.label))
 
 
-_LISTED = 8  # maximum number of values that are listed in full
-_LONG = 72  # maximum length of a list of more than two values
 _APART = 20  # maximum number of rows with a line each; of more, equal adjacent rows share a line
 _LINES = 200  # maximum number of lines
 _WIDTH = 120  # maximum length of a line with unconstrained attributes
@@ -324,15 +322,15 @@ def _page(dataset: ProbabilisticDataset) -> tuple[list[_Line], list[str]]:
     """Return the lines, the head first, and the notes below them."""
     domains, labels = dataset.domains, dataset.labels
     names = [values.name for values in domains]
-    entries = {id(row): _bins(row, domains) for row, _ in dataset.groups}
-    known = {place for row, _ in dataset.groups for place in _known_of(row, domains)}
+    entries = {id(row): texts_of(row, domains) for row, _ in dataset.groups}
+    known = {place for row, _ in dataset.groups for place in known_of(row, domains)}
     notes: list[str] = []
     shown = list(range(len(domains)))
     while True:
         head = ["row", *(names[k] for k in shown), *([] if labels is None else [dataset.label])]
         written = [tuple(entries[id(row)][k] for k in shown) for row in dataset.rows]
         if labels is not None:
-            written = [(*line, _text(value)) for line, value in zip(written, labels, strict=True)]
+            written = [(*line, text_of(value)) for line, value in zip(written, labels, strict=True)]
         lines = list(islice(_numbered(written), _LINES + 1))
         if len(known) == len(shown) or max(map(len, _aligned([head, *lines]))) <= _WIDTH:
             break
@@ -358,50 +356,91 @@ def _aligned(lines: Sequence[_Line]) -> list[str]:
     return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
 
 
-def _known_of(row: RowDistribution, domains: Sequence[Values]) -> Iterator[int]:
-    """Yield the attributes of a row that are not uniform on their domains."""
-    for factor in row.factors:
-        first, *others = factor.attributes
-        if others or not factor.uniform or factor.value_combinations < domains[first].count:
-            yield from factor.attributes
+# Maximum number of variables of a linear program: distinct row distributions times distinct columns of costs
+_LARGEST = 2_000_000
 
 
-def _bins(row: RowDistribution, domains: Sequence[Values]) -> _Line:
-    found = [""] * len(domains)
-    for factor in row.factors:
-        first, *others = factor.attributes
-        names = f"({', '.join(domains[place].name for place in factor.attributes)}) ∈ " if others else ""
-        found[first] = names + _values(factor, domains)
-        for place in others:
-            found[place] = f"as {domains[first].name} allows"
-    return found
+def align(known: ProbabilisticDataset, data: Any) -> Index:
+    """Match the rows of a probabilistic dataset with those of a table at minimum cost, as the Hungarian algorithm does.
+
+    The matching has the fewest pairs in which the row is impossible under the distribution (its label included), and
+    among these matchings the least sum of distances. The distance of a pair is the sum over attributes of the expected
+    distance of the row's value from the distribution's: the difference of numbers as a share of the domain's length,
+    and 0 or 1 for other values.
+
+    Rows with the same distribution, and rows of the same costs, are matched together, as in a transportation problem.
+    It has the minimum of the assignment problem, and takes a second where that, with its many ties, takes a minute.
+
+    Parameters
+    ----------
+    known : ProbabilisticDataset
+        The distribution of each row.
+    data : frame or array
+        As many rows, else ValueError, with the attributes as columns, else DomainError; labels are compared if there is
+        a column of their name.
+
+    Returns
+    -------
+    ndarray of int, shape (n_rows,)
+        For each row of `known`, the index of its partner in `data`: ``data.iloc[order]`` is aligned with it.
+
+    References
+    ----------
+    Kuhn, *The Hungarian Method for the Assignment Problem*, 1955; Crouse, *On Implementing 2D Rectangular Assignment
+    Algorithms*, IEEE Transactions on Aerospace and Electronic Systems 52(4), 2016, for the algorithm that SciPy has.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> known = ProbabilisticDataset({"a": range(10)}, [{"a": {7, 8, 9}}, {"a": {0, 1, 2, 3, 7}}])
+    >>> align(known, pd.DataFrame({"a": [7, 9]}))
+    array([1, 0])
+    """
+    table = Table.of(data)
+    if len(table) != known.n_rows:
+        raise ArgumentError(f"expected a table of {known.n_rows} rows, got {len(table)}.")
+    costs, kinds = _costs(known, table)
+    different, places, counts = np.unique(costs.T, axis=0, return_inverse=True, return_counts=True)
+    if different.size > _LARGEST:
+        return optimize.linear_sum_assignment(costs[kinds])[1].astype(np.intp)
+    moved = _transported(different.T, np.bincount(kinds), counts)
+    partner = np.empty(len(table), dtype=np.intp)  # the kind of known row that each row is matched with
+    partner[np.argsort(places.reshape(-1), kind="stable")] = np.repeat(
+        np.tile(np.arange(len(costs)), len(counts)), moved.T.ravel()
+    )
+    order = np.empty_like(partner)
+    order[np.argsort(kinds, kind="stable")] = np.argsort(partner, kind="stable")
+    return order
 
 
-def _values(factor: Factor, domains: Sequence[Values]) -> str:
-    """Return the possible values: all of them, or, of many, the first ones and their number."""
-    found = islice(factor.outcomes(domains), _LISTED + 1)
-    items = [_text(values) + ("" if factor.uniform else f": {float(chance):.3g}") for values, chance in found]
-    if factor.value_combinations == 1:
-        return _text(next(factor.outcomes(domains))[0])
-    listed = f"{{{', '.join(items)}}}"
-    if factor.value_combinations <= _LISTED and (len(listed) <= _LONG or factor.value_combinations == 2):
-        return listed
-    last = [_text(_last(factor, domains))] if len(factor.attributes) == 1 and factor.uniform else []
-    return f"{{{', '.join([*items[:2], '…', *last])}}} ({factor.value_combinations:,} values)"
+def _transported(costs: Floats, supply: Index, demand: Index) -> Index:
+    """Solve a transportation problem, shape ``(n_sources, n_sinks)``; a vertex, where the simplex ends, is whole."""
+    n_from, n_to = costs.shape
+    out = sparse.kron(sparse.eye(n_from), np.ones((1, n_to)))
+    into = sparse.kron(np.ones((1, n_from)), sparse.eye(n_to))
+    limits = np.concatenate([supply, demand])
+    found = optimize.linprog(
+        costs.ravel() / costs.max(initial=1.0), A_eq=sparse.vstack([out, into]).tocsr(), b_eq=limits, method="highs-ds"
+    )
+    if not found.success:
+        raise StateError(f"expected SciPy to find a matching, got a failure: {found.message}")
+    return np.rint(found.x).astype(np.intp).reshape(costs.shape)
 
 
-def _last(factor: Factor, domains: Sequence[Values]) -> Any:
-    """Return the last possible value of one attribute."""
-    (place,), (chances,) = factor.attributes, factor.marginals
-    bin = max(i for i, chance in enumerate(chances) if chance)
-    return domains[place].bins[bin][-1]
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, tuple):
-        own = [_text(one) for one in value]
-        return own[0] if len(own) == 1 else f"({', '.join(own)})"
-    if isinstance(value, pd.Interval):
-        opening = "[" if value.closed == "both" else "("
-        return f"{opening}{value_text(value.left)}, {value_text(value.right)}]"
-    return quoted_text(value) if isinstance(value, (str, int, float)) else str(value)
+def _costs(known: ProbabilisticDataset, table: Table) -> tuple[Floats, Index]:
+    """Return the cost of each row of a table for each kind of row distribution, and the kind of each distribution."""
+    codes, labels = value_bins(known, table), labels_in(known, table)
+    distances = [values.distances(table, k) for k, values in enumerate(known.domains)]
+    kinds = np.empty(known.n_rows, dtype=np.intp)
+    known_labels = np.array(known.labels, dtype=object) if known.labels is not None and labels is not None else None
+    rows: list[Floats] = []
+    for row, where in known.groups:
+        cost = np.sum([distances[k] @ np.array(chances, dtype=np.float64) for k, chances in row.marginals()], axis=0)
+        possible = row.allows(codes)
+        for label in [None] if known_labels is None else dict.fromkeys(known_labels[where].tolist()):
+            own = where if known_labels is None else where[known_labels[where] == label]
+            fits = possible if labels is None or known_labels is None else possible & (labels == label)
+            # More than all distances together, so that no sum of them outweighs one more impossible pair.
+            rows.append(cost + ~fits * (len(table) * len(known.domains) + 1.0))
+            kinds[own] = len(rows) - 1
+    return np.array(rows), kinds

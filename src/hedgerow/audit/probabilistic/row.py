@@ -1,22 +1,296 @@
-"""Distribution of one row of a table, as a product of independent factors."""
+"""Distribution of one row of a table: a product of independent factors.
+
+A factor is a joint distribution over the bins of some attributes; the values of a bin are equally likely. Numbers of
+rows are exact integers throughout, so that draws are exact for any number of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
-from math import fsum, lcm, prod
+from itertools import accumulate, islice, product
+from math import fsum, lcm, log2, prod
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from hedgerow.audit.counting.outside import Box, BoxCounter, PerBin, bits, components
+from hedgerow.audit.counting.regions import Region, count_rows, count_rows_by_bin
 from hedgerow.audit.entropy.values import Index, Values
-from hedgerow.audit.probabilistic.factors import Factor, ListedFactor, Outcome
 from hedgerow.audit.probabilistic.possible_worlds import exact_probabilities
-from hedgerow.errors import SchemaError
+from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.text.values import quoted_text, value_text
+
+_LISTED = 8  # maximum number of values that are listed in full
+_LONG = 72  # maximum length of a list of more than two values
+
+Outcome = tuple[tuple[Any, ...], Fraction]
+"""A value for each attribute of a factor, and their joint probability."""
+
+
+@dataclass(frozen=True)
+class ListedFactor:
+    """Factor with listed combinations of bins, each with a probability."""
+
+    attributes: tuple[int, ...]  # which attributes these are, by their place in the domain
+    bins: tuple[tuple[int, ...], ...]  # the possible combinations of bins. Each bin holds one value.
+    masses: tuple[int, ...]  # their probabilities times a whole number
+    n_bins: tuple[int, ...]  # how many bins each attribute has
+
+    @property
+    def value_combinations(self) -> int:
+        """The number of possible combinations of values."""
+        return len(self.bins)
+
+    @property
+    def bin_combinations(self) -> int:
+        """The number of possible combinations of bins."""
+        return len(self.bins)
+
+    @property
+    def uniform(self) -> bool:
+        """True if all possible combinations are equally likely."""
+        return len(set(self.masses)) == 1
+
+    @cached_property
+    def entropy_bits(self) -> float:
+        """The entropy in bits."""
+        if self.uniform:
+            return log2(self.value_combinations)
+        total = sum(self.masses)
+        return log2(total) - fsum(mass / total * log2(mass) for mass in self.masses)
+
+    @cached_property
+    def marginals(self) -> tuple[tuple[Fraction, ...], ...]:
+        """For each attribute, the probability of each bin."""
+        found = [[0] * n for n in self.n_bins]
+        for combination, mass in zip(self.bins, self.masses, strict=True):
+            for counts, bin in zip(found, combination, strict=True):
+                counts[bin] += mass
+        total = sum(self.masses)
+        return tuple(tuple(Fraction(count, total) for count in counts) for counts in found)
+
+    def outcomes(self, domain: Sequence[Values]) -> Iterator[Outcome]:
+        """Yield the possible combinations of values, in order."""
+        total = sum(self.masses)
+        for combination, mass in zip(self.bins, self.masses, strict=True):
+            yield (
+                tuple(domain[k].bins[bin][0] for k, bin in zip(self.attributes, combination, strict=True)),
+                Fraction(mass, total),
+            )
+
+    def allows(self, codes: Index) -> NDArray[np.bool_]:
+        """Return which of some combinations of bins are possible."""
+        possible = set(self.bins)
+        return np.fromiter((tuple(row) in possible for row in codes.tolist()), dtype=bool, count=len(codes))
+
+    def draw(self, n_rows: int, rng: np.random.Generator) -> Index:
+        """Return bins drawn with their exact probabilities."""
+        return np.array(self.bins, dtype=np.intp)[drawn_places(self.masses, n_rows, rng)]
+
+
+@dataclass(frozen=True)
+class BoxFactor:
+    """Factor on the combinations of bins in a region: in a box, and in none of some earlier boxes."""
+
+    attributes: tuple[int, ...]  # which attributes these are, by their place in the domain
+    region: Region  # the possible combinations
+    weights: PerBin  # how many values each bin of each of these attributes holds
+    masses: PerBin  # for each attribute, the prior probability of each bin, times a whole number
+
+    @cached_property
+    def value_combinations(self) -> int:
+        """The number of possible combinations of values."""
+        held = tuple(
+            tuple(w if m else 0 for w, m in zip(*both, strict=True))
+            for both in zip(self.weights, self.masses, strict=True)
+        )
+        return count_rows(self.region, held)
+
+    @property
+    def bin_combinations(self) -> int:
+        """The number of possible combinations of bins."""
+        return count_rows(self.region, tuple(tuple(int(mass > 0) for mass in masses) for masses in self.masses))
+
+    @property
+    def uniform(self) -> bool:
+        """True if all possible combinations are equally likely."""
+        return all(len(set(densities)) == 1 for densities in self._densities)
+
+    @cached_property
+    def _densities(self) -> list[list[Fraction]]:
+        """The mass of one value of each possible bin, by attribute."""
+        return [
+            [Fraction(mass, w) for mass, w, chance in zip(masses, values, chances, strict=True) if chance]
+            for masses, values, chances in zip(self.masses, self.weights, self.marginals, strict=True)
+        ]
+
+    @cached_property
+    def entropy_bits(self) -> float:
+        """The entropy in bits: ``log2 Σ mass − Σ_k E log2 (mass of the value of attribute k)``."""
+        if self.uniform:
+            return log2(self.value_combinations)
+        expected = fsum(
+            float(chance) * log2(density)
+            for chances, densities in zip(self.marginals, self._densities, strict=True)
+            for chance, density in zip(filter(None, chances), densities, strict=True)
+        )
+        return log2(self._total) - expected
+
+    @cached_property
+    def marginals(self) -> tuple[tuple[Fraction, ...], ...]:
+        """For each attribute, the probability of each bin."""
+        counts = count_rows_by_bin(self.region, self.masses)
+        return tuple(tuple(Fraction(count, self._total) for count in each) for each in counts)
+
+    @cached_property
+    def _counter(self) -> BoxCounter:
+        return BoxCounter(self.masses, len(self.region.earlier))
+
+    @cached_property
+    def _total(self) -> int:
+        return self._counter.outside(self.region.box, self.region.earlier)
+
+    def _by_bin(self, region: Region, place: int) -> dict[int, tuple[Region, int]]:
+        """Return, for each possible bin of an attribute, the region given that bin, and its mass.
+
+        The bin itself is normalised away, so that bins with the same conditional distribution have equal regions.
+        """
+        found: dict[int, tuple[Region, int]] = {}
+        before, after = region.box[:place], region.box[place + 1 :]
+        options = [
+            (flag, self._counter.outside((*before, flag, *after), region.earlier)) for flag in bits(region.box[place])
+        ]
+        done = next((flag for flag, mass in options if mass), 0)
+        for flag, mass in options:
+            if mass:
+                others = {(*o[:place], done, *o[place + 1 :]) for o in region.earlier if o[place] & flag}
+                found[flag.bit_length() - 1] = Region((*before, done, *after), tuple(sorted(others))), mass
+        return found
+
+    def outcomes(self, domain: Sequence[Values]) -> Iterator[Outcome]:
+        """Yield the possible combinations of values, in order, lazily: there may be very many."""
+        yield from self._outcomes(domain, self.region, 0, Fraction(1, self._total))
+
+    def _outcomes(self, domain: Sequence[Values], region: Region, place: int, chance: Fraction) -> Iterator[Outcome]:
+        if place == len(self.attributes):
+            yield (), chance
+            return
+        for bin, (left, _) in self._by_bin(region, place).items():
+            density = Fraction(self.masses[place][bin], self.weights[place][bin])
+            for value in domain[self.attributes[place]].bins[bin]:
+                for others, found in self._outcomes(domain, left, place + 1, chance * density):
+                    yield (value, *others), found
+
+    def allows(self, codes: Index) -> NDArray[np.bool_]:
+        """Return which of some combinations of bins are possible."""
+        found = self._inside(self.region.box, codes)
+        for place, masses in enumerate(self.masses):
+            found &= np.array(masses, dtype=object)[codes[:, place]] > 0
+        for other in self.region.earlier:
+            found &= ~self._inside(other, codes)
+        return found
+
+    def _inside(self, box: Box, codes: Index) -> NDArray[np.bool_]:
+        allowed = [[bool(mask >> bin & 1) for bin in range(len(w))] for mask, w in zip(box, self.weights, strict=True)]
+        return np.logical_and.reduce([np.array(bins)[codes[:, k]] for k, bins in enumerate(allowed)])
+
+    def draw(self, n_rows: int, rng: np.random.Generator) -> Index:
+        """Return bins drawn with their exact probabilities, by the chain rule.
+
+        Rows with the same conditional distribution are drawn together; the attributes most restricted come first.
+        """
+        uses = [sum(o[k] != full for o in self.region.earlier) for k, full in enumerate(self.region.box)]
+        found = np.empty((n_rows, len(self.attributes)), dtype=np.intp)
+        conditional = {self.region: np.arange(n_rows)}
+        for place in sorted(range(len(uses)), key=lambda k: -uses[k]):
+            following: dict[Region, list[Index]] = {}
+            for region, rows in conditional.items():
+                options = self._by_bin(region, place)
+                picks = drawn_places([mass for _, mass in options.values()], len(rows), rng)
+                found[rows, place] = np.array(list(options))[picks]
+                for i, (left, _) in enumerate(options.values()):
+                    following.setdefault(left, []).append(rows[picks == i])
+            conditional = {left: np.concatenate(rows) for left, rows in following.items()}
+        return found
+
+
+Factor = ListedFactor | BoxFactor
+"""Joint distribution of some attributes of a row, independent of all others."""
+
+
+def drawn_places(masses: Sequence[int], n: int, rng: np.random.Generator) -> Index:
+    """Draw indices with probabilities proportional to whole numbers of any size, exactly; shape ``(n,)``."""
+    ends = list(accumulate(masses))
+    if ends[-1] < 2**63:
+        return np.searchsorted(np.array(ends, dtype=np.int64), rng.integers(ends[-1], size=n), side="right")
+    return np.array([bisect_right(ends, _below(ends[-1], rng)) for _ in range(n)], dtype=np.intp)
+
+
+def _below(bound: int, rng: np.random.Generator) -> int:
+    """Draw a whole number from 0 to less than a bound, uniformly."""
+    n_bits = bound.bit_length()
+    while True:
+        found = int.from_bytes(rng.bytes(-(-n_bits // 8)), "big") >> (-n_bits % 8)
+        if found < bound:
+            return found
+
+
+def factors_of(region: Region, weights: PerBin, masses: PerBin) -> tuple[BoxFactor, ...]:
+    """Return the independent factors of the distribution of a row in a region; masses as in `BoxFactor`.
+
+    An attribute that no earlier box restricts together with others is a factor of its own; attributes that the same
+    boxes restrict share a factor.
+    """
+    found = _factors(region, tuple(range(len(weights))), weights, masses)
+    return tuple(sorted(found, key=lambda factor: factor.attributes))
+
+
+def _factors(region: Region, places: tuple[int, ...], weights: PerBin, masses: PerBin) -> Iterator[BoxFactor]:
+    bins = count_rows_by_bin(region, masses)
+    if not sum(bins[0]):
+        raise ArgumentError("expected a region with a possible row, got an empty one.")
+    box = tuple(sum(1 << i for i, count in enumerate(counts) if count) for counts in bins)
+
+    def factor(indexes: Sequence[int], others: Sequence[Box]) -> BoxFactor:
+        def own(everything: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(everything[k] for k in indexes)
+
+        return BoxFactor(own(places), Region(own(box), tuple(map(own, others))), own(weights), own(masses))
+
+    meeting = _largest(tuple(a & b for a, b in zip(box, other, strict=True)) for other in region.earlier)
+    supports = {
+        i: sum(1 << k for k, (a, b) in enumerate(zip(box, other, strict=True)) if a & ~b)
+        for i, other in enumerate(meeting)
+    }
+    groups = components(supports)
+    joint = [([k for k in range(len(box)) if flags >> k & 1], boxes) for flags, boxes in groups.items()]
+    free = [k for k in range(len(box)) if not any(k in indexes for indexes, _ in joint)]
+    yield from (factor([k], ()) for k in free)
+    for indexes, boxes in joint:
+        one = factor(indexes, [meeting[i] for i in sorted(boxes)])
+        if len(joint) == 1 and not free and one.region == region:
+            yield one
+        else:  # on its own it may turn out to be a box
+            yield from _factors(one.region, one.attributes, one.weights, one.masses)
+
+
+def _largest(boxes: Iterable[Box]) -> list[Box]:
+    """Drop boxes that are empty or lie within another."""
+    kept: list[Box] = []
+    for box in dict.fromkeys(boxes):
+        if all(box) and not any(_within(box, other) for other in kept):
+            kept = [other for other in kept if not _within(other, box)] + [box]
+    return kept
+
+
+def _within(box: Box, other: Box) -> bool:
+    return all(not a & ~b for a, b in zip(box, other, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,3 +387,54 @@ def _bins_of(value: Any, places: tuple[int, ...], domains: Sequence[Values], nam
     if min(bins) < 0:
         raise SchemaError("expected values of the domain, got others.", attribute=name)
     return bins
+
+
+def known_of(row: RowDistribution, domains: Sequence[Values]) -> Iterator[int]:
+    """Yield the attributes of a row that are not uniform on their domains."""
+    for factor in row.factors:
+        first, *others = factor.attributes
+        if others or not factor.uniform or factor.value_combinations < domains[first].count:
+            yield from factor.attributes
+
+
+def texts_of(row: RowDistribution, domains: Sequence[Values]) -> list[str]:
+    """Return the possible values of each attribute of a row, as text."""
+    found = [""] * len(domains)
+    for factor in row.factors:
+        first, *others = factor.attributes
+        names = f"({', '.join(domains[place].name for place in factor.attributes)}) ∈ " if others else ""
+        found[first] = names + _values(factor, domains)
+        for place in others:
+            found[place] = f"as {domains[first].name} allows"
+    return found
+
+
+def _values(factor: Factor, domains: Sequence[Values]) -> str:
+    """Return the possible values: all of them, or, of many, the first ones and their number."""
+    found = islice(factor.outcomes(domains), _LISTED + 1)
+    items = [text_of(values) + ("" if factor.uniform else f": {float(chance):.3g}") for values, chance in found]
+    if factor.value_combinations == 1:
+        return text_of(next(factor.outcomes(domains))[0])
+    listed = f"{{{', '.join(items)}}}"
+    if factor.value_combinations <= _LISTED and (len(listed) <= _LONG or factor.value_combinations == 2):
+        return listed
+    last = [text_of(_last(factor, domains))] if len(factor.attributes) == 1 and factor.uniform else []
+    return f"{{{', '.join([*items[:2], '…', *last])}}} ({factor.value_combinations:,} values)"
+
+
+def _last(factor: Factor, domains: Sequence[Values]) -> Any:
+    """Return the last possible value of one attribute."""
+    (place,), (chances,) = factor.attributes, factor.marginals
+    bin = max(i for i, chance in enumerate(chances) if chance)
+    return domains[place].bins[bin][-1]
+
+
+def text_of(value: Any) -> str:
+    """Return a value, a tuple of values or an interval as text."""
+    if isinstance(value, tuple):
+        own = [text_of(one) for one in value]
+        return own[0] if len(own) == 1 else f"({', '.join(own)})"
+    if isinstance(value, pd.Interval):
+        opening = "[" if value.closed == "both" else "("
+        return f"{opening}{value_text(value.left)}, {value_text(value.right)}]"
+    return quoted_text(value) if isinstance(value, (str, int, float)) else str(value)
