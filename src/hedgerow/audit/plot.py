@@ -63,10 +63,8 @@ def roc_band(
     ax: Axes | None,
 ) -> Axes:
     """Draw a mean ROC curve with its band, both axes logarithmic, and the diagonal of random guessing."""
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6, 6), layout="constrained")
+    x, y = "false positive rate: non-members classified as members", "true positive rate: members classified as members"
+    ax = _axes(ax, (6, 6), x, y, fill(caption, 75))
     low = float(fpr[0])
     bottom, top = (np.maximum(edge, low) for edge in band)
     ax.fill_between(fpr, bottom, top, color=colour(0), alpha=0.25, lw=0, label=band_name)
@@ -74,9 +72,6 @@ def roc_band(
     ax.plot([low, 1], [low, 1], color="0.4", ls="--", lw=1, label="random guessing")
     ax.axvline(finest, color="0.6", ls=":", lw=1, label="one non-member: interpolated below")
     ax.set(xscale="log", yscale="log", xlim=(low, 1), ylim=(low, 1))
-    ax.set_xlabel("false positive rate: non-members classified as members")
-    ax.set_ylabel("true positive rate: members classified as members")
-    ax.set_title(plain(fill(caption, 75)), fontsize="small", loc="left")
     ax.legend(loc="lower right", frameon=False, fontsize="small")
     return ax
 
@@ -84,14 +79,9 @@ def roc_band(
 def residual_entropy_curve(
     ratios: NDArray[np.float64], below: NDArray[np.float64], mean: float, caption: str, ax: Axes | None
 ) -> Axes:
-    """Draw the distribution function of the rows' entropy ratios, as steps, and the mean.
-
-    `ratios` increases; `below` is the share of rows at or below each.
-    """
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    """Draw the share `below` of rows at or below each of the increasing entropy ratios, as steps, and the mean."""
+    x = "entropy ratio: residual entropy of a row over its entropy without the model"
+    ax = _axes(ax, (7, 4.5), x, "share of rows with at most this ratio", fill(caption, 85), pad=18)
     low = min(float(ratios[0]), mean)
     left = max(0.0, low - 0.1 * (1 - low) - 0.01)
     ax.step([left, *ratios, 1.0], [0.0, *below, 1.0], where="post", color=colour(0), lw=2)
@@ -99,19 +89,14 @@ def residual_entropy_curve(
     ax.axvline(mean, color="0.3", ls="--", lw=1)
     ax.text(mean, 1.05, "mean", ha="center", va="bottom", fontsize="small", color="0.3")
     ax.set(xlim=(left, 1), ylim=(0, 1.04))
-    ax.set_xlabel("entropy ratio: residual entropy of a row over its entropy without the model")
-    ax.set_ylabel("share of rows with at most this ratio")
-    ax.set_title(plain(fill(caption, 85)), fontsize="small", loc="left", pad=18)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def risk_curve(advantage: NDArray[np.float64], draw_bound: float, bound: float, caption: str, ax: Axes | None) -> Axes:
     """Draw which share of the rows has an advantage above each number, both axes logarithmic, with two bounds."""
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    x, y = "advantage: true less false positive rate of the best attack", "share of rows with at least this advantage"
+    ax = _axes(ax, (7, 4.5), x, y, fill(caption, 85))
     ordered = np.sort(np.maximum(advantage, np.finfo(float).tiny))
     above = 1 - np.arange(len(ordered)) / len(ordered)
     ax.step(ordered, above, where="post", color=colour(0), lw=2, label="rows")
@@ -119,9 +104,6 @@ def risk_curve(advantage: NDArray[np.float64], draw_bound: float, bound: float, 
     ax.axvline(bound, color="0.3", ls=":", lw=1, label="bound of ε alone, tanh(ε/2)")
     ax.set(xscale="log", yscale="log", xlim=(max(float(ordered[0]) / 2, bound * 1e-6), min(1.0, 2 * bound)))
     ax.set_ylim(0.5 / len(ordered), 1.2)
-    ax.set_xlabel("advantage: true less false positive rate of the best attack")
-    ax.set_ylabel("share of rows with at least this advantage")
-    ax.set_title(plain(fill(caption, 85)), fontsize="small", loc="left")
     ax.legend(loc="lower left", frameon=False, fontsize="small")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -129,23 +111,29 @@ def risk_curve(advantage: NDArray[np.float64], draw_bound: float, bound: float, 
 
 def trade_off_bounds(bounds: pd.DataFrame, claim: float | None, delta: float, caption: str, ax: Axes | None) -> Axes:
     """Draw bounds of true and false positive rates of some events, and the region that a claim allows."""
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots(figsize=(5.5, 5.5), layout="constrained")
+    x, y = "false positive rate of an event, from above", "true positive rate of it, from below"
+    ax = _axes(ax, (5.5, 5.5), x, y, fill(caption, 70))
     if claim is not None:
         fpr = np.linspace(0, 1, 401)
         most = np.minimum(np.exp(claim) * fpr + delta, 1 - np.exp(-claim) * np.maximum(1 - fpr - delta, 0))
-        ax.fill_between(
-            fpr, fpr, np.minimum(most, 1), color="0.9", lw=0, label=f"allowed by ε = {claim:g}, δ = {delta:g}"
-        )
+        name = f"allowed by ε = {claim:g}, δ = {delta:g}"
+        ax.fill_between(fpr, fpr, np.minimum(most, 1), color="0.9", lw=0, label=name)
     for side, name in ((False, "likelier on the table"), (True, "likelier on the neighbour")):
         part = bounds[bounds["on_neighbour"] == side]
         ax.plot(part["fpr"], part["tpr"], "o", ms=4, color=colour(int(side)), label=name)
     ax.plot([0, 1], [0, 1], color="0.4", ls="--", lw=1, label="nothing lost")
     ax.set(xlim=(0, 1), ylim=(0, 1))
-    ax.set_xlabel("false positive rate of an event, from above")
-    ax.set_ylabel("true positive rate of it, from below")
-    ax.set_title(plain(fill(caption, 70)), fontsize="small", loc="left")
     ax.legend(loc="lower right", frameon=False, fontsize="small")
+    return ax
+
+
+def _axes(ax: Axes | None, size: tuple[float, float], x: str, y: str, title: str, pad: float | None = None) -> Axes:
+    """Return the axes, new ones if there are none, with labels and a title."""
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.set_title(plain(title), fontsize="small", loc="left", pad=pad)
     return ax

@@ -96,6 +96,7 @@ def test_runs_of_other_settings_are_not_mixed(tmp_path):
         RunCache.open(file, {"seed": 2})
 
 
+@pytest.mark.xdist_group("processes")
 def test_a_seed_decides_each_run_whatever_the_number_of_them_and_of_processes():
     seeded = Runner(DecisionTreeClassifier(), SIDES, first_seed)
     one = run(seeded, RunCache.open(None, {}), 12, 5, None, verbose=False)

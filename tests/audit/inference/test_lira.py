@@ -67,6 +67,7 @@ def test_the_gain_of_rows_is_the_exact_advantage():
     assert each.mean() > 4 * error  # and it is not nothing
 
 
+@pytest.mark.xdist_group("processes")
 def test_a_seed_repeats_whatever_the_number_of_processes_and_the_kind_of_frame():
     table = people(60)
     learner = hr.PrivateRuleListClassifier(epsilon=1.0, max_rules=2, schema=SCHEMA)

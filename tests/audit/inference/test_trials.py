@@ -9,12 +9,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.audit import LabelOnlyAttack, Membership, membership
+from hedgerow.audit import LabelOnlyAttack, Membership, RandomForestAttack, membership
 from hedgerow.errors import DomainError
 from tests.learn.tables import SCHEMA, people
 
 X = np.random.default_rng(0).integers(0, 2, (120, 4))
 Y = X[:, 0] ^ (np.random.default_rng(1).random(120) < 0.3)
+FEW_TREES = RandomForestAttack(10)
 
 
 class Recorder:
@@ -62,17 +63,20 @@ def test_the_parts_are_those_of_figure_5():
     np.testing.assert_allclose(found.tpr, found.fpr)
 
 
+@pytest.mark.xdist_group("processes")
 def test_a_seed_repeats_whatever_the_number_of_processes():
     target = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_features=1))
-    found = membership(target, X, Y, repeats=4, random_state=5)
-    assert same(found, membership(target, X, Y, repeats=4, random_state=5, n_jobs=2))
-    assert same(found, membership(target, X, Y, repeats=4, random_state=np.random.default_rng(5)))
-    assert not same(found, membership(target, X, Y, repeats=4, random_state=6))
+    options = {"repeats": 4, "attack": FEW_TREES}
+    found = membership(target, X, Y, random_state=5, **options)
+    assert same(found, membership(target, X, Y, random_state=5, n_jobs=2, **options))
+    assert same(found, membership(target, X, Y, random_state=np.random.default_rng(5), **options))
+    assert not same(found, membership(target, X, Y, random_state=6, **options))
     assert target.get_params()["decisiontreeclassifier__random_state"] is None
 
 
+@pytest.mark.xdist_group("processes")
 @pytest.mark.parametrize("kind", [pd.DataFrame, lambda frame: pl.from_pandas(frame)], ids=["pandas", "polars"])
-@pytest.mark.parametrize("attack", ["random-forest", LabelOnlyAttack(draws=2)], ids=["forest", "label-only"])
+@pytest.mark.parametrize("attack", [FEW_TREES, LabelOnlyAttack(draws=2)], ids=["forest", "label-only"])
 def test_frames_go_to_other_processes_and_all_kinds_agree(kind, attack):
     table = people(120)
     frame = kind(table)
@@ -83,7 +87,7 @@ def test_frames_go_to_other_processes_and_all_kinds_agree(kind, attack):
 
 
 def test_a_factory_a_class_and_an_estimator_agree():
-    options = {"repeats": 2, "random_state": 0}
+    options = {"repeats": 2, "random_state": 0, "attack": FEW_TREES}
     by_estimator = membership(GaussianNB(), X, Y, **options)
     assert same(by_estimator, membership(GaussianNB, X, Y, **options))
     assert same(by_estimator, membership(lambda: GaussianNB(), X, Y, **options))
@@ -99,11 +103,11 @@ def test_the_seed_of_a_target_is_kept():
             seeds.append(self.random_state)
             return super().fit(X, y)
 
-    membership(lambda: Target(random_state=7), X, Y, repeats=2, random_state=0)
+    membership(lambda: Target(random_state=7), X, Y, repeats=2, attack=FEW_TREES, random_state=0)
     assert seeds == [7, 7]
-    membership(lambda: Target(), X, Y, repeats=2)
+    membership(lambda: Target(), X, Y, repeats=2, attack=FEW_TREES)
     assert seeds[2:] == [None, None]
-    membership(lambda: Target(), X, Y, repeats=2, random_state=0)
+    membership(lambda: Target(), X, Y, repeats=2, attack=FEW_TREES, random_state=0)
     assert len({None, *seeds[4:]}) == 3
 
 
@@ -126,9 +130,9 @@ def test_text_labels_with_spaces_and_many_classes():
 
 
 def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
-    membership(GaussianNB(), X, Y, repeats=2, random_state=0)
+    membership(GaussianNB(), X, Y, repeats=2, attack=FEW_TREES, random_state=0)
     assert capsys.readouterr() == ("", "")
-    membership(GaussianNB(), X, Y, repeats=2, random_state=0, verbose=True)
+    membership(GaussianNB(), X, Y, repeats=2, attack=FEW_TREES, random_state=0, verbose=True)
     out, err = capsys.readouterr()
     assert out == ""
     assert "membership inference" in err

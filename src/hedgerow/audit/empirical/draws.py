@@ -57,21 +57,21 @@ class RunCache:
     """Outcomes so far, with the file that keeps them, if there is one: JSON, a line a part, **private**."""
 
     path: Path | None
-    settings: str
     draws: Draws = field(default_factory=lambda: ([], []))
 
     @classmethod
     def open(cls, path: Any, settings: dict[str, Any]) -> RunCache:
         """Return what a file holds of a run with these settings; a last line without end is dropped."""
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-        kept = cls(None if path is None else Path(path), digest)
+        head = {"hedgerow": "empirical epsilon", "settings": digest}
+        kept = cls(None if path is None else Path(path))
         if kept.path is None:
             return kept
         if not kept.path.exists():
-            kept._write({"hedgerow": "empirical epsilon", "settings": digest}, "x")
+            kept._write(head, "x")
             return kept
-        head, *lines = kept._lines()
-        if head != {"hedgerow": "empirical epsilon", "settings": digest}:
+        first, *lines = kept._lines()
+        if first != head:
             raise kept._problem
         for line in lines:
             if not _is_part(line, kept.draws):
