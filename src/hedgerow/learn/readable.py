@@ -53,7 +53,7 @@ class Readable:
         return model.plot(ax)
 
     def to_sql(self, dialect: DialectName = "duckdb") -> str:
-        """Return an expression in an engine's SQL that gives the predicted class; see `RuleList.to_sql`."""
+        """Return an expression in an engine's SQL that gives the predicted class; see `Model.to_sql`."""
         return self._read.to_sql(dialect)
 
     def to_html(self) -> str:

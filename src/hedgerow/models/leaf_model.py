@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.models.conditions import Path, first_that_holds, literals_of
+from hedgerow.models import python_source
+from hedgerow.models.conditions import Path, Pieces, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
 from hedgerow.models.leaf import (
     TOO_NOISY,
@@ -25,6 +26,7 @@ from hedgerow.models.leaf import (
     text_with_meanings,
 )
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
+from hedgerow.schema.literals import Literal
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
@@ -129,32 +131,26 @@ class LeafModel(Model):
             return f"{headline}; no counts were released"
         return f"{headline}; {_TWO_RELEASES}" if self.has_probabilities else headline
 
+    def to_python(self) -> str:
+        """Return the source of a Python function ``predict(row)``; see `Model.to_python`."""
+        written = python_source.conditions(self.schema)
+        return python_source.source(self._python(written), self._guarantee, self.schema, written)
+
+    @abstractmethod
+    def _python(self, written: Pieces[Literal]) -> list[str]:
+        """Return the lines of the body of ``predict``, which tests literals as they are written."""
+
     def apply(self, X: Any) -> NDArray[np.intp]:
-        """Return the leaf of each row, shape ``(n_rows,)``, counted from 0 in the order of `leaves`.
-
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            Rows. Of a frame only the columns that the model uses are needed.
-
-        Raises
-        ------
-        DomainError
-            If a column that the model uses is absent or holds values the schema does not allow.
-        """
+        """Return the leaf of each row, shape ``(n_rows,)``, from 0 in the order of `leaves`; for `X` see `predict`."""
         table = Table.of(X)
         return self.outcomes_of(self.schema.encode(table, self.used_attributes), len(table))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted class of each row, shape ``(n_rows,)``; see `apply` for `X` and errors."""
+        """Return the predicted class of each row, shape ``(n_rows,)``; for `X` and errors see `Model.predict`."""
         return np.array(self.predictions)[self.apply(X)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; see `apply` for `X` and errors.
-
-        They are those of the row's leaf (`probabilities`): where they were drawn with the model, counts that were
-        released too do not change them.
-        """
+        """Return the class probabilities of each row, those of its leaf (`probabilities`)."""
         return self.probabilities[self.apply(X)]
 
     def get_rules(self) -> list[dict[str, Any]]:
@@ -179,7 +175,7 @@ class LeafModel(Model):
         ]
 
     def decisions(self, X: Any) -> RowDecisions:
-        """Return what the leaf of each row decides, and its number; see `apply` for `X` and errors."""
+        """Return what the leaf of each row decides, and its number; for `X` and errors see `predict`."""
         leaves = self.apply(X)
         classes = [self.predictions[leaf] for leaf in leaves.tolist()]
         reasons = {self.leaf_name: leaves + 1}
@@ -198,52 +194,53 @@ class LeafModel(Model):
                 found[title] = pa.array([counts[leaf] for leaf in leaves], pa.int64())
         return found
 
+    @property
+    def _titles(self) -> list[str]:
+        """The titles of the columns of a table of the leaves."""
+        shares = ["probability"] if self._has_shares else []
+        counts = [f"rows of {shown_text(value)}" for value in self.schema.classes] if self.has_counts else []
+        return ["if", "then", *shares, *counts]
+
+    def _cells(self, share: Any, counts: Sequence[Any]) -> list[Any]:
+        """Return the cells of a leaf in the columns with probability and counts, as far as there are such."""
+        return [*([share] if self._has_shares else []), *(counts if self.has_counts else [])]
+
     def listings(self) -> tuple[Listing, ...]:
         """Return the leaves as a table: condition, class, its probability, released counts."""
-        shares = ["probability"] if self._has_shares else []
-        counted = [f"rows of {shown_text(value)}" for value in self.schema.classes] if self.has_counts else []
+        absent = [None] * self.schema.target.n_levels
         rows = tuple(
             (
                 f"{number}. {one['condition']}",
                 shown_text(one["prediction"]),
-                *(one[name] for name in shares),
-                *([None] * len(counted) if one["counts"] is None else one["counts"].values()),
+                *self._cells(one["probability"], leaf.counts or absent),
             )
-            for number, one in enumerate(self.get_rules(), 1)
+            for number, (one, leaf) in enumerate(zip(self.get_rules(), self.leaves, strict=True), 1)
         )
-        return (Listing(self.listing_title, ("if", "then", *shares, *counted), rows),)
+        return (Listing(self.listing_title, tuple(self._titles), rows),)
 
     @property
     def _body_html(self) -> str:
-        shares = ["probability"] if self._has_shares else []
-        classes = [f"rows of {shown_text(value)}" for value in self.schema.classes] if self.has_counts else []
-        head = element("tr", *(element("th", name) for name in ["", "if", "then", *shares, *classes]))
-        rows = [
-            _html_row(record, self.leaf_name, [*self._html_share(record, leaf, shares), *self._html_counts(leaf)])
-            for record, leaf in zip(self.get_rules(), self.leaves, strict=True)
-        ]
+        head = element("tr", *(element("th", name) for name in ["", *self._titles]))
+        rows = map(self._html_row, self.get_rules(), self.leaves)
         table = element("table", element("thead", head), element("tbody", *rows))
         said = [_TWO_RELEASES] if self.has_counts and self.has_probabilities else []
         notes = [element("p", text) for text in [*said, *([_RANGES] if self._noise else [])]]
         return "".join([table, *notes, meanings_html(self.schema, self.used_attributes)])
 
-    def _html_share(self, record: Mapping[str, Any], leaf: Leaf, shares: Sequence[str]) -> list[str]:
-        """Return the cell with the probability of a leaf's class, where the table has one."""
-        if record["probability"] is None:
-            return [""] * len(shares)
-        if self._noise is None or leaf.counts is None or leaf.probabilities is not None:
-            return [f"{100 * record['probability']:.1f} %"]
-        share = self._noise.share(leaf.counts, self.schema.classes.index(record["prediction"]))
-        return [TOO_NOISY if share is None else share_text(share)]
-
-    def _html_counts(self, leaf: Leaf) -> list[str]:
-        """Return the cells with the counts of a leaf by class, where the table has them."""
-        if leaf.counts is None:
-            return [""] * (self.schema.target.n_levels if self.has_counts else 0)
-        return [str(count) if self._noise is None else self._noise.rows(count, 1) for count in leaf.counts]
-
-
-def _html_row(record: Mapping[str, Any], name: str, cells: Sequence[str]) -> Html:
-    number, condition = str(record[name]), element("td", record["condition"], style="text-align:left")
-    said = element("td", element("b", shown_text(record["prediction"])))
-    return element("tr", element("td", number), condition, said, *(element("td", text) for text in cells))
+    def _html_row(self, record: Mapping[str, Any], leaf: Leaf) -> Html:
+        """Return the line of a leaf, its numbers in the ranges that the noise on counts leaves."""
+        noise, share = self._noise, record["probability"]
+        shown = "" if share is None else f"{100 * share:.1f} %"
+        counts = [""] * self.schema.target.n_levels if leaf.counts is None else list(map(str, leaf.counts))
+        if noise is not None and leaf.counts is not None:
+            counts = [noise.rows(count, 1) for count in leaf.counts]
+            if leaf.probabilities is None:
+                interval = noise.share(leaf.counts, self.schema.classes.index(record["prediction"]))
+                shown = TOO_NOISY if interval is None else share_text(interval)
+        return element(
+            "tr",
+            element("td", str(record[self.leaf_name])),
+            element("td", record["condition"], style="text-align:left"),
+            element("td", element("b", shown_text(record["prediction"]))),
+            *(element("td", text) for text in self._cells(shown, counts)),
+        )

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
-from hedgerow.models import envelope
+from hedgerow.models import envelope, sql
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
-from hedgerow.models.dialects import DialectName
+from hedgerow.models.dialects import Dialect, DialectName, dialect_named
 from hedgerow.models.plot import svg_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
@@ -134,7 +134,7 @@ class Model(ABC):
         Parameters
         ----------
         X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            Rows. Of a frame only the columns that the model uses are needed.
+            Rows, as `predict` takes them.
         class_weight : mapping of class to float, optional
             The cost of any error about a row of the class, > 0; 1 for classes that are left out.
         costs : mapping of class to mapping of class to float, optional
@@ -143,8 +143,6 @@ class Model(ABC):
 
         Raises
         ------
-        DomainError
-            If a column that the model uses is absent or holds values the schema does not allow.
         TypeError
             If the model has labels alone, whose probabilities are 0 or 1.
         ValueError
@@ -165,13 +163,45 @@ class Model(ABC):
         predicted = np.array([numbers[value] for value in self.predict(X).tolist()], dtype=np.intp)
         return np.array(classes)[decisions(self.predict_proba(X), predicted, matrix)]
 
-    @abstractmethod
     def to_sql(self, dialect: DialectName = "duckdb") -> str:
-        """Return an expression in an engine's SQL that gives the predicted class from the raw columns."""
+        """Return an expression in an engine's SQL that gives the predicted class from the raw columns.
+
+        Columns may be boolean where the schema says so, of any number type, or text, white space around it left out;
+        where it declares dates, of dates, of times without a time zone, or text. A column of dates that it declares as
+        numbers must be given as the days since 1970-01-01 that `predict` reads them as. No setting of the connection
+        changes what is predicted, except PostgreSQL's ``DateStyle`` for columns of dates. Missing values satisfy
+        ``is missing`` alone, as in `predict`. A value outside a domain whose policy is an error makes `predict` raise;
+        in SQL it satisfies the literals that compare true with it, and text that is no number none. In PostgreSQL, text
+        counts as no number either where no program writes numbers so, such as ``10e-150``.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
+            The engine. In DuckDB, PostgreSQL and Spark the expression is tested to predict what `predict` does; for
+            BigQuery and Snowflake it is generated, but has not been run.
+
+        Raises
+        ------
+        ValueError
+            If there is no such dialect, or Spark would read a column's name as another.
+        """
+        of = dialect_named(dialect)
+        return sql.expression(self._sql(of), of, self._guarantee)
+
+    @abstractmethod
+    def _sql(self, dialect: Dialect) -> list[str]:
+        """Return the lines of the expression of `to_sql`."""
 
     @abstractmethod
     def to_python(self) -> str:
-        """Return the source of a Python function ``predict(row)`` that needs nothing installed."""
+        """Return the source of a Python function ``predict(row)`` that needs nothing installed.
+
+        `row` maps the names of columns to cells, as `csv.DictReader`, drivers of databases and NumPy give them: text,
+        numbers, decimals, booleans, dates, times; None, NaN or blank text where missing. Each is what `predict` takes
+        it for in a column of its type, and so is what is predicted. A cell that `predict` refuses is an error or, where
+        it is outside the domain, false of every comparison. psycopg reads `real` by its digits, as another number than
+        the single: cast it to double precision.
+        """
 
     @abstractmethod
     def plot(self, ax: Axes | None = None) -> Axes:

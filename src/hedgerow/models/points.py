@@ -196,19 +196,18 @@ Bins = Sequence[Sequence[PointBin]]
 _MOST_TERMS = 100
 
 
-def total_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect, comment: str) -> str:
+def total_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect) -> list[str]:
     """Return the total for two classes: the base plus a CASE for each attribute, NULL for a value without a bin."""
-    return sql.expression(_sum(bins, 0, base, sql.conditions(schema, dialect)), dialect, comment)
+    return _sum(bins, 0, base, sql.conditions(schema, dialect))
 
 
-def prediction_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect, comment: str) -> str:
+def prediction_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect) -> list[str]:
     """Return the predicted class; NULL for a row with a value without a bin."""
     classes = [sql.constant(value, dialect) for value in schema.classes]
     written = sql.conditions(schema, dialect)
     if len(base) == 1:
         total = _indented(_sum(bins, 0, base, written))
-        lines = ["CASE (", *total, ") > 0", f"  WHEN TRUE THEN {classes[1]}", f"  WHEN FALSE THEN {classes[0]}", "END"]
-        return sql.expression(lines, dialect, comment)
+        return ["CASE (", *total, ") > 0", f"  WHEN TRUE THEN {classes[1]}", f"  WHEN FALSE THEN {classes[0]}", "END"]
     lines = ["CASE GREATEST("]
     for k in range(len(base)):
         total = _indented(_sum(bins, k, base, written))
@@ -216,7 +215,7 @@ def prediction_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect, c
     lines += [")"]
     for k, value in enumerate(classes):
         lines += ["  WHEN", *_indented(_sum(bins, k, base, written)), f"  THEN {value}"]
-    return sql.expression([*lines, "END"], dialect, comment)
+    return [*lines, "END"]
 
 
 def _sum(bins: Bins, column: int, base: Points, written: Pieces[tuple[Literal, bool]]) -> list[str]:

@@ -99,17 +99,13 @@ def _date(value, *missing):
 }
 
 
-def function(cases: Cases, schema: Schema, comment: str) -> str:
-    """Return the source of ``predict(row)`` that returns the value of the first case that holds."""
+def first_case(cases: Cases, written: Pieces[Literal]) -> list[str]:
+    """Return the lines of a body that returns the value of the first case that holds."""
     *conditional, (_, default) = cases
-    written = conditions(schema)
     lines: list[str] = []
     for literals, value in conditional:
-        lines += [
-            f"if {' and '.join(map(written, literals))}:",
-            f"    return {value!r}",
-        ]
-    return source([*lines, f"return {default!r}"], comment, schema, written)
+        lines += [f"if {' and '.join(map(written, literals))}:", f"    return {value!r}"]
+    return [*lines, f"return {default!r}"]
 
 
 def conditions(schema: Schema) -> Pieces[Literal]:
@@ -119,12 +115,7 @@ def conditions(schema: Schema) -> Pieces[Literal]:
 
 def choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[str]:
     """Return the lines of ``if … else …`` around those of two branches."""
-    return [
-        f"if {condition}:",
-        *(f"    {line}" for line in true),
-        "else:",
-        *(f"    {line}" for line in false),
-    ]
+    return [f"if {condition}:", *(f"    {line}" for line in true), "else:", *(f"    {line}" for line in false)]
 
 
 def source(

@@ -11,9 +11,9 @@ import numpy as np
 
 from hedgerow.errors import ArgumentError
 from hedgerow.models import plot, python_source, sql
-from hedgerow.models.conditions import Path, check_literals
+from hedgerow.models.conditions import Path, Pieces, check_literals
 from hedgerow.models.count_noise import CONFIDENCE
-from hedgerow.models.dialects import DialectName, dialect_named
+from hedgerow.models.dialects import Dialect
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.privacy.card import PrivacyCard
@@ -34,13 +34,8 @@ class Rule:
     ----------
     antecedent : tuple of Literal
         The conjunction; empty for the default rule.
-    counts : tuple of int, optional
-        Released rows of each class, in the order of the schema's classes. Noisy counts may be negative. None where
-        none were released.
-    label : str, int or bool, optional
-        The class predicted, where it was drawn with the rule. None where the counts decide.
-    probabilities : tuple of float, optional
-        The probability of each class, where they were drawn with the rule; the label is the most probable class.
+    counts, label, probabilities : optional
+        The release about these rows, as of a `Leaf`.
 
     Raises
     ------
@@ -161,44 +156,15 @@ class RuleList(LeafModel):
             rules.append(Rule(antecedent, leaf.counts, leaf.label, leaf.probabilities))
         return cls(schema, tuple(rules), privacy)
 
-    def to_sql(self, dialect: DialectName = "duckdb") -> str:
-        """Return a CASE expression that gives the predicted class from the raw columns, in the SQL of an engine.
-
-        Columns may be boolean where the schema says so, of any number type, or text, white space around it left out;
-        where it declares dates, of dates, of times without a time zone, or text. A column of dates that it declares as
-        numbers must be given as the days since 1970-01-01 that `predict` reads them as. No setting of the connection
-        changes what is predicted, except PostgreSQL's ``DateStyle`` for columns of dates. A value outside a domain
-        whose policy is an error makes `predict` raise; in SQL it satisfies the literals that compare true with it, and
-        text that is no number none. In PostgreSQL, text counts as no number either where no program writes numbers so,
-        such as ``10e-150``.
-
-        Parameters
-        ----------
-        dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
-            The engine. In DuckDB, PostgreSQL and Spark the expression is tested to predict what `predict` does; for
-            BigQuery and Snowflake it is generated, but has not been run.
-
-        Raises
-        ------
-        ValueError
-            If there is no such dialect, or Spark would read a column's name as another.
-        """
-        return sql.case_expression(self._cases(), self.schema, dialect_named(dialect), self._guarantee)
-
-    def to_python(self) -> str:
-        """Return the source of a Python function ``predict(row)`` that needs nothing installed.
-
-        `row` maps the names of columns to cells, as `csv.DictReader`, drivers of databases and NumPy give them: text,
-        numbers, decimals, booleans, dates, times; None, NaN or blank text where missing. Each is what `predict` takes
-        it for in a column of its type, and so is what is predicted. A cell that `predict` refuses is an error or, where
-        it is outside the domain, false of every comparison. psycopg reads `real` by its digits, as another number than
-        the single: cast it to double precision.
-        """
-        return python_source.function(self._cases(), self.schema, self._guarantee)
-
+    @property
     def _cases(self) -> sql.Cases:
-        antecedents = [rule.antecedent for rule in self.rules]
-        return list(zip(antecedents, self.predictions, strict=True))
+        return [(rule.antecedent, prediction) for rule, prediction in zip(self.rules, self.predictions, strict=True)]
+
+    def _sql(self, dialect: Dialect) -> list[str]:
+        return sql.first_case(self._cases, self.schema, dialect)
+
+    def _python(self, written: Pieces[Literal]) -> list[str]:
+        return python_source.first_case(self._cases, written)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw one bar a rule, and return the axes.

@@ -14,7 +14,8 @@ from scipy.special import expit, softmax
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import points as point_sums
-from hedgerow.models.dialects import DialectName, dialect_named
+from hedgerow.models import sql
+from hedgerow.models.dialects import Dialect, DialectName, dialect_named
 from hedgerow.models.leaf import meanings_html, text_with_meanings
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
 from hedgerow.models.plot import points_bars
@@ -154,15 +155,7 @@ class Scorecard(Model):
     def totals(self, X: Any) -> NDArray[np.int64]:
         """Return the total of each row, shape ``(n_rows,)``; for more than two classes, ``(n_rows, n_classes)``.
 
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            Rows. Of a frame only the columns that the scorecard uses are needed.
-
-        Raises
-        ------
-        DomainError
-            If a column that the scorecard uses is absent or holds values the schema does not allow.
+        For `X` and errors see `predict`.
         """
         table = Table.of(X)
         return self.totals_of(self._encoded(table), len(table))
@@ -178,14 +171,11 @@ class Scorecard(Model):
         return found[:, 0] if self.is_binary else found
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted class of each row, shape ``(n_rows,)``; see `totals` for `X` and errors."""
+        """Return the predicted class of each row, shape ``(n_rows,)``; for `X` and errors see `Model.predict`."""
         return self.predictions_of(self.totals(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; see `totals` for `X` and errors.
-
-        They are those of the released points: their error is not in them.
-        """
+        """Return the class probabilities of each row by the released points, shape ``(n_rows, n_classes)``."""
         return self.probabilities_of(self.totals(X))
 
     def predictions_of(self, totals: NDArray[np.int64]) -> NDArray[Any]:
@@ -269,10 +259,7 @@ class Scorecard(Model):
         }
 
     def explanations(self, X: Any) -> list[str]:
-        """Return how the total of each row comes about, in words; for more than two classes, that of the predicted one.
-
-        See `totals` for `X` and errors.
-        """
+        """Return how the total of each row comes about, in words; for more than two classes, that of the predicted."""
         table = Table.of(X)
         codes = self._encoded(table)
         return self._explanations(codes, self.totals_of(codes, len(table)))
@@ -282,7 +269,7 @@ class Scorecard(Model):
         return row_texts(self._sheet, codes, of_classes)
 
     def decisions(self, X: Any) -> RowDecisions:
-        """Return what the total of each row decides, and the total; see `totals` for `X` and errors."""
+        """Return what the total of each row decides, and the total; for `X` and errors see `predict`."""
         table = Table.of(X)
         codes = self._encoded(table)
         totals = self.totals_of(codes, len(table))
@@ -325,7 +312,7 @@ class Scorecard(Model):
         """Return an expression in an engine's SQL that gives the predicted class, or the total, from the raw columns.
 
         It is NULL where a value has no bin, as where one is missing that the schema does not allow to be; `predict`
-        raises an error there. For dialects, types of columns and values outside a domain see `RuleList.to_sql`.
+        raises an error there. For types of columns and values outside a domain see `Model.to_sql`.
 
         Parameters
         ----------
@@ -342,14 +329,20 @@ class Scorecard(Model):
         check_choice("output", output, ("prediction", "total"))
         if output == "total" and not self.is_binary:
             raise ArgumentError(f"output='total' is for two classes, got {len(self.base)}; leave it out.")
-        written = point_sums.total_sql if output == "total" else point_sums.prediction_sql
-        return written(self._sheet.bins, self.base, self.schema, dialect_named(dialect), self._guarantee)
+        if output == "prediction":
+            return super().to_sql(dialect)
+        of = dialect_named(dialect)
+        lines = point_sums.total_sql(self._sheet.bins, self.base, self.schema, of)
+        return sql.expression(lines, of, self._guarantee)
+
+    def _sql(self, dialect: Dialect) -> list[str]:
+        return point_sums.prediction_sql(self._sheet.bins, self.base, self.schema, dialect)
 
     def to_python(self) -> str:
         """Return the source of Python functions ``predict(row)`` and ``total(row)`` that need nothing installed.
 
         For more than two classes, ``total`` returns a tuple of one total a class. A value without a bin is a
-        ValueError. For `row` see `RuleList.to_python`.
+        ValueError. For `row` see `Model.to_python`.
         """
         return point_sums.python_functions(
             self._sheet.bins, self.base, self.schema.classes, self.schema, self._guarantee

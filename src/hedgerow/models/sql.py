@@ -27,17 +27,17 @@ _WHOLE = re.compile("-?[0-9]+")
 _BOOLEANS = {"true": ("true", "1([.]0+)?"), "false": ("false", "-?0([.]0+|e-[0-9]+)?")}
 
 
-def case_expression(cases: Cases, schema: Schema, dialect: Dialect, comment: str) -> str:
-    """Return ``CASE WHEN … THEN … ELSE … END`` after a comment; the last case, without conditions, is the ELSE."""
+def first_case(cases: Cases, schema: Schema, dialect: Dialect) -> list[str]:
+    """Return the lines of ``CASE WHEN … THEN … ELSE … END``; the last case, without conditions, is the ELSE."""
     *conditional, (_, default) = cases
     if not conditional:
-        return expression([constant(default, dialect)], dialect, comment)
+        return [constant(default, dialect)]
     written = conditions(schema, dialect)
     lines = ["CASE"]
     for literals, value in conditional:
         holds = " AND ".join(written((literal, len(literals) == 1)) for literal in literals)
         lines.append(f"  WHEN {holds} THEN {constant(value, dialect)}")
-    return expression([*lines, f"  ELSE {constant(default, dialect)}", "END"], dialect, comment)
+    return [*lines, f"  ELSE {constant(default, dialect)}", "END"]
 
 
 def conditions(schema: Schema, dialect: Dialect) -> Pieces[tuple[Literal, bool]]:

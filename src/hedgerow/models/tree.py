@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import python_source, sql, tree_plot
 from hedgerow.models.conditions import Path, Pieces, check_literals, in_words, literals_of
-from hedgerow.models.dialects import DialectName, dialect_named
+from hedgerow.models.dialects import Dialect
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.plot import check_drawable
@@ -194,31 +194,18 @@ class Tree(LeafModel):
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
         return cls(schema, _node(data["root"], 0), privacy)
 
-    def to_sql(self, dialect: DialectName = "duckdb") -> str:
-        """Return nested CASE expressions that give the predicted class from the raw columns, in the SQL of an engine.
-
-        NULL and other missing values go to the false branch, as in `predict`. For dialects, types of columns and
-        values outside a domain see `RuleList.to_sql`.
-        """
-        of = dialect_named(dialect)
-        written = sql.conditions(self.schema, of)
-        lines = self.fold(
-            lambda x, true, false: sql.choice(written((x, True)), true, false),
-            lambda i: [sql.constant(self.predictions[i], of)],
+    def _sql(self, dialect: Dialect) -> list[str]:
+        written = sql.conditions(self.schema, dialect)
+        return self.fold(
+            lambda literal, true, false: sql.choice(written((literal, True)), true, false),
+            lambda i: [sql.constant(self.predictions[i], dialect)],
         )
-        return sql.expression(lines, of, self._guarantee)
 
-    def to_python(self) -> str:
-        """Return the source of a Python function ``predict(row)`` that needs nothing installed.
-
-        For `row` see `RuleList.to_python`.
-        """
-        written = python_source.conditions(self.schema)
-        lines = self.fold(
-            lambda x, true, false: python_source.choice(written(x), true, false),
+    def _python(self, written: Pieces[Literal]) -> list[str]:
+        return self.fold(
+            lambda literal, true, false: python_source.choice(written(literal), true, false),
             lambda i: [f"return {self.predictions[i]!r}"],
         )
-        return python_source.source(lines, self._guarantee, self.schema, written)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the tree, true branches to the left, and return the axes; leaves have the colour of their class."""
