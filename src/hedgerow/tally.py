@@ -107,29 +107,10 @@ class Tally:
         is_declared: bool = True,
         random_state: Any = None,
     ) -> Self:
-        """Count a table whose labels and schema are known.
+        """Count a table whose labels and schema are known, as `count` does; SchemaError if the schema has no label.
 
-        Parameters
-        ----------
-        table : Table
-            The rows.
-        labels : Labels
-            Their labels.
-        schema : Schema
-            The public schema.
-        name : str, optional
-            The labels' name in errors. Default: the schema's.
-        is_declared : bool, default=True
-            Whether somebody has declared the schema. If not, an error says how to.
-        random_state : int, optional
-            Repeats which rows of a unit are counted, for tests. Default: secret randomness.
-
-        Raises
-        ------
-        DomainError
-            If a value does not fit the schema, or a row does not say whose it is; names the column, never the value.
-        SchemaError
-            If the schema has no label.
+        Errors call the labels by `name`, or else as the schema does, and say how to declare a schema if it is not
+        declared. Only a test passes `random_state`, which repeats the draw of the rows of a unit.
         """
         schema.classes  # noqa: B018 -- raises where the schema has no label
         assert schema.label is not None
@@ -152,11 +133,9 @@ class Tally:
     def from_table(cls, table: Any, schema: Schema | None = None, *, label: str | None = None) -> Self:
         """Count a table where it is: in DuckDB, PostgreSQL, Spark, or any other engine that Ibis knows.
 
-        A query with one scan is sent, which groups the rows by pattern and class; the groups are all that leaves
-        the engine. Where the schema has a unit, at most `max_rows` rows of each are counted: those that come first in
-        the order of a keyed hash, by a window function. Nothing is written there: the right to SELECT is enough. What a
-        value is, a missing one, one
-        outside the domain, is decided as for a frame, and the tally is the same.
+        A query with one scan groups the rows by pattern and class; the groups are all that leaves the engine. Where the
+        schema has a unit, at most `max_rows` rows of each are counted: the first in the order of a keyed hash, by a
+        window function. Nothing is written there: the right to SELECT is enough. The tally is the same as of a frame.
 
         Parameters
         ----------
@@ -164,15 +143,14 @@ class Tally:
             The rows; `hedgerow.engines.sources.open_table` opens files and databases. Columns are selected by name,
             others ignored.
         schema : Schema, optional
-            The public schema. None: every column and the label are booleans or 0/1, whose domain is public.
+            The public schema, as in `count`.
         label : str, optional
             The column with the labels. Default: the schema's.
 
         Raises
         ------
         DomainError
-            If a column is absent or of another type, or a value does not fit the schema; names the column, never the
-            value.
+            If a column or a value does not fit the schema; names the column, never the value.
         TooManyPatternsError
             If there are more patterns than are worth fetching (5 million). Whether there are is a fact about the rows.
         EngineError

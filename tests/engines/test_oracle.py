@@ -186,9 +186,6 @@ def test_learning_from_a_table_is_learning_from_a_frame(load):
     source = data.frame[names][:300]
     learned = [
         hr.MarginalLogisticClassifier().fit(source, oracle=oracle).predict_proba(source)
-        for oracle in (
-            Oracle.from_table(load(target), "y", None),
-            Oracle(target.drop_columns("y"), target["y"], None),
-        )
+        for oracle in (Oracle.from_table(load(target), "y", None), Oracle(target.drop_columns("y"), target["y"], None))
     ]
     assert learned[0] == pytest.approx(learned[1])

@@ -24,10 +24,7 @@ TWO = Scorecard(SCHEMA, (-7,), (AGE, WARD, SMOKER), 0.1, 0.25, CARD)
 THREE = Scorecard(
     Schema(ATTRIBUTES, Label("goes to", ("home", "intensive care", "ward"))),
     (1, 0, 1),
-    (
-        AttributePoints("dose", ((4, 0, 0), (-1, 2, -1))),
-        AttributePoints("smoker", ((0, 0, 0), (-2, 3, 0), (0, 0, 1))),
-    ),
+    (AttributePoints("dose", ((4, 0, 0), (-1, 2, -1))), AttributePoints("smoker", ((0, 0, 0), (-2, 3, 0), (0, 0, 1)))),
     0.5,
     None,
     NONE,

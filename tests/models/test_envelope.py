@@ -167,10 +167,7 @@ def test_a_consistent_digest_does_not_excuse_contradictions(change: Callable[[di
             "attribute 'age': expected a literal on the cut points",
         ),
         (lambda data: data["rules"][0]["if"][0].update(operands=[[30]]), "expected text, booleans or fini"),
-        (
-            lambda data: data["rules"][0]["if"][0].update(operands=["a" * 10**6]),
-            "attribute 'age': .*; got age <= a",
-        ),
+        (lambda data: data["rules"][0]["if"][0].update(operands=["a" * 10**6]), "attribute 'age': .*; got age <= a"),
         (lambda data: data["rules"][0]["if"][0].update(operator=["<="]), "operator must be one of"),
         (lambda data: data["rules"][0]["if"][0].update(attribute=7), "expected text for a literal's attr"),
         (lambda data: data["rules"][0].update(counts=[1]), "expected 2 counts a rule, got 1"),
@@ -186,10 +183,7 @@ def test_a_consistent_digest_does_not_excuse_contradictions(change: Callable[[di
         (lambda data: data.update(rules=None), "TypeError: "),
         (lambda data: data["schema"]["attributes"]["age"].update(kind="date"), "attribute 'age'"),
         (lambda data: data["schema"].update(attributes=[]), "expected attributes to be a mapping"),
-        (
-            lambda data: data["privacy"].update(epsilon=0.1),
-            "the card's epsilon does not follow",
-        ),
+        (lambda data: data["privacy"].update(epsilon=0.1), "the card's epsilon does not follow"),
         (
             lambda data: data["privacy"]["charges"][0].update(epsilon_exact="3/4"),
             "the entries of a charge contradict one another",

@@ -31,14 +31,8 @@ def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree | Scoreca
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            '{"format": "hedgerow/forest"}',
-            rf"expected one of the formats {FORMATS}; got 'hedgerow/forest'\.",
-        ),
-        (
-            "{}",
-            rf"expected one of the formats {FORMATS}; got a mapping without a format\.",
-        ),
+        ('{"format": "hedgerow/forest"}', rf"expected one of the formats {FORMATS}; got 'hedgerow/forest'\."),
+        ("{}", rf"expected one of the formats {FORMATS}; got a mapping without a format\."),
         ("[]", rf"expected one of the formats {FORMATS}; got a list\."),
         ('{"format": ["hedgerow/tree"]}', r"expected one of the formats .* got another one\."),
         ('{"format": "hedgerow/tree"}', "expected version 1 of hedgerow/tree, got None"),

@@ -6,7 +6,6 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
-from hedgerow.models.leaf import meanings
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal
 
@@ -43,4 +42,6 @@ def test_only_what_a_model_uses_is_explained(place):
 
 
 def test_meanings_are_in_the_schemas_order():
-    assert [name for name, _ in meanings(hr.Schema(ATTRIBUTES), {"ill", "age"})] == ["age", "ill"]
+    points = tuple(hr.models.AttributePoints(name, ((0,), (1,))) for name in ("ill", "age"))
+    told = str(hr.models.Scorecard(hr.Schema(ATTRIBUTES, LABEL), (-1,), points, 0.2, 0.3, CARD))
+    assert told.endswith(f"\n\n{LINES[0]}\nill: of what, nobody asks")

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError, ModelFormatError, SchemaError
@@ -177,12 +177,7 @@ def test_probabilities_add_up_and_predictions_are_the_most_probable(counts: list
 
 @pytest.mark.parametrize(
     "rules",
-    [
-        (),
-        (Rule((YOUNG,), (1, 1)),),
-        (Rule((), (1, 1)), Rule((YOUNG,), (1, 1))),
-        (Rule((), (1, 1)), Rule((), (1, 1))),
-    ],
+    [(), (Rule((YOUNG,), (1, 1)),), (Rule((), (1, 1)), Rule((YOUNG,), (1, 1))), (Rule((), (1, 1)), Rule((), (1, 1)))],
 )
 def test_the_default_rule_stands_once_and_last(rules: tuple[Rule, ...]) -> None:
     with pytest.raises(ValueError, match=r"^expected one default rule, with an empty antecedent, as the last rule\.$"):
@@ -395,7 +390,6 @@ def test_a_plot_shows_drawn_probabilities_and_never_counts_beside_them() -> None
 
 
 @given(model=rule_lists(privacy=cards()))
-@settings(max_examples=30)
 def test_json_brings_back_an_equal_model(model: RuleList) -> None:
     again = RuleList.from_json(model.to_json())
     assert again == model

@@ -161,18 +161,13 @@ class DuckDB(Engine):
         unique = [names[0] for kind, _, names in constraints if kind in ("PRIMARY KEY", "UNIQUE") and len(names) == 1]
         indexed = {text for (text,) in backend.con.execute(_INDEXES, place).fetchall()}
         checks = tuple(text for kind, text, _ in constraints if kind == "CHECK")
+
+        def is_key(column: str) -> bool:
+            return column in unique or _is_indexed(column, indexed)
+
         return [
-            DeclaredColumn(
-                column,
-                kind,
-                nullable,
-                comment,
-                _labels(kind),
-                checks,
-                (),
-                column in unique or _is_indexed(column, indexed),
-            )
-            for column, kind, nullable, comment in columns
+            DeclaredColumn(name, kind, nullable, comment, _labels(kind), checks, (), is_key(name))
+            for name, kind, nullable, comment in columns
         ]
 
     def as_bytes(self, text: Expression) -> Expression:

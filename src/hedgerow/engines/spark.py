@@ -33,11 +33,7 @@ class Spark(Engine):
     setting = ("spark.sql.parser.escapedStringLiterals", "false")
     loggers = (*_ERROR_LOGGERS, "py4j", "pyspark")
     faults = MappingProxyType(
-        {
-            NO_MEMORY: ("OutOfMemory",),
-            NO_TABLE: ("AnalysisException",),
-            NO_TYPE: ("ArithmeticException",),
-        }
+        {NO_MEMORY: ("OutOfMemory",), NO_TABLE: ("AnalysisException",), NO_TYPE: ("ArithmeticException",)}
     )
     group = "$1"
     has_local_times = False  # they are instants, whose date depends on a setting

@@ -20,9 +20,8 @@ from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, Value
 
 _EXACT_DIGITS = 15  # a decimal of so many digits is the nearest double, however an engine divides it out
-_E_STRING = (
-    r"E' \t\n\r\x0B\f'"  # PostgreSQL and DuckDB know no escape for the vertical tab, in plain strings none at all
-)
+# PostgreSQL and DuckDB know no escape for the vertical tab, in plain strings none at all.
+_E_STRING = r"E' \t\n\r\x0B\f'"
 _SPELLED = f"CASE WHEN LENGTH(t) <= {LONGEST_NUMBER} AND t ~ '{NUMBER}' THEN CAST(t AS DOUBLE PRECISION) END"
 # A number of any length; to float64, PostgreSQL casts none that is rounded to 0 or to infinity.
 _NUMERIC = """

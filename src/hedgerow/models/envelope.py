@@ -27,12 +27,7 @@ def parse(text: str) -> Any:
     """Return the data of a JSON text."""
     if len(text) > LARGEST_MODEL:
         raise ModelFormatError(f"expected a hedgerow model of at most {LARGEST_MODEL:,} bytes, got a larger text.")
-    problem = None
-    try:
-        return bounded.parse_json(text)
-    except bounded.UnreadableError as error:
-        problem = str(error)
-    raise ModelFormatError(f"not a hedgerow model: {problem}.")
+    return _within_bounds(lambda: bounded.parse_json(text))
 
 
 def format_of(data: object) -> str:
@@ -47,13 +42,7 @@ def format_of(data: object) -> str:
 
 def unseal(data: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: A002 -- the word in the file
     """Check sealed data, and return them."""
-    problem = None
-    try:
-        bounded.check_plain(data)
-    except bounded.UnreadableError as error:
-        problem = str(error)
-    if problem:
-        raise ModelFormatError(f"not a hedgerow model: {problem}.")
+    _within_bounds(lambda: bounded.check_plain(data))
     if not isinstance(data, dict) or data.get("format") != format:
         raise ModelFormatError(f"expected the format {format!r}, got {format_of(data)}.")
     if data.get("version") != version:
@@ -78,12 +67,16 @@ def read(path: str | PathLike[str], made: Callable[[str], T]) -> T:
 
 def read_text(path: str | PathLike[str]) -> str:
     """Return the text of a model file."""
-    problem = None
+    return _within_bounds(lambda: bounded.read_text(path, LARGEST_MODEL), f"{path}: ")
+
+
+def _within_bounds(read: Callable[[], T], where: str = "") -> T:
+    """Return what is read within bounds, or raise an error without the one that it is made of."""
     try:
-        return bounded.read_text(path, LARGEST_MODEL)
+        return read()
     except bounded.UnreadableError as error:
         problem = str(error)
-    raise ModelFormatError(f"{path}: not a hedgerow model: {problem}.")
+    raise ModelFormatError(f"{where}not a hedgerow model: {problem}.")
 
 
 def _digest(data: Mapping[str, Any]) -> str:

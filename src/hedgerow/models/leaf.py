@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
 from hedgerow.models.count_noise import CountNoise
-from hedgerow.schema.schema import Schema
-from hedgerow.text.markup import element
 from hedgerow.text.messages import shown
-from hedgerow.text.values import listed, printable
+from hedgerow.text.values import listed
 
 MOST_PROBABILITIES = 2**22
 """Maximum of leaves times classes of a model, where the array of its probabilities has 32 MiB."""
@@ -203,21 +201,3 @@ def commented(lines: Sequence[str], notes: Sequence[str | None]) -> str:
     return "\n".join(
         line if note is None else f"{f'{line}    ':<{width}}# {note}" for line, note in zip(lines, notes, strict=True)
     )
-
-
-def meanings(schema: Schema, used: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Return the name and the meaning of each used attribute for which the schema has one, in its order."""
-    return tuple((name, one.meaning) for name, one in schema.attributes if name in used and one.meaning)
-
-
-def text_with_meanings(text: str, schema: Schema, used: Collection[str]) -> str:
-    """Return the text of a model with a line for each used attribute that has a meaning."""
-    lines = [f"{printable(name)}: {meaning}" for name, meaning in meanings(schema, used)]
-    return "\n".join([text, "", *lines]) if lines else text
-
-
-def meanings_html(schema: Schema, used: Collection[str]) -> str:
-    """Return the meanings as an HTML list of terms, escaped; nothing where there are none."""
-    found = meanings(schema, used)
-    terms = (element("div", element("dt", printable(name)), element("dd", meaning)) for name, meaning in found)
-    return element("dl", *terms) if found else ""

@@ -21,9 +21,7 @@ from hedgerow.models.leaf import (
     leaf_note,
     leaf_predictions,
     leaf_probabilities,
-    meanings_html,
     share_text,
-    text_with_meanings,
 )
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
 from hedgerow.schema.literals import Literal
@@ -119,10 +117,9 @@ class LeafModel(Model):
         classes, leaves = self.schema.classes, zip(self.leaves, self.probabilities, self.predictions, strict=True)
         return [leaf_note(leaf, shares, classes.index(said), self._noise) for leaf, shares, said in leaves]
 
-    def _text(self, lines: Sequence[str], notes: Sequence[str | None]) -> str:
-        """Return lines with their notes, what the notes' ranges are, and the meanings of attributes."""
-        text = commented(lines, notes)
-        return text_with_meanings(f"{text}\n({_RANGES})" if self._noise else text, self.schema, self.used_attributes)
+    def _noted(self, lines: Sequence[str], notes: Sequence[str | None]) -> str:
+        """Return lines with their notes, and what the notes' ranges are."""
+        return commented(lines, notes) + (f"\n({_RANGES})" if self._noise else "")
 
     @property
     def _caption(self) -> str:
@@ -219,13 +216,13 @@ class LeafModel(Model):
         return (Listing(self.listing_title, tuple(self._titles), rows),)
 
     @property
-    def _body_html(self) -> str:
+    def _parts_html(self) -> str:
         head = element("tr", *(element("th", name) for name in ["", *self._titles]))
         rows = map(self._html_row, self.get_rules(), self.leaves)
         table = element("table", element("thead", head), element("tbody", *rows))
         said = [_TWO_RELEASES] if self.has_counts and self.has_probabilities else []
         notes = [element("p", text) for text in [*said, *([_RANGES] if self._noise else [])]]
-        return "".join([table, *notes, meanings_html(self.schema, self.used_attributes)])
+        return "".join([table, *notes])
 
     def _html_row(self, record: Mapping[str, Any], leaf: Leaf) -> Html:
         """Return the line of a leaf, its numbers in the ranges that the noise on counts leaves."""

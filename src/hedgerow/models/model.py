@@ -218,9 +218,29 @@ class Model(ABC):
         raise ArgumentError(f"expected a scorecard for a form to fill in by hand, got a {self.kind}; use `plot`.")
 
     @property
+    def _meanings(self) -> tuple[tuple[str, str], ...]:
+        """The name and the meaning of each attribute that it uses and that the schema explains."""
+        return tuple((name, self.schema[name].meaning) for name in self.used_attributes if self.schema[name].meaning)
+
+    @property
     @abstractmethod
-    def _body_html(self) -> str:
+    def _text(self) -> str:
+        """The parts of the model in words."""
+
+    def __str__(self) -> str:
+        lines = [f"{printable(name)}: {meaning}" for name, meaning in self._meanings]
+        return "\n".join([self._text, "", *lines]) if lines else self._text
+
+    @property
+    @abstractmethod
+    def _parts_html(self) -> str:
         """The parts of the model as an HTML fragment; names and values are escaped."""
+
+    @property
+    def _body_html(self) -> Html:
+        """The parts of the model, and what its attributes mean."""
+        terms = [element("div", element("dt", printable(name)), element("dd", text)) for name, text in self._meanings]
+        return Html(self._parts_html + (element("dl", *terms) if terms else ""))
 
     def to_html(self) -> str:
         """Return the model and its card as an HTML fragment; names and values are escaped."""
@@ -243,7 +263,7 @@ class Model(ABC):
             guarantee=printable(self.privacy.headline),
             picture=picture,
             problem=problem,
-            body=Html(self._body_html),
+            body=self._body_html,
             card=Html(self.privacy.to_html()),
             digest=self.to_dict()["digest"],
         )

@@ -24,15 +24,8 @@ if TYPE_CHECKING:
 
 NO_BREAK = "\u00a0"
 _BOX = "\u25a1"
-_COLOURS = (
-    "#4477AA",
-    "#EE6677",
-    "#228833",
-    "#CCBB44",
-    "#66CCEE",
-    "#AA3377",
-    "#BBBBBB",
-)  # safe for colour-blind readers
+# Safe for colour-blind readers
+_COLOURS = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#BBBBBB")
 MOST_DRAWN, _MOST_SHARES = 500, 10_000
 _BESIDE = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # the layout of our own figures makes room for it
 

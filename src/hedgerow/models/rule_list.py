@@ -191,14 +191,15 @@ class RuleList(LeafModel):
             unit += f", of each class off by at most {self._noise.spread(1):,} ({100 * CONFIDENCE:g} % by the noise)"
         return plot.leaf_bars(rules, counts, names, self._caption, ax, unit)
 
-    def __str__(self) -> str:
+    @property
+    def _text(self) -> str:
         last = len(self.rules) - 1
         heads = [
             f"{'' if i == last else 'if ' if i == 0 else 'else if '}{rule.condition}{'else' if i == last else ' then'} "
             f"{shown_text(prediction)}"
             for i, (rule, prediction) in enumerate(zip(self.rules, self.predictions, strict=True))
         ]
-        return self._text(heads, self._notes)
+        return self._noted(heads, self._notes)
 
     def __repr__(self) -> str:
         return f"<RuleList of {number_of(len(self), 'rule')}; {self._guarantee}>"

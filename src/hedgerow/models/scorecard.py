@@ -16,17 +16,9 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import points as point_sums
 from hedgerow.models import sql
 from hedgerow.models.dialects import Dialect, DialectName, dialect_named
-from hedgerow.models.leaf import meanings_html, text_with_meanings
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
 from hedgerow.models.plot import points_bars
-from hedgerow.models.points import (
-    AttributePoints,
-    PointBin,
-    Points,
-    check_points,
-    one_row,
-    whole_points,
-)
+from hedgerow.models.points import AttributePoints, PointBin, Points, check_points, one_row, whole_points
 from hedgerow.models.scorecard_form import draw_form, form_html
 from hedgerow.models.sheet import Sheet, card_text, row_texts
 from hedgerow.privacy.card import PrivacyCard
@@ -349,9 +341,9 @@ class Scorecard(Model):
         )
 
     @property
-    def _body_html(self) -> str:
+    def _parts_html(self) -> str:
         """A form to fill in by hand, and totals with their probabilities."""
-        return form_html(self._sheet) + meanings_html(self.schema, self.used_attributes)
+        return form_html(self._sheet)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes."""
@@ -379,8 +371,9 @@ class Scorecard(Model):
     def _caption(self) -> str:
         return printable(self.privacy.headline)
 
-    def __str__(self) -> str:
-        return text_with_meanings(card_text(self._sheet), self.schema, self.used_attributes)
+    @property
+    def _text(self) -> str:
+        return card_text(self._sheet)
 
     def __repr__(self) -> str:
         return f"<Scorecard of {number_of(len(self), 'attribute')}; {self._guarantee}>"

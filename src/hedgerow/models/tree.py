@@ -220,7 +220,8 @@ class Tree(LeafModel):
         root: tree_plot.DrawnNode = self.fold(tree_plot.DrawnSplit, drawn)
         return tree_plot.tree_diagram(root, list(map(shown_text, classes)), self._caption, ax)
 
-    def __str__(self) -> str:
+    @property
+    def _text(self) -> str:
         def split(literal: Literal, true: _Lines, false: _Lines) -> _Lines:
             return _under(f"if {literal}:", true) + _under("else:", false)
 
@@ -228,7 +229,7 @@ class Tree(LeafModel):
         lines = self.fold(split, lambda i: [(shown_text(self.predictions[i]), i)])
         if len(self) == 1:
             lines = _under("always:", lines)
-        return self._text([text for text, _ in lines], [None if i is None else notes[i] for _, i in lines])
+        return self._noted([text for text, _ in lines], [None if i is None else notes[i] for _, i in lines])
 
     def __repr__(self) -> str:
         return f"<Tree of {number_of(len(self), 'leaf', 'leaves')}; {self._guarantee}>"

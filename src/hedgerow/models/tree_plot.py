@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
@@ -55,16 +56,16 @@ class _Box:
     level: int
     below: tuple[_Box, ...] = ()
 
-    @property
+    @cached_property
     def bar(self) -> float:
         return _BAR if isinstance(self.part, DrawnLeaf) and self.part.shares else 0.0
 
-    @property
+    @cached_property
     def width(self) -> float:
         bold = isinstance(self.part, DrawnLeaf)
         return max(*(_width(line, bold=bold) for line in self.title), *map(_width, self.note), 0.3) + 2 * _PAD
 
-    @property
+    @cached_property
     def height(self) -> float:
         return (len(self.title) + len(self.note)) * _LINE + 2 * _PAD + self.bar
 
