@@ -103,9 +103,6 @@ def _final_bins(schema: Schema, name: str, codes: NDArray[Any]) -> BinCodes:
     return bins_of_codes(schema[name], codes, name)
 
 
-_UNREAD = (NO_NUMBER, INFINITE, BOOLEAN, NO_DATE)
-
-
 def engine_fit(table: Expression, schema: Schema) -> TableFit:
     """Return how a table in a database fits a schema; rows that do not fit are counted, and not named."""
     require_table(table)
@@ -120,8 +117,8 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
     rows = lookups.rows().select(**codes, one=ibis.literal(1))
     counts: dict[str, Any] = {"n": rows.count()}
     for key in codes:
-        for place, found in enumerate(([MISSING], [OUTSIDE], _UNREAD)):
-            counts[f"{key}_{place}"] = rows[key].isin(list(found)).sum()
+        for place, found in enumerate(([MISSING], [OUTSIDE], list(_ERRORS))):
+            counts[f"{key}_{place}"] = rows[key].isin(found).sum()
     numbers: Mapping[str, Any] = ask(rows.aggregate(**counts)).to_pylist()[0]
     places = {name: [int(numbers[f"c{i}_{place}"] or 0) for place in range(3)] for i, name in enumerate(columns)}
     return TableFit(

@@ -203,7 +203,8 @@ def _shut(connection: Any, paths: Sequence[str]) -> None:
 def _table_of(connection: Any, files: Files, kinds: Sequence[Mapping[str, str]]) -> Expression:
     """Return the files as a view, with a column of text for each key; files of the same types are read together."""
     view, file = f"rows_{uuid4().hex}", f"file_{uuid4().hex}"
-    options = _parquet_options() if files.csv is None else _csv_options(files.csv)
+    parquet = {"union_by_name": "true", "hive_partitioning": "false"}
+    options = parquet if files.csv is None else _csv_options(files.csv)
     if files.keys:
         options = {**options, "filename": _text(file)}
     settings = ", ".join(f"{option} = {value}" for option, value in options.items())
@@ -262,10 +263,6 @@ def _with_partitions(files: Files, reader: str, file: str) -> str:
         f"SELECT r.* EXCLUDE ({_name(file)}), {keys} FROM {reader} AS r "
         f"LEFT JOIN (VALUES {places}) AS p(f, {columns}) ON r.{_name(file)} = p.f"
     )
-
-
-def _parquet_options() -> Mapping[str, str]:
-    return {"union_by_name": "true", "hive_partitioning": "false"}
 
 
 def _csv_options(form: CsvForm) -> Mapping[str, str]:

@@ -136,11 +136,10 @@ def _partition_values(folders: Sequence[str], file: Path) -> list[tuple[str, str
 def _real_paths(files: Sequence[Path]) -> tuple[str, ...]:
     """Return the real paths of files; refuse a file with two names, whose rows would count twice."""
     paths = tuple(os.path.realpath(file) for file in files)
+    seen: set[tuple[int, int]] = set()
     for file, path in zip(files, paths, strict=True):
         if "\\" in path and has_glob(path):  # no pattern of DuckDB matches this name alone
             raise DomainError(f"{_shown_path(file)}: expected a name without a backslash beside * ? or [; rename it.")
-    seen: set[tuple[int, int]] = set()
-    for file, path in zip(files, paths, strict=True):
         status = os.stat(path)
         if (status.st_dev, status.st_ino) in seen:
             raise DomainError(f"{_shown_path(file)}: expected each file once, found it under another name, too.")

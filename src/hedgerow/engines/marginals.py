@@ -72,18 +72,13 @@ def count_errors(
 
     One row changes as many numbers by one as there are attributes: it is in at most one bin of each, wrong or right.
     """
-    used = () if isinstance(hypothesis, int) else hypothesis.used_attributes
-    lookups = Lookups(table, [label.name, *bins.names, *used])
-    codes = {f"b{i}": final_bin(kind, inputs[name], lookups) for i, (name, kind) in enumerate(bins.attributes)}
-    codes["class"] = class_code(label, EngineColumn.of(table, label.name), lookups)
-    if isinstance(hypothesis, int):
-        coded = lookups.rows().select(**codes)
-        predicted: Any = hypothesis
-    else:
-        codes |= {f"m{i}": final_bin(hypothesis.schema[name], inputs[name], lookups) for i, name in enumerate(used)}
-        coded = lookups.rows().select(**codes)
-        predicted = predicted_class(hypothesis, {name: coded[f"m{i}"] for i, name in enumerate(used)}, label.classes)
-    rows = _by_bin(coded.mutate(kind=ibis.cases((coded["class"] == predicted, 1), else_=0)), bins, 2)
+    model = None if isinstance(hypothesis, int) else hypothesis
+    coded = _coded(table, label, inputs, bins, model)
+    predicted: Any = hypothesis
+    if model is not None:
+        of_model = {name: coded[f"m{i}"] for i, name in enumerate(model.used_attributes)}
+        predicted = predicted_class(model, of_model, label.classes)
+    rows = _by_bin(coded.mutate(kind=ibis.cases((coded.kind == predicted, 1), else_=0)), bins, 2)
     return rows[:, 0], rows[:, 1]
 
 
@@ -92,10 +87,17 @@ def count_classes(table: Expression, label: Label, inputs: Inputs, bins: Schema)
 
     One row changes as many numbers by one as there are attributes: it is in at most one bin of each, of one class.
     """
-    lookups = Lookups(table, [label.name, *bins.names])
+    return _by_bin(_coded(table, label, inputs, bins), bins, label.n_levels)
+
+
+def _coded(table: Expression, label: Label, inputs: Inputs, bins: Schema, model: LeafModel | None = None) -> Expression:
+    """Return the bins of each row, those that a model uses as ``m0``, …, and its class as ``kind``."""
+    used = () if model is None else [(name, model.schema[name]) for name in model.used_attributes]
+    lookups = Lookups(table, [label.name, *bins.names, *(name for name, _ in used)])
     codes = {f"b{i}": final_bin(kind, inputs[name], lookups) for i, (name, kind) in enumerate(bins.attributes)}
     codes["kind"] = class_code(label, EngineColumn.of(table, label.name), lookups)
-    return _by_bin(lookups.rows().select(**codes), bins, label.n_levels)
+    codes |= {f"m{i}": final_bin(kind, inputs[name], lookups) for i, (name, kind) in enumerate(used)}
+    return lookups.rows().select(**codes)
 
 
 def _by_bin(coded: Expression, bins: Schema, n_kinds: int) -> Counts:

@@ -16,7 +16,7 @@ from uuid import uuid4
 import ibis
 
 from hedgerow.engines.engine import NO_MEMORY, NO_TABLE, NO_TYPE, Engine, Expression, T, require_package
-from hedgerow.engines.files import CsvForm, Files, check_names, list_files
+from hedgerow.engines.files import Files, check_names, list_files
 from hedgerow.errors import ArgumentError, DomainError, EngineError
 
 _ERROR_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
@@ -103,16 +103,13 @@ class Spark(Engine):
 
 
 def _frame(session: Any, files: Files) -> Any:
+    """Return the rows of files; headers of CSV files and the number of fields on each line are checked already."""
     reader = session.read.option("ignoreCorruptFiles", False).option("ignoreMissingFiles", False)
     paths = ["file://" + re.sub(r"([\\*?\[\]{},])", r"\\\1", path) for path in files.paths]
-    if files.csv is None:
+    form = files.csv
+    if form is None:
         return reader.option("mergeSchema", True).parquet(*paths)
-    return _with_csv_options(reader, files.csv).csv(paths)
-
-
-def _with_csv_options(reader: Any, form: CsvForm) -> Any:
-    """Set how CSV files, whose headers and lines are checked already, are read: every field as text."""
-    columns = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in form.names)
+    columns = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in form.names)  # every field as text
     options = {
         "encoding": "UTF-8",
         "enforceSchema": True,
@@ -124,7 +121,7 @@ def _with_csv_options(reader: Any, form: CsvForm) -> Any:
         "quote": '"',
         "sep": form.delimiter,
     }
-    return reader.schema(columns).options(**options)
+    return reader.schema(columns).options(**options).csv(paths)
 
 
 def _with_partitions(session: Any, files: Files, frame: Any, uris: list[str]) -> Any:

@@ -25,7 +25,6 @@ from hedgerow.models.leaf import (
 )
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
 from hedgerow.schema.literals import Literal
-from hedgerow.tables.frames import Table
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
 
@@ -139,12 +138,7 @@ class LeafModel(Model):
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """Return the leaf of each row, shape ``(n_rows,)``, from 0 in the order of `leaves`; for `X` see `predict`."""
-        table = Table.of(X)
-        return self.outcomes_of(self.schema.encode(table, self.used_attributes), len(table))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted class of each row, shape ``(n_rows,)``; for `X` and errors see `Model.predict`."""
-        return np.array(self.predictions)[self.apply(X)]
+        return self.outcomes_of(*self._encoded(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class probabilities of each row, those of its leaf (`probabilities`)."""
@@ -163,11 +157,11 @@ class LeafModel(Model):
                 self.leaf_name: number,
                 "condition": condition,
                 "prediction": prediction,
-                "probability": None if note is None else float(shares.max()),
+                "probability": None if leaf.counts is None and leaf.probabilities is None else float(shares.max()),
                 "counts": None if leaf.counts is None else dict(zip(classes, leaf.counts, strict=True)),
             }
-            for number, (leaf, condition, prediction, shares, note) in enumerate(
-                zip(self.leaves, self.conditions, self.predictions, self.probabilities, self._notes, strict=True), 1
+            for number, (leaf, condition, prediction, shares) in enumerate(
+                zip(self.leaves, self.conditions, self.predictions, self.probabilities, strict=True), 1
             )
         ]
 

@@ -22,7 +22,9 @@ from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.dialects import Dialect, DialectName, dialect_named
 from hedgerow.models.plot import svg_of
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import Table
 from hedgerow.text.markup import Html, element
 from hedgerow.text.pages import templates
 from hedgerow.text.values import Value, printable, value_text
@@ -101,7 +103,11 @@ class Model(ABC):
     def listings(self) -> tuple[Listing, ...]:
         """Return its parts as tables for a report."""
 
-    @abstractmethod
+    def _encoded(self, X: Any) -> tuple[dict[str, BinCodes], int]:
+        """Return the bin of each row in each attribute that is used, and the number of rows."""
+        table = Table.of(X)
+        return self.schema.encode(table, self.used_attributes), len(table)
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted class of each row, shape ``(n_rows,)``.
 
@@ -115,6 +121,7 @@ class Model(ABC):
         DomainError
             If a column that the model uses is absent or holds values the schema does not allow.
         """
+        return np.array(self.outcomes)[self.outcomes_of(*self._encoded(X))]
 
     @abstractmethod
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

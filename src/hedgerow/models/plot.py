@@ -166,12 +166,8 @@ def points_bars(
     ax: Axes | None = None,
     *,
     most: int = MOST_ATTRIBUTES,
-    unit: str = "points",
 ) -> Axes:
-    """Draw the points of each bin, for the attributes whose points differ most, the widest first; return the axes.
-
-    Colours are those of the classes that points speak for.
-    """
+    """Draw the points of each bin, for the attributes whose points differ most, in the colours of the classes."""
     import matplotlib.pyplot as plt
 
     ranked = sorted(groups, key=lambda group: -float(np.ptp([row for _, row in group[1]], axis=0).max()))[:most]
@@ -193,7 +189,7 @@ def points_bars(
     names = [shortened(name, 20) for name in classes]
     if n_columns > 1:
         class_legend(ax, class_patches(names), names, loc="upper left", bbox_to_anchor=(1, 1))
-    ax.set_xlabel(plain(unit if n_columns > 1 else f"{unit}: below 0 for {names[0]}, above 0 for {names[1]}"))
+    ax.set_xlabel(plain("points" if n_columns > 1 else f"points: below 0 for {names[0]}, above 0 for {names[1]}"))
     ax.set_title(plain(fill(shortened(caption, 300), 85)), fontsize="small", loc="left")
     return ax
 

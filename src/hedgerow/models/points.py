@@ -78,7 +78,7 @@ def whole_points(values: Any) -> Points:
 
 def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema) -> None:
     """Check that points fit a schema."""
-    width = _n_columns(schema)
+    width = 1 if schema.target.n_levels == 2 else schema.target.n_levels
     expected = "1 number" if width == 1 else f"{width} numbers"
     if len(base) != width:
         raise ArgumentError(f"expected {expected} as base, for {schema.target.n_levels} classes, got {len(base)}.")
@@ -104,11 +104,6 @@ def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema)
             )
     if max(max(map(abs, ends)) for ends in extreme_totals(base, parts)) > MOST_TOTAL:
         raise ArgumentError(f"expected totals of at most {MOST_TOTAL:,} in size, got points that add up to more.")
-
-
-def _n_columns(schema: Schema) -> int:
-    """Return how many numbers the points of a bin are: one for two classes, else one for each class."""
-    return 1 if schema.target.n_levels == 2 else schema.target.n_levels
 
 
 def extreme_totals(base: Points, parts: Sequence[AttributePoints]) -> list[tuple[int, int]]:
@@ -258,8 +253,10 @@ def python_functions(bins: Bins, base: Points, classes: Sequence[Any], schema: S
     for number, ones in enumerate(bins, 1):
         functions += [f"def _points_{number}(row):", f"    # {printable(ones[0].attribute)}"]
         for one in _ordered(ones):
-            functions += [f"    if {written(_literal(one))}:", f"        return {_value(one.points)}"]
-        functions += [f"    raise ValueError({_problem(ones[0].attribute)!r})", "", ""]
+            value = one.points[0] if len(base) == 1 else one.points
+            functions += [f"    if {written(_literal(one))}:", f"        return {value!r}"]
+        problem = f"expected a value of the declared domain for {printable(ones[0].attribute)}"
+        functions += [f"    raise ValueError({problem!r})", "", ""]
     calls = [f"_points_{number}(row)" for number in range(1, len(bins) + 1)]
     if len(base) == 1:
         total = [f"points = {base[0]}", *(f"points += {call}" for call in calls), "return points"]
@@ -270,11 +267,3 @@ def python_functions(bins: Bins, base: Points, classes: Sequence[Any], schema: S
         chosen = ["totals = total(row)", f"return {tuple(classes)!r}[totals.index(max(totals))]"]
     predict = ["", "", "def predict(row):", *(f"    {line}" for line in chosen)]
     return python_source.source(total, comment, schema, written, name="total", before=functions, after=predict)
-
-
-def _value(points: Points) -> str:
-    return repr(points[0] if len(points) == 1 else points)
-
-
-def _problem(name: str) -> str:
-    return f"expected a value of the declared domain for {printable(name)}"

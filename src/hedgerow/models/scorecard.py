@@ -24,7 +24,6 @@ from hedgerow.models.sheet import Sheet, card_text, row_texts
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
-from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument, number_of
 from hedgerow.text.values import printable, shown_text
 
@@ -149,11 +148,7 @@ class Scorecard(Model):
 
         For `X` and errors see `predict`.
         """
-        table = Table.of(X)
-        return self.totals_of(self._encoded(table), len(table))
-
-    def _encoded(self, table: Table) -> dict[str, BinCodes]:
-        return self.schema.encode(table, [part.attribute for part in self.parts])
+        return self.totals_of(*self._encoded(X))
 
     def totals_of(self, bins: Mapping[str, NDArray[np.integer]], n_rows: int) -> NDArray[np.int64]:
         """Return the total of each row, as `totals` does, from its bin of each attribute that is used."""
@@ -161,10 +156,6 @@ class Scorecard(Model):
         for part in self.parts:
             found += np.array(part.points, dtype=np.int64)[bins[part.attribute]]
         return found[:, 0] if self.is_binary else found
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted class of each row, shape ``(n_rows,)``; for `X` and errors see `Model.predict`."""
-        return self.predictions_of(self.totals(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the class probabilities of each row by the released points, shape ``(n_rows, n_classes)``."""
@@ -235,10 +226,9 @@ class Scorecard(Model):
         >>> found["points"], found["total"], found["prediction"]
         ([{'attribute': 'smoker', 'bin': 'true', 'points': 3}], 2, 'yes')
         """
-        table = Table.of(one_row(row, [part.attribute for part in self.parts]))
-        if self.parts and len(table) != 1:
+        bins, n_rows = self._encoded(one_row(row, self.used_attributes))
+        if self.parts and n_rows != 1:
             raise ArgumentError("expected one row to explain, got none or several.")
-        bins = self._encoded(table)
         held = [one for ones in self._sheet.bins for one in ones if one.start <= bins[one.attribute][0] < one.stop]
         totals, classes = self.totals_of(bins, 1), self.schema.classes
         whole = totals[0].tolist()
@@ -252,9 +242,8 @@ class Scorecard(Model):
 
     def explanations(self, X: Any) -> list[str]:
         """Return how the total of each row comes about, in words; for more than two classes, that of the predicted."""
-        table = Table.of(X)
-        codes = self._encoded(table)
-        return self._explanations(codes, self.totals_of(codes, len(table)))
+        codes, n_rows = self._encoded(X)
+        return self._explanations(codes, self.totals_of(codes, n_rows))
 
     def _explanations(self, codes: Mapping[str, BinCodes], totals: NDArray[np.int64]) -> list[str]:
         of_classes = np.zeros(len(totals), dtype=np.intp) if self.is_binary else totals.argmax(axis=1)
@@ -262,9 +251,8 @@ class Scorecard(Model):
 
     def decisions(self, X: Any) -> RowDecisions:
         """Return what the total of each row decides, and the total; for `X` and errors see `predict`."""
-        table = Table.of(X)
-        codes = self._encoded(table)
-        totals = self.totals_of(codes, len(table))
+        codes, n_rows = self._encoded(X)
+        totals = self.totals_of(codes, n_rows)
         titles = ["total"] if self.is_binary else class_titles("total", self.schema.classes)
         reasons = dict(zip(titles, totals.reshape(len(totals), len(self.base)).T, strict=True))
         shares = self.probabilities_of(totals)

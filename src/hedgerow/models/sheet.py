@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import Self
 
 import numpy as np
@@ -70,16 +71,10 @@ def tabulated_totals(low: int, high: int, unit: float, most: int) -> list[int]:
     first, last = max(low + 1, -farthest), min(high - 1, farthest)
     if first > last:
         first, last = low + 1, high - 1
-    step = next(step for step in _round_steps() if last // step + -first // step + 1 <= most - 2)
+    steps = (digit * 10**power for power in count() for digit in (1, 2, 5))
+    step = next(step for step in steps if last // step + -first // step + 1 <= most - 2)
     inner = range(int(-(-first // step)) * step, int(last // step) * step + 1, step)
     return [low, *inner, high]
-
-
-def _round_steps() -> Iterator[int]:
-    power = 1
-    while True:
-        yield from (power, 2 * power, 5 * power)
-        power *= 10
 
 
 def percent(probability: float) -> str:

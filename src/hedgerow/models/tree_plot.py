@@ -49,25 +49,22 @@ DrawnNode = DrawnSplit | DrawnLeaf
 class _Box:
     """A split or leaf with its text in lines, the middle and size of its box, and the boxes below it."""
 
-    part: DrawnNode
     title: tuple[str, ...]
-    note: tuple[str, ...]
     x: float
     level: int
+    leaf: DrawnLeaf | None = None
+    note: tuple[str, ...] = ()
     below: tuple[_Box, ...] = ()
 
     @cached_property
-    def bar(self) -> float:
-        return _BAR if isinstance(self.part, DrawnLeaf) and self.part.shares else 0.0
-
-    @cached_property
     def width(self) -> float:
-        bold = isinstance(self.part, DrawnLeaf)
+        bold = self.leaf is not None
         return max(*(_width(line, bold=bold) for line in self.title), *map(_width, self.note), 0.3) + 2 * _PAD
 
     @cached_property
     def height(self) -> float:
-        return (len(self.title) + len(self.note)) * _LINE + 2 * _PAD + self.bar
+        bar = _BAR if self.leaf is not None and self.leaf.shares else 0.0
+        return (len(self.title) + len(self.note)) * _LINE + 2 * _PAD + bar
 
     def walk(self) -> Iterator[_Box]:
         yield self
@@ -107,10 +104,10 @@ def _lay_out(root: DrawnNode, classes: Sequence[str], slot: float) -> _Box:
     def place(part: DrawnNode, level: int) -> _Box:
         if isinstance(part, DrawnLeaf):
             room, x = slot - _APART - 2 * _PAD, (next(numbers) + 0.5) * slot
-            return _Box(part, _wrapped(classes[part.predicted], room, bold=True), _wrapped(part.note, room), x, level)
+            return _Box(_wrapped(classes[part.predicted], room, bold=True), x, level, part, _wrapped(part.note, room))
         below = (place(part.true, level + 1), place(part.false, level + 1))
         lines = _wrapped(_held_together(part.literal), 2 * slot - _APART - 2 * _PAD)
-        return _Box(part, lines, (), (below[0].x + below[1].x) / 2, level, below)
+        return _Box(lines, (below[0].x + below[1].x) / 2, level, below=below)
 
     return place(root, 0)
 
@@ -151,25 +148,25 @@ def _draw(ax: Axes, box: _Box, tops: Sequence[float], unit: float) -> None:
     """Draw a box, its text, and the lines to the boxes below it."""
     from matplotlib.patches import FancyBboxPatch
 
-    top, leaf = tops[box.level], isinstance(box.part, DrawnLeaf)
-    edge = colour(box.part.predicted) if isinstance(box.part, DrawnLeaf) else "0.4"
+    top, leaf = tops[box.level], box.leaf
+    edge = "0.4" if leaf is None else colour(leaf.predicted)
     ax.add_patch(
         FancyBboxPatch(
             (box.x - box.width / 2, top),
             box.width,
             box.height,
             boxstyle="round,pad=0,rounding_size=0.04",
-            facecolor=(edge, 0.25) if leaf else "white",
+            facecolor="white" if leaf is None else (edge, 0.25),
             edgecolor=edge,
             linewidth=unit,
         )
     )
     for number, line in enumerate((*box.title, *box.note)):
-        weight = "bold" if leaf and number < len(box.title) else "normal"
+        weight = "bold" if leaf is not None and number < len(box.title) else "normal"
         y = top + _PAD + (number + 0.5) * _LINE
         ax.text(box.x, y, line, ha="center", va="center", fontsize=_SIZE * unit, weight=weight, parse_math=False)
-    if isinstance(box.part, DrawnLeaf):
-        _draw_shares(ax, box, box.part.shares, top + box.height - _PAD / 2 - _BAR)
+    if leaf is not None:
+        _draw_shares(ax, box, leaf.shares, top + box.height - _PAD / 2 - _BAR)
     for child, word in zip(box.below, ("yes", "no"), strict=False):
         start, end = (box.x, top + box.height), (child.x, tops[child.level])
         ax.plot(*zip(start, end, strict=True), color="0.6", linewidth=unit, zorder=0)
