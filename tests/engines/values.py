@@ -181,13 +181,14 @@ ERRORS = {BOOLEAN: FOUND_BOOLEANS, NO_DATE: FOUND_NO_DATE, NO_NUMBER: FOUND_NO_N
 
 
 def in_memory(kind, values):
-    """What is said of each value: its bin, or the error's text; values with errors are found by halving."""
-    try:
-        return kind.encode(Column.from_arrow(values, "x")).tolist()
-    except DomainError as error:
-        problem = str(error)
-    half = len(values) // 2
-    return in_memory(kind, values[:half]) + in_memory(kind, values[half:]) if half else [problem]
+    """What is said of each value alone: its bin, or the error's text."""
+    found = []
+    for i in range(len(values)):
+        try:
+            found.append(int(kind.encode(Column.from_arrow(values.slice(i, 1), "x"))[0]))
+        except DomainError as error:
+            found.append(str(error))
+    return found
 
 
 def said_of(kind, codes):

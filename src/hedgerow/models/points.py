@@ -92,16 +92,13 @@ def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema)
         if part.attribute in seen:
             raise SchemaError("expected points once, got them more than once.", attribute=part.attribute)
         seen.add(part.attribute)
-        n_bins = schema[part.attribute].n_bins
+        n_bins, problem = schema[part.attribute].n_bins, ""
         if len(part.points) != n_bins:
-            raise SchemaError(
-                f"expected points for each of {n_bins} bins, got {len(part.points)}.", attribute=part.attribute
-            )
-        if any(len(row) != width for row in part.points):
-            raise SchemaError(
-                f"expected {expected} a bin, for {schema.target.n_levels} classes, got others.",
-                attribute=part.attribute,
-            )
+            problem = f"expected points for each of {n_bins} bins, got {len(part.points)}."
+        elif any(len(row) != width for row in part.points):
+            problem = f"expected {expected} a bin, for {schema.target.n_levels} classes, got others."
+        if problem:
+            raise SchemaError(problem, attribute=part.attribute)
     if max(max(map(abs, ends)) for ends in extreme_totals(base, parts)) > MOST_TOTAL:
         raise ArgumentError(f"expected totals of at most {MOST_TOTAL:,} in size, got points that add up to more.")
 
