@@ -67,7 +67,7 @@ class _Parameter:
         flag = [f"--{name.replace('_', '-')}"] if default is False else []
         text = f"{self.help}  \\[{default}]" if self.panel and not isinstance(default, bool | None) else self.help
         option = typer.Option(*flag, help=text, rich_help_panel=self.panel, metavar=self.metavar)
-        kind = get_type_hints(makes[0].__init__)[name] if self.type is None else self.type
+        kind = get_type_hints(makes[0])[name] if self.type is None else self.type
         return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option])
 
 

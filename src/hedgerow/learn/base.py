@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.boundary.arguments import check_flag, check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.learn.inputs import AccuracyMixin, check_labels, homogeneous_labels, number_array, validated_table
+from hedgerow.learn.inputs import AccuracyMixin, TrainingData, check_learnable, validated_table
 from hedgerow.learn.readable import Readable, ReadableLeaves
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.tree import MAX_DEPTH, Tree
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema.booleans import boolean_schema, learning_problems
-from hedgerow.schema.from_public import public_attribute, public_classes
-from hedgerow.schema.schema import FROM_ROWS, Schema
-from hedgerow.schema.targets import Label
-from hedgerow.tables.frames import Labels, Table
+from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
 from hedgerow.text.messages import describe_argument
 
 FROM_DATA: Literal["from-data"] = "from-data"
-BINS = 5  # bins of a number whose domain is taken from the data
 
 
 class Learned(Protocol):
@@ -42,13 +38,16 @@ class Learned(Protocol):
 
 
 class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
-    """A classifier with an interpretable model; subclasses define how it is learned from a tally."""
+    """A classifier with an interpretable model; subclasses define how it is learned from a tally.
+
+    The fields of subclasses are their parameters; `__init__` stores them unchanged, as scikit-learn asks.
+    """
 
     schema: Schema | Literal["from-data"] | None
     _fitted: ClassVar[str]  # the attribute that holds the model
 
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
-        """Learn a model from rows and labels.
+        """Learn a model from rows and labels; the estimator then holds released values only, no row and no tally.
 
         Parameters
         ----------
@@ -58,11 +57,6 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
             The labels, in the order of the rows; those of pandas must have the index of their rows.
         **refused
             Nothing. ``sample_weight`` is refused with the reason: the weight of a row would be in every sensitivity.
-
-        Returns
-        -------
-        self
-            The fitted estimator; it holds released values only, no row and no tally.
 
         Raises
         ------
@@ -74,24 +68,10 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         """
         _check_refused(refused)
         self._check_parameters()
-        if isinstance(y, str):
-            raise ArgumentTypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
-        labels = Labels.of(y, X)
         with self._unchanged_by_failure():
-            if isinstance(self.schema, str):
-                table, labels, schema = self._schema_from_data(X, labels)
-            else:
-                table = Table.of(X)
-                schema = boolean_schema(table.column_names, labels) if self.schema is None else self.schema
-                _check_usable(schema)
-                schema.check_columns(table)
-                schema.check_unit(table)
-                check_labels(table, labels, schema.label)
-            self._warn(schema)
-            seed = getattr(self, "random_state", None)
-            return self._learn(
-                schema, lambda: Tally.of(table, labels, schema, is_declared=self.schema is not None, random_state=seed)
-            )
+            data = TrainingData.of(self, X, y)
+            self._warn(data.schema)
+            return self._learn(data.schema, lambda: data.count(getattr(self, "random_state", None)))
 
     def check_public(self) -> None:
         """Check the parameters, the schema included, as `fit` does before it counts rows; for tables counted elsewhere.
@@ -103,20 +83,12 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         """
         self._check_parameters()
         if isinstance(self.schema, Schema):
-            _check_usable(self.schema)
+            check_learnable(self.schema)
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn a model from a tally counted elsewhere; its schema replaces the parameter `schema`.
 
-        Parameters
-        ----------
-        tally : Tally
-            The counted table. What learning it costs, and what is guaranteed, is as for `fit`.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
+        What learning it costs, and what is guaranteed, is as for `fit`.
 
         Raises
         ------
@@ -129,7 +101,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         if not isinstance(tally, Tally):
             raise ArgumentTypeError(f"Expected a Tally, got {type(tally).__name__}.")
         if not tally.schema.no_guarantee_reason:
-            _check_usable(tally.schema)
+            check_learnable(tally.schema)
         with self._unchanged_by_failure():
             vars(self).pop("n_features_in_", None)  # those of an earlier fit
             return self._learn(tally.schema, lambda: tally)
@@ -187,29 +159,6 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
             return validated_table(self, X, reset=False)
         return Table.of(X)
 
-    def _schema_from_data(self, X: Any, labels: Labels) -> tuple[Table, Labels, Schema]:
-        """Validate as scikit-learn does and infer the schema from the rows, which voids any guarantee."""
-        if labels.data is None:
-            raise ArgumentError("This estimator requires y to be passed, but the target y is None.")
-        name, table = labels.name, Table.of_frame(X)
-        if table is None:
-            rows, y = number_array(X), homogeneous_labels(labels.data, name)
-            X, y = validate_data(self, rows, y, ensure_all_finite="allow-nan")
-            table, labels = Table.of(X), Labels.of(y)
-        else:
-            validate_data(self, X, skip_check_array=True)
-        column = labels.column(name)
-        check_classification_targets(column.present())
-        classes = public_classes(column)
-        if len(classes) < 2:
-            raise ArgumentError("y holds one class only; expected two or more.")
-        attributes = {
-            own: public_attribute(table.column(own, position), BINS, outside="bin")
-            for position, own in enumerate(table.column_names)
-            if own != name
-        }
-        return table, labels, Schema(attributes, Label(name, classes), no_guarantee_reason=FROM_ROWS)
-
     def _check_parameters(self) -> None:
         if not (self.schema is None or isinstance(self.schema, Schema) or self._is_from_data):
             expected = f"a Schema (Schema.load reads a file), None or {FROM_DATA!r}"
@@ -240,13 +189,14 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         return tags
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RuleListEstimator(ReadableLeaves, TallyEstimator):
     """A classifier whose model is a `RuleList`."""
 
-    max_rules: int | None
-    max_literals: int
-    negations: bool
-    rule_list_: RuleList
+    max_rules: int | None = 5
+    max_literals: int = 2
+    negations: bool = True
+    rule_list_: RuleList = field(init=False)
     _fitted = "rule_list_"
 
     def _check_parameters(self) -> None:
@@ -256,11 +206,12 @@ class RuleListEstimator(ReadableLeaves, TallyEstimator):
         check_flag("negations", self.negations)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TreeEstimator(ReadableLeaves, TallyEstimator):
     """A classifier whose model is a `Tree`."""
 
-    max_depth: int | None
-    tree_: Tree
+    max_depth: int | None = 3
+    tree_: Tree = field(init=False)
     _fitted = "tree_"
 
     def _check_parameters(self) -> None:
@@ -281,9 +232,3 @@ def _check_refused(given: Mapping[str, Any]) -> None:
         )
     for name in sorted(given.keys() - {"sample_weight"}):
         raise ArgumentTypeError(f"expected X and y to fit, got {name!r}.")
-
-
-def _check_usable(schema: Schema) -> None:
-    """Check that a schema has classes, and that every number has cut points."""
-    for problem in learning_problems(schema):
-        raise problem

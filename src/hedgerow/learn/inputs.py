@@ -1,19 +1,27 @@
-"""Checks of the rows and labels passed to an estimator; no message of another library passes through."""
+"""The rows and labels passed to an estimator, and their checks; no message of another library passes through."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.schema.booleans import boolean_schema, learning_problems
+from hedgerow.schema.from_public import public_attribute, public_classes
+from hedgerow.schema.schema import FROM_ROWS, Schema
 from hedgerow.schema.targets import Label
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Labels, Table, check_same_index
+from hedgerow.tally import Tally
+
+_BINS = 5  # of a number whose domain is taken from the data
 
 
 class AccuracyMixin(ClassifierMixin):
@@ -29,6 +37,67 @@ class AccuracyMixin(ClassifierMixin):
         """
         check_same_index(X, y)
         return super().score(X, y, sample_weight)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingData:
+    """The rows of a fit with their labels and schema. Of declared schemas and booleans, no value has been looked at."""
+
+    table: Table
+    labels: Labels
+    schema: Schema
+    is_declared: bool = True  # whether somebody wrote the schema; if not, an error about a value says how to
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any, y: Any) -> Self:
+        """Convert what is given to `fit`, once: below are tables and labels only."""
+        if isinstance(y, str):
+            raise ArgumentTypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
+        labels, schema = Labels.of(y, X), estimator.schema
+        if isinstance(schema, str):
+            return cls._with_schema_from_rows(estimator, X, labels)
+        table, is_declared = Table.of(X), schema is not None
+        if schema is None:
+            schema = boolean_schema(table.column_names, labels)
+        check_learnable(schema)
+        schema.check_columns(table)
+        schema.check_unit(table)
+        check_labels(table, labels, schema.label)
+        return cls(table, labels, schema, is_declared)
+
+    @classmethod
+    def _with_schema_from_rows(cls, estimator: Any, X: Any, labels: Labels) -> Self:
+        """Validate as scikit-learn does and infer the schema from the rows, which voids any guarantee."""
+        if labels.data is None:
+            raise ArgumentError("This estimator requires y to be passed, but the target y is None.")
+        name, table = labels.name, Table.of_frame(X)
+        if table is None:
+            rows, y = number_array(X), homogeneous_labels(labels.data, name)
+            rows, y = validate_data(estimator, rows, y, ensure_all_finite="allow-nan")
+            table, labels = Table.of(rows), Labels.of(y)
+        else:
+            validate_data(estimator, X, skip_check_array=True)
+        column = labels.column(name)
+        check_classification_targets(column.present())
+        classes = public_classes(column)
+        if len(classes) < 2:
+            raise ArgumentError("y holds one class only; expected two or more.")
+        attributes = {
+            own: public_attribute(table.column(own, position), _BINS, outside="bin")
+            for position, own in enumerate(table.column_names)
+            if own != name
+        }
+        return cls(table, labels, Schema(attributes, Label(name, classes), no_guarantee_reason=FROM_ROWS))
+
+    def count(self, random_state: Any) -> Tally:
+        """Count the rows; `random_state` repeats which rows of a unit are counted, for tests."""
+        return Tally.of(self.table, self.labels, self.schema, is_declared=self.is_declared, random_state=random_state)
+
+
+def check_learnable(schema: Schema) -> None:
+    """Check that a schema has classes, and that every number has cut points."""
+    for problem in learning_problems(schema):
+        raise problem
 
 
 def check_labels(table: Table, labels: Labels, label: Label | None) -> None:

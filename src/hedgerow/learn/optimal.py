@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from numbers import Real
 from typing import Literal, Self
 
 from hedgerow.boundary.arguments import check_choice, check_share
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.base import (
-    FROM_DATA,
-    RuleListEstimator,
-    TallyEstimator,
-    TreeEstimator,
-)
+from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TallyEstimator, TreeEstimator
 from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.search.certified import Optimum, find_optimum, rows_needed
@@ -33,14 +29,16 @@ _STEPS = 2**20  # per row: the resolution of penalties, so that objectives add u
 Progress = Callable[[int, int, int], object]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OptimalEstimator(TallyEstimator):
     """An estimator whose model is proven to have the least loss, or comes with a proven gap."""
 
-    min_support: float
-    regularization: float
-    objective: Objective
-    time_limit: float | None
-    verbose: bool
+    min_support: float = 0.01
+    regularization: float = 0.0
+    objective: Objective = "errors"
+    time_limit: float | None = None
+    schema: Schema | Literal["from-data"] | None = FROM_DATA
+    verbose: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -77,6 +75,7 @@ class OptimalEstimator(TallyEstimator):
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
     """The rule list with the least loss on the table, certified. **Not private**: the list and its counts are exact.
 
@@ -121,28 +120,7 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        max_rules: int = 5,
-        max_literals: int = 1,
-        negations: bool = True,
-        min_support: float = 0.01,
-        regularization: float = 0.0,
-        objective: Objective = "errors",
-        time_limit: float | None = None,
-        schema: Schema | Literal["from-data"] | None = FROM_DATA,
-        verbose: bool = False,
-    ) -> None:
-        self.max_rules = max_rules
-        self.max_literals = max_literals
-        self.negations = negations
-        self.min_support = min_support
-        self.regularization = regularization
-        self.objective = objective
-        self.time_limit = time_limit
-        self.schema = schema
-        self.verbose = verbose
+    max_literals: int = 1
 
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
@@ -161,6 +139,7 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
     """The decision tree with the least loss on the table, certified. **Not private**: tree and counts are exact.
 
@@ -196,25 +175,6 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
     >>> [clf.score(X, X[:, 0] ^ X[:, 1]), clf.optimal_]
     [1.0, True]
     """
-
-    def __init__(
-        self,
-        *,
-        max_depth: int = 3,
-        min_support: float = 0.01,
-        regularization: float = 0.0,
-        objective: Objective = "errors",
-        time_limit: float | None = None,
-        schema: Schema | Literal["from-data"] | None = FROM_DATA,
-        verbose: bool = False,
-    ) -> None:
-        self.max_depth = max_depth
-        self.min_support = min_support
-        self.regularization = regularization
-        self.objective = objective
-        self.time_limit = time_limit
-        self.schema = schema
-        self.verbose = verbose
 
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         space, tally = Space.of_trees(schema), count()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from hedgerow.errors import ArgumentError
+from hedgerow.learn.base import Learned
 from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree, reachable_rules
 from hedgerow.learn.greedy import PrivateChoice, PrivateTests, grow, grow_tree
 from hedgerow.learn.learned import LEAF_SHARE, LearnedList, LearnedTree, release_leaf_counts, release_tree_counts
@@ -26,28 +28,41 @@ from hedgerow.tally import Tally
 
 
 @dataclass(frozen=True, kw_only=True)
-class PureDPPlan:
-    """Base class of plans with a proven guarantee: no δ."""
+class Plan:
+    """The plan of a private fit, made from public values alone; unless it says otherwise, its guarantee is proven."""
 
     epsilon: Fraction  # the privacy loss of the whole model
+    delta: Fraction = Fraction(0)
     notes: tuple[str, ...] = ()  # notes on the card
-    delta = Fraction(0)
-    no_guarantee_reason = None
+    cost: Cost | None = None  # of an exact search
+    model: ClassVar[str]  # the kind of model: "rule list", "tree" or "scorecard"
 
     @property
     def rho(self) -> Fraction | None:
-        """The most that the model costs in ρ; None for what follows from ε."""
+        """The most that the model costs in ρ (zCDP); None for what follows from ε."""
         return None
+
+    @property
+    def no_guarantee_reason(self) -> str | None:
+        """Why a model of this kind has no guarantee; None where it has one."""
+        return None
+
+    def prepare(self, noise: NoiseSource) -> None:
+        """Raise ValueError for an epsilon below the supported minimum: before anything is charged."""
+        raise NotImplementedError
+
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> Learned:
+        """Learn from the rows; every release is charged to the gate's budget before it is made."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyList(PureDPPlan):
+class GreedyList(Plan):
     """A rule list grown rule by rule, each chosen by permute-and-flip; four fifths of ε are for the choices."""
 
     candidates: Candidates  # the candidate rules
     most: int  # the most rules that are chosen
     model = "rule list"
-    cost = None
 
     @property
     def _each(self) -> Fraction:
@@ -73,13 +88,12 @@ class GreedyList(PureDPPlan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyTree(PureDPPlan):
+class GreedyTree(Plan):
     """A tree grown level by level, each test chosen by permute-and-flip; four fifths of ε are for the choices."""
 
     space: Space  # the tests to choose from
     depth: int  # how many may be taken one after the other
     model = "tree"
-    cost = None
 
     @property
     def _each(self) -> Fraction:
@@ -109,10 +123,9 @@ class DrawProbabilities:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawPlan(PureDPPlan):
+class DrawPlan(Plan):
     """Base class of plans that draw a model: the cost, and a fifth of ε for the counts if they are released."""
 
-    cost: Cost  # the cost of the search
     release_counts: bool  # whether the counts are released
     draw: ListDraw | TreeDraw
 

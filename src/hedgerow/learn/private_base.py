@@ -6,8 +6,9 @@ import inspect
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol, Self
+from typing import Literal, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -15,7 +16,8 @@ from sklearn.utils import Tags, get_tags
 
 from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import ArgumentError, NoiseWarning, PreparationWarning
-from hedgerow.learn.base import Learned, TallyEstimator
+from hedgerow.learn.base import TallyEstimator
+from hedgerow.learn.plans import Plan
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.budget import Budget
@@ -56,60 +58,15 @@ def noise_warning(epsilon: Fraction, unit: Unit | None = None) -> str | None:
     )
 
 
-class Plan(Protocol):
-    """The plan of a private fit, made from public values alone."""
-
-    @property
-    def model(self) -> str:
-        """The kind of model: "rule list" or "tree"."""
-        ...
-
-    @property
-    def cost(self) -> Cost | None:
-        """The cost of an exact search; None for other plans."""
-        ...
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The loss ε of the model."""
-        ...
-
-    @property
-    def delta(self) -> Fraction:
-        """The loss δ of the model."""
-        ...
-
-    @property
-    def rho(self) -> Fraction | None:
-        """The most that the model costs in ρ (zCDP); None for what follows from ε."""
-        ...
-
-    @property
-    def no_guarantee_reason(self) -> str | None:
-        """Why a model of this kind has no guarantee; None where it has one."""
-        ...
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on the card."""
-        ...
-
-    def prepare(self, noise: NoiseSource) -> None:
-        """Raise ValueError for an epsilon below the supported minimum: before anything is charged."""
-        ...
-
-    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> Learned:
-        """Learn from the rows; every release is charged to the gate's budget before it is made."""
-        ...
-
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateEstimator(TallyEstimator):
     """An estimator that spends a privacy budget; subclasses define the plan."""
 
-    epsilon: Amount | None
-    budget: Budget | None
-    random_state: NoiseSource | RandomState
-    verbose: bool
+    epsilon: Amount | None = field(default=None, kw_only=False)
+    schema: Schema | Literal["from-data"] | None = None
+    budget: Budget | None = None
+    random_state: NoiseSource | RandomState = None
+    verbose = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

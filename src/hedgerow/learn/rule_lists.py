@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Self
 
 from hedgerow.boundary.arguments import check_share
-from hedgerow.boundary.randomness import RandomState
 from hedgerow.learn.base import FROM_DATA, RuleListEstimator
 from hedgerow.learn.blocks import ListDraw, list_costs, longest_path
 from hedgerow.learn.greedy import ExactChoice, grow
 from hedgerow.learn.learned import LearnedList
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.plans import DrawnList, GreedyList
-from hedgerow.learn.private_base import Plan
+from hedgerow.learn.plans import DrawnList, GreedyList, Plan
 from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.search.losses import Objective
-from hedgerow.learn.searches import OBJECTIVE, STOP_PROBABILITY, SearchEstimator, SearchPlan, choose_search
-from hedgerow.privacy.budget import Budget
+from hedgerow.learn.searches import SearchEstimator, SearchPlan, choose_search
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Amount
-from hedgerow.privacy.noise import NoiseSource
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -33,6 +28,7 @@ GREEDY_RULES = 5
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     """A rule list learned and released under pure ε-differential privacy.
 
@@ -61,9 +57,9 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     max_literals : int, default=1
         Literals in a rule. More make many more rules to choose from: a search that was joint may have to be greedy.
     %(negations)s
-    %(exact search)s
     %(public schema)s
     %(budget)s
+    %(exact search)s
     %(verbose)s
 
     Attributes
@@ -88,38 +84,9 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     [1.0, 1.0, True]
     """
 
+    max_rules: int | None = None
+    max_literals: int = 1
     _size_name, _parts = "max_rules", "rules"
-
-    def __init__(
-        self,
-        epsilon: Amount | None = None,
-        *,
-        max_rules: int | None = None,
-        max_literals: int = 1,
-        negations: bool = True,
-        search: Literal["auto", "exact", "greedy"] = "auto",
-        lookahead: int | None = None,
-        release_counts: bool = False,
-        stop_probability: float = STOP_PROBABILITY,
-        objective: Objective = OBJECTIVE,
-        schema: Schema | Literal["from-data"] | None = None,
-        budget: Budget | None = None,
-        random_state: NoiseSource | RandomState = None,
-        verbose: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.max_rules = max_rules
-        self.max_literals = max_literals
-        self.negations = negations
-        self.search = search
-        self.lookahead = lookahead
-        self.release_counts = release_counts
-        self.stop_probability = stop_probability
-        self.objective = objective
-        self.schema = schema
-        self.budget = budget
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _search_plan(self, schema: Schema) -> SearchPlan:
         literals, negations = int(self.max_literals), bool(self.negations)
@@ -153,6 +120,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class GreedyRuleListClassifier(RuleListEstimator):
     """A rule list grown greedily by Gini impurity. **Not private**: the list and its counts are exact.
 
@@ -184,20 +152,8 @@ class GreedyRuleListClassifier(RuleListEstimator):
     else 0                 # 100.0 % of 30
     """
 
-    def __init__(
-        self,
-        *,
-        max_rules: int = 5,
-        max_literals: int = 2,
-        negations: bool = True,
-        min_support: float = 0.01,
-        schema: Schema | Literal["from-data"] | None = FROM_DATA,
-    ) -> None:
-        self.max_rules = max_rules
-        self.max_literals = max_literals
-        self.negations = negations
-        self.min_support = min_support
-        self.schema = schema
+    min_support: float = 0.01
+    schema: Schema | Literal["from-data"] | None = FROM_DATA
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

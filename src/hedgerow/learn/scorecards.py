@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, Self
 
-from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.learn.base import FROM_DATA
 from hedgerow.learn.parameters import documented
@@ -17,10 +17,8 @@ from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.points import Direction
 from hedgerow.learn.scorecard.regression import Regression
 from hedgerow.learn.scorecard.smoothing import ACROSS
-from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Amount, exact
-from hedgerow.privacy.noise import NoiseSource
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -28,6 +26,7 @@ from hedgerow.text.messages import describe_argument
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
     """A differentially private scorecard: whole points by bin that add up to the log-odds of a row.
 
@@ -43,16 +42,16 @@ class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
     Parameters
     ----------
     %(epsilon)s
-    delta : float, Fraction, Decimal or str, optional
-        δ. None: pure ε-differential privacy.
     max_attributes : int, optional
         The most attributes. None: all, or as many as the rows and the noise allow.
     %(points)s
+    %(public schema)s
+    %(budget)s
+    delta : float, Fraction, Decimal or str, optional
+        δ. None: pure ε-differential privacy.
     smooth : "auto" or float, default="auto"
         The prior's standard deviation of the log-odds from one end of a number to the other: less is smoother. "auto"
         is 4.
-    %(public schema)s
-    %(budget)s
 
     Attributes
     ----------
@@ -74,30 +73,8 @@ class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
     [1.0, 1.0, True]
     """
 
-    verbose = False
-
-    def __init__(
-        self,
-        epsilon: Amount | None = None,
-        *,
-        delta: Amount | None = None,
-        max_attributes: int | None = None,
-        points: int = 20,
-        monotone: Mapping[str, Direction] | None = None,
-        smooth: Literal["auto"] | float = "auto",
-        schema: Schema | Literal["from-data"] | None = None,
-        budget: Budget | None = None,
-        random_state: NoiseSource | RandomState = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.max_attributes = max_attributes
-        self.points = points
-        self.monotone = monotone
-        self.smooth = smooth
-        self.schema = schema
-        self.budget = budget
-        self.random_state = random_state
+    delta: Amount | None = None
+    smooth: Literal["auto"] | float = "auto"
 
     def check_public(self) -> None:
         """Check the parameters, and that `monotone` fits the schema; see `PrivateRuleListClassifier.check_public`."""
@@ -131,6 +108,7 @@ LEAST_C, LARGEST_C = 0.001, 1000
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class ScorecardClassifier(ScorecardEstimator):
     """A scorecard by logistic regression on the schema's bins, rounded well. **Not private**: its points are exact.
 
@@ -172,20 +150,8 @@ class ScorecardClassifier(ScorecardEstimator):
     ([((-3,), (3,)), ((-3,), (3,))], 1.0)
     """
 
-    def __init__(
-        self,
-        *,
-        max_attributes: int | None = None,
-        points: int = 20,
-        monotone: Mapping[str, Direction] | None = None,
-        C: Literal["auto"] | float = "auto",
-        schema: Schema | Literal["from-data"] | None = FROM_DATA,
-    ) -> None:
-        self.max_attributes = max_attributes
-        self.points = points
-        self.monotone = monotone
-        self.C = C
-        self.schema = schema
+    C: Literal["auto"] | float = "auto"
+    schema: Schema | Literal["from-data"] | None = FROM_DATA
 
     def check_public(self) -> None:
         """Check the parameters, and that `monotone` fits the schema; see `PrivateRuleListClassifier.check_public`."""

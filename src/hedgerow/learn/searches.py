@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 from hedgerow.boundary.arguments import check_choice, check_flag, check_integer, check_probability
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import CostOf, equal_blocks
-from hedgerow.learn.plans import DrawPlan, DrawProbabilities
-from hedgerow.learn.private_base import Plan, PrivateEstimator, search_progress
+from hedgerow.learn.plans import DrawPlan, DrawProbabilities, Plan
+from hedgerow.learn.private_base import PrivateEstimator, search_progress
 from hedgerow.learn.search.cost import Cost, largest_size
 from hedgerow.learn.search.losses import OBJECTIVES, Objective
 from hedgerow.schema.schema import Schema
@@ -85,14 +85,16 @@ def _largest_lookahead(size: int, most: int, cost_of: CostOf) -> int:
     )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SearchEstimator(PrivateEstimator):
     """A private estimator whose model is drawn from all models, jointly or in blocks, or grown greedily."""
 
-    search: Literal["auto", "exact", "greedy"]
-    lookahead: int | None
-    release_counts: bool
-    stop_probability: float
-    objective: Objective
+    search: Literal["auto", "exact", "greedy"] = "auto"
+    lookahead: int | None = None
+    release_counts: bool = False
+    stop_probability: float = STOP_PROBABILITY
+    objective: Objective = OBJECTIVE
+    verbose: bool = False
     _size_name: ClassVar[str]
     _parts: ClassVar[str]  # what a size counts: "rules" or "levels"
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
-from hedgerow.boundary.randomness import RandomState
 from hedgerow.learn.base import TreeEstimator
 from hedgerow.learn.blocks import TreeDraw, longest_path, tree_costs
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.plans import DrawnTree, GreedyTree
-from hedgerow.learn.private_base import Plan
+from hedgerow.learn.plans import DrawnTree, GreedyTree, Plan
 from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.space import Space
-from hedgerow.learn.searches import OBJECTIVE, STOP_PROBABILITY, SearchEstimator, SearchPlan, choose_search
-from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.charge import Amount
-from hedgerow.privacy.noise import NoiseSource
+from hedgerow.learn.searches import SearchEstimator, SearchPlan, choose_search
 from hedgerow.schema.schema import Schema
 
 LARGEST_DEPTH = 5
@@ -27,6 +21,7 @@ GREEDY_DEPTH = 3
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     """A decision tree learned and released under pure ε-differential privacy.
 
@@ -53,9 +48,9 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     max_depth : int or None, default=None
         Tests one after the other at most. None: an exact search draws the depth too, from those up to 5 of which it
         takes about ten seconds at most, each with the same prior probability; a greedy search grows three levels.
-    %(exact search)s
     %(public schema)s
     %(budget)s
+    %(exact search)s
     %(verbose)s
 
     Attributes
@@ -79,34 +74,8 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     1.0
     """
 
+    max_depth: int | None = None
     _size_name, _parts = "max_depth", "levels"
-
-    def __init__(
-        self,
-        epsilon: Amount | None = None,
-        *,
-        max_depth: int | None = None,
-        search: Literal["auto", "exact", "greedy"] = "auto",
-        lookahead: int | None = None,
-        release_counts: bool = False,
-        stop_probability: float = STOP_PROBABILITY,
-        objective: Objective = OBJECTIVE,
-        schema: Schema | Literal["from-data"] | None = None,
-        budget: Budget | None = None,
-        random_state: NoiseSource | RandomState = None,
-        verbose: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.max_depth = max_depth
-        self.search = search
-        self.lookahead = lookahead
-        self.release_counts = release_counts
-        self.stop_probability = stop_probability
-        self.objective = objective
-        self.schema = schema
-        self.budget = budget
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _search_plan(self, schema: Schema) -> SearchPlan:
         space = Space.of_trees(schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Real as Number
 from typing import Any
 
@@ -21,13 +22,14 @@ MOST_BINS = 2000  # of an attribute: matrices of bin by bin are inverted
 DIRECTIONS = ("increasing", "decreasing")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ScorecardEstimator(ReadablePoints, TallyEstimator):
     """A classifier whose model is a `Scorecard`."""
 
-    max_attributes: int | None
-    points: int
-    monotone: Mapping[str, Direction] | None
-    scorecard_: Scorecard
+    max_attributes: int | None = None
+    points: int = 20
+    monotone: Mapping[str, Direction] | None = None
+    scorecard_: Scorecard = field(init=False)
     _fitted = "scorecard_"
 
     def _check_parameters(self) -> None:

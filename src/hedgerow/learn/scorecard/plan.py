@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
 from hedgerow.learn.learned import LearnedScorecard
-from hedgerow.learn.plans import PureDPPlan
+from hedgerow.learn.plans import Plan
 from hedgerow.learn.scorecard.counts import (
     STEPS,
     Residuals,
@@ -53,18 +53,16 @@ Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScorecardPlan(PureDPPlan):
+class ScorecardPlan(Plan):
     """A scorecard from noisy histograms."""
 
     schema: Schema  # the schema
-    delta: Fraction = Fraction(0)  # δ; 0 for pure ε
     rows: int = 1  # how many rows (ε, δ) are that of; without δ, ε is that of one
     most: int | None = None  # the most attributes; None for as many as the noise allows
     points: int = 20  # the largest points of a bin, in size
     across: float = ACROSS  # the prior's standard deviation from one end of a number to the other
     monotone: Mapping[str, Direction]  # numbers whose points only rise, or only fall
     model = "scorecard"
-    cost = None
 
     @property
     def rho(self) -> Fraction | None:

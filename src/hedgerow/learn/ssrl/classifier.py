@@ -9,13 +9,13 @@ from typing import Literal
 from sklearn.utils import Tags
 
 from hedgerow.boundary.arguments import check_choice, check_share
-from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import RuleListEstimator
 from hedgerow.learn.greedy import grow
 from hedgerow.learn.learned import LearnedList
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.private_base import Plan, PrivateEstimator
+from hedgerow.learn.plans import Plan
+from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.ssrl.greedy import (
     PUBLISHED,
@@ -25,7 +25,6 @@ from hedgerow.learn.ssrl.greedy import (
     least_support,
     release_rule_counts,
 )
-from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource
@@ -41,6 +40,7 @@ Mechanism = Literal[
 
 
 @documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
     """SSRL's DP-GreedyRL: a rule list grown greedily by noisy Gini impurity, as published. For comparison and study.
 
@@ -54,24 +54,24 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
     Parameters
     ----------
     %(epsilon)s
+    max_rules : int, default=5
+        Rules in the list, the default rule included (SSRL's K).
+    %(max_literals)s
+    %(negations)s
+    %(public schema)s
+    %(budget)s
     mechanism : str, default="smooth-laplace"
         How rules are chosen: ``smooth-laplace``, ``smooth-cauchy``, ``global-laplace``, ``global-gaussian``,
         ``exponential`` or ``noisy-counts``.
     delta : float, Fraction, Decimal or str, optional
         The δ of the whole model, shared equally by the choices. Must be chosen for ``smooth-laplace`` and
         ``global-gaussian``, and for no other. SSRL takes 1/n², n being the number of rows, which is then public.
-    max_rules : int, default=5
-        Rules in the list, the default rule included (SSRL's K).
-    %(max_literals)s
-    %(negations)s
     min_remaining : float, default=0.05
         With ``smooth-*``: the share of all rows that must remain for a further rule to be chosen: SSRL's minimum
         support λ, which is not that of a rule.
         Candidates are never filtered by their own support, as the code released with SSRL does: that is not private.
     confidence : float, default=0.99
         With ``smooth-*``: the probability that so many rows remain when the noisy count passes the test (SSRL's C).
-    %(public schema)s
-    %(budget)s
 
     Attributes
     ----------
@@ -93,34 +93,10 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
     none (published as (1, 1e-09)-differential privacy; not proven: the scale of the noise depends on the rows, ...)
     """
 
-    verbose = False
-
-    def __init__(
-        self,
-        epsilon: Amount | None = None,
-        *,
-        mechanism: Mechanism = "smooth-laplace",
-        delta: Amount | None = None,
-        max_rules: int = 5,
-        max_literals: int = 2,
-        negations: bool = True,
-        min_remaining: float = 0.05,
-        confidence: float = 0.99,
-        schema: Schema | Literal["from-data"] | None = None,
-        budget: Budget | None = None,
-        random_state: NoiseSource | RandomState = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mechanism = mechanism
-        self.delta = delta
-        self.max_rules = max_rules
-        self.max_literals = max_literals
-        self.negations = negations
-        self.min_remaining = min_remaining
-        self.confidence = confidence
-        self.schema = schema
-        self.budget = budget
-        self.random_state = random_state
+    mechanism: Mechanism = "smooth-laplace"
+    delta: Amount | None = None
+    min_remaining: float = 0.05
+    confidence: float = 0.99
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -163,6 +139,7 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
             candidates=Candidates.of(schema, int(self.max_literals), negations=bool(self.negations)),
             most=int(self.max_rules or 1) - 1,
             published=PUBLISHED[self.mechanism],
+            notes=PUBLISHED[self.mechanism].notes,
             epsilon=exact(self.epsilon or 0, "epsilon"),
             delta=exact(self.delta or 0, "delta"),
             min_remaining=float(self.min_remaining),
@@ -177,29 +154,20 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyAsPublished:
+class GreedyAsPublished(Plan):
     """A rule list grown by a mechanism of SSRL."""
 
     candidates: Candidates
     most: int  # how many rules may be chosen
     published: Published
-    epsilon: Fraction  # of the whole model
-    delta: Fraction  # of the whole model
     min_remaining: float  # SSRL's λ
     confidence: float  # SSRL's C
     model = "rule list"
-    cost = None
-    rho = None
 
     @property
     def no_guarantee_reason(self) -> str | None:
         """Why the model has no guarantee; a list of the default rule alone has one."""
         return self.published.claim(self.epsilon, self.delta) if self.most else None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on the card."""
-        return self.published.notes
 
     @property
     def _each(self) -> Fraction:
