@@ -27,7 +27,7 @@ from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
 from hedgerow.service.forms import FORMS, Asked, Kind, read_form, readable
-from hedgerow.service.ledger.accounts import WHOLE
+from hedgerow.service.ledger.accounts import WHOLE, amounts_data
 from hedgerow.service.ledger.ledger import Answered, Ledger, Request, Reserved
 from hedgerow.service.questions import Question, read_question
 from hedgerow.service.receipts import Signer
@@ -142,9 +142,7 @@ class Curator:
         _, question = self._question(self._held(caller, dataset), kind, body)
         charge = question.charge
         return {
-            "epsilon": str(charge.epsilon),
-            "delta": str(charge.delta),
-            "rho": None if charge.zcdp is None else str(charge.zcdp),
+            **amounts_data(charge.epsilon, charge.delta, charge.zcdp),
             "allowed": caller.role == "analyst" and self._allows(dataset, caller, question),
             **question.public,
         }
@@ -235,9 +233,7 @@ class Curator:
                 "question": asked,
                 "answer": hashlib.sha256(body).hexdigest(),
                 "model": found["model"]["digest"] if "model" in found else None,
-                "epsilon": str(charge.epsilon),
-                "delta": str(charge.delta),
-                "rho": None if charge.zcdp is None else str(charge.zcdp),
+                **amounts_data(charge.epsilon, charge.delta, charge.zcdp),
                 "neighbours": neighbours_of(charge.unit),
             }
         )

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
+from pydantic.json_schema import models_json_schema
 
 from hedgerow.boundary.chain import digest
 from hedgerow.boundary.untrusted_text import parse_json
@@ -24,6 +25,14 @@ AmountText = Annotated[
     str,
     StringConstraints(pattern=r"^[0-9]{1,30}(\.[0-9]{1,30})?(e-[0-9]{1,2})?$|^[0-9]{1,30}/[0-9]{1,30}$"),
     Field(description="An exact amount as text: a decimal or a fraction.", examples=["1/4", "0.25"]),
+]
+Bins = Annotated[
+    dict[str, Any],
+    Field(
+        description="The bins of each column asked about, as `attributes` of a schema file; every value needs a bin.",
+        min_length=1,
+        max_length=MOST_ATTRIBUTES,
+    ),
 ]
 Value = str | int | bool
 Parameter = bool | int | float | str | dict[str, str] | None
@@ -46,11 +55,7 @@ class Priced(Form):
 class Marginals(Priced):
     """Number of rows in each bin, or of each class in each bin."""
 
-    bins: dict[str, Any] = Field(
-        description="The bins of each column asked about, as `attributes` of a schema file; every value needs a bin.",
-        min_length=1,
-        max_length=MOST_ATTRIBUTES,
-    )
+    bins: Bins
     by: Literal["rows", "classes"] = "rows"
 
 
@@ -75,11 +80,7 @@ class OnnxForm(Form):
 class ErrorMarginals(Priced):
     """Number of rows of each bin that a hypothesis gets wrong, and of those it gets right."""
 
-    bins: dict[str, Any] = Field(
-        description="The bins of each column asked about, as `attributes` of a schema file; every value needs a bin.",
-        min_length=1,
-        max_length=MOST_ATTRIBUTES,
-    )
+    bins: Bins
     hypothesis: AlwaysForm | ModelForm | OnnxForm
 
 
@@ -104,13 +105,7 @@ def check_kind(kind: str) -> Kind:
 
 
 def read_form(kind: Kind, body: bytes) -> Asked:
-    """Return the question that a body holds.
-
-    Raises
-    ------
-    UnreadableError
-        If it is too large or deep, not JSON, or not of the form; it names the entry at fault.
-    """
+    """Return the question that a body holds; raises UnreadableError, which names the entry at fault."""
     problem = None
     try:
         return FORMS[kind].model_validate(_data(body))
@@ -120,13 +115,7 @@ def read_form(kind: Kind, body: bytes) -> Asked:
 
 
 def split_kind(body: bytes) -> tuple[Kind, bytes]:
-    """Return the kind of a question whose cost is asked, its entry `question`, and the question without it.
-
-    Raises
-    ------
-    QuestionError
-        If it is too large, not JSON, or says no kind.
-    """
+    """Return the kind of a question whose cost is asked, its entry `question`, and the question without it."""
     problem = f"expected `question` to be one of {', '.join(FORMS)}."
     try:
         data = _data(body)
@@ -173,17 +162,18 @@ def _first(error: ValidationError) -> str:
 
 
 _PLACE = "#/components/schemas/"
-_PROBLEM = {
-    "type": "object",
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "charged": {"type": ["boolean", "null"]},
-    },
-    "required": ["type", "title", "status", "detail", "charged"],
-}
+
+
+class Problem(BaseModel):
+    """Why a request was refused (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    charged: bool | None
+
+
 _TEXTS = {
     400: "The request lacks something, such as the header Idempotency-Key.",
     401: "Expected the header Authorization: Bearer KEY.",
@@ -210,12 +200,13 @@ class OpenApiApp(FastAPI):
         if self.openapi_schema is not None:
             return self.openapi_schema
         found = super().openapi()
-        schemas = found.setdefault("components", {}).setdefault("schemas", {})
-        schemas |= {"Problem": _PROBLEM}
+        modelled: list[tuple[type[BaseModel], Any]] = [(Problem, "validation")]
         for kind, form in FORMS.items():
-            schema = form.model_json_schema(ref_template=f"{_PLACE}{{model}}")
-            schemas |= schema.pop("$defs", {})
-            schemas |= {form.__name__: schema, _cost_name(kind): _cost(kind, schema)}
+            question: Any = (Literal[kind], ...)
+            cost = create_model(_cost_name(kind), __base__=form, __doc__=form.__doc__, question=question)
+            modelled += [(form, "validation"), (cost, "validation")]
+        _, made = models_json_schema(modelled, ref_template=f"{_PLACE}{{model}}")
+        found.setdefault("components", {}).setdefault("schemas", {}).update(made["$defs"])
         return found
 
 
@@ -236,16 +227,6 @@ def described_cost() -> dict[str, Any]:
 
 def _cost_name(kind: Kind) -> str:
     return f"{FORMS[kind].__name__}Cost"
-
-
-def _cost(kind: Kind, schema: dict[str, Any]) -> dict[str, Any]:
-    properties = {"question": {"const": kind}, **schema["properties"]}
-    return {
-        **schema,
-        "title": _cost_name(kind),
-        "properties": properties,
-        "required": ["question", *schema["required"]],
-    }
 
 
 def _body(schema: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from hedgerow.errors import (
     RequestRunningError,
     ServiceBusyError,
 )
+from hedgerow.service.ledger.accounts import amounts_data
 
 TYPE = "application/problem+json"
 
@@ -75,13 +76,8 @@ _KINDS: dict[type[HedgerowError], tuple[int, str, str, bool | None]] = {
 
 
 def _exceeded(error: BudgetExceededError) -> ProblemError:
-    rho = [error.requested_rho, error.remaining_rho]
-    asked, left = (
-        {"epsilon": str(epsilon), "delta": str(delta), "rho": None if one is None else str(one)}
-        for epsilon, delta, one in zip(
-            (error.requested, error.remaining), (error.requested_delta, error.remaining_delta), rho, strict=True
-        )
-    )
+    asked = amounts_data(error.requested, error.requested_delta, error.requested_rho)
+    left = amounts_data(error.remaining, error.remaining_delta, error.remaining_rho)
     return ProblemError(
         403,
         "budget-exceeded",

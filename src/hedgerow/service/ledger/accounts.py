@@ -26,11 +26,15 @@ WHOLE = ""
 _ALIKE = str.maketrans("01I|", "olll")  # with case, what looks alike in ASCII
 
 
+def amounts_data(epsilon: Fraction | None, delta: Fraction, rho: Fraction | None) -> dict[str, str | None]:
+    """Return amounts as exact text; None for one that has no cap or is not known."""
+    amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    return {name: None if amount is None else str(amount) for name, amount in amounts.items()}
+
+
 def caps_data(account: Account) -> dict[str, Any]:
     """Return an account's caps as JSON-ready data without floats."""
-    amounts = {"epsilon": account.epsilon, "delta": account.delta, "rho": account.rho}
-    written = {name: None if amount is None else str(amount) for name, amount in amounts.items()}
-    return {**written, "accounting": account.accounting}
+    return {**amounts_data(account.epsilon, account.delta, account.rho), "accounting": account.accounting}
 
 
 def read_caps(data: Mapping[str, Any]) -> Account:
@@ -150,8 +154,7 @@ def account_of(connection: Connection, dataset: str, epoch: int, analyst: str) -
 
 def set_total(connection: Connection, dataset: str, epoch: int, analyst: str, account: Account) -> None:
     """Note what an account has spent."""
-    rho = account.spent_rho
-    spent = {"epsilon": str(account.spent), "delta": str(account.spent_delta), "rho": None if rho is None else str(rho)}
+    spent = amounts_data(account.spent, account.spent_delta, account.spent_rho)
     connection.execute(_SET, {**_owner(dataset, epoch, analyst), **spent})
 
 

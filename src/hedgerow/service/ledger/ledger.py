@@ -30,6 +30,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.accounts import (
     WHOLE,
     account_of,
+    amounts_data,
     caps_data,
     check_names,
     check_shares,
@@ -136,18 +137,8 @@ class Ledger:
             epoch = 1 + (current_epoch(connection, dataset) or 0)
             declared = {name: caps_data(account) for name, account in analysts.items()}
             whole = caps_data(cap) | ({} if unit is None else {"unit": unit.to_dict()})
-            self.log.append(
-                connection,
-                "declared",
-                {
-                    "dataset": dataset,
-                    "epoch": epoch,
-                    "cap": whole,
-                    "analysts": declared,
-                    "oversubscribed": oversubscribed,
-                    "reason": reason,
-                },
-            )
+            data = {"dataset": dataset, "epoch": epoch, "cap": whole, "analysts": declared, "reason": reason}
+            self.log.append(connection, "declared", {**data, "oversubscribed": oversubscribed})
             make_caps(connection, dataset, epoch, {WHOLE: whole, **declared})
         self._database.settle()
         return epoch
@@ -326,33 +317,17 @@ class Ledger:
                 raise
             set_total(connection, request.dataset, epoch, owner, spent)
         name = str(uuid4())
-        entry = self.log.append(
-            connection,
-            "reserved",
-            {
-                "request": name,
-                "dataset": request.dataset,
-                "epoch": epoch,
-                "analyst": request.analyst,
-                "key": request.key,
-                "body": request.body,
-                "charge": _charge_data(charge),
-            },
-        )
-        connection.execute(
-            REQUESTS.insert(),
-            {
-                "request": name,
-                "analyst": request.analyst,
-                "key": request.key,
-                "body": request.body,
-                "dataset": request.dataset,
-                "epoch": epoch,
-                "state": "reserved",
-                "attempt": 1,
-                "run": self._run.name,
-            },
-        )
+        charged = {
+            "request": name,
+            "dataset": request.dataset,
+            "epoch": epoch,
+            "analyst": request.analyst,
+            "key": request.key,
+            "body": request.body,
+        }
+        entry = self.log.append(connection, "reserved", {**charged, "charge": _charge_data(charge)})
+        run = {"state": "reserved", "attempt": 1, "run": self._run.name}
+        connection.execute(REQUESTS.insert(), {**charged, **run})
         return Reserved(name, 1, epoch, entry)
 
     def _again(self, connection: Connection, known: Row[Any], epoch: int | None) -> Reserved | Answered | None:
@@ -414,8 +389,6 @@ def _charge_data(charge: Charge) -> dict[str, Any]:
     return {
         "purpose": charge.purpose,
         "mechanism": charge.mechanism,
-        "epsilon": str(charge.epsilon),
-        "delta": str(charge.delta),
-        "rho": None if charge.zcdp is None else str(charge.zcdp),
+        **amounts_data(charge.epsilon, charge.delta, charge.zcdp),
         **({} if charge.unit is None else {"unit": charge.unit.to_dict()}),
     }
