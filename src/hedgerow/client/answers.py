@@ -18,7 +18,6 @@ from hedgerow.errors import ReceiptError, ServiceError
 from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.model import Model
-from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.release import Form
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, exact, total
@@ -96,7 +95,7 @@ class Asked:
         return exact(self.question["epsilon"], "epsilon"), exact(self.question.get("delta", 0), "delta")
 
     def _counts(self, data: Mapping[str, Any]) -> Counts:
-        bins = plain_bins(Schema.from_dict({"attributes": self.question["bins"]}))
+        bins = Schema.from_dict({"attributes": self.question["bins"]})
         form = Form("gaussian" if self._amounts[1] else "counts", *self._amounts, 1, self.schema.unit)
         variance = 2 * form.scale(1, len(bins)) ** 2
         _require(

@@ -177,7 +177,7 @@ def plain_bins(bins: Any) -> Schema:
         raise ArgumentTypeError(f"bins must be a Schema, got {type(bins).__name__}.")
     made = Schema.from_dict(json.loads(json.dumps(Schema.to_dict(bins))))
     charges = tuple(charge for charge in bins.charges if type(charge) is Charge)
-    return replace(made, charges=charges)
+    return replace(made, charges=charges) if charges else made
 
 
 def bin_matrix(bins: Schema, data: Any) -> NDArray[np.float64]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow._version import __version__
 from hedgerow.boundary.arguments import check_flag
@@ -30,6 +30,24 @@ from hedgerow.privacy.unit import Unit, loss_of
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Labels, Table
 from hedgerow.text.messages import number_of
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class OracleQuestion:
+    """A question that was checked on what is public of an oracle's rows."""
+
+    bins: Schema
+    by: Literal["rows", "classes", "errors"]  # the counts in each bin
+    hypothesis: Any = None  # whose errors, as the rows take it
+    paid: HypothesisCharges = field(default_factory=HypothesisCharges)  # on the hypothesis's own cards
+
+    @classmethod
+    def of(cls, rows: OracleRows, bins: Schema, by: Any, hypothesis: Any = None, *, run_code: bool = False) -> Self:
+        """Check a question on bins of plain data; no row is touched."""
+        rows.check(bins)
+        if by != "errors":
+            return cls(bins, by)
+        return cls(bins, by, rows.prepare(hypothesis, bins, run_code=run_code), charges_of(hypothesis))
 
 
 class Oracle(ChargedOracle):
@@ -216,9 +234,7 @@ class Oracle(ChargedOracle):
         HypothesisError, SchemaError, DomainError
             As `error_marginals` does.
         """
-        bins = plain_bins(bins)
-        self._target.check(bins)
-        self._target.prepare(hypothesis, bins, run_code=self._run_code)
+        self._question("errors", bins, hypothesis)
 
     def marginals(self, bins: Schema) -> RowCounts | RowShares:
         """Answer how many rows are in each bin.
@@ -239,18 +255,7 @@ class Oracle(ChargedOracle):
         BudgetExceededError
             If the budget has too little left. Nothing is charged.
         """
-        bins = plain_bins(bins)
-        self._target.check(bins)
-        if self._release == "ratio":
-            of_all = self._answer(bins, lambda: self._shares(bins), "marginals")
-            return RowShares(bins, np.array(of_all))
-        found = self._answer(bins, lambda: self._target.rows_by_bin(bins), "marginals")
-        return RowCounts(bins, np.array(found, dtype=np.int64), self._variance(bins))
-
-    def _shares(self, bins: Schema) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows in each bin, and all rows for each. Exact, private."""
-        rows = self._target.rows_by_bin(bins)
-        return rows, np.full_like(rows, self._target.size())
+        return self._answer(self._question("rows", bins))
 
     def class_marginals(self, bins: Schema) -> ClassCounts:
         """Answer how many rows of each class are in each bin; raises as `marginals`.
@@ -265,11 +270,7 @@ class Oracle(ChargedOracle):
                 "expected an oracle that releases counts, got one that releases ratios, which do not determine the "
                 "number of rows of each class."
             )
-        bins = plain_bins(bins)
-        self._target.check(bins)
-        found = self._answer(bins, lambda: self._target.classes_by_bin(bins).ravel(), "classes")
-        rows = np.array(found, dtype=np.int64).reshape(-1, len(self.classes))
-        return ClassCounts(bins, rows, self._variance(bins))
+        return self._answer(self._question("classes", bins))
 
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts | ErrorRatios:
         """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right.
@@ -296,61 +297,64 @@ class Oracle(ChargedOracle):
         SchemaError, DomainError, OracleExhaustedError, BudgetExceededError
             As `marginals` does.
         """
-        bins = plain_bins(bins)
-        self._target.check(bins)
-        asked = self._target.prepare(hypothesis, bins, run_code=self._run_code)
-        no_guarantee_reason = OPAQUE_REASON if isinstance(asked, OpaqueClassifier) else None
-        paid = charges_of(hypothesis)
+        return self._answer(self._question("errors", bins, hypothesis))
+
+    def _question(self, by: str, bins: Schema, hypothesis: Any = None) -> OracleQuestion:
+        return OracleQuestion.of(self._target, plain_bins(bins), by, hypothesis, run_code=self._run_code)
+
+    def _counted(self, question: OracleQuestion) -> Any:
+        """Return what the mechanism adds noise to. Exact, private."""
+        target, bins = self._target, question.bins
+        if question.by == "classes":
+            return target.classes_by_bin(bins).ravel()
+        if question.by == "rows":
+            rows = target.rows_by_bin(bins)
+            return (rows, np.full_like(rows, target.size())) if self._release == "ratio" else rows
+        wrong, right = target.errors_by_bin(bins, question.hypothesis)
+        return (wrong, wrong + right) if self._release == "ratio" else np.concatenate([wrong, right])
+
+    def _answer(self, question: OracleQuestion) -> Any:
+        """Release the answer to a question, in the form of the oracle's answers."""
+        bins, found = question.bins, self._released(question)
         if self._release == "ratio":
-
-            def ratio() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-                wrong, right = self._target.errors_by_bin(bins, asked)
-                return wrong, wrong + right
-
-            return ErrorRatios(bins, np.array(self._answer(bins, ratio, "errors", no_guarantee_reason, paid)))
-        counts = self._answer(
-            bins, lambda: np.concatenate(self._target.errors_by_bin(bins, asked)), "errors", no_guarantee_reason, paid
-        )
-        found = np.array(counts, dtype=np.int64)
-        half = len(found) // 2
-        return ErrorCounts(bins, found[:half], found[half:], self._variance(bins))
-
-    def _variance(self, bins: Schema) -> float:
-        return 2 * self.noise_scale(len(bins)) ** 2
+            return (RowShares if question.by == "rows" else ErrorRatios)(bins, np.array(found))
+        counts, noise = np.array(found, dtype=np.int64), 2 * self.noise_scale(len(bins)) ** 2
+        if question.by == "rows":
+            return RowCounts(bins, counts, noise)
+        if question.by == "classes":
+            return ClassCounts(bins, counts.reshape(-1, len(self.classes)), noise)
+        wrong, right = np.split(counts, 2)
+        return ErrorCounts(bins, wrong, right, noise)
 
     @property
     def _next(self) -> int:
         """The number of the next question, counted from 1; of the last one, once all were asked."""
         return min(self._asked + 1, self._max_queries)
 
-    def _purpose(self, what: str, mechanism: Mechanism) -> str:
+    def _purpose(self, question: OracleQuestion, mechanism: Mechanism) -> str:
+        counted = "marginals" if question.by == "rows" else question.by
+        what = f"{counted} by bin of {number_of(len(question.bins), 'attribute')}"
         if isinstance(mechanism, GaussianCounts):
             return f"up to {self._max_queries} answers, all charged with the first; the first: {what}"
         return f"{what}, question {self._asked + 1} of {self._max_queries}"
 
-    def _answer(
-        self,
-        bins: Schema,
-        query: Any,
-        what: str,
-        no_guarantee_reason: str | None = None,
-        paid: HypothesisCharges | None = None,
-    ) -> Any:
+    def _released(self, question: OracleQuestion) -> Any:
         self.check_process()
-        paid = paid or HypothesisCharges()
+        bins = question.bins
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
             if self._budget is None or self._form is None:
                 self._asked += 1
-                return exact_answer(query())
+                return exact_answer(self._counted(question))
             mechanism: Mechanism = self._form.mechanism(self._next, len(bins))
             epsilon, delta, rho = loss_of(mechanism, self._unit)
             planned = Charge("the answer", epsilon, delta, unit=self._unit)
-            prior = self._prior_costs(self._form, planned, bins, paid)
+            prior = self._prior_costs(self._form, planned, bins, question.paid)
             noise, unproven = self._noise, UNPROVEN_RATIO if self._release == "ratio" else None
-            why = join_reasons(unproven, no_guarantee_reason, bins.no_guarantee_reason)
-            purpose = self._purpose(f"{what} by bin of {number_of(len(bins), 'attribute')}", mechanism)
+            opaque = OPAQUE_REASON if isinstance(question.hypothesis, OpaqueClassifier) else None
+            why = join_reasons(unproven, opaque, bins.no_guarantee_reason)
+            purpose = self._purpose(question, mechanism)
 
             def charged() -> Any:
                 self._asked += 1
@@ -358,7 +362,7 @@ class Oracle(ChargedOracle):
                 own = Charge(purpose, epsilon, delta, str(mechanism), reasons, rho=rho, unit=self._unit)
                 is_charged = own.epsilon or own.delta or own.no_guarantee_reason
                 self._record([*prior.charges, (own, own)] if is_charged else prior.charges, prior)
-                return query()
+                return self._counted(question)
 
             with self._budget.telling():
                 return Gate(self._budget, noise, self._unit).release(
@@ -369,19 +373,21 @@ class Oracle(ChargedOracle):
         return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
 
 
-def oracle_on(
+def ask_once(
     target: OracleRows,
+    question: OracleQuestion,
     budget: Budget,
     *,
     release: Release = "counts",
     unit: Unit | None = None,
     random_state: NoiseSource | RandomState = None,
-) -> Oracle:
-    """Return an oracle of one question on a target that has been checked, for a curator who answers many analysts.
+) -> tuple[Any, PrivacyCard]:
+    """Return the answer to one question, with its card, for a curator who answers many analysts.
 
     The target holds the rows of each unit that are counted.
     """
     check_form(budget, 1, release, unit)
+    target.check(question.bins)  # a table in a database may have changed since
     oracle = Oracle.__new__(Oracle)
     oracle._begin(target, budget, 1, release, random_state, unit)  # pyright: ignore[reportPrivateUsage] -- of this module
-    return oracle
+    return oracle._answer(question), oracle.privacy  # pyright: ignore[reportPrivateUsage] -- of this module

@@ -24,6 +24,7 @@ from hedgerow.service.forms import (
     FORMS,
     LARGEST_QUESTION,
     PROBLEMS,
+    Kind,
     OpenApiApp,
     described,
     described_cost,
@@ -115,11 +116,7 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok", "software": f"hedgerow {__version__}"}
 
 
-@router.get(
-    "/v1/datasets",
-    response_model=list[str],
-    summary="The datasets that you may ask about.",
-)
+@router.get("/v1/datasets", response_model=list[str], summary="The datasets that you may ask about.")
 async def datasets(curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
     """Return their names."""
     return await turn.run_free(lambda: JSONResponse(curator.datasets(caller)))
@@ -173,26 +170,21 @@ async def cost(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeL
     return await turn.run_free(lambda: JSONResponse(curator.cost(caller, dataset, *split_kind(body))))
 
 
-@router.post(
-    "/v1/datasets/{dataset}/marginals", summary=FORMS["marginals"].__doc__, openapi_extra=described("marginals")
-)
-async def marginals(
-    dataset: str, curator: CuratorDep, caller: CallerDep, turn: ChargedLimiterDep, key: KeyDep, body: BodyDep
-) -> Response:
-    """Return noisy counts."""
-    return _answered(await turn.run(partial(curator.ask, caller, dataset, "marginals", key, body)))
+def _endpoint(kind: Kind) -> Any:
+    async def ask(
+        dataset: str, curator: CuratorDep, caller: CallerDep, turn: ChargedLimiterDep, key: KeyDep, body: BodyDep
+    ) -> Response:
+        """Return noisy counts."""
+        return _answered(await turn.run(partial(curator.ask, caller, dataset, kind, key, body)))
+
+    return ask
 
 
-@router.post(
-    "/v1/datasets/{dataset}/error-marginals",
-    summary=FORMS["error-marginals"].__doc__,
-    openapi_extra=described("error-marginals"),
-)
-async def error_marginals(
-    dataset: str, curator: CuratorDep, caller: CallerDep, turn: ChargedLimiterDep, key: KeyDep, body: BodyDep
-) -> Response:
-    """Return noisy counts."""
-    return _answered(await turn.run(partial(curator.ask, caller, dataset, "error-marginals", key, body)))
+_KINDS: tuple[Kind, ...] = ("marginals", "error-marginals")
+for _kind in _KINDS:
+    _options: Any = {"summary": FORMS[_kind].__doc__, "openapi_extra": described(_kind), "methods": ["POST"]}
+    _path, _name = f"/v1/datasets/{{dataset}}/{_kind}", _kind.replace("-", "_")
+    router.add_api_route(_path, _endpoint(_kind), name=_name, **_options)
 
 
 @router.post(

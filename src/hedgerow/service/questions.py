@@ -18,7 +18,7 @@ from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.released import released_model
 from hedgerow.oracle.frame_rows import OracleRows
-from hedgerow.oracle.oracle import oracle_on
+from hedgerow.oracle.oracle import OracleQuestion, ask_once
 from hedgerow.oracle.release import Form as ReleaseForm
 from hedgerow.oracle.release import Release
 from hedgerow.privacy.budget import Budget
@@ -52,12 +52,10 @@ def read_question(form: Asked, schema: Schema, target: OracleRows, noise: NoiseS
     if isinstance(form, Fit):
         return _fit_question(form, schema)
     bins = Schema.from_dict({"attributes": form.bins})
-    target.check(bins)
     if isinstance(form, Marginals):
-        return MarginalQuestion.of(form, bins, "classes" if form.by == "classes" else "rows", None, noise, schema.unit)
-    hypothesis = _hypothesis(form, schema)
-    target.prepare(hypothesis, bins, run_code=False)
-    return MarginalQuestion.of(form, bins, "errors", hypothesis, noise, schema.unit)
+        return MarginalQuestion.of(form, OracleQuestion.of(target, bins, form.by), noise, schema.unit)
+    asked = OracleQuestion.of(target, bins, "errors", _hypothesis(form, schema))
+    return MarginalQuestion.of(form, asked, noise, schema.unit)
 
 
 def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
@@ -73,9 +71,7 @@ def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
 class MarginalQuestion:
     """A question of an oracle, asked once."""
 
-    bins: Schema  # the bins
-    by: str  # what is counted in each
-    hypothesis: Any  # whose errors
+    asked: OracleQuestion
     epsilon: Fraction  # what the answer may cost
     delta: Fraction  # what the answer may cost
     charge: Charge  # what it costs
@@ -83,51 +79,40 @@ class MarginalQuestion:
 
     @classmethod
     def of(
-        cls,
-        form: Marginals | ErrorMarginals,
-        bins: Schema,
-        by: str,
-        hypothesis: Any,
-        noise: NoiseSource | None,
-        unit: Unit | None,
+        cls, form: Marginals | ErrorMarginals, asked: OracleQuestion, noise: NoiseSource | None, unit: Unit | None
     ) -> MarginalQuestion:
         """Return the question of a form; raises ValueError for amounts that no mechanism is made for."""
-        epsilon, delta = _loss(form)
+        (epsilon, delta), bins = _loss(form), asked.bins
         release = ReleaseForm(_release(delta), epsilon, delta, 1, unit)
         mechanism, source = release.mechanism(1, len(bins)), noise_source(noise)
         source.prepare(mechanism)
-        purpose = f"{by} by bin of {number_of(len(bins), 'attribute')}"
+        purpose = f"{asked.by} by bin of {number_of(len(bins), 'attribute')}"
         loss, slack, rho = loss_of(mechanism, unit)
         charge = Charge(purpose, loss, slack, str(mechanism), source.no_guarantee_reason, rho=rho, unit=unit)
-        return cls(bins, by, hypothesis, epsilon, delta, charge, release.scale(1, len(bins)))
+        return cls(asked, epsilon, delta, charge, release.scale(1, len(bins)))
 
     @property
     def public(self) -> dict[str, Any]:
         """The number of counts, and the standard deviation of the noise on each."""
-        size = sum(attribute.n_bins for _, attribute in self.bins.attributes)
+        size = sum(attribute.n_bins for _, attribute in self.asked.bins.attributes)
         return {"bins": size, "noise_sd": float(np.sqrt(2) * self.scale)}
 
     def answer(self, rows: Rows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
         """Return the noisy counts, with the variance of the noise and the card."""
         budget = Budget(self.epsilon, self.delta)
+        unit, release = self.charge.unit, _release(self.delta)
         with rows.opened() as target:
-            oracle = oracle_on(target, budget, release=_release(self.delta), unit=self.charge.unit, random_state=noise)
-            found: dict[str, Any]
-            if self.by == "errors":
-                errors: Any = oracle.error_marginals(self.bins, self.hypothesis)
-                found = {"wrong": self._by_attribute(errors.wrong), "right": self._by_attribute(errors.right)}
-                variance = errors.noise
-            else:
-                counts: Any = (oracle.marginals if self.by == "rows" else oracle.class_marginals)(self.bins)
-                found, variance = {"rows": self._by_attribute(counts.rows)}, counts.noise
+            counts, card = ask_once(target, self.asked, budget, release=release, unit=unit, random_state=noise)
+        parts = ("wrong", "right") if self.asked.by == "errors" else ("rows",)
+        found = {part: self._by_attribute(getattr(counts, part)) for part in parts}
         (charge,) = budget.charges
-        return {**found, "variance": variance, "charge": charge.to_dict(), "card": noted(oracle.privacy).to_dict()}
+        return {**found, "variance": counts.noise, "charge": charge.to_dict(), "card": noted(card).to_dict()}
 
     def _by_attribute(self, counts: NDArray[np.int64]) -> dict[str, Any]:
         """Return the counts of each attribute's bins, in their order."""
-        sizes = [attribute.n_bins for _, attribute in self.bins.attributes]
+        sizes = [attribute.n_bins for _, attribute in self.asked.bins.attributes]
         parts = np.split(counts, np.cumsum(sizes)[:-1])
-        return {name: part.tolist() for name, part in zip(self.bins.names, parts, strict=True)}
+        return {name: part.tolist() for name, part in zip(self.asked.bins.names, parts, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
