@@ -246,7 +246,9 @@ def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, 
     """Return pairs of tables, one row apart, each as revealing as can be for some learners.
 
     The second table of a pair has the row that the first has not. Rows are at the two ends of the domain: in the first
-    bin of every attribute with the first class, or in the last with the last.
+    bin of every attribute with the first class, or in the last with the last. The names: "one row" (none, and one), "a
+    row in an empty bin", "a row in a full bin", "the first of its class", "a duplicate of all", "a row far out" and
+    "even classes" (as many rows of each class in one bin, and one more).
 
     Parameters
     ----------
@@ -254,12 +256,6 @@ def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, 
         The public schema, with a label.
     rows : int, default=20
         Rows of the larger tables.
-
-    Returns
-    -------
-    dict of str to pair of (X, y)
-        By name: "one row" (none, and one), "a row in an empty bin", "a row in a full bin", "the first of its class", "a
-        duplicate of all", "a row far out" and "even classes" (as many rows of each class in one bin, and one more).
 
     Raises
     ------

@@ -5,10 +5,8 @@ on the value v of the leaf that it falls into only:
 
     P(v | with the row) = P(v | without) · e^(-w·loss_c(v)) / Σ_u P(u | without) · e^(-w·loss_c(u))
 
-So whatever else a model says about the row is the same with it and without it, and the values are all the outcomes that
-a test needs (docs/attacks.md has the theorem). Where counts are released too, one of them is one larger with the
-row. Of its discrete Laplace noise, too, one bit is all that a test needs: whether the count is at least the larger of
-the two.
+So the values are all the outcomes that a test needs (docs/attacks.md has the theorem). Where counts are released too,
+one of them is one larger with the row, and a test needs one bit of it: whether it is at least the larger of the two.
 """
 
 from __future__ import annotations

@@ -77,10 +77,10 @@ def chosen_attack(given: str | Chosen, named: Mapping[str, Callable[[], Chosen]]
 
 @dataclass(frozen=True)
 class RandomForestAttack:
-    """A random forest on (prediction, true label), fitted on known members and non-members.
+    """A random forest on one-hot (prediction, true label), fitted on known members and non-members.
 
-    Prediction and label are one-hot encoded. This is the black-box attack of the Adversarial Robustness Toolbox with
-    ``attack_model_type="rf"``, which SSRL used; with the same seed, its scores are the same.
+    With the same seed, its scores are those of the black-box attack of the Adversarial Robustness Toolbox with
+    ``attack_model_type="rf"``, which SSRL used.
 
     Attributes
     ----------
@@ -121,15 +121,13 @@ class LabelOnlyAttack:
     attacker knows, each other bin that occurs there being equally likely. Attributes with a single bin in these rows
     are not perturbed.
 
-    Without a schema, every column is one bit, and a perturbation flips it. SSRL did this on one-hot columns, where most
-    perturbed rows cannot exist; it names perturbing the original attributes and binarising again as future work. With a
-    schema, perturbed rows are rows of the original table, which the model discretises itself.
+    Without a schema, every column is one bit, and a perturbation flips it, as SSRL did on one-hot columns, where most
+    perturbed rows cannot exist.
 
     Attributes
     ----------
     schema : Schema, optional
-        The attributes. Default: the schema of the model attacked; if it has none, all columns must be booleans or 0/1,
-        and each is a bit.
+        The attributes. Default: the schema of the model attacked; if it has none, all columns must be booleans or 0/1.
     max_distance : int, default=4
         The largest number of perturbed attributes.
     draws : int, default=10

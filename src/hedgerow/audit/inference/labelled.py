@@ -40,14 +40,8 @@ class LabelledRows:
     def of(cls, X: Any, y: Any) -> Self:
         """Check that a table and labels belong together.
 
-        Raises
-        ------
-        DomainError
-            If labels are missing or of several types.
-        TypeError
-            If `X` is not a table, or `y` is not one column of labels.
-        ValueError
-            If there are not as many labels as rows.
+        `TypeError` if they are not a table and one column of labels; `ValueError` if lengths disagree, or, as
+        `DomainError`, labels are missing or of several types.
         """
         if isinstance(y, str):
             raise ArgumentTypeError(f"expected labels as y, got the name of a column; pass X[{y!r}].")

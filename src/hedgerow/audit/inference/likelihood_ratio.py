@@ -26,13 +26,10 @@ _FLAT = 1e-9  # a variance of logits that is rounding
 class OnlineLira:
     """Log-likelihood ratio of a fit's confidence in a row, by the shadow fits with the row and those without it.
 
-    Carlini et al. take the logit of the confidence as normal on either side. Lists and trees have few different
-    confidences, and a normal distribution with variance 0 has no density. So a confidence that a tenth or more of
-    the fits have in a row, three at least, is counted: if k shadow fits with the row and k′ without it have it, its
-    ratio is ``(k + ½)/(k′ + ½)``. The other confidences count together in the same way, times the ratio of the
-    densities of their logits: predictive ones, Student's t, as two means and a common variance are estimated from
-    few fits. That ratio is 1 if a side has fewer than three such logits, or all are equal. Hard labels are two
-    confidences, 1 and 0, so the ratio is that of two binomial shares.
+    A confidence that a tenth or more of the fits have in a row, three at least, is counted: if k shadow fits with the
+    row and k′ without it have it, its ratio is ``(k + ½)/(k′ + ½)``. The other confidences count together in the same
+    way, times the ratio of the densities of their logits: predictive ones, Student's t, as two means and a common
+    variance are estimated from few fits. That ratio is 1 if a side has fewer than three such logits, or all are equal.
 
     References
     ----------

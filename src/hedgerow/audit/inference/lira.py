@@ -45,9 +45,8 @@ class ShadowMembership:
     Each split makes one attack on each of its two fits, so that every row is scored once as a member and once as a
     non-member; the curve is that of the scores of all splits together, with one threshold.
 
-    **The unit of independence is a split**, not a row: rows of one leaf are right or wrong together, and every split is
-    both attacked and a shadow of all others. So standard errors are those of the jackknife over splits, in which the
-    whole attack is done again without a split, and intervals are over random splits of *these* rows.
+    **The unit of independence is a split**, not a row. So standard errors are those of the jackknife over splits, in
+    which the whole attack is done again without a split, and intervals are over random splits of *these* rows.
 
     Attributes
     ----------
@@ -156,8 +155,7 @@ class ShadowMembership:
         `confidence_in` and `confidence_out` are the mean confidences in the row's label of fits with it and without it.
         `separation` is the share of splits in which the fit with the row is the more confident one, less the share in
         which it is the less confident one: from −1 to 1, and for hard labels the true less the false positive rate of
-        "the label is right: a member". `p_value` is that of the one-sided sign test: the chance of as many splits in
-        which the fit with the row is the more confident one, if it were a coin which fit has the row.
+        "the label is right: a member". `p_value` is that of the one-sided sign test.
         """
         inside, outside = self.shadows.inside, self.shadows.outside
         more, less = (inside > outside).sum(axis=0), (inside < outside).sum(axis=0)

@@ -94,15 +94,9 @@ def membership(
     TypeError
         If the target has no `fit` and `predict`, or the attack no `scores`.
 
-    Notes
-    -----
-    SSRL's released code swaps the two rates of every point below the diagonal before it averages, which lifts the mean
-    above the diagonal for any attack, including random guessing. Here curves are not changed.
-
     References
     ----------
-    Shokri et al., *Membership Inference Attacks Against Machine Learning Models*, S&P 2017. Carlini et al., *Membership
-    Inference Attacks From First Principles*, S&P 2022, for rates in logarithmic scale. Ly et al. (SSRL), *Smooth
+    Shokri et al., *Membership Inference Attacks Against Machine Learning Models*, S&P 2017. Ly et al. (SSRL), *Smooth
     Sensitivity for Learning Differentially-Private yet Accurate Rule Lists*, Appendix C.2, Figures 5 and 6.
 
     Examples

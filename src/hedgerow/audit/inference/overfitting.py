@@ -155,9 +155,8 @@ class Overfit:
     def vulnerability_by_chance(self) -> float:
         """The mean of V over all partitions of the same rows into train and test, the leaves being fixed.
 
-        This is the expectation for a model that does not depend on the partition; it exceeds 0.5, as samples differ by
-        chance. Over the partitions that keep the number of rows of each class in train and test (with
-        `as_released_code`: the number of rows), the rows of a leaf in train are hypergeometric.
+        That is over those that keep the number of rows of each class in train and test (with `as_released_code`: the
+        number of rows). It exceeds 0.5, as samples differ by chance.
         """
         return float(self._overall([Fraction(x) for x in self._chances()]))
 

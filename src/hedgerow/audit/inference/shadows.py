@@ -1,9 +1,7 @@
 """Shadow fits of a learner: confidences in every row, with the row among the training rows and without it.
 
-The design is that of splits in two random halves with a fit on each half, so every row is a training row of one of the
-two fits of each split. An attack on one split learns from the *other* splits only: the two fits of a split tell which
-rows the other one has, and counts of shadow fits that leave out the fit under attack alone would tell its training rows
-by themselves.
+Every row is a training row of one of the two fits of each split. An attack on one split learns from the *other* splits
+only: shadows that leave out the fit under attack alone would disclose its training rows by themselves.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class HasRegions(Protocol):
 
 @dataclass(frozen=True)
 class Paths:
-    """The decision path to each leaf of a model, and the leaf counts that the model stores.
+    """The decision path to each leaf of a model, one at least, and the leaf counts that the model stores.
 
     Attributes
     ----------
@@ -58,11 +58,6 @@ class Paths:
         rows; or weighted, where a row that was drawn twice counts twice.
     exclusive : bool
         Whether the paths are mutually exclusive, as in a tree, so that their order does not matter.
-
-    Raises
-    ------
-    ValueError
-        If there is no path, or not one support or row of counts a path.
     """
 
     paths: tuple[Path, ...]
@@ -103,12 +98,8 @@ class Paths:
     def apply(self, data: Any, schema: Schema) -> NDArray[np.intp]:
         """Return the leaf of each row of a table, or pattern of a tally, shape ``(n_rows,)``, counted from 0.
 
-        Raises
-        ------
-        DomainError
-            If a column that the model uses is absent or holds values the schema does not allow.
-        ValueError
-            If some row is in no leaf.
+        `DomainError` if a column that the model uses is absent or holds values that the schema does not allow;
+        `ValueError` if some row is in no leaf.
         """
         wanted = {literal.attribute for literal in self.literals}
         used = [name for name in schema.names if name in wanted]
