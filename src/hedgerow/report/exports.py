@@ -140,12 +140,7 @@ _STATUS: dict[Bucket, str] = {"reject": "fail", "look": "review", "supports": "p
 def acro_results(report: Report, name: str) -> dict[str, Any]:
     """Return the findings of all sheets as the data of a ``results.json``; **private** if there is one for the board.
 
-    Parameters
-    ----------
-    report : Report
-        The report.
-    name : str
-        The name of the model's file, which is beside the ``results.json``.
+    `name` is that of the model's file, which is beside the ``results.json``.
 
     Examples
     --------

@@ -42,17 +42,10 @@ def guarantee(subject: Subject) -> Section:
     suspected = "a row is" if unit is None else f"the rows of one {unit} are"
     rows = tuple((percent_up(prior), percent_up(largest_belief(prior, epsilon))) for prior in PRIORS)
     title = f"How far a suspicion that {suspected} in the table can rise"
-    return section(
-        "guarantee",
-        facts,
-        [Grid(title, ("before", "after, at most"), rows)],
-        is_private=True,
-        is_stated=bool(stated),
-        unit=unit,
-        suspected=suspected,
-        half=percent_up(largest_belief(0.5, epsilon)),
-        delta=amount_text(delta) if delta else "",
-    )
+    grid = Grid(title, ("before", "after, at most"), rows)
+    said: dict[str, Any] = {"unit": unit, "suspected": suspected, "delta": amount_text(delta) if delta else ""}
+    half = percent_up(largest_belief(0.5, epsilon))
+    return section("guarantee", facts, [grid], is_private=True, is_stated=bool(stated), half=half, **said)
 
 
 def is_of_rows(subject: Subject) -> bool:

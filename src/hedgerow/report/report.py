@@ -38,14 +38,7 @@ class Report:
     The public sheet is made of the released file, the record of releases and the form alone; of a model without a
     guarantee it leaves out what the model stores. The board's sheet has exact functions of the rows.
 
-    Attributes
-    ----------
-    subject : Subject
-        The model, with what people state about it.
-    public : Sheet
-        The public sheet.
-    board : Sheet or None
-        The sheet for the board; None for a private model whose rows are not given.
+    `board` is None for a private model whose rows are not given.
 
     Examples
     --------

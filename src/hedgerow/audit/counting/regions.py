@@ -20,19 +20,9 @@ from hedgerow.errors import ArgumentError
 
 @dataclass(frozen=True)
 class Region:
-    """The rows of a box that lie in none of the earlier boxes.
+    """The rows of a box that lie in none of the earlier boxes, such as those of the rules before.
 
-    Attributes
-    ----------
-    box : tuple of int
-        For each attribute of the schema, in its order, the allowed bins: bit i stands for bin i.
-    earlier : tuple of tuple of int
-        The boxes removed from it, such as those of the rules before.
-
-    Raises
-    ------
-    ValueError
-        If the boxes are not all of the same number of attributes.
+    A box is a tuple of int: for each attribute of the schema, in its order, the allowed bins; bit i stands for bin i.
     """
 
     box: Box

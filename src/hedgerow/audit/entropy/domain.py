@@ -57,22 +57,12 @@ class Domain:
     ) -> Self:
         """Return the domain of a schema whose bins resolve some literals, such as a model's.
 
-        Parameters
-        ----------
-        schema : Schema
-            The public schema.
-        literals : iterable of Literal
-            The literals of a model. Numbers that they compare with are added to the cut points.
-        independent_bits : bool, default=False
-            Take each category, each cut point, ``missing`` and ``outside`` for a column of 0 and 1 of its own, all
-            combinations possible, as PDR does: a category of 7 values then has ``2**7`` possible values and not 7.
-        resolution : mapping of str to float, optional
-            As in `bin_weights`.
+        Numbers that literals compare with are added to the cut points. With `independent_bits`, each category, each cut
+        point, ``missing`` and ``outside`` is a column of 0 and 1 of its own, all combinations possible, as PDR does: a
+        category of 7 values then has ``2**7`` possible values and not 7. `resolution` is as for `reconstruction`.
 
-        Raises
-        ------
-        SchemaError
-            If the schema lacks an attribute, or a literal does not fit it, such as by a number outside its bounds.
+        SchemaError if the schema lacks an attribute, or a literal does not fit it, such as by a number outside its
+        bounds.
         """
         refined = _refined(schema, literals)
         if not independent_bits:

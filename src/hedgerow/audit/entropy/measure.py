@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import chain
 from math import isnan, log2, nan
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -75,12 +76,6 @@ def reconstruction(
         For models on arrays: the meaning of each column. Default: the names that the model was fitted with, or the
         schema's attributes in order. A `Literal` is a column that is 1 where it holds and else 0. A fitted transformer
         of scikit-learn defines the columns that it outputs; with a fitted ``Pipeline`` as the model, its own steps do.
-
-    Returns
-    -------
-    Reconstruction
-        The uncertainty, entropies, and each region's possible rows, bits and support; `plot()` draws the distribution
-        of residual entropy over the rows.
 
     Raises
     ------
@@ -193,37 +188,22 @@ def joint_reconstruction(
     for model, paths, places in zip(several, comparable, leaves.T, strict=True):
         _check_counts(paths, places, rows, are_steps_read(model))
     met, places = np.unique(leaves, axis=0, return_inverse=True)
-    counts = np.bincount(places.reshape(-1), rows)
+    places = places.reshape(-1)
+    supports = tuple(map(int, np.bincount(places, rows)))
     own = [domain.regions(paths) for paths in comparable]
     regions = tuple(_intersection([one[j] for one, j in zip(own, leaf, strict=True)]) for leaf in met.tolist())
     words = [paths.conditions(domain.schema) for paths in comparable]
     conditions = tuple("; ".join(w[j] for w, j in zip(words, leaf, strict=True)) for leaf in met.tolist())
     possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
-    supports = tuple(map(int, counts))
     return Reconstruction(
-        schema,
-        domain,
-        conditions,
-        regions,
-        possible,
-        bits,
-        supports,
-        "data",
-        prior_bits,
-        places.reshape(-1),
-        data,
-        rows,
+        schema, domain, conditions, regions, possible, bits, supports, "data", prior_bits, places, data, rows
     )
 
 
 def _intersection(regions: Sequence[Region]) -> Region:
     """Return the intersection of some regions."""
-    return reduce(
-        lambda one, other: Region(
-            tuple(a & b for a, b in zip(one.box, other.box, strict=True)), (*one.earlier, *other.earlier)
-        ),
-        regions,
-    )
+    box = tuple(reduce(and_, masks) for masks in zip(*(region.box for region in regions), strict=True))
+    return Region(box, tuple(chain.from_iterable(region.earlier for region in regions)))
 
 
 def _entropies(

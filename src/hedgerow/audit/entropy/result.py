@@ -66,10 +66,7 @@ class Reconstruction:
     prior_bits : float, optional
         The entropy of a row, in bits, under the prior and without the model. None without a prior.
 
-    Raises
-    ------
-    ValueError
-        If all supports are 0, a region with positive support has no possible row, or the domain has one row only.
+    ValueError if all supports are 0, one of a region without a possible row is not, or the domain has one row only.
     """
 
     schema: Schema
@@ -200,20 +197,14 @@ class Reconstruction:
         Parameters
         ----------
         column : str, or sequence of shape (n_rows,)
-            An attribute, whose bins are the groups; of a frame, another column, or the group of each row.
+            An attribute, whose bins are the groups; of a frame, another column, or the group of each row. DomainError
+            if there is no such column, or not one group a row; ValueError if there are no data.
 
         Returns
         -------
         list of dict
             ``group``; ``rows``; ``uncertainty``, the mean entropy ratio of its rows; ``lowest``, the lowest entropy
             ratio. The group of lowest uncertainty comes first.
-
-        Raises
-        ------
-        DomainError
-            If there is no such column, or the groups are not one a row.
-        ValueError
-            If the reconstruction was measured without data.
         """
         ratios = self._entropy_ratios()
         rows = np.ones(len(ratios), dtype=np.int64) if self._rows is None else self._rows

@@ -27,12 +27,7 @@ Total = tuple[int, ...]
 class TotalEntropy:
     """The residual entropy of a row, given its total on a scorecard. It follows from the scorecard alone.
 
-    Attributes
-    ----------
-    scorecard : Scorecard
-        The scorecard.
-    rows_by_total : mapping of tuple of int to int
-        How many rows of the domain have each total: one number for two classes, one for each class for more.
+    `rows_by_total` is how many rows of the domain have each total: one number for two classes, else one for each.
 
     Examples
     --------

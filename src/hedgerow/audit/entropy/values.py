@@ -28,17 +28,10 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Values:
-    """The values that one attribute can have, bin by bin.
+    """The values that one attribute can have, bin by bin, in order.
 
-    Attributes
-    ----------
-    name : str
-        The attribute.
-    bins : tuple of sequence
-        The values of each bin, in order: one a bin where they were listed; for a schema's attribute those of its bins,
-        with a `Mark` for missing or outside, and an interval where the numbers in it are not distinguished.
-    attribute : Attribute, optional
-        The schema's attribute that encodes raw values into the bins, if there is one.
+    A bin has one value where they were listed. Of a schema's `attribute`, which encodes raw values, bins are its own,
+    with a `Mark` for missing or outside, and an interval where the numbers in it are not distinguished.
     """
 
     name: str

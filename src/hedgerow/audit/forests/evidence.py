@@ -104,14 +104,10 @@ def _of_forest(forest: Any, schema: Schema, features: Features | None) -> list[E
     found: list[Evidence] = []
     for tree, names in trees_of(forest, schema, features):
         paths = paths_of(tree, schema, names)[0]
-        found.append(_of_bootstrap(tree, paths) if forest.bootstrap else _of_paths(_counted(paths)))
+        if paths.counts is None and not forest.bootstrap:
+            raise ArgumentError("expected a forest whose leaves store numbers of rows, got weights of rows.")
+        found.append(_of_bootstrap(tree, paths) if forest.bootstrap else _of_paths(paths))
     return found
-
-
-def _counted(paths: Paths) -> Paths:
-    if paths.counts is None:
-        raise ArgumentError("expected a forest whose leaves store numbers of rows, got weights of rows.")
-    return paths
 
 
 def _of_bootstrap(tree: Any, paths: Paths) -> Evidence:

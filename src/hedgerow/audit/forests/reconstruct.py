@@ -74,8 +74,8 @@ def reconstruct(
         For some attributes, the public probability of each bin, in order or by name; ``{}`` for a uniform prior on all
         values. The result is then the most likely table given the counts, whatever the order of its rows. Default:
         the table that makes the counts most likely, as DRAFT finds it.
-    features : sequence of str or Literal, or fitted transformer, optional
-        The meaning of each column that the models were fitted on, as for `reconstruction`.
+    features : optional
+        As for `reconstruction`.
     seconds : float, default=60
         When to stop with the best table so far.
     n_jobs : int, default=-1
@@ -86,16 +86,14 @@ def reconstruct(
     Returns
     -------
     GuessedTable
-        The table, in no particular order of rows; whether it is optimal; `error` for how wrong it is about some rows.
+        The table, in no particular order of rows.
 
     Raises
     ------
     ImportError
         If OR-Tools is not installed.
-    TypeError
-        If a model is none of those supported, such as a regression forest.
-    SchemaError
-        If the schema lacks an attribute that a model uses, or a model compares with a number outside its bounds.
+    TypeError, SchemaError
+        As `reconstruction` does.
     SearchTooLargeError
         If the models distinguish too many patterns; says how many.
     ValueError
@@ -129,14 +127,10 @@ def reconstruct(
     masses = domain.weights if prior is None else Prior.of(prior, known, domain).masses
     cells = Cells.of(domain, [one.paths for one in evidence], masses, len(classes or (None,)))
     found = most_likely(cells, evidence, classes, size, settings, has_prior=prior is not None)
-    return GuessedTable(
-        cells.schema,
-        np.repeat(cells.bins, found.rows.sum(axis=1), axis=0),
-        None if classes is None else _labels(found, classes),
-        "optimal" if found.is_optimal else "feasible",
-        found.gap,
-        found.seconds,
-    )
+    bins = np.repeat(cells.bins, found.rows.sum(axis=1), axis=0)
+    labels = None if classes is None else _labels(found, classes)
+    status = "optimal" if found.is_optimal else "feasible"
+    return GuessedTable(cells.schema, bins, labels, status, found.gap, found.seconds)
 
 
 def _settings(seconds: Any, n_jobs: Any, seed: Any) -> SolverSettings:
@@ -157,9 +151,7 @@ def _labels(found: SolverResult, classes: tuple[Any, ...]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GuessedTable:
-    """A guess at the rows of a table, as bins of a schema.
-
-    As public as the models that it was made of. **What a method says of rows that it is given is private.**
+    """A guess at the rows of a table, as public as its models; **private** are results about rows that are given.
 
     Attributes
     ----------

@@ -36,6 +36,8 @@ from hedgerow.text.values import printable
 class ProbabilisticDataset:
     """Independent distributions over the rows of a table (PDR, Definition 1, and Definition 3 for independent rows).
 
+    PDR is Ferry, Aïvodji, Gambs, Huguet and Siala, *Probabilistic Dataset Reconstruction from Interpretable Models*.
+
     Attributes
     ----------
     domains : tuple of Values
@@ -57,11 +59,6 @@ class ProbabilisticDataset:
         its values are not in the domain; or probabilities are negative or do not sum to 1.
     ValueError
         If there is no row, or not one label a row.
-
-    References
-    ----------
-    Ferry, Aïvodji, Gambs, Huguet and Siala (PDR), *Probabilistic Dataset Reconstruction from Interpretable Models*,
-    2024: Definitions 1 to 4.
 
     Examples
     --------
@@ -369,7 +366,8 @@ def align(known: ProbabilisticDataset, data: Any) -> Index:
     and 0 or 1 for other values.
 
     Rows with the same distribution, and rows of the same costs, are matched together, as in a transportation problem.
-    It has the minimum of the assignment problem, and takes a second where that, with its many ties, takes a minute.
+    It has the minimum of the assignment problem (Kuhn, 1955), and takes a second where SciPy's solution of that
+    (Crouse, 2016), with its many ties, takes a minute.
 
     Parameters
     ----------
@@ -383,11 +381,6 @@ def align(known: ProbabilisticDataset, data: Any) -> Index:
     -------
     ndarray of int, shape (n_rows,)
         For each row of `known`, the index of its partner in `data`: ``data.iloc[order]`` is aligned with it.
-
-    References
-    ----------
-    Kuhn, *The Hungarian Method for the Assignment Problem*, 1955; Crouse, *On Implementing 2D Rectangular Assignment
-    Algorithms*, IEEE Transactions on Aerospace and Electronic Systems 52(4), 2016, for the algorithm that SciPy has.
 
     Examples
     --------

@@ -52,14 +52,9 @@ class LearnerKnowledge:
         The possible tables that were examined, and those among them to which the learner fits the same model. If
         `exact`, all possible tables were examined, else draws from them.
     exact : bool
-        Whether all possible tables were examined.
+        Whether all possible tables were examined; if none of them is consistent, ValueError.
     confidence : float
         The confidence of the intervals, if tables were drawn.
-
-    Raises
-    ------
-    ValueError
-        If all possible tables were examined and none is consistent: the model is not the learner's.
     """
 
     model_bits: float
@@ -172,12 +167,7 @@ def condition_on_learner(
     resolution : mapping of str to float, optional
         As for `reconstruction`. A callable needs one for every real attribute.
     random_state : int, RandomState, Generator or None, default=None
-        The source of randomness, for draws.
-
-    Returns
-    -------
-    LearnerKnowledge
-        The share of consistent tables and the residual entropy, or their intervals.
+        The source of randomness of draws.
 
     Raises
     ------

@@ -32,11 +32,9 @@ class PossibleWorlds:
 
     Raises
     ------
-    SchemaError
-        If a domain is empty, or has a value twice or NaN.
     ValueError
-        If there is no table, one occurs twice, their shapes differ, a value is not in its attribute's domain, or the
-        probabilities are not one a table, above 0, with sum 1.
+        If a domain is empty, or has a value twice or NaN; there is no table, one occurs twice, their shapes differ, a
+        value is not in its attribute's domain, or the probabilities are not one a table, above 0, with sum 1.
 
     Examples
     --------
