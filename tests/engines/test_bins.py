@@ -14,12 +14,12 @@ from hedgerow.schema import Date, Integer, Label
 from tests.engines.servers import POSTGRES, SPARK
 from tests.engines.values import COLUMNS, KINDS, expected_bins, said_of
 
-JOINED_ON_SPARK = ("digits", "unsigned and long", "whole", "double", "text")  # of others one of these is made first
+JOINED = ("digits", "unsigned and long", "whole", "double", "text")  # of others one of these is made before the join
 SOON_ON_SPARK = ("digits", "double")  # the others are slow
 
 
 def _marks(engine, storage, few):
-    slow = engine is SPARK and not few and storage not in SOON_ON_SPARK
+    slow = not few and storage not in (SOON_ON_SPARK if engine is SPARK else JOINED)
     return [*engine.marks, pytest.mark.slow] if slow else engine.marks
 
 
@@ -30,7 +30,7 @@ CASES = [
     for engine in (pytest.param("duckdb"), POSTGRES, SPARK)
     for storage in COLUMNS
     for way, few in (("compared", lookups.FEW), ("joined", 0))
-    if engine is not SPARK or storage in JOINED_ON_SPARK or (few and storage != "time")
+    if engine is not SPARK or storage in JOINED or (few and storage != "time")
 ]
 
 

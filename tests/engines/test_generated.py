@@ -198,10 +198,10 @@ def test_an_engine_that_counts_something_else_is_found(monkeypatch):
 
 def test_the_cases_are_of_every_kind():
     """Errors are few, so that rows are compared; every kind of attribute and storage is met."""
-    found = [case([0, i]) for i in range(200)]
+    found = [case([0, i]) for i in range(100)]
     counted = [outcome(partial(Tally.count, one.table, one.schema.label.name), one.schema) for one in found]
-    assert sum(isinstance(rows, list) and len(rows) > 1 for rows in counted) > 110
-    assert sum(isinstance(rows, str) for rows in counted) > 5
+    assert sum(isinstance(rows, list) and len(rows) > 1 for rows in counted) > 55
+    assert sum(isinstance(rows, str) for rows in counted) > 2
     assert {type(kind).__name__ for one in found for _, kind in one.schema.attributes} == {
         *("Boolean", "Categorical", "Date", "Integer", "Real")
     }

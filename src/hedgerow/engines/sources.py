@@ -10,6 +10,7 @@ from typing import Any, Literal
 import ibis
 import pyarrow as pa
 
+from hedgerow.boundary.arguments import check_choice
 from hedgerow.engines.addresses import EXPECTED, MEMORY, shown
 from hedgerow.engines.duckdb import DuckDB
 from hedgerow.engines.engine import Engine, Expression
@@ -74,9 +75,8 @@ def open_table(
     scheme = address.partition("://")[0] if "://" in address else ""
     own = next((one for one in ENGINES if scheme in one.schemes), None)
     name = engine or ("spark" if master else own.name if own else "duckdb")
-    chosen = next((one for one in ENGINES if one.name == name), None)
-    if chosen is None:
-        raise ArgumentError(f"engine must be one of {', '.join(one.name for one in ENGINES)}, got {engine!r}.")
+    check_choice("engine", name, [one.name for one in ENGINES])
+    chosen = next(one for one in ENGINES if one.name == name)
     if own is None:
         raise ArgumentError(f"{shown(address)}: {EXPECTED}.")
     if scheme not in chosen.schemes:
