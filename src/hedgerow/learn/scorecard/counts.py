@@ -22,26 +22,17 @@ LogOdds = Mapping[int, NDArray[Any]]
 
 
 def histograms(tally: Tally, attributes: Sequence[int]) -> Integers:
-    """Return the rows of each class in each bin of some attributes, one attribute after the other, flattened.
-
-    One added row raises one count of each attribute by one: ℓ1 sensitivity ``len(attributes)``, ℓ2² the same.
-    """
+    """Return the rows of each class in each bin of some attributes, one attribute after the other, flattened."""
+    # One added row raises one count of each attribute by one: ℓ1 sensitivity ``len(attributes)``, ℓ2² the same.
     bins, counts = tally.bins_and_counts()
     sizes = [attribute.n_bins for _, attribute in tally.schema.attributes]
     return np.concatenate([_by_bin(bins[:, i], counts, sizes[i]).ravel() for i in attributes])
 
 
 def in_steps(shares: NDArray[np.float64]) -> Whole:
-    """Return class shares in steps: whole numbers of at least 0 that add up to `STEPS`, however many classes there are.
-
-    Classes are along the last axis. The sensitivities of `associations` and of residuals by class rest on both, so that
-    the ends of the shares are rounded and not the shares.
-
-    Examples
-    --------
-    >>> in_steps(np.array([0.25, 0.75])).tolist(), int(in_steps(np.ones(2000)).min())
-    ([256, 768], 0)
-    """
+    """Return class shares, along the last axis, in steps: whole numbers of at least 0 that add up to `STEPS`."""
+    # The sensitivities of `associations` and of residuals by class rest on both, so that the ends of the shares are
+    # rounded and not the shares.
     ends = np.cumsum(shares, axis=-1)
     return np.diff(np.rint(STEPS * (ends / ends[..., -1:])).astype(np.int64), axis=-1, prepend=0)
 
@@ -73,12 +64,12 @@ class Residuals:
         self._log_odds = whole_log_odds(base)
 
     def by_bin(self, attribute: int, changes: LogOdds) -> Integers:
-        """Return for each bin of an attribute the sum of residuals, and then the sum of their variances, in steps.
+        """Return for each bin of an attribute the sum of residuals, then of their variances, in steps: of two classes.
 
-        Of two classes. A row of class y has the residual ``STEPS·y − p`` and the variance ``⌊p(STEPS − p)/STEPS⌋``,
-        where p is the chance of the second class, between 0 and `STEPS`, by log-odds that were released: a function of
-        the row's bins. With ``u = |y − p/STEPS|`` one added row adds ``u`` and at most ``u(1 − u)``, in units of
-        `STEPS`, to one bin: ℓ1 sensitivity ``STEPS·u(2 − u) ≤ STEPS``, and ℓ2² ``STEPS²·u²(1 + (1 − u)²) ≤ STEPS²``.
+        A row of class y has the residual ``STEPS·y − p`` and the variance ``⌊p(STEPS − p)/STEPS⌋``, where p is the
+        chance of the second class, between 0 and `STEPS`, by log-odds that were released: a function of the row's bins.
+        With ``u = |y − p/STEPS|`` one added row adds ``u`` and at most ``u(1 − u)``, in units of `STEPS`, to one bin:
+        ℓ1 sensitivity ``STEPS·u(2 − u) ≤ STEPS``, and ℓ2² ``STEPS²·u²(1 + (1 − u)²) ≤ STEPS²``.
         """
         bins, counts = self._tally.bins_and_counts()
         chances = np.rint(STEPS * logistic(self._moved(bins, changes)[:, 0] / GRID)).astype(np.int64)
@@ -90,12 +81,12 @@ class Residuals:
         return found.ravel()
 
     def by_bin_and_class(self, attribute: int, changes: LogOdds) -> Integers:
-        """Return for each bin of an attribute the sums of the residuals of each class, in steps.
+        """Return for each bin of an attribute the sums of the residuals of each of any number of classes, in steps.
 
-        Of any number of classes. A row of class y has the residuals ``STEPS·[c = y] − p_c``, where its chances p are
-        not negative and add up to `STEPS` (`in_steps`), by log-odds that were released: a function of the row's bins.
-        One added row adds them to one bin. They add up to 0, so that the ℓ1 sensitivity is ``2(STEPS − p_y) ≤ 2·STEPS``
-        and ℓ2² is ``(STEPS − p_y)² + Σ_(c ≠ y) p_c² ≤ 2·STEPS²``. For the parameters see `by_bin`.
+        A row of class y has the residuals ``STEPS·[c = y] − p_c``, where its chances p are not negative and add up to
+        `STEPS` (`in_steps`), by log-odds that were released: a function of the row's bins. One added row adds them to
+        one bin. They add up to 0, so that the ℓ1 sensitivity is ``2(STEPS − p_y) ≤ 2·STEPS`` and ℓ2² is ``(STEPS −
+        p_y)² + Σ_(c ≠ y) p_c² ≤ 2·STEPS²``.
         """
         bins, counts = self._tally.bins_and_counts()
         odds = self._moved(bins, changes) / GRID
@@ -111,22 +102,14 @@ class Residuals:
 
 
 def whole_log_odds(values: NDArray[np.float64] | float) -> Whole:
-    """Return log-odds in steps of 2⁻⁴⁰, cut off at ±100, 0 for NaN: sums of them are exact in any order.
-
-    Examples
-    --------
-    >>> (whole_log_odds(np.array([0.5, np.nan, np.inf])) / GRID).tolist()
-    [0.5, 0.0, 100.0]
-    """
+    """Return log-odds in steps of 2⁻⁴⁰, cut off at ±100, 0 for NaN: sums of them are exact in any order."""
     bounded = np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST)
     return np.rint(GRID * bounded).astype(np.int64)
 
 
 def outcomes(tally: Tally, points: LogOdds, edges: Whole) -> Integers:
-    """Return the rows of each class by total, shape ``(2·n_buckets,)``: one row changes one count by one.
-
-    Of two classes. A bucket ends with its edge.
-    """
+    """Return the rows of each of two classes by total, ``(2·n_buckets,)``: one row changes one count by one."""
+    # A bucket ends with its edge.
     bins, counts = tally.bins_and_counts()
     found = np.zeros((len(edges) + 1, 2), dtype=np.int64)
     np.add.at(found, np.searchsorted(edges, added(points, bins, np.int64)), counts)
@@ -134,11 +117,9 @@ def outcomes(tally: Tally, points: LogOdds, edges: Whole) -> Integers:
 
 
 def leads(tally: Tally, base: Whole, points: LogOdds, edges: Whole) -> Integers:
-    """Return the rows got wrong and right by the lead of the largest total, shape ``(2·n_buckets,)``.
-
-    One row changes one count by one. For `points` by bin and class, shape ``(n_bins, n_classes)``, and `edges` see
-    `outcomes`.
-    """
+    """Return the rows got wrong and right by the lead of the largest total: one row changes one count by one."""
+    # For `points` by bin and class, shape ``(n_bins, n_classes)``; of shape ``(2·n_buckets,)``, with `edges` as in
+    # `outcomes`.
     bins, counts = tally.bins_and_counts()
     totals = base + added(points, bins, np.int64)
     ordered = np.sort(totals, axis=1)

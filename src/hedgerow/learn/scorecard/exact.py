@@ -34,11 +34,9 @@ def centred(fitted: Fitted, regression: Regression, monotone: Mapping[str, Direc
 def rounded_card(
     fitted: Fitted, regression: Regression, points: int, monotone: Mapping[str, Direction]
 ) -> LearnedScorecard:
-    """Return the scorecard of whole points whose log-loss is the least of those for several sizes of a point.
-
-    For each, the points of a column and its base are rounded one after the other, by the second derivative of the
-    log-loss where nothing is rounded yet.
-    """
+    """Return the scorecard of whole points whose log-loss is the least of those for several sizes of a point."""
+    # For each, the points of a column and its base are rounded one after the other, by the second derivative of the
+    # log-loss where nothing is rounded yet.
     sizes = [len(each) for each in fitted.values.values()]
     values = np.vstack([fitted.base[None], *fitted.values.values()])
     limits = np.array([MOST_POINTS] + [points] * sum(sizes))
@@ -88,13 +86,7 @@ _UNITS = np.geomspace(0.5, 2, 17)
 
 
 def units(values: Floats, most: int) -> Floats:
-    """Return the log-odds of one point to try; points of the smaller ones are cut off at `most`.
-
-    Examples
-    --------
-    >>> units(np.array([-2.0, 1.0]), 20)[[0, 8, 16]].tolist()
-    [0.05, 0.1, 0.2]
-    """
+    """Return the log-odds of one point to try; points of the smaller ones are cut off at `most`."""
     largest = np.abs(values).max(initial=0.0) / most
     return np.unique(np.maximum(largest * _UNITS, LEAST_UNIT))
 
@@ -102,18 +94,9 @@ def units(values: Floats, most: int) -> Floats:
 def one_by_one(values: Floats, form: Floats, limits: Floats, rising: Sequence[NDArray[np.intp]] = ()) -> Whole:
     """Round numbers down or up, one after the other, so that the quadratic form of what is rounded off stays small.
 
-    Each time that number and that direction are taken that leave the form least, given those before: what one number
-    is rounded off by, later ones make up for. Numbers along which values rise stay in order.
-
-    References
-    ----------
-    Liu, Zhong, Li, Seltzer and Rudin, *FasterRisk: Fast and Accurate Interpretable Risk Scores*, NeurIPS 2022, Section
-    3.3, whose bound of the loss has a weight for each row in the place of this form.
-
-    Examples
-    --------
-    >>> one_by_one(np.array([0.4, 0.4]), np.array([[2.0, 1.9], [1.9, 2.0]]), np.array([9, 9])).tolist()
-    [0, 1]
+    Each time that number and that direction are taken that leave the form least, given those before: what one number is
+    rounded off by, later ones make up for. Numbers along which values rise stay in order (Liu, Zhong, Li, Seltzer and
+    Rudin, *FasterRisk*, NeurIPS 2022, Section 3.3, with this form in the place of a weight for each row).
     """
     low, high = (np.clip(end(values), -limits, limits) for end in (np.floor, np.ceil))
     found, left, size = low.copy(), np.ones(len(values), dtype=bool), np.diag(form)

@@ -238,11 +238,10 @@ class _Fit:
     def _steps(
         self, kept: Residuals, part: Part, changes: Mapping[int, Whole], share: Fraction, precision: Floats
     ) -> list[Smoothed]:
-        """Ask for the residuals of an attribute by class, and return the step of each class.
-
-        They add up to 0 in each bin: so does what is taken of the noise. How fast they grow with the log-odds follows
-        from the rows of a bin and the chances that its log-odds alone give, both of which were released before.
-        """
+        """Ask for the residuals of an attribute by class, and return the step of each class."""
+        # Residuals add up to 0 in each bin: so does what is taken of the noise. How fast they grow with the log-odds
+        # follows from the rows of a bin and the chances that its log-odds alone give, both of which were released
+        # before.
         what = f"residuals by bin and class of {quoted_text(self._schema.names[part.attribute])}"
         query = partial(kept.by_bin_and_class, part.attribute, changes)
         found, variance = self._counts(share, _moved_by_residuals(self._schema), query, what, STEPS)
@@ -302,12 +301,10 @@ def midpoints(spread: float) -> Floats:
 def calibrated(
     log_odds: Floats, misses: Floats, hits: Floats, variance: float, *, shift: bool, start: float
 ) -> tuple[float, float]:
-    """Return the shift a and the factor b of ``P(hit) = expit(start + a + b·log_odds)`` that a noisy histogram favours.
-
-    Each bucket has the residual ``hits·(1 − p) − misses·p``, whose mean is 0 and whose variance is that of the rows
-    and of the noise; its Gaussian likelihood is maximised, with a prior for ``a`` around 0 and for ``b`` around
-    `EXPECTED`.
-    """
+    """Return the shift a and the factor b of ``P(hit) = expit(start + a + b·log_odds)`` that a histogram favours."""
+    # Each bucket has the residual ``hits·(1 − p) − misses·p``, whose mean is 0 and whose variance is that of the rows
+    # and of the noise; its Gaussian likelihood is maximised, with a prior for ``a`` around 0 and for ``b`` around
+    # `EXPECTED`.
     rows = np.maximum(misses + hits, 0)
 
     def loss(parameters: Floats) -> float:

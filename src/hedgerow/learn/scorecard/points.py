@@ -51,10 +51,8 @@ class Part:
 
 
 def rounded(parts: Sequence[Part], points: int) -> tuple[dict[int, NDArray[np.int64]], float]:
-    """Return whole points by attribute, the largest of which is `points` in size, and the log-odds of one point.
-
-    A point is at least 0.005 log-odds, so that where nothing was learned all points are 0.
-    """
+    """Return whole points by attribute, the largest of which is `points` in size, and the log-odds of one point."""
+    # A point is at least 0.005 log-odds, so that where nothing was learned all points are 0.
     largest = max((float(np.abs(part.values).max()) for part in parts), default=0.0)
     unit = max(largest / points, _LEAST_UNIT)
     return {part.attribute: np.rint(part.values / unit).astype(np.int64) for part in parts}, unit

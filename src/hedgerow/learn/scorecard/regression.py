@@ -60,11 +60,9 @@ class Regression:
         self._codes = [np.linalg.cholesky(np.linalg.inv(PRIOR.of(attribute))) for _, attribute in schema.attributes]
 
     def fit(self, attributes: Sequence[int], strength: float, counts: Whole | None = None) -> Fitted:
-        """Return the regression on some attributes; a row in all, shared by the classes, is added to the counts.
-
-        Columns are the bins times a root of the prior's covariance, for which the prior's penalty is that of ridge
-        regression.
-        """
+        """Return the regression on some attributes; a row in all, shared by the classes, is added to the counts."""
+        # Columns are the bins times a root of the prior's covariance, for which the prior's penalty is that of ridge
+        # regression.
         counts = self.counts if counts is None else counts
         columns = [self._codes[i][self.bins[:, i]] for i in attributes]
         X = np.column_stack([np.zeros((len(counts), 0)), *columns])
@@ -86,10 +84,8 @@ class Regression:
         return Fitted(model.intercept_, values)
 
     def choose(self, most: int) -> list[int]:
-        """Return attributes, chosen one after the other: that whose bins raise the likelihood most by one Newton step.
-
-        After each, the regression is fitted anew, as in orthogonal matching pursuit.
-        """
+        """Return attributes, each that whose bins raise the likelihood most by one Newton step, given those before."""
+        # After each, the regression is fitted anew, as in orthogonal matching pursuit.
         chosen: list[int] = []
         while len(chosen) < min(most, len(self.schema)):
             chances = chances_of(self.fit(chosen, 1.0).log_odds(self.bins))

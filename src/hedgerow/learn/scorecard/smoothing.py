@@ -20,21 +20,14 @@ EACH = 2.0
 class Prior:
     """Distribution of log-odds by bin before any row is seen: public.
 
-    Along the bins of a number they are a random walk whose standard deviation from one end to the other is `across`;
-    those of other bins, and the mean of a number's, are independent.
+    Along a number they are a random walk; those of other bins, and a number's mean, are independent.
     """
 
     across: float  # the standard deviation from the first bin of a number to its last
     each: float  # that of a category, of a number's mean, and of missing values and those outside the domain
 
     def precision(self, n_bins: int, n_ordered: int) -> Floats:
-        """Return the inverse of the covariance, shape ``(n_bins, n_bins)``; the first `n_ordered` bins are a number's.
-
-        Examples
-        --------
-        >>> Prior(across=2.0, each=1.0).precision(3, 0).tolist()
-        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-        """
+        """Return the inverse of the covariance, ``(n_bins, n_bins)``; the first `n_ordered` bins are a number's."""
         matrix = np.eye(n_bins) / self.each**2
         if n_ordered > 1:
             steps = np.diff(np.eye(n_ordered), axis=0)
@@ -62,17 +55,9 @@ class Smoothed:
 
 
 def smoothed(sums: Floats, slopes: Floats, spreads: Floats, noise: float, prior: Floats) -> Smoothed:
-    """Return the log-odds by bin that noisy sums of residuals speak for.
-
-    A bin's sum is about its slope times its log-odds, with the variance of the rows and that of the noise: weighted
-    least squares, with the prior.
-
-    Examples
-    --------
-    >>> rows = np.array([60.0, 60.0])
-    >>> smoothed(np.array([30.0, -30.0]), rows, rows, 100.0, np.eye(2)).values.round(3).tolist()
-    [0.479, -0.479]
-    """
+    """Return the log-odds by bin that noisy sums of residuals speak for."""
+    # A bin's sum is about its slope times its log-odds, with the variance of the rows and that of the noise: weighted
+    # least squares, with the prior.
     inverse = np.linalg.inv(np.diag(slopes**2 / (noise + spreads)) + prior)
     gain = inverse * (slopes / (noise + spreads))
     return Smoothed(gain @ sums, gain @ gain.T * noise, gain * slopes)

@@ -17,8 +17,8 @@ _LEAST_VARIANCE = 1e-9
 class Spending:
     """Noise for each share of a budget."""
 
-    epsilon: Fraction  # the whole budget
-    delta: Fraction  # the whole budget
+    epsilon: Fraction  # of the whole budget
+    delta: Fraction  # of the whole budget
     rows: int = 1  # with δ: how many rows the protected unit has at most
 
     @property
@@ -27,10 +27,8 @@ class Spending:
         return not self.delta
 
     def counts(self, parts: Fraction, changes: int, steps: int = 1, *, first: bool = False) -> Noise:
-        """Return the noise for counts of which one row changes `changes`, by up to `steps` each or in all.
-
-        The ℓ1 sensitivity is ``changes·steps``, ℓ2² is ``changes·steps²``.
-        """
+        """Return the noise for counts of which one row changes `changes`, by up to `steps` each or in all."""
+        # The ℓ1 sensitivity is ``changes·steps``, ℓ2² is ``changes·steps²``.
         if self.is_pure:
             return Noise(DiscreteLaplace(self.epsilon * parts / PARTS, changes * steps))
         number = 1 if first else 2

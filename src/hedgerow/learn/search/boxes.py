@@ -135,10 +135,9 @@ class Divisions:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The boxes that differ from the root on some axes, on each of them within so many choices.
+    """The boxes that differ from the root on some axes, on each of them within so many choices."""
 
-    A few of them need more than all choices; their values are right, and not used.
-    """
+    # A few of them need more than all choices; their values are right, and not used.
 
     boxes: Boxes  # all boxes
     axes: Axes  # the axes, as indices
@@ -172,10 +171,7 @@ class Group:
         yield from product(*([slice(at, at + step) for at in range(0, size, step)] for size, step in each))
 
     def closed(self, block: Block, divisions: Divisions | None) -> Iterator[tuple[slice, Bins]]:
-        """Yield some options, and for the boxes of a block whether these do not divide them: to be broadcast.
-
-        Options are numbered as they are, or as divisions.
-        """
+        """Yield some options, or divisions, and which boxes of a block they do not divide, to be broadcast."""
         for place, (axis, size) in enumerate(zip(self.axes, self.shape, strict=True)):
             one = self.boxes.axes[axis]
             closed, some = ~one.divides[1 : size + 1], one.options

@@ -38,12 +38,9 @@ class Optimum:
 def find_optimum(
     tally: Tally, space: Space, settings: SearchSettings, time_limit: float | None, progress: Progress
 ) -> Optimum:
-    """Find the model of least loss, penalties included, among all within the settings.
-
-    All boxes are valued by contingency tables where that takes less than a third of the time limit, and less than all
-    states by masks would; else, and where it turns out to take half of it, states are pruned. `progress` is called with
-    the level, its states done and its states.
-    """
+    """Find the model of least loss, penalties included, among all within the settings."""
+    # All boxes are valued by contingency tables where that takes less than a third of the time limit, and less than all
+    # states by masks would; else, and where it turns out to take half of it, states are pruned.
     depth = min(settings.depth, space.n_options)
     cost = space_cost(space, depth, settings.objective)
     affordable = time_limit is None or cost.seconds(_MANY_PATTERNS) < time_limit / 3
@@ -77,11 +74,8 @@ def exhaust(
 
 
 def prune(rows: PatternMatrix, settings: SearchSettings, time_limit: float | None, progress: Progress) -> Optimum:
-    """Search by branch and bound.
-
-    A quick search that follows few options comes first: it gives a model to fall back upon and, for lists, a bound to
-    prune with.
-    """
+    """Search by branch and bound, after a quick search that follows few options."""
+    # The quick search gives a model to fall back upon and, for lists, a bound to prune with.
     deadline = np.inf if time_limit is None else time.monotonic() + _GOING_DOWN * time_limit
     quick = expand(rows, settings, width=_width(rows, settings))
     full = expand(rows, settings, best=quick.best, deadline=deadline, progress=progress)

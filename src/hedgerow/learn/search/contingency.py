@@ -65,8 +65,7 @@ class BoxRows:
     def table(self, group: Axes, weights: Floats, factors: Floats) -> Floats:
         """Return for each option the sum of weights in each cell of a group's contingency table, times its factors.
 
-        `factors` are columns of `caught_bins` or of `sides`. Shape ``(n_weights, *bins of the group, n_options)``; in
-        float32 where sums of the rows are exact.
+        Shape ``(n_weights, *bins of the group, n_options)``; `factors` are columns of `caught_bins` or of `sides`.
         """
         sizes = [axis.n_bins for axis in self.boxes.axes]
         starts, width = np.cumsum([0, *sizes])[:-1], sum(sizes)

@@ -31,10 +31,9 @@ Box = dict[int, int]
 
 
 class Cubes:
-    """The values of all boxes over one table: exact, private.
+    """The values of all boxes over one table: exact, private."""
 
-    `values` are by the choices that are left, then by the axes of a group: of its boxes, in the group's shape.
-    """
+    # `values` are by the choices that are left, then by the axes of a group: of its boxes, in the group's shape.
 
     def __init__(
         self,
@@ -152,11 +151,9 @@ class Cubes:
     def weighed(
         self, group: Group, left: int, totals: Floats, divisions: Divisions | None = None
     ) -> Iterator[tuple[Block, Floats, Floats]]:
-        """Yield for each block of a group the rows that each option catches and the weight of taking it.
-
-        Shapes ``(n_classes, *boxes, n_options)`` and ``(*boxes, n_options)``. Rows are not counted, and empty, where no
-        branch is a leaf.
-        """
+        """Yield for each block of a group the rows that each option catches and the weight of taking it."""
+        # Shapes ``(n_classes, *boxes, n_options)`` and ``(*boxes, n_options)``. Rows are not counted, and empty, where
+        # no branch is a leaf.
         rows, semiring, go = self.rows, self.semiring, self.semiring.go(group.n_open)
         deep = {branch: self._children(group, left - 1, branch) for branch in self.boxes.space.branches if left > 1}
         is_counted = len(deep) < 2 or self._min_rows > 0
@@ -169,10 +166,8 @@ class Cubes:
             yield block, caught, options
 
     def _divisions(self, left: int) -> tuple[Divisions | None, Floats]:
-        """Return the different divisions where it is all the same which part an option catches, and how often each is.
-
-        Otherwise options are told apart, and each is there once.
-        """
+        """Return the different divisions where it is all the same which part is caught, and how often each is."""
+        # Otherwise options are distinct, and each is there once.
         if left > 1 or self._min_rows:
             return None, np.ones(self.boxes.space.n_options)
         return self.boxes.divisions, self.boxes.divisions.times
@@ -180,10 +175,8 @@ class Cubes:
     def sums(
         self, group: Group, weights: Floats, factors: Floats, divisions: Divisions | None
     ) -> Iterator[tuple[Block, Floats]]:
-        """Yield for the boxes of each block the sums of weights times factors, shape ``(n, *boxes, n_options)``.
-
-        Of options, or of divisions. If there are no weights, nothing is counted.
-        """
+        """Yield for the boxes of each block the sums of weights times factors, shape ``(n, *boxes, n_options)``."""
+        # Of options, or of divisions. If there are no weights, nothing is counted.
         blocks = group.blocks(_BLOCK_NUMBERS // max(self.boxes.space.n_options, 1))
         if not len(weights):
             yield from ((block, weights) for block in blocks)

@@ -72,27 +72,20 @@ class PatternMatrix:
         return self._caught.T[options] > 0
 
     def counts(self, rows: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Return the rows of each class that each option catches, and all rows of each class.
-
-        Shapes ``(n_classes, n_states, n_options)`` and ``(n_classes, n_states)``, from masks over patterns.
-        """
+        """Return the rows of each class that each option catches, and all rows of each class."""
+        # Shapes ``(n_classes, n_states, n_options)`` and ``(n_classes, n_states)``.
         weighted = [self._weighted(rows, weights) for weights in self._counts]
         return np.stack([one for one, _ in weighted]), np.stack([one for _, one in weighted])
 
     def differences(self, rows: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Return, of two classes, how many more rows of the first each option catches, and the rows of each class.
-
-        Shapes ``(n_states, n_options)`` and ``(2, n_states)``, from masks over patterns.
-        """
+        """Return, of two classes, how many more rows of the first each option catches, and the rows of each class."""
+        # Shapes ``(n_states, n_options)`` and ``(2, n_states)``.
         one, other = self._counts
         return self._weighted(rows, one - other)[0], self.totals(rows)
 
     def floors(self, rows: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Return the loss in rows that no model avoids: rows of a pattern are in one leaf (equivalent points).
-
-        Of errors, the rows outside the majority of their pattern. Of the rows that each option catches, shape
-        ``(n_states, n_options)``, and of all, shape ``(n_states,)``.
-        """
+        """Return the loss in rows that no model avoids: rows of a pattern are in one leaf (equivalent points)."""
+        # Of the rows that each option catches, shape ``(n_states, n_options)``, and of all, shape ``(n_states,)``.
         return self._weighted(rows, self._floor)
 
     def totals(self, rows: NDArray[np.bool_]) -> Floats:
@@ -179,10 +172,8 @@ class Search:
         return semiring.leaf(total) + semiring.stop(n_open), options
 
     def sweep(self, last: Floats | None = None, progress: Callable[[int], object] = lambda _: None) -> list[Floats]:
-        """Return the values of the states of every level, each computed once, the deepest first.
-
-        States without rows are left out: in both semirings their value is 0.
-        """
+        """Return the values of the states of every level, each computed once, the deepest first."""
+        # States without rows are left out: in both semirings their value is 0.
         values: list[Floats] = [] if last is None else [last]
         for depth in reversed(range(len(self.levels) - len(values))):
             level = self.levels[depth]
@@ -202,11 +193,9 @@ class Search:
         choose_option: Callable[[Floats], int],
         choose_value: Callable[[Floats], int],
     ) -> Take | Stop:
-        """Build one model from the root down.
-
-        `choose_option` gets the weights of stopping and of the open options and returns the index of one of them;
-        `choose_value` gets the rows of each class in a leaf and returns the index of its value.
-        """
+        """Build one model from the root down."""
+        # `choose_option` gets the weights of stopping and of the open options and returns the index of one of them;
+        # `choose_value` gets the rows of each class in a leaf and returns the index of its value.
         depths = len(self.levels)
 
         def leaf(rows: NDArray[np.bool_]) -> Stop:
@@ -240,10 +229,7 @@ def enough(min_rows: float, caught: Floats, left: Floats, space: Space) -> NDArr
 
 
 class Masks:
-    """The values of all sets of sides over one table, by masks over its patterns: exact, private.
-
-    `searches` and `values` are by the size of the search.
-    """
+    """The values of all sets of sides over one table, by the size of the search: exact, private."""
 
     def __init__(
         self, search: Search, sizes: Iterable[int], progress: Callable[[int], object] = lambda _: None

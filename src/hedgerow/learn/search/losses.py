@@ -30,14 +30,14 @@ class Loss:
     """The cost of a row of each class in a leaf of each value. Public; a whole number of steps between 0 and 1.
 
     A leaf's value is one of a public grid of probability vectors; its label is the most probable class. A model's loss
-    on a table is the sum over the rows of ``table[class][value of the row's leaf] / steps``.
+    is the sum over the rows of ``table[class][value of the row's leaf] / steps``.
 
     **One added row raises the loss of every model by an amount between 0 and 1, and lowers that of none**: the row is
     of one class and in one leaf, so exactly one entry of the table is added, and `__post_init__` refuses a table with
-    an entry outside ``[0, steps]``. The loss has therefore sensitivity 1 and one direction, as errors have, and the
-    exponential mechanism with weight ``w`` is ``w``-differentially private (fact 3 in docs/privacy.md). Subtracting
-    from a row's losses what depends on its class alone, such as the least of them, changes the losses of all models on
-    a table alike, hence no probability: any bounded loss fits, and one with a smaller range counts for more.
+    an entry outside ``[0, steps]``. So the exponential mechanism with weight ``w`` is ``w``-differentially private, as
+    for errors (fact 3 in docs/privacy.md). Subtracting from a row's losses what depends on its class alone changes the
+    losses of all models on a table alike, hence no probability: any bounded loss fits, and one with a smaller range
+    counts for more.
     """
 
     values: tuple[tuple[float, ...], ...]  # the grid: probabilities of each class
@@ -52,24 +52,11 @@ class Loss:
 
     @classmethod
     def of(cls, objective: Objective, n_classes: int, steps: int = STEPS) -> Self:
-        """Return the loss of an objective.
-
-        "errors": the values are the classes, each with probability 1, and a row of another class costs 1. Otherwise
-        they are the mixtures of each class, by 10, 30, 50, 70 and 90 %, with all classes alike: of two classes, .05,
-        .15, .25, …, .95. "brier" is Brier's score ``B(y, p) = Σ (p_k − [k = y])²``, less the least that
-        a row of its class can have, divided by the largest difference Δ; "mixed" is half of that and half an error:
-
-            ℓ(y, p) = λ·[label(p) ≠ y] + (1 − λ)·(B(y, p) − min_q B(y, q))/Δ,    λ = 0 or ½
-
-        rounded to the nearest of `steps`. Both parts are between 0 and 1.
-
-        Examples
-        --------
-        >>> Loss.of("errors", 2).table
-        ((0, 1), (1, 0))
-        >>> Loss.of("brier", 2).table[0]
-        (0, 1, 4, 9, 14, 21, 30, 40, 51, 64)
-        """
+        """Return the loss of an objective."""
+        # Errors: the values are the classes, each with probability 1, and a row of another class costs 1. Otherwise
+        # the values are the mixtures of each class with all classes alike, and with λ = 0 for Brier's score B, ½ for
+        # "mixed", a row of class y costs, rounded to the nearest of `steps`,
+        #     λ·[label(p) ≠ y] + (1 − λ)·(B(y, p) − min_q B(y, q))/Δ,    Δ the largest difference of two scores
         classes = range(n_classes)
         if objective == "errors":
             values = tuple(tuple(float(k == label) for k in classes) for label in classes)
@@ -114,10 +101,7 @@ class Loss:
         return found.reshape(counts.shape[1:])
 
     def best(self, counts: NDArray[np.float64]) -> int:
-        """Return the value under which rows of each class, shape ``(n_classes,)``, lose least, the first of equals.
-
-        Its label is the class of most rows, the first of equals.
-        """
+        """Return the value under which rows of each class, shape ``(n_classes,)``, lose least, the first of equals."""
         return int(self.totals(counts).argmin())
 
 
@@ -138,11 +122,9 @@ def _mixtures(n_classes: int) -> list[tuple[Fraction, Fraction]]:
 
 
 def _losses_by_mixture(share_of_errors: Fraction, n_classes: int, steps: int) -> list[tuple[int, int]]:
-    """Return, of each mixture, the losses in steps of a row of that class and of a row of any other.
-
-    Brier's score is ``1 − 2·p_y + Σ p_k²``: it depends on the mixture and on whether y is its class, on nothing else.
-    So the least and the largest score are the same for every class.
-    """
+    """Return, of each mixture, the losses in steps of a row of that class and of a row of any other."""
+    # Brier's score, ``1 − 2·p_y + Σ p_k²``, depends on the mixture and on whether y is its class, on nothing else: the
+    # least and the largest are the same for every class.
     scores = list[tuple[Fraction, Fraction]]()
     for own, other in _mixtures(n_classes):
         squares = own**2 + (n_classes - 1) * other**2

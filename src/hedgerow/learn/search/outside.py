@@ -54,18 +54,13 @@ class LeafShares:
 
     @property
     def negligible(self) -> float:
-        """States that a draw comes to with a smaller chance, ``1e-45·e^(−weight)``, are left out.
-
-        A row more or less makes no state likelier than ``e^weight`` times. So with that row or without it, all that is
-        left out of 10⁹ states has a chance below 10⁻³⁶.
-        """
+        """The chance ``1e-45·e^(−weight)``: states that a draw comes to with a smaller one are left out."""
+        # A row more or less makes no state likelier than ``e^weight`` times. So with that row or without it, all that
+        # is left out of 10⁹ states has a chance below 10⁻³⁶.
         return float(1e-45 * np.exp(-self.weight))
 
     def __call__(self, counts: Floats) -> Floats:
-        """Return the chance of each value in leaves of these rows of each class.
-
-        From shape ``(n_classes, ...)`` to ``(n_values, ...)``.
-        """
+        """Return the chance of each value in leaves, from rows of shape ``(n_classes, ...)``: ``(n_values, ...)``."""
         losses = self.loss.totals(np.asarray(counts, dtype=np.float64).reshape(len(counts), -1))
         losses -= losses.min(axis=0)
         losses *= -self.weight / self.loss.steps
@@ -81,11 +76,9 @@ def size_chances(totals: Floats) -> Floats:
 
 
 def last_choices(log_each: Floats, weight: float, totals: Floats, more: Floats) -> tuple[Floats, Floats]:
-    """Return the chances of the labels of an option's two leaves, of errors of two classes, where no more follows.
-
-    Where both have the same label, all options of a state are alike. Where they have not, the loss is half of the
-    state's rows, less half of how many more rows have the label that one branch has there than have the other one.
-    """
+    """Return the chances of the labels of an option's two leaves, of errors of two classes, where no more follows."""
+    # Where both have the same label, all options of a state are alike. Where they have not, the loss is half of the
+    # state's rows, less half of how many more rows have the label that one branch has there than the other one.
     log_each = log_each - 2 * np.log(2)
     alike = np.exp(log_each - weight * totals[::-1])
     half, more = (log_each - weight / 2 * totals.sum(axis=0))[..., None], weight / 2 * more.astype(np.float64)
@@ -177,10 +170,8 @@ class OutsideMasks:
 
 
 def _summed(rows: NDArray[np.bool_], chances: Floats) -> Floats:
-    """Return chances summed over the states that each pattern is in, shape ``(n_values, n_patterns, n_options)``.
-
-    From masks of shape ``(n_states, n_patterns)`` and chances of shape ``(n_values, n_states, n_options)``.
-    """
+    """Return chances summed over the states that each pattern is in, shape ``(n_values, n_patterns, n_options)``."""
+    # From masks ``(n_states, n_patterns)`` and chances ``(n_values, n_states, n_options)``.
     flat = np.moveaxis(chances, 0, 1).reshape(len(rows), -1)
     return np.moveaxis((rows.T.astype(np.float64) @ flat).reshape(rows.shape[1], len(chances), -1), 1, 0)
 
@@ -312,10 +303,8 @@ class OutsideBoxes:
 
 
 def _given_to_sets(axis: Axis, branch: int, size: int | None, part: Floats, n_sets: int) -> NDArray[np.float64]:
-    """Return what each set of an axis is given, from chances by set and option, shape ``(..., size or 1, n_options)``.
-
-    Where an option does not divide a set, the chance is 0 and the set given any.
-    """
+    """Return what each set of an axis is given, from chances by set and option, ``(..., size or 1, n_options)``."""
+    # Where an option does not divide a set, the chance is 0 and the set given any.
     children = axis.children[branch][:1] if size is None else axis.children[branch][1 : size + 1]
     places = np.clip(children.ravel() - 1, 0, n_sets - 1)
     to = csr_array((np.ones(len(places)), (places, np.arange(len(places)))), shape=(n_sets, len(places)))

@@ -110,10 +110,8 @@ class Pairs:
 
     @property
     def products(self) -> int:
-        """The multiplications for one class: of all cells' tables, and of them, by the cells that each option catches.
-
-        At most: there may be fewer options after chosen rules.
-        """
+        """The multiplications for one class, at most: there may be fewer options after chosen rules."""
+        # Of all cells' tables, and of them, by the cells that each option catches.
         each = sum(options * cells for options, cells in self.group_sizes)
         return each * (self.space.n_options + sum(cells for _, cells in self.group_sizes)) * (self.depth > 1)
 
@@ -234,10 +232,8 @@ class PairValues:
         return table
 
     def _second(self, first: NDArray[np.intp], both: list[NDArray[np.floating]]) -> Floats:
-        """Return the values of what some first rules leave, from what each two rules catch both, by class.
-
-        Where differences are enough, `both` is of these only.
-        """
+        """Return the values of what some first rules leave, from what each two rules catch both, by class."""
+        # Where differences are enough, `both` is of these only.
         semiring, is_open = self._semiring, self._pairs.open(first)
         n_open, total = is_open.sum(axis=1), self._total[:, None] - self._caught[:, first]
         once = np.ones(len(self._caught[0]))

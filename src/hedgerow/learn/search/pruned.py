@@ -38,9 +38,9 @@ MOST_BYTES = 2**31
 class Edges:
     """Branches of one kind that are followed: from a state, by an option, to a state of the next level."""
 
-    state: NDArray[np.intp]  # ordered by state
-    option: NDArray[np.intp]  # ordered by state
-    child: NDArray[np.intp]  # ordered by state
+    state: NDArray[np.intp]  # in increasing order
+    option: NDArray[np.intp]
+    child: NDArray[np.intp]
 
 
 @dataclass(eq=False)
@@ -227,11 +227,9 @@ def _smallest(values: Floats, width: int) -> NDArray[np.bool_]:
 
 
 def _distinct(masks: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the first row of each group of equal rows, and the group of every row.
-
-    Rows are ordered by a hash and then compared as they are, so that a collision can at worst leave equal rows in two
-    groups, never put different ones together.
-    """
+    """Return the first row of each group of equal rows, and the group of every row."""
+    # Rows are ordered by a hash and then compared as they are: a collision can at worst leave equal rows in two groups,
+    # never put different ones together.
     words = np.pad(masks, ((0, 0), (0, -masks.shape[1] % 8))).view(np.uint64)
     key = np.zeros(len(masks), dtype=np.uint64)
     for word in words.T:

@@ -124,11 +124,8 @@ class ModelSampler:
         self._progress = _in_public_steps(total, progress)
 
     def sample(self, weight: float, choose: Choose) -> Take | Stop:
-        """Draw a model with probability proportional to ``prior·exp(−weight·loss)``: its rules and its leaves' values.
-
-        If the size is drawn, it is chosen first, by the weights of all models of each size. All states are visited,
-        independent of the labels; those without rows have the weight 1 by the prior.
-        """
+        """Draw a model with probability proportional to ``prior·exp(−weight·loss)``: rules and leaves' values."""
+        # All states are visited, independent of the labels; those without rows have the weight 1 by the prior.
         plan, loss = self._plan, self._plan.loss
 
         def value(counts: Floats) -> int:
@@ -182,10 +179,8 @@ def _in_public_steps(total: int, progress: Progress) -> Progress:
 def draw_model(
     tally: Tally, plan: Draw, gate: Gate, epsilon: Fraction, purpose: str, progress: Progress
 ) -> Take | Stop:
-    """Draw one model of a plan: its options and the values of its leaves, for one charge of `epsilon`.
-
-    Neighbouring tables differ by one row; the loss of every model then differs by 0 to 1, all in one direction.
-    """
+    """Draw one model of a plan: its options and the values of its leaves, for one charge of `epsilon`."""
+    # Neighbouring tables differ by one row; the loss of every model then differs by 0 to 1, all in one direction.
     states = plan.states()
     return gate.release(plan.mechanism(epsilon), lambda: ModelSampler(tally, plan, states, progress), purpose=purpose)
 
@@ -193,11 +188,9 @@ def draw_model(
 def draw_models(
     parts: Sequence[tuple[Tally, Draw]], mechanism: ModelDraw, gate: Gate, purpose: str, progress: Progress
 ) -> list[Take | Stop]:
-    """Draw one model for each of several tables of different rows, for one charge (parallel composition).
-
-    A row is in one table at most, so that one added row changes the loss of the models of one table only. The
-    mechanism must be that of a draw as large as any of these, with as many siblings.
-    """
+    """Draw one model for each of several tables of different rows, for one charge (parallel composition)."""
+    # A row is in one table at most, so that one added row changes the loss of the models of one table only. The
+    # mechanism must be that of a draw as large as any of these, with as many siblings.
     each = [(tally, plan, plan.states()) for tally, plan in parts]
     return gate.release(
         Siblings(mechanism),

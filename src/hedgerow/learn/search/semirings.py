@@ -28,25 +28,19 @@ class Semiring:
     plus: Callable[[Floats, Floats, Floats], Floats]
     zero: float  # the weight of an option that cannot be taken
     # Of two classes, the weight of a leaf is ``per_row·n/2 + spread(d)``: of its n rows one class has d more.
-    # None where it is not.
+    # `spread` is None where it is not.
     per_row: float
-    # Of two classes, the weight of a leaf is ``per_row·n/2 + spread(d)``: of its n rows one class has d more.
-    # None where it is not.
     spread: Callable[[Floats], Floats] | None
     half: float  # the weight with ``spread(a) ⊗ spread(b) = half ⊗ (spread(a + b) ⊕ spread(a − b))``
     # From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option,
     # which so many times is that of one open option
     stop: Callable[[NDArray[np.intp]], Floats]
-    # From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option,
-    # which so many times is that of one open option
     go: Callable[[NDArray[np.intp]], Floats]
 
 
 def least_loss(penalty: float, loss: Loss | None = None) -> Semiring:
-    """Return (min, +): the least loss of a model in rows, each rule or split counting for `penalty` more rows.
-
-    All weights are whole numbers of steps of the loss, or of the penalty, hence exact.
-    """
+    """Return (min, +): the least loss of a model in rows, each rule or split counting for `penalty` more rows."""
+    # All weights are whole numbers of steps of the loss, or of the penalty, hence exact.
     has_labels = loss is None or not loss.draws_probabilities
     return Semiring(
         leaf=errors if loss is None else loss.least,
@@ -65,10 +59,8 @@ def all_models(epsilon: float, stop_probability: float, loss: Loss | None = None
 
     The prior is a probability over models: at every position where options are open stop with `stop_probability`, else
     take one of them, uniformly; in every leaf one of the loss's values, uniformly. So in a state without rows the
-    weights of all models sum to 1.
-
-    Weights are exact up to the rounding that `hedgerow.privacy.exponential_mechanism.Rounding` bounds, provided that
-    `epsilon` has few enough digits for ``epsilon·loss`` to be exact.
+    weights of all models sum to 1. Weights are exact up to the rounding that `Rounding` bounds, provided that `epsilon`
+    has few enough digits for ``epsilon·loss`` to be exact.
     """
     log_stop, log_go = np.log(stop_probability), np.log1p(-stop_probability)
 

@@ -23,10 +23,9 @@ Bins = NDArray[np.bool_]
 class Space:
     """All rule lists over some candidates, or all trees over some tests.
 
-    A *side* is one branch of an option that may be searched further. A state of the search is a set of sides and stands
-    for the rows on all of them. For a rule list the sides are what each rule leaves; for a tree both branches of each
-    test. Where options have one literal each, a side is a *box*: some bins of one attribute, all bins of the others;
-    and so is a state.
+    A *side* is one branch of an option that may be searched further: what each rule leaves, or both branches of each
+    test. A state of the search is a set of sides and stands for the rows on all of them. Where options have one literal
+    each, a side is a *box*, some bins of one attribute and all bins of the others; and so is a state.
     """
 
     candidates: Candidates  # where the options come from
@@ -36,11 +35,9 @@ class Space:
 
     @classmethod
     def of_lists(cls, candidates: Candidates, chosen: Sequence[Antecedent] = ()) -> Self:
-        """Return the space of the rule lists that may follow the rules in `chosen`.
-
-        Candidates of one literal are options if they divide what the chosen rules leave. Of several, a candidate that
-        implies a chosen one can catch nothing more: it is closed.
-        """
+        """Return the space of the rule lists that may follow the rules in `chosen`."""
+        # Candidates of one literal are options if they divide what the chosen rules leave. Of several, a candidate that
+        # implies a chosen one can catch nothing more: it is closed.
         position = {antecedent: index for index, antecedent in enumerate(candidates)} if chosen else {}
         taken = np.array([position[antecedent] for antecedent in chosen], dtype=np.intp)
         everything = np.ones(candidates.truth.shape[1], dtype=bool)
@@ -84,10 +81,8 @@ class Space:
 
     @cached_property
     def closed(self) -> NDArray[np.bool_] | None:
-        """For options of several literals, whether one cannot catch rows that another leaves, by the schema alone.
-
-        Shape ``(n_sides, n_options)``: sides go by branch, then by option. None where states are boxes.
-        """
+        """The options of several literals that by the schema catch nothing on a side, ``(n_sides, n_options)``."""
+        # Sides go by branch, then by option. None where states are boxes.
         return None if self.has_boxes else self.candidates.implications[np.ix_(self.options, self.options)].T
 
     @cached_property
