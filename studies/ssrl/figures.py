@@ -12,8 +12,7 @@ import pandas as pd
 
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.ssrl.greedy import PUBLISHED
-from hedgerow.learn.ssrl.mechanisms import smooth_cauchy, smooth_laplace
-from hedgerow.learn.ssrl.smooth_sensitivity import GINI_SENSITIVITY, smooth_sensitivity
+from hedgerow.learn.ssrl.mechanisms import GINI_SENSITIVITY, smooth_cauchy, smooth_laplace, smooth_sensitivity
 from studies.runs import Measure
 from studies.ssrl import plots as smooth_plots
 from studies.ssrl.runs import (

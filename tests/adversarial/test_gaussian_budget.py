@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
-from hedgerow.privacy.gaussian import GaussianCounts
+from hedgerow.privacy.noise import GaussianCounts
 from hedgerow.privacy.zcdp import epsilon_at, largest_pure
 from hedgerow.schema import Real, Schema
 

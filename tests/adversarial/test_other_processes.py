@@ -31,8 +31,7 @@ from hedgerow.errors import NotPicklableError, StateError
 from hedgerow.privacy import process
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.gaussian import GaussianCounts
-from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise
+from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, SecureNoise
 from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema import Real, Schema
 from hedgerow.service.curator import Curator

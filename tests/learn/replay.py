@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.sampler import ModelSampler
-from hedgerow.privacy.gaussian import GaussianCounts
-from hedgerow.privacy.noise import Siblings
+from hedgerow.privacy.noise import GaussianCounts, Siblings
 
 
 def kept(values):

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cubes import Cubes
-from hedgerow.learn.search.last_choice import LastChoice
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.sampler import Draw, ModelSampler
-from hedgerow.learn.search.semirings import all_models
+from hedgerow.learn.search.semirings import LastChoice, all_models
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, ModelDraw, Rounding, check_functions
 from hedgerow.privacy.noise import SecureNoise, SeededNoise

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.privacy.gaussian import GaussianCounts
-from hedgerow.privacy.noise import SecureNoise, SeededNoise
+from hedgerow.privacy.noise import GaussianCounts, SecureNoise, SeededNoise
 from tests.privacy.chances import ALARM, p_value
 
 EPSILONS = st.fractions(Fraction(1, 1000), 20)

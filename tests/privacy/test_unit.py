@@ -12,8 +12,7 @@ from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, unit_of
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.gaussian import GaussianCounts
-from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise
+from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, SecureNoise
 from hedgerow.privacy.unit import MOST_ROWS, Unit, group_loss, loss_of, neighbours_of
 
 PATIENT = Unit("patient_id", 3)

@@ -13,10 +13,9 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TallyEstimator, TreeEstimator
 from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.search.certified import Optimum, find_optimum, rows_needed
+from hedgerow.learn.search.certified import Optimum, SearchSettings, find_optimum, rows_needed
 from hedgerow.learn.search.lattice import Take, value_of
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss, Objective
-from hedgerow.learn.search.pruned import SearchSettings
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Antecedent, Candidates

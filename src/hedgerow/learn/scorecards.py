@@ -12,11 +12,9 @@ from hedgerow.learn.base import FROM_DATA
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.private_base import Plan, PrivateEstimator
 from hedgerow.learn.scorecard.estimator import ScorecardEstimator, check_smooth
-from hedgerow.learn.scorecard.exact import centred, rounded_card
+from hedgerow.learn.scorecard.exact import Regression, centred, rounded_card
+from hedgerow.learn.scorecard.log_odds import ACROSS, Direction
 from hedgerow.learn.scorecard.plan import ScorecardPlan
-from hedgerow.learn.scorecard.points import Direction
-from hedgerow.learn.scorecard.regression import Regression
-from hedgerow.learn.scorecard.smoothing import ACROSS
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.unit import rows_of

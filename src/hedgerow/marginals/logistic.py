@@ -17,8 +17,7 @@ from hedgerow.learn.inputs import AccuracyMixin
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.readable import ReadablePoints
 from hedgerow.learn.scorecard.estimator import check_largest_points, check_smooth
-from hedgerow.learn.scorecard.points import Part, rounded
-from hedgerow.learn.scorecard.smoothing import Prior
+from hedgerow.learn.scorecard.log_odds import Part, Prior, rounded
 from hedgerow.marginals.log_odds import SPREADS, LogOdds, SufficientStatistics, estimated
 from hedgerow.marginals.reweight import equal_weights, reweight
 from hedgerow.models.scorecard import Scorecard

@@ -24,8 +24,7 @@ from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.gaussian import GaussianCounts
-from hedgerow.privacy.noise import Mechanism, NoiseSource, noise_source
+from hedgerow.privacy.noise import GaussianCounts, Mechanism, NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, loss_of
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Labels, Table

@@ -16,8 +16,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Charge, total, total_rho, unit_of
-from hedgerow.privacy.gaussian import GaussianCounts
-from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.privacy.zcdp import largest_rho, pure_rho
 from hedgerow.text.messages import number_of

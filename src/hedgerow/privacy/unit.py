@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError
-from hedgerow.privacy.gaussian import GaussianCounts
+from hedgerow.privacy.noise import GaussianCounts
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import quoted_text
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.learn.scorecard.exact import centred, rounded_card
-from hedgerow.learn.scorecard.regression import Fitted, Regression, log_loss
+from hedgerow.learn.scorecard.exact import Fitted, Regression, centred, log_loss, rounded_card
 from tests.learn.patients import PATIENTS, patients
 from tests.learn.tables import SCHEMA, people
 

@@ -14,8 +14,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.scorecard.counts import STEPS
 from hedgerow.privacy.charge import exact
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.gaussian import GaussianCounts
-from hedgerow.privacy.noise import SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
+from hedgerow.privacy.noise import GaussianCounts, SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
 from tests.learn.replay import Recorder
 
 CLASSES = {2: hr.Label("y", (0, 1)), 3: hr.Label("y", ("a", "b", "c"))}

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 import hedgerow as hr
-from hedgerow.learn.scorecard.regression import PRIOR, STRENGTHS, Regression, log_loss
+from hedgerow.learn.scorecard.exact import PRIOR, STRENGTHS, Regression, log_loss
 from tests.learn.patients import PATIENTS, patients
 from tests.learn.tables import SCHEMA, people
 

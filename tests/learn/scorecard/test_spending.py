@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.learn.scorecard.spending import PARTS, Spending
-from hedgerow.privacy.gaussian import GaussianCounts
-from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts
 
 EPSILONS = st.fractions(Fraction(1, 1000), 20)
 DELTAS = st.sampled_from([Fraction(1e-3), Fraction(1, 10**6), Fraction(1, 10**12)])

@@ -8,15 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import Tally
-from hedgerow.learn.search import certified as optimum
-from hedgerow.learn.search import lattice
-from hedgerow.learn.search import pruned as certified
+from hedgerow.learn.search import certified, lattice
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.certified import exhaust, find_optimum, prune, rows_needed
+from hedgerow.learn.search.certified import SearchSettings, exhaust, find_optimum, prune, rows_needed
 from hedgerow.learn.search.cost import space_cost
 from hedgerow.learn.search.lattice import PatternMatrix, Stop
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
-from hedgerow.learn.search.pruned import SearchSettings
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Schema
 from tests.learn.best_models import account, problems
@@ -52,7 +49,7 @@ def test_what_is_found_is_the_best_model_that_there_is(examples, narrow):
     def best(problem, settings):
         with pytest.MonkeyPatch.context() as patch:
             if narrow:
-                patch.setattr(optimum, "_QUICK_STATES", 1)
+                patch.setattr(certified, "_QUICK_STATES", 1)
             found = find(problem, settings)
         check_model(problem, settings, found)
         assert found.objective == found.lower_bound == least(problem, settings)
@@ -83,7 +80,7 @@ WIDE = Schema({f"x{i}": Integer(0, 99, cuts=tuple(range(5, 95, 5))) for i in ran
 def test_all_boxes_are_valued_where_that_is_affordable(monkeypatch, depth, limit, way):
     used = []
     for name in ("exhaust", "prune"):
-        monkeypatch.setattr(optimum, name, lambda *_, name=name: used.append(name))
+        monkeypatch.setattr(certified, name, lambda *_, name=name: used.append(name))
     rows = np.random.default_rng(0).integers(0, 100, (50, 6))
     tally = Tally.count(rows, rows[:, 0] % 2, WIDE)
     assert space_cost(Space.of_trees(WIDE), 3).method == "cubes"
@@ -94,8 +91,8 @@ def test_all_boxes_are_valued_where_that_is_affordable(monkeypatch, depth, limit
 def test_boxes_that_take_too_long_are_left_for_the_pruned_search(monkeypatch):
     rows = np.random.default_rng(0).integers(0, 100, (50, 6))
     tally, clock = Tally.count(rows, rows[:, 0] % 2, WIDE), itertools.count(0, 40.0)
-    monkeypatch.setattr(optimum, "prune", lambda *found: found[2])
-    monkeypatch.setattr(optimum, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(certified, "prune", lambda *found: found[2])
+    monkeypatch.setattr(certified, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     left = find_optimum(tally, Space.of_trees(WIDE), SearchSettings(3, 1, 0.0), 60.0, lambda *_: None)
     assert left < 60
 
@@ -137,8 +134,8 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(lattice, "_BLOCK_BYTES", 1)
             if narrow:
-                patch.setattr(optimum, "_QUICK_STATES", 1)
-            patch.setattr(optimum, "time", clock(1))
+                patch.setattr(certified, "_QUICK_STATES", 1)
+            patch.setattr(certified, "time", clock(1))
             full = certified.expand
 
             def timed(rows, settings, **more):  # the first, narrow search has no deadline
@@ -146,7 +143,7 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
                     inner.setattr(certified, "time", clock(ticks))
                     return full(rows, settings, **more)
 
-            patch.setattr(optimum, "expand", timed)
+            patch.setattr(certified, "expand", timed)
             found = find(problem, settings, time_limit=1.0)
         check_model(problem, settings, found)
         assert found.lower_bound <= least(problem, settings) <= found.objective
@@ -184,9 +181,9 @@ def test_more_depth_is_never_worse_and_a_penalty_is_never_better(problem, depth,
 def test_the_first_search_is_small_whatever_the_depth():
     space = SimpleNamespace(branches=(0, 1))
     for depth, lists, trees in ((1, 20_000, 10_000), (2, 20_000, 10_000), (3, 141, 70), (5, 11, 5), (50, 1, 1)):
-        assert optimum._width(SimpleNamespace(space=space), SearchSettings(depth, 0, 0.0)) == trees
+        assert certified._width(SimpleNamespace(space=space), SearchSettings(depth, 0, 0.0)) == trees
         assert (
-            optimum._width(SimpleNamespace(space=SimpleNamespace(branches=(1,))), SearchSettings(depth, 0, 0.0))
+            certified._width(SimpleNamespace(space=SimpleNamespace(branches=(1,))), SearchSettings(depth, 0, 0.0))
             == lists
         )
 

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.search import last_choice
-from hedgerow.learn.search.last_choice import CLOSED, LastChoice, looked_up
+from hedgerow.learn.search import semirings
 from hedgerow.learn.search.losses import Loss
-from hedgerow.learn.search.semirings import all_models, least_loss
+from hedgerow.learn.search.semirings import CLOSED, LastChoice, all_models, least_loss, looked_up
 
 counts = st.tuples(st.integers(0, 400), st.integers(0, 400))
 SEMIRINGS = [all_models(0.01, 0.3), all_models(2.0, 0.3), all_models(20.0, 0.3), least_loss(0.5)]
@@ -48,7 +47,7 @@ def test_values_are_those_of_all_leaves(semiring, numbers, found):
     differences = np.where(is_open, np.abs(sides[:, 0] - sides[:, 1]), CLOSED)
     n_open = (is_open * times).sum(axis=1).astype(np.intp)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(last_choice, "_BLOCK_NUMBERS", numbers)
+        patch.setattr(semirings, "_BLOCK_NUMBERS", numbers)
         values = LastChoice.of(semiring, totals.sum(axis=0)).values(totals.T, n_open, differences, times)
     assert values.tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
@@ -68,7 +67,7 @@ def test_what_is_looked_up_is_what_is_computed(monkeypatch, semiring):
     differences = np.array([7.0, 0, 5, CLOSED], dtype=np.float32)
     assert found(differences[:3]).tolist() == semiring.spread(np.array([7.0, 0, 5])).tolist()
     assert math.isinf(found(differences)[3])
-    monkeypatch.setattr(last_choice, "_MOST_TABULATED", 5)
+    monkeypatch.setattr(semirings, "_MOST_TABULATED", 5)
     assert looked_up(semiring.spread, np.array([3.0, 4.0]), semiring.zero)(differences).tolist() == (
         found(differences).tolist()
     )

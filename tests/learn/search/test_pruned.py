@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.learn.search import lattice
-from hedgerow.learn.search import pruned as certified
+from hedgerow.learn.search import certified, lattice
+from hedgerow.learn.search.certified import Edges, PrunedLevel, SearchSettings, _distinct, expand
 from hedgerow.learn.search.lattice import PatternMatrix, Search
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
-from hedgerow.learn.search.pruned import Edges, PrunedLevel, SearchSettings, _distinct, expand
 from hedgerow.learn.search.semirings import least_loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.ssrl.smooth_sensitivity import GINI_SENSITIVITY, gini_scores, local_sensitivity, smooth_sensitivity
+from hedgerow.learn.ssrl.mechanisms import GINI_SENSITIVITY, gini_scores, local_sensitivity, smooth_sensitivity
 
 LARGEST = 2000
 EDGE = 3 - 2 * sqrt(2)  # from this β on there is no root (SSRL, appendix A.1)

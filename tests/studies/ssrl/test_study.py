@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.learn.ssrl.smooth_sensitivity import local_sensitivity
+from hedgerow.learn.ssrl.mechanisms import local_sensitivity
 from studies import reproduce_ssrl
 from studies.ssrl.figures import ALL_METHODS, ARTIFACTS, amplitudes
 from studies.ssrl.study import draw

@@ -11,7 +11,7 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.readable import ReadablePoints
-from hedgerow.learn.scorecard.points import Direction
+from hedgerow.learn.scorecard.log_odds import Direction
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument

@@ -26,8 +26,7 @@ from hedgerow.learn.scorecard.counts import (
     outcomes,
     whole_log_odds,
 )
-from hedgerow.learn.scorecard.points import Direction, Part, rounded
-from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Prior, Smoothed, smoothed
+from hedgerow.learn.scorecard.log_odds import ACROSS, EACH, Direction, Part, Prior, Smoothed, rounded, smoothed
 from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hedgerow.privacy.gaussian import GaussianCounts
-from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts
 
 PARTS = 1000
 """Equal parts of the budget; a share is some of them."""

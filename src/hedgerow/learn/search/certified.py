@@ -1,28 +1,255 @@
-"""The certified optimum: the best rule list or tree of a table, with a proven lower bound where time runs out."""
+"""The certified optimum: the best rule list or tree of a table, with a proven lower bound where time runs out.
+
+Where not all boxes can be valued, states are searched level by level, by branch and bound. States that hold the same
+rows are one state, however they were reached, and an option is followed only where a bound allows it to be part of a
+better model:
+
+- support: it catches (in a tree also leaves) enough rows, and what it leaves can still be divided;
+- equivalent points: rows with the same pattern are in one leaf of any model, so they cost at least what their best
+  value costs; of errors, the rows outside their majority (Angelino et al., *Learning Certifiably Optimal Rule Lists*,
+  JMLR 2018, Section 3.14);
+- best so far: for lists the best complete list, for trees the best leaf or single split of the same rows;
+- remaining depth: the last level has no next one.
+
+They hold for any loss that is a sum over rows, at least 0 each, by class and by the value of the leaf: none of them
+uses that a row costs 0 or 1. None of this may be used under differential privacy: which states are visited depends on
+the labels.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import space_cost
 from hedgerow.learn.search.cubes import Cubes
-from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take
-from hedgerow.learn.search.losses import FINE_STEPS, Loss
-from hedgerow.learn.search.pruned import Expansion, SearchSettings, expand
-from hedgerow.learn.search.semirings import least_loss
-from hedgerow.learn.search.space import Space
+from hedgerow.learn.search.lattice import Chosen, PatternMatrix, Search, States, Stop, Take, enough
+from hedgerow.learn.search.losses import FINE_STEPS, Loss, Objective
+from hedgerow.learn.search.semirings import Floats, least_loss
+from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.tally import Tally
 
+MOST_BYTES = 2**31
+"""Memory for the followed branches of one level; beyond it the search stops and reports its gap."""
 _QUICK_STATES = 20_000  # at most, in the last level of the quick search that comes first
 _MANY_PATTERNS = 100_000  # for which the time is estimated
 _GOING_DOWN = 0.4  # of the time limit; going back up through the same states takes about as long
 Progress = Callable[[int, int, int], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Branches of one kind that are followed: from a state, by an option, to a state of the next level."""
+
+    state: NDArray[np.intp]  # in increasing order
+    option: NDArray[np.intp]
+    child: NDArray[np.intp]
+
+
+@dataclass(eq=False)
+class PrunedLevel:
+    """The distinct states that are a number of choices below the root and may be part of an optimal model."""
+
+    space: Space  # the options
+    states: States  # for each state one set of sides that leads to it
+    edges: dict[int, Edges] = field(default_factory=dict[int, Edges])  # what is followed from here, by branch
+
+    def children(self, chosen: Chosen, branch: int) -> NDArray[np.intp] | None:
+        """Return the next level's state for the branch of each option, -1 where it is not followed."""
+        if branch not in self.edges:
+            return None
+        edges = self.edges[branch]
+        start, stop = np.searchsorted(edges.state, [chosen[0], chosen[-1] + 1]) if len(chosen) else (0, 0)
+        place = np.searchsorted(chosen, edges.state[start:stop])
+        here = chosen[place] == edges.state[start:stop]
+        children = np.full((len(chosen), self.space.n_options), -1, dtype=np.intp)
+        children[place[here], edges.option[start:stop][here]] = edges.child[start:stop][here]
+        return children
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """The objective, the loss in rows plus `penalty` for each rule or split, and the limits of support and depth."""
+
+    depth: int
+    min_rows: float
+    penalty: float
+    objective: Objective = "errors"
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """Levels of a search, and whether it is complete."""
+
+    levels: list[PrunedLevel]  # from the root on
+    complete: bool  # whether every state that could matter was expanded. If not, the last level is the frontier.
+    best: float  # the smallest objective of any list seen; not used for trees
+
+
+@dataclass(frozen=True, eq=False)
+class _BranchLosses:
+    """Losses and floors of a block of states, and of both branches of each of their options."""
+
+    stop: Floats
+    allowed: NDArray[np.bool_]
+    losses: tuple[Floats, Floats]
+    floors: tuple[Floats, Floats]
+    sizes: tuple[Floats, Floats]
+    impurity: Floats
+
+    @classmethod
+    def of(cls, rows: PatternMatrix, states: States, live: NDArray[np.bool_], min_rows: float) -> _BranchLosses:
+        caught, total = rows.counts(live)
+        left = total[:, :, None] - caught
+        floor, whole = rows.floors(live)
+        least = rows.loss.least
+        allowed = rows.space.open(states) & enough(max(min_rows, 1), caught, left, rows.space)
+        return cls(
+            stop=least(total),
+            allowed=allowed,
+            losses=(least(caught), least(left)),
+            floors=(floor, whole[:, None] - floor),
+            sizes=(caught.sum(axis=0), left.sum(axis=0)),
+            impurity=_impurity(caught) + _impurity(left),
+        )
+
+
+def expand(
+    rows: PatternMatrix,
+    settings: SearchSettings,
+    *,
+    best: float = np.inf,
+    width: int | None = None,
+    deadline: float = np.inf,
+    progress: Callable[[int, int, int], object] = lambda *_: None,
+) -> Expansion:
+    """Return the states that may be part of an optimal model."""
+    space = rows.space
+    levels = [PrunedLevel(space, np.zeros((1, 0), dtype=np.int32))]
+    reached = np.zeros(1)
+    while len(levels) < settings.depth:
+        step = _LevelExpansion(rows, settings, levels[-1], reached, best, width)
+        for done in step.blocks():
+            progress(len(levels), done, len(levels[-1].states))
+            if time.monotonic() > deadline or step.n_bytes > MOST_BYTES:
+                return Expansion(levels, complete=False, best=step.best)
+        best = step.best
+        following, reached = step.finish()
+        if not len(following.states):
+            break
+        levels.append(following)
+    return Expansion(levels[: settings.depth], complete=width is None, best=best)
+
+
+class _LevelExpansion:
+    """The expansion of one level into the next."""
+
+    def __init__(
+        self,
+        rows: PatternMatrix,
+        settings: SearchSettings,
+        level: PrunedLevel,
+        reached: Floats,
+        best: float,
+        width: int | None,
+    ) -> None:
+        self.rows, self.settings, self.level = rows, settings, level
+        self.reached, self.best, self.width = reached, best, width
+        self.n_bytes = 0
+        self._kept: list[tuple[int, NDArray[np.intp], NDArray[np.intp], NDArray[np.uint8], Floats]] = []
+
+    def blocks(self) -> Iterator[int]:
+        """Expand the level's states block by block, and yield the number done."""
+        for block in self.rows.blocks(len(self.level.states)):
+            states = self.level.states[block]
+            live = self.rows.on(states)
+            split = _BranchLosses.of(self.rows, states, live, self.settings.min_rows)
+            for branch, keep in self._promising(split, block).items():
+                state, option = np.nonzero(keep)
+                part = self.rows.caught(option)
+                masks = np.packbits(live[state] & (part if branch == CAUGHT else ~part), axis=1)
+                cost = self.reached[block][state] + self.settings.penalty + split.losses[CAUGHT][state, option]
+                self._kept.append((branch, block[state], option, masks, cost))
+                self.n_bytes += masks.nbytes + 32 * len(state)
+            yield int(block[-1]) + 1
+
+    def _promising(self, split: _BranchLosses, block: NDArray[np.intp]) -> dict[int, NDArray[np.bool_]]:
+        """Return which options' branches are followed, shape ``(n, n_options)`` for each branch."""
+        settings, space = self.settings, self.rows.space
+        keep = split.allowed
+        if CAUGHT in space.branches:
+            single = np.where(keep, sum(split.losses) + settings.penalty, np.inf).min(axis=1, initial=np.inf)
+            known = np.minimum(split.stop, single)[:, None]
+            keep = keep & (sum(split.floors) + settings.penalty < known)
+            least = 2 * max(settings.min_rows, 1)
+        else:
+            cost = self.reached[block][:, None] + settings.penalty + split.losses[CAUGHT]
+            self.best = min(
+                self.best,
+                float(np.where(keep, cost + split.losses[LEFT], np.inf).min(initial=np.inf)),
+                float((self.reached[block] + split.stop).min(initial=np.inf)),
+            )
+            keep = keep & (cost + split.floors[LEFT] < self.best)
+            least = max(settings.min_rows, 1)
+        if self.width is not None:
+            keep = keep & _smallest(np.where(split.allowed, split.impurity, np.inf), self.width)
+        return {
+            branch: keep
+            & (split.losses[branch] - split.floors[branch] > settings.penalty)
+            & (split.sizes[branch] >= least)
+            for branch in space.branches
+        }
+
+    def finish(self) -> tuple[PrunedLevel, Floats]:
+        """Return the next level of distinct states, with the cost of the cheapest path to each."""
+        space = self.rows.space
+        branches = np.concatenate([np.full(len(kept[1]), kept[0]) for kept in self._kept])
+        state, option, masks, cost = (np.concatenate([kept[i] for kept in self._kept]) for i in (1, 2, 3, 4))
+        first, group = _distinct(masks)
+        reached = np.full(len(first), np.inf)
+        np.minimum.at(reached, group, cost)
+        side = np.where(branches == CAUGHT, space.sides(space.branches[0])[option], space.sides(LEFT)[option])
+        states = np.column_stack([self.level.states[state[first]], side[first]]).astype(np.int32)
+        for branch in space.branches:
+            mine = np.flatnonzero(branches == branch)
+            self.level.edges[branch] = Edges(state[mine], option[mine], group[mine])
+        return PrunedLevel(space, states), reached
+
+
+def _impurity(counts: Floats) -> Floats:
+    """Return the unnormalised Gini impurity, in floating point: it only ranks the options of a beam search."""
+    size = counts.sum(axis=0)
+    return size - (counts**2).sum(axis=0) / np.maximum(size, 1)
+
+
+def _smallest(values: Floats, width: int) -> NDArray[np.bool_]:
+    """Return which are among the `width` smallest of each row."""
+    chosen = np.zeros(values.shape, dtype=bool)
+    np.put_along_axis(chosen, np.argsort(values, axis=1, kind="stable")[:, :width], values=True, axis=1)
+    return chosen
+
+
+def _distinct(masks: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first row of each group of equal rows, and the group of every row."""
+    # Rows are ordered by a hash and then compared as they are: a collision can at worst leave equal rows in two groups,
+    # never put different ones together.
+    words = np.pad(masks, ((0, 0), (0, -masks.shape[1] % 8))).view(np.uint64)
+    key = np.zeros(len(masks), dtype=np.uint64)
+    for word in words.T:
+        key = (key ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    order = np.argsort(key, kind="stable")
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (words[order[1:]] != words[order[:-1]]).any(axis=1)
+    group = np.empty(len(order), dtype=np.intp)
+    group[order] = np.cumsum(new) - 1
+    return order[new], group
 
 
 @dataclass(frozen=True)

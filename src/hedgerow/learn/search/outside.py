@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hedgerow.learn.search.boxes import Axis, Group
-from hedgerow.learn.search.contingency import summed
-from hedgerow.learn.search.cubes import Cubes
+from hedgerow.learn.search.cubes import Cubes, summed
 from hedgerow.learn.search.lattice import Chosen, Masks, Search
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.semirings import Floats

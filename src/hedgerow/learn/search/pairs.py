@@ -17,9 +17,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.search.last_choice import CLOSED, LastChoice
 from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Stop, Take
-from hedgerow.learn.search.semirings import Floats, Semiring
+from hedgerow.learn.search.semirings import CLOSED, Floats, LastChoice, Semiring
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.tally import Tally
 

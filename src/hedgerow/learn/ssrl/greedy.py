@@ -17,12 +17,13 @@ from hedgerow.learn.ssrl.mechanisms import (
     Exponential,
     NoisyMin,
     Scores,
+    gini_scores,
     global_gaussian,
     global_laplace,
     smooth_cauchy,
     smooth_laplace,
+    smooth_sensitivity,
 )
-from hedgerow.learn.ssrl.smooth_sensitivity import gini_scores, smooth_sensitivity
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, Integers
 from hedgerow.schema.candidates import Antecedent

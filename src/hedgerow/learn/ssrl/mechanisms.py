@@ -1,6 +1,7 @@
-"""Selection mechanisms of SSRL, as published: report noisy min, and the exponential mechanism.
+"""Selection mechanisms of SSRL, as published: report noisy min, the exponential mechanism, and the sensitivity of G.
 
-`hedgerow.learn.ssrl.greedy` says which of them are proven. Cards of the others carry no guarantee.
+G is the Gini impurity of SSRL, which is between 0 and 1/2. `hedgerow.learn.ssrl.greedy` says which mechanisms are
+proven. Cards of the others carry no guarantee.
 
 References
 ----------
@@ -18,15 +19,59 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.learn.ssrl.smooth_sensitivity import GINI_SENSITIVITY
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.exponential_mechanism import gumbel_choice
 
 Scores = NDArray[np.float64]
 GAMMA = 2
 """The exponent of the Cauchy noise: density proportional to 1/(1 + |z|^γ)."""
+GINI_SENSITIVITY = 0.5
+"""By how much one row can change G for two classes: exactly that from one row to two, and at most 4/9 elsewhere."""
+
+
+def gini_scores(caught: NDArray[np.integer], total: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return the Gini impurity G of every candidate, and last that of adding no rule (Ly et al., Section 3.2).
+
+    ``G(r) = (f(caught) + f(left))/n``, with ``n`` the rows that remain and ``f(p, q) = 2pq/(p + q)``; 0 without rows.
+    Smaller is better. Unlike U, G is not monotone: adding a row can raise it for one candidate and lower it for
+    another. Adding or removing a row changes it by at most `GINI_SENSITIVITY`, tables without rows included.
+    """
+    left = np.maximum(total - caught, 0)
+    rows = np.maximum((caught + left).sum(axis=1), 1)
+    return np.append((_impurity(caught) + _impurity(left)) / rows, _impurity(total) / max(total.sum(), 1))
+
+
+def _impurity(counts: NDArray[np.integer]) -> NDArray[np.float64]:
+    return 2.0 * counts[..., 0] * counts[..., 1] / np.maximum(counts.sum(axis=-1), 1)
+
+
+def local_sensitivity(n: ArrayLike) -> NDArray[np.float64]:
+    """Return by how much one row added to `n` rows can change G at most: ``g(n) = 2n/(n+1)²`` (Ly et al., 4.1).
+
+    It is reached where a row of one class joins `n` of the other. SSRL calls it the local sensitivity; *removing* a row
+    from `n` can change G by ``g(n − 1)``, which is more from two rows on.
+    """
+    n = np.asarray(n, dtype=np.float64)
+    return 2 * n / (n + 1) ** 2
+
+
+def smooth_sensitivity(n: ArrayLike, *, min_support: int, beta: float) -> NDArray[np.float64]:
+    """Return the β-smooth sensitivity S* of G where `n` rows remain, of which there are taken to be `min_support`.
+
+    ``S* = max over k of ξ(k) = exp(−βk)·g(max(Λ, n − k))``. ξ rises only between the roots of its derivative, so its
+    maximum over whole k is at one end of [0, n − Λ] or beside the larger root ``t = n − y``, with ``y`` the smaller
+    solution of ``βy² − (1 − β)y + 1 = 0``. From ``β = 3 − 2√2`` on, ξ does not rise there (Ly et al., Theorem
+    4.1, with t brought into [0, n − Λ]).
+    """
+    n = np.asarray(n, dtype=np.float64)
+    last = np.maximum(n - min_support, 0)
+    discriminant = (1 - beta) ** 2 - 4 * beta
+    root = 2 / (1 - beta + math.sqrt(discriminant)) if discriminant >= 0 and beta < 1 else np.inf
+    t = np.clip(n - root, 0, last)
+    steps = np.stack([np.zeros_like(n), np.floor(t), np.ceil(t), last])
+    return (np.exp(-beta * steps) * local_sensitivity(np.maximum(min_support, n - steps))).max(axis=0)
 
 
 @dataclass(frozen=True)
