@@ -17,6 +17,7 @@ Just Backprop*, 2016.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,26 +85,39 @@ def last_choices(log_each: Floats, weight: float, totals: Floats, more: Floats) 
     return alike, np.exp(np.stack([half + more, half - more]))
 
 
-class OutsideMasks:
+class _Outside:
+    """The chances of a draw over one table, while they are passed on: exact, private."""
+
+    def __init__(self, shares: LeafShares, n_patterns: int, n_options: int, totals: Sequence[float]) -> None:
+        self._shares, self._sizes = shares, size_chances(np.array(totals))
+        self._values = np.zeros((len(shares.loss.values), n_patterns))
+        self._first, self._uses = np.zeros(1 + n_options), np.zeros(n_options)
+
+    @property
+    def chances(self) -> DrawChances:
+        """The chances that were found."""
+        return DrawChances(self._values.T, self._sizes, self._first, self._uses)
+
+    def _add_options(self, stopped: Floats, taken: Floats, *, at_root: bool) -> None:
+        """Add the chances of options, shape ``(n_options,)``."""
+        self._uses += taken
+        if at_root:
+            self._first += np.append(stopped.sum(), taken)
+
+
+class OutsideMasks(_Outside):
     """The chances of a draw over the sets of sides of one table: exact, private."""
 
     def __init__(self, masks: Masks, shares: LeafShares) -> None:
-        self._shares, rows = shares, next(iter(masks.searches.values())).rows
+        rows = next(iter(masks.searches.values())).rows
+        super().__init__(shares, len(rows), rows.space.n_options, [masks.total(size) for size in masks.searches])
         self._is_two = rows.space.candidates.schema.target.n_levels == 2
-        self._values = np.zeros((len(shares.loss.values), len(rows)))
-        self._first, self._uses = np.zeros(1 + rows.space.n_options), np.zeros(rows.space.n_options)
-        self._sizes = size_chances(np.array([masks.total(size) for size in masks.searches]))
         for (size, search), chance in zip(masks.searches.items(), self._sizes, strict=True):
             if search.levels:
                 self._sweep(search, masks.values[size], chance)
             else:
                 self._first[0] += chance
                 self._values += chance * shares(rows.totals(np.ones((1, len(rows)), dtype=bool)))
-
-    @property
-    def chances(self) -> DrawChances:
-        """The chances that were found."""
-        return DrawChances(self._values.T, self._sizes, self._first, self._uses)
 
     def _sweep(self, search: Search, values: list[Floats], chance: float) -> None:
         """Pass the chance of a search on, level by level."""
@@ -139,7 +153,7 @@ class OutsideMasks:
             else:
                 places = np.clip(children.ravel(), 0, len(below) - 1)
                 below += np.bincount(places, taken.ravel(), minlength=len(below))
-        self._add_options(depth, stopped, taken)
+        self._add_options(stopped, taken.sum(axis=0), at_root=not depth)
 
     def _pass_on_last(
         self, search: Search, depth: int, chosen: Chosen, value: Floats, reach_probability: Floats
@@ -158,14 +172,8 @@ class OutsideMasks:
         (one, other), catches = _summed(rows, unlike), matrix.catches
         self._values[0] += np.where(catches, one, other).sum(axis=1)
         self._values[1] += np.where(catches, other, one).sum(axis=1)
-        self._add_options(depth, stopped, alike.sum(axis=0)[:, None] * is_open + unlike.sum(axis=0))
-
-    def _add_options(self, depth: int, stopped: Floats, taken: Floats) -> None:
-        """Add the chances of options, shape ``(n_states, n_options)``."""
-        each = taken.sum(axis=0)
-        self._uses += each
-        if not depth:
-            self._first += np.append(stopped.sum(), each)
+        taken = alike.sum(axis=0)[:, None] * is_open + unlike.sum(axis=0)
+        self._add_options(stopped, taken.sum(axis=0), at_root=not depth)
 
 
 def _summed(rows: NDArray[np.bool_], chances: Floats) -> Floats:
@@ -180,19 +188,17 @@ def _given(rows: NDArray[np.bool_], chances: Floats, sides: NDArray[np.bool_]) -
     return (_summed(rows, chances) * sides).sum(axis=2)
 
 
-class OutsideBoxes:
+class OutsideBoxes(_Outside):
     """The chances of a draw over the boxes of one table: exact, private."""
 
     def __init__(self, cubes: Cubes, sizes: range, shares: LeafShares) -> None:
-        self._cubes, self._shares, boxes = cubes, shares, cubes.boxes
+        self._cubes, boxes = cubes, cubes.boxes
+        super().__init__(shares, len(cubes.rows.bins), boxes.space.n_options, [cubes.total(size) for size in sizes])
         self._width = cubes.rows.caught_bins.shape[0]
-        self._values = np.zeros((len(shares.loss.values), len(cubes.rows.bins)))
-        self._first, self._uses = np.zeros(1 + boxes.space.n_options), np.zeros(boxes.space.n_options)
         self._reach_probabilities = {
             left: {group.axes: np.zeros(group.shape) for group in boxes.groups(boxes.depth - left)}
             for left in range(1, boxes.depth + 1)
         }
-        self._sizes = size_chances(np.array([cubes.total(size) for size in sizes]))
         for size, chance in zip(sizes, self._sizes, strict=True):
             if size:
                 self._reach_probabilities[size][()] += chance
@@ -208,11 +214,6 @@ class OutsideBoxes:
         if sizes[0] == 0:
             self._first[0] += self._sizes[0]
             self._values += self._sizes[0] * shares(cubes.rows.total[:, None])
-
-    @property
-    def chances(self) -> DrawChances:
-        """The chances that were found."""
-        return DrawChances(self._values.T, self._sizes, self._first, self._uses)
 
     def _pass_on(self, group: Group, left: int, reach_probability: Floats) -> None:
         """Pass the probabilities to reach the boxes of a group on to their leaves and to the boxes below."""
@@ -234,7 +235,7 @@ class OutsideBoxes:
         self._to_bins(group, lines)
         for branch in space.branches if left > 1 else ():
             self._to_children(group, left - 1, branch, taken)
-        self._add_options(group, stopped, taken.reshape(-1, space.n_options).sum(axis=0))
+        self._add_options(stopped, taken.reshape(-1, space.n_options).sum(axis=0), at_root=not group.axes)
 
     def _pass_on_last(self, group: Group, reach_probability: Floats) -> None:
         """Pass the chances on where one choice is left, of errors of two classes: by differences of counts."""
@@ -260,7 +261,7 @@ class OutsideBoxes:
             taken += both.reshape(-1, len(taken)).sum(axis=0)
         self._to_cells(group, stopped * self._shares(totals) + n_open * alike)
         self._to_bins(group, lines)
-        self._add_options(group, stopped, taken)
+        self._add_options(stopped, taken, at_root=not group.axes)
 
     def _add(self, lines: Floats, chances: Floats, branch: int) -> None:
         """Add the chances of options, shape ``(..., n_options)``, to the bins of a branch, shape ``(..., n_bins)``."""
@@ -269,12 +270,6 @@ class OutsideBoxes:
             bins = axis.caught if branch == CAUGHT else ~axis.caught
             lines[..., start : start + axis.n_bins] += chances[..., axis.options] @ bins.astype(np.float64)
             start += axis.n_bins
-
-    def _add_options(self, group: Group, stopped: Floats, taken: Floats) -> None:
-        """Add the chances of options, shape ``(n_options,)``."""
-        self._uses += taken
-        if not group.axes:
-            self._first += np.append(stopped.sum(), taken)
 
     def _to_cells(self, group: Group, chances: Floats) -> None:
         """Give chances of values in boxes, shape ``(n_values, *boxes)``, to the patterns in these."""
