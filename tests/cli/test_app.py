@@ -47,8 +47,8 @@ def test_the_help_groups_commands_and_options(run, monkeypatch):
     panels = [name for name in GROUPS if f"─ {name} ─" in run("--help")[1]]
     assert panels == ["Learn", "Read", "Report", "Serve", "Account"]
     lines = run("fit", "--help")[1].splitlines()
-    assert len(lines) <= 55  # a line each for 36 options
-    assert {"Advanced", "Research"} <= {line.split()[1] for line in lines if line.startswith("╭")}
+    assert len(lines) <= 50  # a line each for 35 options
+    assert [line.split()[1] for line in lines if line.startswith("╭")] == ["Arguments", "Options", "Advanced"]
 
 
 def test_a_file_of_no_model_is_one_clear_line(folder, run):

@@ -21,11 +21,16 @@ def test_a_row_that_a_models_schema_refuses_has_no_class():
 
 
 @pytest.mark.parametrize(
-    "make", [hr.PrivateTreeClassifier, hr.PrivateRuleListClassifier, hr.PrivateScorecardClassifier]
+    ("make", "options"),
+    [
+        (hr.PrivateTreeClassifier, {"search": "greedy"}),
+        (hr.PrivateRuleListClassifier, {"search": "greedy"}),
+        (hr.PrivateScorecardClassifier, {}),
+    ],
 )
-def test_hedgerows_estimators_are_read_as_their_models(make):
+def test_hedgerows_estimators_are_read_as_their_models(make, options):
     data = hr.datasets.load("breast_cancer")
-    fitted = make(epsilon=4.0, schema=data.schema).fit(data.frame, data.labels)
+    fitted = make(epsilon=4.0, schema=data.schema, **options).fit(data.frame, data.labels)
     found = read(fitted, data.frame, data.schema.classes)()
     assert found.tolist() == codes_of(fitted.predict(data.frame), data.schema.classes, len(data.frame)).tolist()
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.ask import answer_files, write_answer
+from hedgerow.cli.options import option
 from hedgerow.cli.output import check_output, say
 from hedgerow.cli.serve import CONFIG, ConfigPath, require_service
 from hedgerow.client.question_files import QuestionFile
@@ -18,8 +19,8 @@ app = typer.Typer(add_completion=False)
 @app.command("answer")
 def answer(
     question: Annotated[Path, typer.Argument(help="The question, as `hedgerow ask --to` wrote it.")],
-    analyst: Annotated[str, typer.Option(help="Who asks: whose cap is charged. You vouch for it.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File for the answer; its receipt beside it.")],
+    analyst: Annotated[str, option("Who asks: whose cap is charged. You vouch for it.")],
+    output: Annotated[Path, option("File for the answer; its receipt beside it.", "--output", "-o")],
     config: ConfigPath = CONFIG,
 ) -> None:
     """Answer a question that was carried to you as a file: same ledger, same caps, same receipts.

@@ -15,7 +15,7 @@ import typer
 from hedgerow.boundary.chain import digest
 from hedgerow.boundary.durable import write_whole
 from hedgerow.boundary.untrusted_text import read_text
-from hedgerow.cli.options import named_values, with_groups
+from hedgerow.cli.options import named_values, number, option, with_groups
 from hedgerow.cli.output import check_output, say, write_said
 from hedgerow.client.connect import RemoteCurator, connect
 from hedgerow.client.http import SETTLED
@@ -38,21 +38,19 @@ app = typer.Typer(
 )
 Url = Annotated[str | None, typer.Option(envvar="HEDGEROW_URL", help="URL of the service.")]
 Name = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the dataset.")]
-Bins = Annotated[Path, typer.Option(help="Schema file with the bins of each column asked about.")]
+Bins = Annotated[Path, option("Schema file with the bins of each column asked about.")]
 
 
 @dataclass(frozen=True)
 class Asking:
     """Options of a question: what its answer may cost, and where both go."""
 
-    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="Privacy loss of the answer, such as 1, 0.1 or 1/10.")]
-    delta: Annotated[str, typer.Option(metavar="NUMBER", help="Of the answer; then the noise is Gaussian.")] = "0"
+    epsilon: Annotated[str, number("Privacy loss of the answer, such as 1, 0.1 or 1/10.")]
+    delta: Annotated[str, number("Of the answer; then the noise is Gaussian.")] = "0"
     url: Url = None
-    public_key: Annotated[
-        Path | None, typer.Option(envvar="HEDGEROW_PUBLIC_KEY", help="The curator's curator.pub, not from the service.")
-    ] = None
-    to: Annotated[Path | None, typer.Option(help="Write the question to this file, and send nothing.")] = None
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="For the answer; its receipt beside it.")] = None
+    public_key: Annotated[Path | None, option("The curator's curator.pub.", envvar="HEDGEROW_PUBLIC_KEY")] = None
+    to: Annotated[Path | None, option("Write the question to this file, and send nothing.")] = None
+    output: Annotated[Path | None, option("For the answer; its receipt beside it.", "-o", "--output")] = None
 
     def ask(self, dataset: str, kind: str, **question: Any) -> None:
         """Send a question and write its answer, or write the question to a file."""
@@ -93,7 +91,7 @@ def datasets(url: Url = None) -> None:
 def describe(
     dataset: Name,
     url: Url = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="File for the schema, YAML or JSON.")] = None,
+    output: Annotated[Path | None, option("File for the schema, YAML or JSON.", "-o", "--output")] = None,
 ) -> None:
     """Show what is public of a dataset: its schema, and when answers leave. Free."""
     if output is not None:
@@ -119,11 +117,9 @@ def budget(dataset: Name, url: Url = None) -> None:
 def fit(
     dataset: Name,
     *,
-    model: Annotated[str, typer.Option(help="rule-list, tree or scorecard.")] = "rule-list",
-    attribute: Annotated[list[str] | None, typer.Option(help="Use this attribute alone. Repeatable.")] = None,
-    given: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter, as max_depth=3. Repeatable.")
-    ] = None,
+    model: Annotated[str, option("rule-list, tree or scorecard.")] = "rule-list",
+    attribute: Annotated[list[str] | None, option("Use this attribute alone. Repeatable.")] = None,
+    given: Annotated[list[str] | None, option("A parameter. Repeatable.", "--set", metavar="NAME=VALUE")] = None,
     asking: Asking,
 ) -> None:
     """Have a private model learned at the curator's.
@@ -142,7 +138,7 @@ def marginals(
     dataset: Name,
     *,
     bins: Bins,
-    by: Annotated[str, typer.Option(help="rows, or classes.")] = "rows",
+    by: Annotated[str, option("rows, or classes.")] = "rows",
     asking: Asking,
 ) -> None:
     """Ask how many rows are in each bin, or of each class in each bin."""
@@ -155,8 +151,8 @@ def errors(
     dataset: Name,
     *,
     bins: Bins,
-    hypothesis: Annotated[Path | None, typer.Option(help="Model file: whose errors.")] = None,
-    always: Annotated[str | None, typer.Option(help="Or the class that is always predicted.")] = None,
+    hypothesis: Annotated[Path | None, option("Model file: whose errors.")] = None,
+    always: Annotated[str | None, option("Or the class that is always predicted.")] = None,
     asking: Asking,
 ) -> None:
     """Ask how many rows of each bin a model gets wrong, and how many it gets right."""

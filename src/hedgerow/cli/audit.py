@@ -17,6 +17,7 @@ from hedgerow.cli.options import (
     TableOptions,
     TextOutput,
     named_values,
+    option,
     with_groups,
 )
 from hedgerow.cli.output import check_outputs, check_pictures, draw, print_or_write, stage
@@ -35,28 +36,13 @@ app = typer.Typer(add_completion=False)
 def audit(
     model: ModelFile,
     *,
-    data: Annotated[
-        str | None, typer.Option(help=f"The training rows, for the curator's view, not for release: {DATA}.")
-    ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(help="With --data: also compare the groups of this column. May be given more than once."),
-    ] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="Schema of the whole table, if the model's own lacks some of its columns.")
-    ] = None,
+    data: Annotated[str | None, option(f"The training rows; the result is not for release: {DATA}.")] = None,
+    by: Annotated[list[str] | None, option("With --data: compare the groups of a column. Repeatable.")] = None,
+    schema: Annotated[Path | None, option("Of the whole table, if the model's own lacks columns.")] = None,
     table: TableOptions,
-    resolution: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=STEP: the step to which a real number is recorded, such as bmi=0.1. Repeatable."),
-    ] = None,
-    independent_bits: Annotated[
-        bool,
-        typer.Option("--independent-bits", help="Count categories and cut points as independent columns of 0 and 1."),
-    ] = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="Plot the residual entropy of the rows into this PNG, SVG or PDF.")
-    ] = None,
+    resolution: Annotated[list[str] | None, option("Such as bmi=0.1. Repeatable.", metavar="COLUMN=STEP")] = None,
+    independent_bits: Annotated[bool, option("Count bins as independent bits.", "--independent-bits")] = False,
+    plot: Annotated[Path | None, option("Plot the residual entropy of the rows (PNG, SVG or PDF).")] = None,
     output: TextOutput = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -66,6 +52,9 @@ def audit(
     Dist_G, given which row is in which leaf, is 1 if nothing is disclosed, 0 if all rows are. Without --data the
     supports are those released with the model, and the result is as public as the model; with --data they are counted
     from the rows, and the result is for the curator's eyes only.
+
+    --resolution is the step to which a real number is recorded. With --independent-bits categories and cut points are
+    counted as independent columns of 0 and 1.
 
     [bold]Example[/bold]: hedgerow audit model.json --data train.csv --by sex --plot entropy.png
     """

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from hedgerow.cli.options import number, option
 from hedgerow.cli.output import check_output, say
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Accounting
@@ -19,25 +20,16 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Keep one privacy budget over several runs, in a file."
 )
 
-Table = Annotated[
-    str | None, typer.Option(metavar="NAME", help="A name for the table, entered with each charge; anything you like.")
-]
+Table = Annotated[str | None, option("A name for the table, entered with each charge.", metavar="NAME")]
 
 
 @app.command("new")
 def new(
     file: Annotated[Path, typer.Argument(help="File for the budget; must not exist.")],
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The privacy loss that may ever be spent on these rows.")
-    ] = None,
-    delta: Annotated[str, typer.Option(metavar="NUMBER", help="The same for delta.")] = "0",
-    rho: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="A cap on rho (zero-concentrated privacy); alone, or beside epsilon."),
-    ] = None,
-    accounting: Annotated[
-        Accounting, typer.Option(help="How charges add up: as they are, or by rho, which needs a delta.")
-    ] = "basic",
+    epsilon: Annotated[str | None, number("The privacy loss that may ever be spent on these rows.")] = None,
+    delta: Annotated[str, number("The same for delta.")] = "0",
+    rho: Annotated[str | None, number("A cap on rho (zCDP); alone, or beside epsilon.")] = None,
+    accounting: Annotated[Accounting, option("How charges add up; zcdp (by rho) needs a delta.")] = "basic",
     table: Table = None,
 ) -> None:
     """Start a budget. Later runs charge it with --budget FILE and are refused when it is spent.
@@ -55,10 +47,7 @@ def new(
 @app.command("show")
 def show(
     file: Annotated[Path, typer.Argument(help="Budget file.")],
-    head: Annotated[
-        str | None,
-        typer.Option(metavar="HASH", help="A hash shown earlier; refuses if the record does not go on from it."),
-    ] = None,
+    head: Annotated[str | None, option("Refuse if the record does not go on from this hash.", metavar="HASH")] = None,
 ) -> None:
     """Show the charges, the remaining budget, and the charges without guarantee, which the cap does not cover.
 

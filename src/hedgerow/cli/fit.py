@@ -14,7 +14,18 @@ import typer
 
 from hedgerow.boundary.durable import reserved
 from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling
-from hedgerow.cli.options import ADVANCED, DATA, AsJson, Budget, Force, TableOptions, named_values, with_groups
+from hedgerow.cli.options import (
+    ADVANCED,
+    AsJson,
+    Budget,
+    Force,
+    TableOptions,
+    advanced,
+    named_values,
+    number,
+    option,
+    with_groups,
+)
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
 from hedgerow.cli.rows import Rows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
@@ -36,11 +47,7 @@ from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
 
 app = typer.Typer(add_completion=False)
-RESEARCH = "Research"
-MANY_ROWS = 1_000
-"""A fit that may need more says so first."""
-
-
+MANY_ROWS = 1_000  # a fit that may need more says so first
 Kind = Literal["rule-list", "tree", "scorecard", "dp-greedyrl"]
 Estimator = PrivateRuleListClassifier | PrivateTreeClassifier | PrivateScorecardClassifier | DPGreedyRLClassifier
 ESTIMATORS: Mapping[Kind, Callable[..., Estimator]] = {
@@ -66,9 +73,9 @@ class _Parameter:
         default = signature(makes[0]).parameters[name].default
         flag = [f"--{name.replace('_', '-')}"] if default is False else []
         text = f"{self.help}  \\[{default}]" if self.panel and not isinstance(default, bool | None) else self.help
-        option = typer.Option(*flag, help=text, rich_help_panel=self.panel, metavar=self.metavar)
+        found = option(text, *flag, rich_help_panel=self.panel, metavar=self.metavar)
         kind = get_type_hints(makes[0])[name] if self.type is None else self.type
-        return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option])
+        return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, found])
 
 
 _PARAMETERS: Mapping[str, _Parameter] = {
@@ -85,9 +92,9 @@ _PARAMETERS: Mapping[str, _Parameter] = {
     "points": _Parameter("The most points of a scorecard's bin.", ADVANCED),
     "monotone": _Parameter("Scorecard: age=increasing. Repeatable.", ADVANCED, list[str], "RULE"),
     "smooth": _Parameter("Scorecard: less is smoother.", ADVANCED, float),
-    "mechanism": _Parameter("Of dp-greedyrl, such as exponential.", RESEARCH, str, "NAME"),
-    "min_remaining": _Parameter("For smooth-*: the least share of rows left for a rule.", RESEARCH),
-    "confidence": _Parameter("For smooth-*: the probability that they are left.", RESEARCH),
+    "mechanism": _Parameter("dp-greedyrl's.", ADVANCED, str, "NAME"),
+    "min_remaining": _Parameter("smooth-*: the least share of rows left.", ADVANCED),
+    "confidence": _Parameter("smooth-*: the probability of that.", ADVANCED),
 }
 
 
@@ -104,32 +111,22 @@ def _with_parameters(command: Callable[..., None]) -> Callable[..., None]:
 @with_groups
 @_with_parameters
 def fit(
-    data: Annotated[str, typer.Argument(help=f"The sensitive table: {DATA}.")],
-    target: Annotated[
-        str | None, typer.Option(help="Column to predict.  \\[the schema's label]", metavar="NAME")
-    ] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="Schema (YAML, JSON); not needed where all columns are boolean.")
-    ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Privacy loss of the whole model, such as 1, 0.1 or 1/10."),
-    ] = None,
-    model: Annotated[Kind, typer.Option(help=f"{', '.join(ESTIMATORS)}.", metavar="KIND")] = "rule-list",
+    data: Annotated[
+        str, typer.Argument(help="The sensitive table: a file or address, as for `hedgerow schema check`.")
+    ],
+    target: Annotated[str | None, option("Column to predict.  \\[the schema's label]", metavar="NAME")] = None,
+    schema: Annotated[Path | None, option("YAML or JSON; not needed where all columns are boolean.")] = None,
+    epsilon: Annotated[str | None, number("Privacy loss of the whole model, such as 1, 0.1 or 1/10.")] = None,
+    model: Annotated[Kind, option(f"{', '.join(ESTIMATORS)}.", metavar="KIND")] = "rule-list",
     *,
     unit: UnitOptions,
     budget: Budget = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="File for the model.")] = Path("model.json"),
+    output: Annotated[Path, option("File for the model.", "-o", "--output")] = Path("model.json"),
     force: Force = False,
     as_json: AsJson = False,
     table: TableOptions,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seeded noise: repeatable, NOT private. Needs --research.", rich_help_panel=RESEARCH),
-    ] = None,
-    research: Annotated[
-        bool, typer.Option("--research", help="Allow writing a model without guarantee.", rich_help_panel=RESEARCH)
-    ] = False,
+    seed: Annotated[int | None, advanced("Repeatable noise, NOT private; with --research.")] = None,
+    research: Annotated[bool, advanced("Allow writing a model without guarantee.", "--research")] = False,
     **parameters: Any,
 ) -> None:
     """Learn a rule list, tree or scorecard from a sensitive table under differential privacy.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hedgerow.boundary.durable import reserved, sync_folder
-from hedgerow.cli.options import Force
+from hedgerow.cli.options import Force, option
 from hedgerow.cli.output import check_output, say
 from hedgerow.errors import MissingFileError, MissingPackageError
 
@@ -25,7 +25,7 @@ Address = Annotated[str, typer.Argument(metavar="LEDGER", help="File of SQLite, 
 @app.command("verify")
 def verify(
     ledger: Address,
-    head: Annotated[str | None, typer.Option(help="Hash of an entry, kept elsewhere, that must be there.")] = None,
+    head: Annotated[str | None, option("Hash of an entry, kept elsewhere, that must be there.")] = None,
 ) -> None:
     """Check that no entry was edited, removed or put in, and that caps, totals and answers are what entries say.
 
@@ -52,7 +52,7 @@ def show(ledger: Address) -> None:
 @app.command("export")
 def export(
     ledger: Address,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write: an entry a line, as JSON.")],
+    output: Annotated[Path, option("File to write: an entry a line, as JSON.", "--output", "-o")],
     force: Force = False,
 ) -> None:
     """Write all entries with their hashes, an entry a line, checked along the way."""

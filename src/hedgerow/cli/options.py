@@ -16,27 +16,36 @@ from hedgerow.tables.table_files import TextFormat
 from hedgerow.text.messages import shown
 
 FILE = "CSV file with a header (.csv, .tsv, .txt, or .gz of these; - for standard input), or data.parquet"
-DATA = (
-    "file with a header (.csv, .tsv, .txt, .gz; - is standard input), data.parquet, 'folder/*.parquet', "
-    "duckdb:///FILE::TABLE, postgresql://USER@HOST/DATABASE::TABLE"
-)
+DATA = "CSV (- is stdin), *.parquet, duckdb:///FILE::TABLE, postgresql://USER@HOST/DATABASE::TABLE"
 ADVANCED = "Advanced"
 """The panel of the help with options that a first run does not need."""
 
+
+def option(text: str, *names: str, **settings: Any) -> Any:
+    """Return an option with its help."""
+    return typer.Option(*names, help=text, **settings)
+
+
+def number(text: str) -> Any:
+    """Return an option of a number that is read exactly."""
+    return option(text, metavar="NUMBER")
+
+
+def advanced(text: str, *names: str, metavar: str | None = None) -> Any:
+    """Return an option that a first run does not need."""
+    return option(text, *names, metavar=metavar, rich_help_panel=ADVANCED)
+
+
 ModelFile = Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")]
-Target = Annotated[str | None, typer.Option(help="Column to predict.")]
-Budget = Annotated[Path | None, typer.Option(help="Budget file to charge (`hedgerow budget`); a spent one refuses.")]
-SchemaOutput = Annotated[Path, typer.Option("-o", "--output", help="File for the schema (.yaml or .json).")]
-TextOutput = Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file, not the screen.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace output files if they exist.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Target = Annotated[str | None, option("Column to predict.")]
+Budget = Annotated[Path | None, option("Budget file to charge (`hedgerow budget`); a spent one refuses.")]
+SchemaOutput = Annotated[Path, option("File for the schema (.yaml or .json).", "-o", "--output")]
+TextOutput = Annotated[Path | None, option("Write to a file, not the screen.", "-o", "--output")]
+Force = Annotated[bool, option("Replace output files if they exist.", "--force")]
+AsJson = Annotated[bool, option("Print JSON.", "--json")]
 
 
-def _advanced(text: str, metavar: str) -> Any:
-    return typer.Option(help=text, metavar=metavar, rich_help_panel=ADVANCED)
-
-
-Encoding = Annotated[str | None, _advanced("Of a text file, such as cp1252.  \\[utf-8]", "NAME")]
+Encoding = Annotated[str | None, advanced("Of a text file, such as cp1252.  \\[utf-8]", metavar="NAME")]
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,7 @@ class TextOptions:
     """Options about a file of text."""
 
     encoding: Encoding = None
-    decimal: Annotated[str | None, _advanced("Mark of decimals in a text file: , or .", "MARK")] = None
+    decimal: Annotated[str | None, advanced("Mark of decimals in a text file: , or .", metavar="MARK")] = None
 
     @property
     def text_format(self) -> TextFormat:
@@ -52,25 +61,20 @@ class TextOptions:
         given = {"encoding": self.encoding, "decimal": self.decimal}
         return TextFormat(**{name: text for name, text in given.items() if text is not None})
 
-    def check_used(self, option: str, *, used: bool) -> None:
+    def check_used(self, rows: str, *, used: bool) -> None:
         """Refuse options about rows that are not given by the option that takes them."""
         if not used and any(getattr(self, field.name) is not None for field in fields(self)):
-            raise ArgumentError(f"expected {option_names(self)} with {option} only, whose rows they are about.")
+            *names, last = (f"--{field.name}" for field in fields(self))
+            raise ArgumentError(f"expected {', '.join(names)} and {last} with {rows} only, whose rows they are about.")
 
 
 @dataclass(frozen=True)
 class TableOptions(TextOptions):
     """Options about rows that are in a file of text, or counted by an engine."""
 
-    engine: Annotated[str | None, _advanced("Counts rows: duckdb or spark.  \\[by the table]", "NAME")] = None
-    master: Annotated[str | None, _advanced("Of --engine spark.  \\[local\\[*]]", "URL")] = None
-    memory: Annotated[str | None, _advanced("Of DuckDB, at most.  \\[4GB]", "SIZE")] = None
-
-
-def option_names(group: Any) -> str:
-    """Return the names of the options of a group."""
-    *names, last = (f"--{field.name}" for field in fields(group))
-    return f"{', '.join(names)} and {last}"
+    engine: Annotated[str | None, advanced("Counts rows: duckdb or spark.  \\[by the table]", metavar="NAME")] = None
+    master: Annotated[str | None, advanced("Of --engine spark.  \\[local\\[*]]", metavar="URL")] = None
+    memory: Annotated[str | None, advanced("Of DuckDB, at most.  \\[4GB]", metavar="SIZE")] = None
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:

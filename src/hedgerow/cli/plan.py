@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.options import FILE, AsJson, Force, TextOptions, with_groups
+from hedgerow.cli.options import FILE, AsJson, Force, TextOptions, number, option, with_groups
 from hedgerow.cli.output import check_outputs, check_pictures, draw, say, stage
 from hedgerow.cli.rows import read_labelled
 from hedgerow.cli.schema import load_schema
@@ -22,24 +22,15 @@ app = typer.Typer(add_completion=False)
 @with_groups
 def forecast(
     *,
-    schema: Annotated[Path, typer.Option(help="Schema of the table.")],
-    rows: Annotated[int, typer.Option(help="About how many rows there are, as one knows it who does not look.")],
-    epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Privacy loss of a model. Default: the least for --accuracy-loss."),
-    ] = None,
-    delta: Annotated[str, typer.Option(metavar="NUMBER", help="The delta of a scorecard.")] = "0",
-    accuracy_loss: Annotated[
-        float, typer.Option(help="Share of rows that may be in error beside the best model's.")
-    ] = ACCURACY_LOSS,
-    public: Annotated[
-        Path | None, typer.Option(help=f"PUBLIC rows like the private ones, that models are tried on: {FILE}.")
-    ] = None,
-    runs: Annotated[int | None, typer.Option(help="With --public: how often.  [20]")] = None,
+    schema: Annotated[Path, option("Schema of the table.")],
+    rows: Annotated[int, option("About how many rows there are, as one knows it who does not look.")],
+    epsilon: Annotated[str | None, number("Privacy loss.  \\[the least for --accuracy-loss]")] = None,
+    delta: Annotated[str, number("The delta of a scorecard.")] = "0",
+    accuracy_loss: Annotated[float, option("Share of errors beside the best model's.")] = ACCURACY_LOSS,
+    public: Annotated[Path | None, option(f"PUBLIC rows that models are tried on: {FILE}.")] = None,
+    runs: Annotated[int | None, option("With --public: how often.  \\[20]")] = None,
     text: TextOptions,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the losses by epsilon into this PNG, SVG or PDF file.")
-    ] = None,
+    plot: Annotated[Path | None, option("Draw the losses by epsilon (PNG, SVG or PDF).")] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:

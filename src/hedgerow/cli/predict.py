@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.options import FILE, AsJson, Force, ModelFile, TextOptions, TextOutput, with_groups
+from hedgerow.cli.options import FILE, AsJson, Force, ModelFile, TextOptions, TextOutput, option, with_groups
 from hedgerow.cli.output import check_output, say, stage, write_said
 from hedgerow.cli.predictions import OutputColumns, class_weights, inert_table, predictions, to_csv, to_json
 from hedgerow.errors import ArgumentError
@@ -23,26 +23,11 @@ def predict(
     data: Annotated[str, typer.Argument(help=f"The rows, with the columns that the model uses: {FILE}.")],
     *,
     output: TextOutput = None,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Add the probability of every class; 0 or 1 where leaves have labels alone.")
-    ] = False,
-    ids: Annotated[
-        list[str] | None,
-        typer.Option("--id", help="Copy this column of the input, such as a record's number. May be given again."),
-    ] = None,
-    append: Annotated[bool, typer.Option("--append", help="Copy all columns of the input.")] = False,
-    explain: Annotated[
-        bool,
-        typer.Option("--explain", help="Add the rule, path or points that decide a row, with what was released."),
-    ] = False,
-    class_weight: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LABEL=WEIGHT",
-            help="Add the decision of the least expected cost, where any error about a row of this class costs so much "
-            "and about others 1. May be given for several classes.",
-        ),
-    ] = None,
+    proba: Annotated[bool, option("Add the probability of every class.", "--proba")] = False,
+    ids: Annotated[list[str] | None, option("Copy this column, such as a number. Repeatable.", "--id")] = None,
+    append: Annotated[bool, option("Copy all columns of the input.", "--append")] = False,
+    explain: Annotated[bool, option("Add the rule, path or points that decide a row.", "--explain")] = False,
+    class_weight: Annotated[list[str] | None, option("Cost of errors. Repeatable.", metavar="LABEL=WEIGHT")] = None,
     text_options: TextOptions,
     force: Force = False,
     as_json: AsJson = False,
@@ -50,6 +35,9 @@ def predict(
     """Predict the class of every row of a CSV file, with the rule or leaf that predicts it.
 
     Of a scorecard, with its total of points; for more than two classes, its total for each.
+
+    With --class-weight, the decision of the least expected cost is added: any error about a row of this class costs so
+    much, and about others 1. The probabilities of --proba are 0 or 1 where leaves have labels alone.
 
     The rows are not charged: a released model is public.
 

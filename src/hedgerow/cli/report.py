@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.options import FILE, Force, TextOptions, with_groups
+from hedgerow.cli.options import FILE, Force, TextOptions, option, with_groups
 from hedgerow.cli.output import check_output, check_outputs, say, stage, write_said
 from hedgerow.cli.rows import read_labelled
 from hedgerow.errors import ArgumentError
@@ -26,46 +26,27 @@ def report(
     context: typer.Context,
     model: Annotated[Path | None, typer.Argument(help="Model file written by `hedgerow fit`.")] = None,
     *,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="The public sheet, .html or .json; that for the board is beside it, named PRIVATE."
-        ),
-    ] = None,
-    form: Annotated[Path | None, typer.Option(help="YAML file with what people state; see --new-form.")] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(help="What was released about the table: a budget file, or an exported ledger.")
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="With --ledger: the dataset, if it has several.")] = None,
-    data: Annotated[Path | None, typer.Option(help=f"The training rows, for the board's sheet: {FILE}.")] = None,
-    test: Annotated[
-        Path | None, typer.Option(help="Held-out rows of the same kind, for the board's sheet: another such file.")
-    ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(help="Compare the groups of this column; repeatable. Default: what the form calls sensitive."),
-    ] = None,
-    threshold: Annotated[int, typer.Option(help="The fewest rows of a leaf that are safe.")] = 10,
-    acro: Annotated[
-        Path | None,
-        typer.Option(
-            help="The findings as ACRO's results.json, beside the model; named PRIVATE if they have some of rows."
-        ),
-    ] = None,
-    crate: Annotated[Path | None, typer.Option(help="The public sheet as a Five Safes RO-Crate (.zip).")] = None,
-    registry: Annotated[
-        Path | None, typer.Option(help="A record for the registry of differential privacy deployments (.yaml).")
-    ] = None,
+    output: Annotated[Path | None, option("The public sheet; the board's is beside it.", "-o", "--output")] = None,
+    form: Annotated[Path | None, option("YAML file with what people state; see --new-form.")] = None,
+    ledger: Annotated[Path | None, option("What was released: a budget file, or an exported ledger.")] = None,
+    dataset: Annotated[str | None, option("With --ledger: the dataset, if it has several.")] = None,
+    data: Annotated[Path | None, option(f"The training rows, for the board's sheet: {FILE}.")] = None,
+    test: Annotated[Path | None, option("Held-out rows of the same kind, for the board's sheet.")] = None,
+    by: Annotated[list[str] | None, option("Compare the groups of this column; repeatable.  \\[the form's]")] = None,
+    threshold: Annotated[int, option("The fewest rows of a leaf that are safe.")] = 10,
+    acro: Annotated[Path | None, option("The findings as ACRO's results.json, beside the model.")] = None,
+    crate: Annotated[Path | None, option("The public sheet as a Five Safes RO-Crate (.zip).")] = None,
+    registry: Annotated[Path | None, option("A record for the registry of deployments (.yaml).")] = None,
     text: TextOptions,
-    new_form: Annotated[Path | None, typer.Option(help="Write an empty form to this file, and stop.")] = None,
+    new_form: Annotated[Path | None, option("Write an empty form to this file, and stop.")] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the public sheet as JSON.")] = False,
+    as_json: Annotated[bool, option("Print the public sheet as JSON.", "--json")] = False,
 ) -> None:
     """Report on a model for a review board: a public sheet, and one for the board.
 
     The public sheet is made of the model, --form and --ledger alone. With --data or --test, and for a model without a
     guarantee, there is a second one with exact functions of the rows: every section of it is marked, and PRIVATE is in
-    its name. Pages load nothing and run nothing.
+    its name, and in that of --acro, if some findings are of rows. Pages load nothing and run nothing.
 
     [bold]Examples[/bold]:
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import narwhals as nw
-import typer
 
-from hedgerow.cli.options import TableOptions
+from hedgerow.cli.options import TableOptions, option
 from hedgerow.cli.output import stage
 from hedgerow.engines.addresses import is_address, shown
 from hedgerow.errors import ArgumentError, DomainError
@@ -172,12 +171,8 @@ S = TypeVar("S", Schema, Schema | None)
 class UnitOptions:
     """Options that declare whose rows are protected."""
 
-    unit: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Whose row it is: protects all rows of one.  \\[schema's]")
-    ] = None
-    max_rows: Annotated[int | None, typer.Option(help="With --unit: rows of each, at most; noise grows with it.")] = (
-        None
-    )
+    unit: Annotated[str | None, option("Protects all rows of one.  \\[schema's]", metavar="COLUMN")] = None
+    max_rows: Annotated[int | None, option("With --unit: rows of each, at most; noise grows with it.")] = None
 
     def applied(self, schema: S) -> S:
         """Return a schema with the unit that the options declare; as it is without them."""

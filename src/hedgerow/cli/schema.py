@@ -21,6 +21,8 @@ from hedgerow.cli.options import (
     TableOptions,
     Target,
     TextOptions,
+    number,
+    option,
     with_groups,
 )
 from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print, write_said, written
@@ -68,7 +70,7 @@ attributes:
 @app.command("new")
 def new(
     data: Annotated[str, typer.Argument(help=f"Only its column names are read: {DATA}.")],
-    target: Annotated[str, typer.Option(help="Column to predict.")],
+    target: Annotated[str, option("Column to predict.")],
     encoding: Encoding = None,
     output: SchemaOutput = Path("schema.yaml"),
     force: Force = False,
@@ -98,15 +100,10 @@ def from_public(
     data: Annotated[str, typer.Argument(help=f"PUBLIC rows, all that is read off them becomes public: {FILE}.")],
     *,
     target: Target = None,
-    bins: Annotated[int, typer.Option(help="Intervals of about equal mass to cut numbers into.")] = 5,
-    missing: Annotated[
-        list[str] | None, typer.Option(help="Word that means missing, such as ?; may be repeated.")
-    ] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out, such as an id; may be repeated.")] = None,
-    outside: Annotated[
-        Literal["error", "bin"],
-        typer.Option(help="What a category is that does not occur here: an error, or a bin that rules may use."),
-    ] = "error",
+    bins: Annotated[int, option("Intervals of about equal mass to cut numbers into.")] = 5,
+    missing: Annotated[list[str] | None, option("Word that means missing, such as ?. Repeatable.")] = None,
+    drop: Annotated[list[str] | None, option("Column to leave out, such as an id; may be repeated.")] = None,
+    outside: Annotated[Literal["error", "bin"], option("Of categories that do not occur.")] = "error",
     text: TextOptions,
     output: SchemaOutput = Path("schema.yaml"),
     force: Force = False,
@@ -132,13 +129,9 @@ def from_public(
 def learn(
     data: Annotated[str, typer.Argument(help=f"The sensitive table: {FILE}.")],
     *,
-    declared: Annotated[
-        Path, typer.Option("--schema", help="Schema whose numbers without declared cuts are to get them.")
-    ],
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Privacy loss of all cut points together, such as 0.2.")
-    ] = None,
-    bins: Annotated[int, typer.Option(help="Intervals of about equal mass to aim at.")] = 5,
+    declared: Annotated[Path, option("Schema, some of whose numbers have no declared cuts.", "--schema")],
+    epsilon: Annotated[str | None, number("Privacy loss of all cut points together, such as 0.2.")] = None,
+    bins: Annotated[int, option("Intervals of about equal mass to aim at.")] = 5,
     unit: UnitOptions,
     text: TextOptions,
     budget: Budget = None,
@@ -180,8 +173,8 @@ def learn(
 @app.command("show")
 def show(
     schema: Annotated[Path, typer.Argument(help="Schema file.")],
-    max_literals: Annotated[int, typer.Option(help="Conditions in a rule, for counting candidates.")] = 2,
-    negations: Annotated[bool, typer.Option(help="Whether a condition may be negated.")] = True,
+    max_literals: Annotated[int, option("Conditions in a rule, for counting candidates.")] = 2,
+    negations: Annotated[bool, option("Whether a condition may be negated.")] = True,
     as_json: AsJson = False,
 ) -> None:
     """Print the attributes of a schema, the number of candidate rules, and why `fit` would refuse it, if it would."""

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.boundary.durable import write_whole
-from hedgerow.cli.options import FILE, AsJson, Force, SchemaOutput, Target, TextOptions
+from hedgerow.cli.options import FILE, AsJson, Force, SchemaOutput, Target, TextOptions, option
 from hedgerow.cli.output import check_output, say
 from hedgerow.cli.rows import ONLY_TEXT
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
@@ -42,10 +42,7 @@ def wizard(
     data: Annotated[str, typer.Argument(help="Table whose columns are asked about: a CSV file, Parquet, a database.")],
     *,
     target: Target = None,
-    public_sample: Annotated[
-        Path | None,
-        typer.Option(help=f"PUBLIC rows of the same kind; what is read off them is proposed, and public: {FILE}."),
-    ] = None,
+    public_sample: Annotated[Path | None, option(f"PUBLIC rows, read for proposals: {FILE}.")] = None,
     text: TextOptions,
     output: SchemaOutput = Path("schema.yaml"),
     force: Force = False,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hedgerow.boundary.durable import sync_folder
+from hedgerow.cli.options import option
 from hedgerow.cli.output import say
 from hedgerow.errors import ArgumentError, MissingPackageError
 from hedgerow.text.messages import shown
@@ -31,9 +32,9 @@ keys_app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make, l
 app.add_typer(keys_app, name="key")
 _NEEDED = ("cryptography", "fastapi", "jinja2", "jwt", "prometheus_client", "sqlalchemy", "uvicorn")
 AcceptRollback = Annotated[
-    bool, typer.Option("--accept-rollback", help="Go on with a ledger that has lost entries; it records that you did.")
+    bool, option("Go on with a ledger that has lost entries; it records that you did.", "--accept-rollback")
 ]
-ConfigPath = Annotated[Path, typer.Option("--config", help="Configuration, as `hedgerow serve init` writes one.")]
+ConfigPath = Annotated[Path, option("Configuration, as `hedgerow serve init` writes one.", "--config")]
 CONFIG = Path("curator.yaml")
 _TEMPLATE = """\
 # The configuration of a curator's service. Paths count from this file. Amounts mean what is written.
@@ -54,14 +55,14 @@ datasets:
 @app.callback()
 def serve(
     context: typer.Context,
-    demo: Annotated[bool, typer.Option("--demo", help="Serve a public table, with a new ledger and key.")] = False,
-    config: Annotated[Path | None, typer.Option("--config", help="Configuration of the service.")] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port for analysts; 0 for any that is free.")] = 8765,
-    curator_port: Annotated[int, typer.Option(help="Port for the curator, on this machine alone.")] = 0,
-    tls_certificate: Annotated[Path | None, typer.Option(help="Certificate (PEM) for TLS.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="Its private key (PEM).")] = None,
-    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A proxy in front does TLS.")] = False,
+    demo: Annotated[bool, option("Serve a public table, with a new ledger and key.", "--demo")] = False,
+    config: Annotated[Path | None, option("Configuration of the service.", "--config")] = None,
+    host: Annotated[str, option("Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option("Port for analysts; 0 for any that is free.")] = 8765,
+    curator_port: Annotated[int, option("Port for the curator, on this machine alone.")] = 0,
+    tls_certificate: Annotated[Path | None, option("Certificate (PEM) for TLS.")] = None,
+    tls_key: Annotated[Path | None, option("Its private key (PEM).")] = None,
+    behind_proxy: Annotated[bool, option("A proxy in front does TLS.", "--behind-proxy")] = False,
     accept_rollback: AcceptRollback = False,
 ) -> None:
     """Serve a curator's tables: analysts ask, a ledger decides, rows stay.
@@ -120,9 +121,9 @@ def check(config: ConfigPath = CONFIG, accept_rollback: AcceptRollback = False) 
 @app.command("epoch")
 def epoch(
     dataset: Annotated[str, typer.Argument(help="Name of the dataset, as in the configuration.")],
-    reason: Annotated[str, typer.Option(help="Which rows are new; it is in the ledger for good.")],
+    reason: Annotated[str, option("Which rows are new; it is in the ledger for good.")],
     config: ConfigPath = CONFIG,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: for scripts.")] = False,
+    yes: Annotated[bool, option("Do not ask: for scripts.", "--yes")] = False,
 ) -> None:
     """Declare a new epoch of a dataset, with the caps of the configuration: for new rows alone.
 
@@ -172,8 +173,8 @@ def rotate(config: ConfigPath = CONFIG) -> None:
 
 @app.command("approvals")
 def approvals(
-    approve: Annotated[list[int] | None, typer.Option(help="Approve the question of this number. Repeatable.")] = None,
-    refuse: Annotated[list[int] | None, typer.Option(help="Refuse the question of this number. Repeatable.")] = None,
+    approve: Annotated[list[int] | None, option("Approve the question of this number. Repeatable.")] = None,
+    refuse: Annotated[list[int] | None, option("Refuse the question of this number. Repeatable.")] = None,
     config: ConfigPath = CONFIG,
 ) -> None:
     """List the questions that wait for you, and approve or refuse some: each decision is an entry of the ledger.
@@ -195,8 +196,8 @@ def approvals(
 @keys_app.command("add")
 def add_key(
     name: Annotated[str, typer.Argument(help="Who asks: an analyst of the configuration, or an auditor.")],
-    role: Annotated[str, typer.Option(help="analyst, auditor or curator.")] = "analyst",
-    days: Annotated[int | None, typer.Option(help="For how many days.  [until it is revoked]")] = None,
+    role: Annotated[str, option("analyst, auditor or curator.")] = "analyst",
+    days: Annotated[int | None, option("For how many days.  \\[until it is revoked]")] = None,
     config: ConfigPath = CONFIG,
 ) -> None:
     """Make an API key, and print it: it is shown this once."""

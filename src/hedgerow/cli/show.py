@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from hedgerow.cli.options import Force, ModelFile, TextOutput
+from hedgerow.cli.options import Force, ModelFile, TextOutput, option
 from hedgerow.cli.output import PICTURES, check_outputs, check_pictures, draw, print_or_write, without_a_window
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
@@ -22,18 +22,13 @@ Form = Literal["text", "json", "sql", "python", "html"]
 @app.command("show")
 def show(
     model: ModelFile,
-    form: Annotated[
-        Form | None,
-        typer.Option("--format", help="Output format. Default: by the ending of the output file, else text."),
-    ] = None,
-    dialect: Annotated[DialectName | None, typer.Option(help="SQL dialect, with --format sql.  [duckdb]")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the model into this PNG, SVG or PDF file.")] = None,
-    paper: Annotated[
-        Path | None, typer.Option(help="Draw a scorecard as a form to fill in by hand into this PNG, SVG or PDF file.")
-    ] = None,
+    form: Annotated[Form | None, option("Output format.  \\[by the file's ending, else text]", "--format")] = None,
+    dialect: Annotated[DialectName | None, option("SQL dialect, with --format sql.  \\[duckdb]")] = None,
+    plot: Annotated[Path | None, option("Draw the model into this PNG, SVG or PDF file.")] = None,
+    paper: Annotated[Path | None, option("Draw a scorecard as a form to fill in by hand.")] = None,
     output: TextOutput = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
+    as_json: Annotated[bool, option("Same as --format json.", "--json")] = False,
 ) -> None:
     """Show a model with its counts and privacy card; or export it as SQL, Python, HTML, JSON.
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from hedgerow.cli.options import option
 from hedgerow.cli.output import say
 from hedgerow.cli.serve import require_service
 from hedgerow.client.question_files import QuestionFile
@@ -17,14 +18,10 @@ app = typer.Typer(add_completion=False)
 @app.command("verify")
 def verify(
     answer: Annotated[Path, typer.Argument(help="A model file, or an answer of a curator.")],
-    key: Annotated[Path, typer.Option(help="The curator's public key, curator.pub.")],
-    receipt: Annotated[Path | None, typer.Option(help="The receipt.  [the file's name with .receipt]")] = None,
-    question: Annotated[
-        Path | None, typer.Option(help="The question, as `hedgerow ask --to` wrote it: check that this answers it.")
-    ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(help="An export of the ledger, or your own entries: check that the charge is there.")
-    ] = None,
+    key: Annotated[Path, option("The curator's public key, curator.pub.")],
+    receipt: Annotated[Path | None, option("The receipt.  \\[the file's name with .receipt]")] = None,
+    question: Annotated[Path | None, option("As `hedgerow ask --to` wrote it: is this its answer?")] = None,
+    ledger: Annotated[Path | None, option("An export, or your own entries: has it the charge?")] = None,
 ) -> None:
     """Check that a curator signed this very answer or model, and what it was charged.
 
