@@ -12,10 +12,8 @@ import numpy as np
 
 from hedgerow.hypotheses.graph import InputKind
 from hedgerow.hypotheses.onnx_nodes import Call, Operand, Reader, RowValue, finite
-from hedgerow.hypotheses.onnx_plain import MOST_DIMENSIONS, Constant
+from hedgerow.hypotheses.onnx_plain import KINDS, MOST_DIMENSIONS, Constant
 from hedgerow.hypotheses.operators import Affine, ArgMax, Clip, Encode, FillText, Join, Pick, Softmax, Total
-
-_NUMBER: Mapping[int, InputKind] = {1: "single", 6: "whole", 7: "whole", 9: "boolean", 11: "double"}
 
 
 def _arithmetic(name: str, call: Call) -> RowValue:
@@ -66,8 +64,8 @@ def _identity(call: Call) -> Operand:
 
 
 def _cast(call: Call) -> RowValue:
-    value, kind = call.row(), _NUMBER.get(call.attribute("to", 0))
-    if kind is None:
+    value, kind = call.row(), KINDS.get(call.attribute("to", 0))
+    if kind is None or kind == "text":
         call.refuse("the type float, double, int32, int64 or bool")
     if value.number < 0:
         return value if kind != "boolean" else call.refuse("a number, of a label")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import HypothesisError
+from hedgerow.errors import HypothesisError, MissingPackageError
 from hedgerow.hypotheses.graph import Input, InputKind
 from hedgerow.text.messages import shown
 
@@ -23,21 +23,14 @@ MOST_WIDE = 2**16
 _ML = "ai.onnx.ml"
 OPSETS = {"": (7, 28), _ML: (1, 5)}
 """The versions of each domain whose operators are read."""
-_FLOAT, _INT32, _INT64, _STRING, _BOOL, _DOUBLE = 1, 6, 7, 8, 9, 11  # TensorProto.DataType
-_KINDS: Mapping[int, InputKind] = {
-    _FLOAT: "single",
-    _DOUBLE: "double",
-    _INT32: "whole",
-    _INT64: "whole",
-    _BOOL: "boolean",
-    _STRING: "text",
-}
+KINDS: Mapping[int, InputKind] = {1: "single", 6: "whole", 7: "whole", 8: "text", 9: "boolean", 11: "double"}
+"""The kinds by TensorProto.DataType: float, int32, int64, string, bool and double."""
 _STORED = {
-    _FLOAT: ("float_data", "<f4"),
-    _DOUBLE: ("double_data", "<f8"),
-    _INT32: ("int32_data", "<i4"),
-    _INT64: ("int64_data", "<i8"),
-    _BOOL: ("int32_data", "u1"),
+    1: ("float_data", "<f4"),
+    6: ("int32_data", "<i4"),
+    7: ("int64_data", "<i8"),
+    9: ("int32_data", "u1"),
+    11: ("double_data", "<f8"),
 }
 MOST_DIMENSIONS = 8
 
@@ -120,7 +113,7 @@ def _domain(one: Any) -> str:
 
 
 def _input(one: Any) -> Input:
-    if one.type.WhichOneof("value") != "tensor_type" or one.type.tensor_type.elem_type not in _KINDS:
+    if one.type.WhichOneof("value") != "tensor_type" or one.type.tensor_type.elem_type not in KINDS:
         raise HypothesisError(
             f"expected inputs of float, double, int32, int64, bool or string, got {shown(one.name)} of another type."
         )
@@ -130,7 +123,7 @@ def _input(one: Any) -> Input:
     width = sizes[1] if len(sizes) == 2 else 1
     if not 1 <= width <= MOST_INPUTS:
         raise HypothesisError(f"expected inputs with a number of columns, got {shown(one.name)} without.")
-    return Input(one.name, _KINDS[one.type.tensor_type.elem_type], width)
+    return Input(one.name, KINDS[one.type.tensor_type.elem_type], width)
 
 
 def _node(node: Any) -> Node:
@@ -170,7 +163,7 @@ def constant(tensor: Any) -> Constant:
     """Return a tensor that the file itself holds."""
     if tensor.data_location != 0 or tensor.external_data or tensor.HasField("segment"):
         raise HypothesisError("expected an ONNX file with all its tensors, got one whose data are in another file.")
-    shape, kind = tuple(tensor.dims), _KINDS.get(tensor.data_type)
+    shape, kind = tuple(tensor.dims), KINDS.get(tensor.data_type)
     if kind is None:
         raise HypothesisError("expected tensors of float, double, int32, int64, bool or string, got another type.")
     if len(shape) > MOST_DIMENSIONS or any(size < 0 for size in shape):
@@ -262,6 +255,17 @@ def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
         if byte < 0x80:
             return found, at + shift // 7 + 1
     raise unreadable()
+
+
+def onnx_package(needed_by: str) -> Any:
+    """Return the package onnx; MissingPackageError says what it is needed by, and how it is installed."""
+    try:
+        import onnx
+    except ImportError:
+        onnx = None
+    if onnx is None:
+        raise MissingPackageError(needed_by)
+    return onnx
 
 
 def unreadable() -> HypothesisError:

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hedgerow.errors import HypothesisError, MissingPackageError
+from hedgerow.errors import HypothesisError
 from hedgerow.hypotheses.graph import GraphClassifier
 from hedgerow.hypotheses.onnx_classifiers import CLASSIFIERS
 from hedgerow.hypotheses.onnx_nodes import Call, OnnxBuilder, Operand, Reader, RowValue, refuse
 from hedgerow.hypotheses.onnx_operators import READERS
-from hedgerow.hypotheses.onnx_plain import Node, PlainGraph, check_parts, plain_graph, unreadable
+from hedgerow.hypotheses.onnx_plain import Node, PlainGraph, check_parts, onnx_package, plain_graph, unreadable
 from hedgerow.hypotheses.operators import Pick
 from hedgerow.text.messages import shown
 
@@ -33,7 +33,7 @@ _PASSED = ("Identity", "Cast", "Flatten", "Reshape", "Squeeze", "Unsqueeze")
 def read_onnx(text: str) -> GraphClassifier:
     """Return the classifier of an ONNX file in base64."""
     data = _decoded(text)
-    model = _model()
+    model = onnx_package("an ONNX file needs onnx; run pip install 'hedgerow[service]'.").ModelProto
     check_parts(data, model.DESCRIPTOR)
     graph = plain_graph(_parsed(model, data))
     for node in graph.nodes:
@@ -49,16 +49,6 @@ def _decoded(text: str) -> bytes:
     except (binascii.Error, ValueError):
         pass
     raise HypothesisError("expected a hypothesis as an ONNX file in base64, got other text.")
-
-
-def _model() -> Any:
-    try:
-        from onnx import ModelProto
-    except ImportError:
-        ModelProto = None
-    if ModelProto is None:
-        raise MissingPackageError("an ONNX file needs onnx; run pip install 'hedgerow[service]'.")
-    return ModelProto
 
 
 def _parsed(kind: Any, data: bytes) -> Any:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hedgerow.errors import HypothesisError, MissingPackageError
-from hedgerow.hypotheses.classifiers import model_of
+from hedgerow.errors import HypothesisError
 from hedgerow.hypotheses.graph import BoundClassifier, Graph, Step
 from hedgerow.hypotheses.hypothesis import Always, TargetColumns, unwrap_hypothesis
+from hedgerow.hypotheses.onnx_plain import onnx_package
 from hedgerow.hypotheses.operators import (
     Affine,
     BinaryTree,
@@ -30,10 +31,11 @@ from hedgerow.hypotheses.operators import (
     Total,
     TreeScores,
 )
-from hedgerow.hypotheses.read import READABLE, read_classifier
+from hedgerow.hypotheses.read import READABLE, model_of, read_classifier
 
 _OPSETS = {"": 19, "ai.onnx.ml": 3}  # the first that compares text, and the first whose trees have float64 weights
 _IR_VERSION = 9
+_NEEDED = "a hypothesis of this type needs onnx; run pip install 'hedgerow[client]'."
 _FUNCTIONS = {
     "add": "Add",
     "subtract": "Sub",
@@ -80,23 +82,13 @@ def _prefix(names: Sequence[str]) -> str:
     return prefix
 
 
-def _onnx() -> Any:
-    try:
-        import onnx
-    except ImportError:
-        onnx = None
-    if onnx is None:
-        raise MissingPackageError("a hypothesis of this type needs onnx; run pip install 'hedgerow[client]'.")
-    return onnx
-
-
 @dataclass
 class _File:
     """An ONNX file in the making."""
 
     prefix: str  # what the names of its values begin with, and those of columns do not
     graph: Graph
-    onnx: Any = field(default_factory=_onnx)
+    onnx: Any = field(default_factory=partial(onnx_package, _NEEDED))
     nodes: list[Any] = field(default_factory=list)
     constants: list[Any] = field(default_factory=list)
     inputs: list[Any] = field(default_factory=list)

@@ -27,13 +27,7 @@ from hedgerow.boundary.arithmetic import LARGEST, Floats
 from hedgerow.errors import ArgumentError
 from hedgerow.hypotheses.graph import BoundClassifier, Graph
 from hedgerow.hypotheses.hypothesis import TargetColumns, class_codes
-from hedgerow.hypotheses.operators import (
-    Affine,
-    BinaryTree,
-    Elementwise,
-    Operator,
-    TreeScores,
-)
+from hedgerow.hypotheses.operators import Affine, BinaryTree, Elementwise, Operator, TreeScores
 from hedgerow.hypotheses.scikit_learn_steps import (
     Feature,
     FeatureBuilder,
@@ -182,31 +176,14 @@ def _nodes(fitted: Any) -> BinaryTree:
     threshold = plain_vector(threshold, size)
     shares = plain_array(tree.value, (size, 1, classes))[:, 0, :]
     totals = shares.sum(axis=1, keepdims=True)
-    return BinaryTree(
-        left,
-        right,
-        feature,
-        threshold,
-        plain_vector(tree.missing_go_to_left, size) > 0,
-        shares / np.where(totals > 0, totals, 1.0),
-        width,
-    )
+    shares /= np.where(totals > 0, totals, 1.0)
+    missing_left = plain_vector(tree.missing_go_to_left, size) > 0
+    return BinaryTree(left, right, feature, threshold, missing_left, shares, width)
 
 
 CLASSIFIERS: Mapping[type, Callable[[Any], list[Operator]]] = {
-    **dict.fromkeys(
-        (
-            LogisticRegression,
-            LogisticRegressionCV,
-            RidgeClassifier,
-            RidgeClassifierCV,
-            SGDClassifier,
-            Perceptron,
-            LinearSVC,
-            LinearDiscriminantAnalysis,
-        ),
-        _linear,
-    ),
+    **dict.fromkeys((LogisticRegression, LogisticRegressionCV, RidgeClassifier, RidgeClassifierCV), _linear),
+    **dict.fromkeys((SGDClassifier, Perceptron, LinearSVC, LinearDiscriminantAnalysis), _linear),
     MLPClassifier: _network,
     DecisionTreeClassifier: _tree,
     ExtraTreeClassifier: _tree,

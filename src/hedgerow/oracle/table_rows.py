@@ -11,7 +11,7 @@ from hedgerow.engines.contributions import counted_table
 from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_classes, count_errors
 from hedgerow.errors import DomainError, HypothesisError
 from hedgerow.hypotheses import Always
-from hedgerow.hypotheses.classifiers import model_of
+from hedgerow.hypotheses.read import model_of
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.oracle.frame_rows import Counts, OracleRows, target_label
 from hedgerow.privacy.unit import Unit
