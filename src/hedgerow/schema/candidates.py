@@ -99,16 +99,11 @@ class Candidates(Sequence[Antecedent]):
     @cached_property
     def truth(self) -> NDArray[np.bool_]:
         """On which bins each literal is true, shape ``(n_literals, n_bins)``: bins of all attributes in order."""
-        truth = np.zeros(
-            (len(self.literals), sum(attribute.n_bins for _, attribute in self.schema.attributes)),
-            dtype=bool,
-        )
-        row = start = 0
-        for name, attribute in self.schema.attributes:
-            while row < len(self.literals) and self.literals[row].attribute == name:
-                truth[row, start : start + attribute.n_bins] = attribute.truth(self.literals[row])
-                row += 1
-            start += attribute.n_bins
+        ends = np.cumsum([attribute.n_bins for _, attribute in self.schema.attributes]).tolist()
+        bins = {name: slice(end - self.schema[name].n_bins, end) for name, end in zip(self.schema, ends, strict=True)}
+        truth = np.zeros((len(self.literals), ends[-1]), dtype=bool)
+        for row, literal in zip(truth, self.literals, strict=True):
+            row[bins[literal.attribute]] = self.schema[literal.attribute].truth(literal)
         return truth
 
     @cached_property

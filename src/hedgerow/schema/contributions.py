@@ -47,7 +47,8 @@ def counted(table: Table, unit: Unit, key: bytes) -> NDArray[np.bool_]:
     taken, which depends on no row of another unit. The key is secret, so that the choice is as good as random.
     """
     column = _whose(unit, table)
-    units = _units(column)
+    words = column.words() if column.is_text else column.values
+    units = np.unique(words, return_inverse=True)[1].astype(np.int64)  # one number for the rows of a unit
     order = np.argsort(units, kind="stable")
     sizes = np.bincount(units)
     firsts = np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -55,8 +56,8 @@ def counted(table: Table, unit: Unit, key: bytes) -> NDArray[np.bool_]:
     places[order] = np.arange(len(units)) - firsts
     kept = np.ones(len(units), dtype=bool)
     many = np.flatnonzero(sizes[units] > unit.max_rows)
-    words = _words(column, many)
-    ranks = [_rank(key, word, place) for word, place in zip(words, places[many].tolist(), strict=True)]
+    keyed = zip(words[many].tolist(), places[many].tolist(), strict=True)
+    ranks = [_rank(key, str(word), place) for word, place in keyed]
     drawn = many[np.lexsort((np.array(ranks, dtype=np.uint64), units[many]))]
     firsts = np.searchsorted(units[drawn], units[drawn], side="left")
     kept[drawn[np.arange(len(drawn)) - firsts >= unit.max_rows]] = False
@@ -81,17 +82,6 @@ def _whose(unit: Unit, table: Table) -> Column:
     if column.missing is not None:
         raise no_unit(unit.column)
     return column
-
-
-def _units(column: Column) -> NDArray[np.int64]:
-    """Return a number for each row that is the same for rows of one unit."""
-    words = column.words() if column.is_text else column.values
-    return np.unique(words, return_inverse=True)[1].astype(np.int64)
-
-
-def _words(column: Column, rows: NDArray[np.int64]) -> list[str]:
-    values = column.words() if column.is_text else column.values
-    return [str(value) for value in values[rows].tolist()]
 
 
 def _rank(key: bytes, word: str, place: int) -> int:

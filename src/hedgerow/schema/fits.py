@@ -32,11 +32,7 @@ class ColumnFit:
     # Rows whose value is missing, is outside the domain, or is no value of such a column at all: text that is
     # not a number, infinity, a boolean
     missing: int = 0
-    # Rows whose value is missing, is outside the domain, or is no value of such a column at all: text that is
-    # not a number, infinity, a boolean
     outside: int = 0
-    # Rows whose value is missing, is outside the domain, or is no value of such a column at all: text that is
-    # not a number, infinity, a boolean
     unread: int = 0
     refused: int = 0  # rows that the schema's policies refuse
     is_absent: bool = False  # whether the table has no such column
@@ -77,9 +73,9 @@ class TableFit:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready data."""
         columns = [{**vars(column), "rows": list(column.rows)} for column in self.columns]
-        told = {"n_rows": self.n_rows, "accepted": self.is_accepted, "columns": columns}
-        told |= {"mostly_outside": list(self.mostly_outside)}
-        return {**told, "unused": list(self.unused), "problems": list(self.problems)}
+        found = {"n_rows": self.n_rows, "accepted": self.is_accepted, "columns": columns}
+        lists = {"mostly_outside": self.mostly_outside, "unused": self.unused, "problems": self.problems}
+        return found | {key: list(values) for key, values in lists.items()}
 
     def text(self, lines: Mapping[int, int] | None = None) -> str:
         """Return the report as a table; with the line of the file on which each row stands, lines in place of rows."""
@@ -94,22 +90,15 @@ class TableFit:
             )
             for one in self.columns
         ]
-        widths = [min(max(map(len, cells)), _WIDEST) for cells in zip(head, *body, strict=True)]
-        table = [_row(cells, widths) for cells in (head, *body)]
+        longest = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]
+        formats = [f"{side}{min(width, _WIDEST)}" for side, width in zip(_SIDES, longest, strict=True)]
+        table = ["  ".join(map(format, cells, formats)).rstrip() for cells in (head, *body)]
         unused = [f"not in the schema: {', '.join(map(printable, self.unused))}"] if self.unused else []
         return "\n".join([f"{self.n_rows:,} rows", "", *table, *unused])
 
 
 _WIDEST = 40
-
-
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return a line of the table: two columns of text, numbers, and a last one of text."""
-    padded = [
-        cell.ljust(width) if place < 2 or place == len(cells) - 1 else cell.rjust(width)
-        for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    ]
-    return "  ".join(padded).rstrip()
+_SIDES = "<<>>>><"  # of the columns of the printed table: text to the left, numbers to the right
 
 
 def fit_of(table: Table, schema: Schema) -> TableFit:
@@ -142,7 +131,7 @@ def _absent(name: str, kind: str) -> ColumnFit:
 
 def _column_fit(column: Column, attribute: Attribute) -> ColumnFit:
     column = column.without(attribute.missing_values)
-    missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
+    missing = column.is_missing
     unread = ~missing & ~attribute.reads(column)
     empty = missing | unread
     codes = np.full(len(column), MISSING)
@@ -170,7 +159,7 @@ def _unit_fit(table: Table, name: str) -> ColumnFit:
         table.exact_column(name)
     except DomainError:  # of times, say: its values do not tell units apart
         no_value = True
-    missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
+    missing = column.is_missing
     unread = ~missing & no_value
     return _counted(name, "unit", missing, missing & False, unread, missing | unread)
 

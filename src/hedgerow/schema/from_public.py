@@ -118,7 +118,7 @@ def typed_table(
 
 
 def _typed(column: Column) -> pa.Array:
-    missing = np.zeros(len(column), dtype=bool) if column.missing is None else column.missing
+    missing = column.is_missing
     if not column.is_text:
         found = pa.array(column.values, mask=missing)
         return found.cast(pa.int32()).cast(pa.date32()) if column.holds_dates else found

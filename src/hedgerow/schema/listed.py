@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.attributes import OUTSIDE, Attribute, Cell, Codes, check_values
+from hedgerow.schema.attributes import Attribute, Cell, Codes, check_values
 from hedgerow.schema.extents import Extent
 from hedgerow.schema.literals import Literal
 from hedgerow.tables.columns import Column
@@ -151,25 +151,14 @@ class Boolean(Attribute):
         return [self.listed[int(is_true)] for is_true in rng.random(size) < 0.5]
 
     def _code(self, column: Column) -> Codes:
-        if self.true_values:
-            return self._code_of_words(column)
-        if column.is_text:
-            found = column.index_in(["false", "true", "0", "1"], ignore_case=True)
-            return np.where(found > 1, found - 2, found)
-        values: NDArray[Any] = column.values
-        if values.dtype.kind == "b":
-            return values.astype(np.int32)
-        return np.where(values == 1, np.int32(1), np.where(values == 0, np.int32(0), np.int32(OUTSIDE)))
+        if not self.true_values:
+            return column.codes_of(_TRUTHS if column.is_text else ((0, 0), (1, 1)), ignore_case=True)
+        if column.is_text or column.values.dtype.kind != "b":
+            return column.codes_of(self.spellings)
+        return column.codes_of((word == "true", code) for word, code in self.spellings if word in ("false", "true"))
 
-    def _code_of_words(self, column: Column) -> Codes:
-        codes = np.full(len(column), OUTSIDE, dtype=np.int32)
-        is_bool = not column.is_text and column.values.dtype.kind == "b"
-        for word, code in self.spellings:
-            if not is_bool:
-                codes[column.equals(word)] = code
-            elif word in ("false", "true"):
-                codes[column.values == (word == "true")] = code
-        return codes
+
+_TRUTHS = (("false", 0), ("true", 1), ("0", 0), ("1", 1))
 
 
 @dataclass(frozen=True)
@@ -278,13 +267,8 @@ class Categorical(Attribute):
         return place, place + 1, literal.operator == "!="
 
     def _code(self, column: Column) -> Codes:
-        if column.is_text:
-            return column.index_in(self.known_bins)
         column.refuse_booleans()
-        codes = np.full(len(column), OUTSIDE, dtype=np.int32)
-        for code, value in enumerate(self.values):
-            codes[column.equals(value)] = code
-        return codes
+        return column.codes_of(self.spellings)
 
 
 def _whole_number(value: Value) -> int | None:

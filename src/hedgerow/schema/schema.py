@@ -11,11 +11,12 @@ from functools import cache, cached_property
 from os import PathLike
 from typing import Any, Literal, Self, cast
 
+from hedgerow.boundary.arguments import check_choice
 from hedgerow.boundary.durable import write_whole
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.boundary.randomness import RandomState
 from hedgerow.boundary.untrusted_text import check_plain
-from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnreadableError
+from hedgerow.errors import ArgumentTypeError, DomainError, SchemaError, UnreadableError
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Amount, Charge, join_reasons, total, unit_of
 from hedgerow.privacy.gate import Gate
@@ -32,7 +33,7 @@ from hedgerow.schema.serialize import charges_to_list, mapping, parts_from_dict
 from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import table
-from hedgerow.text.messages import describe_argument, number_of, shown
+from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, printable
 
 FROM_ROWS = "domain taken from the data"
@@ -91,41 +92,28 @@ class Schema:
         no_guarantee_reason: str | None = None,
         unit: Unit | None = None,
     ) -> None:
-        if not (label is None or isinstance(label, Label)):
-            raise ArgumentTypeError(f"label must be a Label or None, got {type(label).__name__}.")
+        _check_type("label", label, Label)
+        _check_type("unit", unit, Unit)
         if not isinstance(charges, (tuple, list)) or not all(isinstance(charge, Charge) for charge in charges):
             raise ArgumentTypeError("charges must be a tuple of Charge.")
-        for name, value in (("attributes", _pairs(attributes)), ("label", label), ("charges", tuple(charges))):
+        given = {"attributes": _pairs(attributes), "label": label, "charges": tuple(charges), "unit": unit}
+        for name, value in (given | {"no_guarantee_reason": no_guarantee_reason}).items():
             object.__setattr__(self, name, value)
-        if not (unit is None or isinstance(unit, Unit)):
-            raise ArgumentTypeError(f"unit must be a Unit or None, got {type(unit).__name__}.")
-        object.__setattr__(self, "no_guarantee_reason", no_guarantee_reason)
-        object.__setattr__(self, "unit", unit)
         self._check()
 
     def _check(self) -> None:
-        if not self.attributes:
-            raise SchemaError("expected at least one attribute, got none.")
-        found: set[str] = set()
-        for name, attribute in self.attributes:
-            problem = name_problem(name)
-            if problem:
-                raise SchemaError(problem, attribute=name if isinstance(name, str) else None)
-            if name in found:
-                raise SchemaError("expected each attribute once, got it more than once.", attribute=name)
-            if not isinstance(attribute, Attribute):
-                raise SchemaError(f"expected a kind of attribute, got {type(attribute).__name__}.", attribute=name)
-            found.add(name)
-        if not (
-            self.no_guarantee_reason is None or (isinstance(self.no_guarantee_reason, str) and self.no_guarantee_reason)
-        ):
-            raise SchemaError(f"expected text or null, got {shown(self.no_guarantee_reason)}.", key="void")
-        if self._label_name in found:
-            raise SchemaError("expected a label that is not an attribute, got one that is.", attribute=self._label_name)
+        found = _names_of(self.attributes)
+        reason = self.no_guarantee_reason
+        if reason is not None and not (isinstance(reason, str) and reason):
+            raise SchemaError(f"expected text or null, got {shown(reason)}.", key="void")
+        label = None if self.label is None else self.label.name
+        if label in found:
+            raise SchemaError("expected a label that is not an attribute, got one that is.", attribute=label)
         if self.unit is not None:
             problem = name_problem(self.unit.column)
-            if problem or self.unit.column in found or self.unit.column == self._label_name:
-                problem = problem or "expected another column than the attributes and the label, got one of them."
+            if self.unit.column in {*found, label}:
+                problem = "expected another column than the attributes and the label, got one of them."
+            if problem:
                 raise SchemaError(problem, key="unit")
 
     @cached_property
@@ -137,10 +125,6 @@ class Schema:
     def numbers(self) -> Mapping[str, Number]:
         """Those attributes that are numbers or dates, by name."""
         return {name: one for name, one in self.attributes if isinstance(one, Number)}
-
-    @property
-    def _label_name(self) -> str | None:
-        return None if self.label is None else self.label.name
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -295,8 +279,7 @@ class Schema:
         ValueError
             If `outside` is another word.
         """
-        if outside not in ("error", "bin"):
-            raise ArgumentError(f"outside must be 'error' or 'bin', got {describe_argument(outside)}.")
+        check_choice("outside", outside, ("error", "bin"))
         table = Table.of(data)
         columns = {name: table.column(name, i) for i, name in enumerate(table.column_names)}
         found = None
@@ -304,13 +287,8 @@ class Schema:
             if label not in columns:
                 raise DomainError.absent(label, columns)
             found = Label(label, public_classes(columns.pop(label)))
-        return cls(
-            tuple(
-                (name, public_attribute(column, bins, missing_values, outside=outside))
-                for name, column in columns.items()
-            ),
-            found,
-        )
+        taken = {name: public_attribute(one, bins, missing_values, outside=outside) for name, one in columns.items()}
+        return cls(taken, found)
 
     @classmethod
     def learn(
@@ -375,8 +353,7 @@ class Schema:
         """
         if not isinstance(declared, Schema):
             raise ArgumentTypeError(f"declared must be a Schema, got {type(declared).__name__}.")
-        if not (budget is None or isinstance(budget, Budget)):
-            raise ArgumentTypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
+        _check_type("budget", budget, Budget)
         source, table, unit = noise_source(random_state), Table.of(data), declared.unit
         declared.check_columns(table)
         declared.check_unit(table)
@@ -384,22 +361,15 @@ class Schema:
         planned = plan_cuts(dict(declared.attributes), own.remaining / rows_of(unit), bins)
         for plan in planned:
             source.prepare(plan.mechanism)  # raises before anything is charged
-        no_guarantee_reason = join_reasons(
-            declared.no_guarantee_reason,
-            *(charge.no_guarantee_reason for charge in declared.charges),
-            source.no_guarantee_reason,
-        )
+        reasons = [declared.no_guarantee_reason, *(charge.no_guarantee_reason for charge in declared.charges)]
+        reason = join_reasons(*reasons, source.no_guarantee_reason)
         unit_of((*declared.charges, Charge("cut points", own.remaining, unit=unit)))  # raises before the charge
         rho, purpose = total(plan.mechanism.rho for plan in planned) * rows_of(unit) ** 2, "cut points of a schema"
         counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
         with nullcontext() if budget is None else budget.telling():
-            share = (
-                own
-                if budget is None
-                else budget.allocate(
-                    epsilon, rho=rho, purpose=purpose, no_guarantee_reason=no_guarantee_reason, unit=unit
-                )
-            )
+            share = own
+            if budget is not None:
+                share = budget.allocate(epsilon, rho=rho, purpose=purpose, no_guarantee_reason=reason, unit=unit)
             with share.telling():
                 cuts = learn_cuts(counted, dict(declared.attributes), planned, Gate(share, source, unit))
             attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
@@ -430,6 +400,28 @@ class Schema:
             f"<Schema {number_of(len(self), 'attribute')}, label {shown(self.label.name if self.label else None)}, "
             f"{self.digest[:12]}>"
         )
+
+
+def _names_of(attributes: Iterable[tuple[Any, Any]]) -> set[str]:
+    """Return the names of attributes; SchemaError for another name or kind."""
+    if not attributes:
+        raise SchemaError("expected at least one attribute, got none.")
+    found: set[str] = set()
+    for name, attribute in attributes:
+        problem = name_problem(name)
+        if problem:
+            raise SchemaError(problem, attribute=name if isinstance(name, str) else None)
+        if name in found:
+            raise SchemaError("expected each attribute once, got it more than once.", attribute=name)
+        if not isinstance(attribute, Attribute):
+            raise SchemaError(f"expected a kind of attribute, got {type(attribute).__name__}.", attribute=name)
+        found.add(name)
+    return found
+
+
+def _check_type(name: str, value: object, kind: type) -> None:
+    if not (value is None or isinstance(value, kind)):
+        raise ArgumentTypeError(f"{name} must be a {kind.__name__} or None, got {type(value).__name__}.")
 
 
 def _pairs(attributes: Any) -> tuple[tuple[str, Attribute], ...]:

@@ -147,15 +147,7 @@ class Label(Target):
 
     def codes(self, column: Column) -> NDArray[np.integer[Any]]:
         """Return the class number of each row, `OUTSIDE` or `MISSING` where it has none."""
-        codes = np.full(len(column), OUTSIDE)
-        if column.is_text:
-            levels = np.array([level for _, level in self.spellings(is_text=True)])
-            words = [str(word) for word, _ in self.spellings(is_text=True)]
-            places = column.index_in(words, ignore_case=self.ignores_case)
-            codes = np.where(places < 0, OUTSIDE, levels[places])
-        else:
-            for value, level in self.spellings(is_text=False):
-                codes[column.equals(value)] = level
+        codes = column.codes_of(self.spellings(is_text=column.is_text), ignore_case=self.ignores_case)
         return codes if column.missing is None else np.where(column.missing, MISSING, codes)
 
     @property

@@ -9,7 +9,7 @@ number of days since 1970-01-01, a time without a time zone its date.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -97,6 +97,17 @@ class Column:
 
         return guarded(find, unreadable(self.name))
 
+    def codes_of(self, spellings: Iterable[tuple[Value, int]], *, ignore_case: bool = False) -> NDArray[np.int32]:
+        """Return the code of the value that each row holds, -1 for none; letters' case is ignored in text alone."""
+        pairs = list(spellings)
+        if self.is_text:
+            places = self.index_in([value_text(value) for value, _ in pairs], ignore_case=ignore_case)
+            return np.array([*(code for _, code in pairs), -1], dtype=np.int32)[places]
+        codes = np.full(len(self), -1, dtype=np.int32)
+        for value, code in pairs:
+            codes[self.equals(value)] = code
+        return codes
+
     def words(self) -> NDArray[Any]:
         """Return the values of a text column as an array of `str`, whole numbers without zeros after their point."""
         found = guarded(lambda: pc.replace_substring_regex(self.values, WHOLE, r"\1"), unreadable(self.name))
@@ -113,6 +124,11 @@ class Column:
             numbers = np.array([number for number in stored if number is not None], dtype=self.values.dtype)
             found = np.isin(self.values, numbers)
         return replace(self, missing=found if self.missing is None else found | self.missing)
+
+    @property
+    def is_missing(self) -> Mask:
+        """True where a value is missing."""
+        return np.zeros(len(self), dtype=bool) if self.missing is None else self.missing
 
     def present(self) -> NDArray[Any]:
         """Return the values that are not missing; text as an array of `str`."""

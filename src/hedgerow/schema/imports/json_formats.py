@@ -258,12 +258,12 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
     tokens = list_in(field if "missingValues" in field else table, "missingValues")
     common: dict[str, Any] = {
         "may_be_missing": limits.get("required") is not True,
-        "missing_values": tuple(one.get("value") if isinstance(one, Mapping) else one for one in tokens),
+        "missing_values": tuple(_values(tokens)),
         "description": _titled(field),
         "unit": text_in(field, "unit"),
         "source": FRICTIONLESS,
     }
-    values = list_in(limits, "enum") or _categories(field) or listed_values(limits.get("pattern"))
+    values = list_in(limits, "enum") or _values(list_in(field, "categories")) or listed_values(limits.get("pattern"))
     if kind == "boolean":
         own = [tuple(list_in(field, key)) for key in ("trueValues", "falseValues")]
         if any(own):  # what is not said of the other is the format's own
@@ -277,8 +277,9 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
     return DraftColumn(name=name, kind="categorical" if kind == "string" else None, **common)
 
 
-def _categories(field: Mapping[str, Any]) -> list[Any]:
-    return [one.get("value") if isinstance(one, Mapping) else one for one in list_in(field, "categories")]
+def _values(found: list[Any]) -> list[Any]:
+    """Return the values of a list, in which each may stand beside its label."""
+    return [one.get("value") if isinstance(one, Mapping) else one for one in found]
 
 
 CSVW = "CSVW metadata"
@@ -286,7 +287,6 @@ _WHOLE = {"integer", "long", "int", "short", "byte", "gYear"}
 _LEAST = {"nonNegativeInteger": 0, "unsignedLong": 0, "unsignedInt": 0, "unsignedShort": 0, "unsignedByte": 0}
 _LEAST |= {"positiveInteger": 1}
 _REAL = {"number", "decimal", "double", "float"}
-_INCLUSIVE = (("minimum", "minInclusive"), ("maximum", "maxInclusive"))
 _CSVW_DATES = (None, "yyyy-MM-dd")  # formats of dates that are read
 _TEXT = {"string", "normalizedString", "token", "language", "Name", "NMTOKEN", ""}
 
@@ -342,12 +342,8 @@ def _no_attribute(name: str, own: Mapping[str, Any]) -> str | None:
 
 
 def _limits(given: Mapping[str, Any]) -> Limits:
-    least, largest = _INCLUSIVE
-    both = [
-        limits_between(given, low, "minExclusive", high, "maxExclusive")
-        for low, high in zip(least, largest, strict=True)
-    ]
-    return both[0] & both[1]
+    usual = limits_between(given, "minimum", "minExclusive", "maximum", "maxExclusive")
+    return usual & limits_between(given, "minInclusive", "minExclusive", "maxInclusive", "maxExclusive")
 
 
 _DRAFTS: tuple[tuple[tuple[str, ...], Callable[[object], Draft]], ...] = (
