@@ -73,28 +73,20 @@ _ROOMS = (
     "schema",
 )
 _HOMES = {
-    "client": ("connect",),
-    "engines": ("open_table",),
-    "learn": (
-        "DPGreedyRLClassifier",
-        "GreedyRuleListClassifier",
-        "OptimalRuleListClassifier",
-        "OptimalTreeClassifier",
-        "PrivateRuleListClassifier",
-        "PrivateScorecardClassifier",
-        "PrivateTreeClassifier",
-        "ScorecardClassifier",
-    ),
-    "marginals": ("ExprilClassifier", "MarginalLogisticClassifier"),
-    "models": ("load_model",),
-    "oracle": ("Oracle",),
-    "planning": ("plan",),
-    "privacy": ("Budget",),
-    "report": ("Report",),
-    "schema": ("Boolean", "Categorical", "Date", "Integer", "Label", "Real", "Schema", "Unit"),
-    "tally": ("Tally",),
+    "client": "connect",
+    "engines": "open_table",
+    "learn": "DPGreedyRLClassifier GreedyRuleListClassifier OptimalRuleListClassifier OptimalTreeClassifier "
+    "PrivateRuleListClassifier PrivateScorecardClassifier PrivateTreeClassifier ScorecardClassifier",
+    "marginals": "ExprilClassifier MarginalLogisticClassifier",
+    "models": "load_model",
+    "oracle": "Oracle",
+    "planning": "plan",
+    "privacy": "Budget",
+    "report": "Report",
+    "schema": "Boolean Categorical Date Integer Label Real Schema Unit",
+    "tally": "Tally",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

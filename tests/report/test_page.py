@@ -16,7 +16,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.report import Form, PastRelease, Releases, Report
 from hedgerow.report.contents import page
 from hedgerow.schema import Boolean, Label, Literal, Schema
-from hedgerow.text.pages import POLICY
+from hedgerow.text.markup import POLICY
 from tests.report.subjects import a_table, a_tree, without_privacy
 
 HOSTILE = "\"'><script>alert(1)</script><img src=//evil/x onerror=alert(1)>{{7*7}}\u202e</style><!--"

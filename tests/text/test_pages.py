@@ -3,8 +3,7 @@
 import pytest
 from jinja2 import UndefinedError
 
-from hedgerow.text.markup import element
-from hedgerow.text.pages import templates
+from hedgerow.text.markup import element, templates
 
 HOSTILE = "<script>alert('1')</script>&\x1b\u202e\n"
 

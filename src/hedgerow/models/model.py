@@ -25,8 +25,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
-from hedgerow.text.markup import Html, element
-from hedgerow.text.pages import templates
+from hedgerow.text.markup import Html, element, templates
 from hedgerow.text.values import Value, printable, value_text
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from hedgerow.text.markup import templates
 from hedgerow.text.messages import number_of
-from hedgerow.text.pages import templates
 
 if TYPE_CHECKING:
     from jinja2 import Environment

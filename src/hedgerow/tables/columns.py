@@ -149,7 +149,7 @@ class Column:
         values = self.values
         if self.is_text:
             filled = values if self.missing is None else pc.if_else(pa.array(self.missing), "0", values)
-            if not guarded(lambda: _all_spelled(filled), unreadable(self.name)):
+            if not guarded(lambda: pc.all(_spelled(filled), min_count=0).as_py(), unreadable(self.name)):
                 raise DomainError(FOUND_NO_NUMBER, column=self.name)
             values = guarded(lambda: filled.cast(pa.float64()).to_numpy(zero_copy_only=False), unreadable(self.name))
         elif self.missing is not None:
@@ -161,7 +161,7 @@ class Column:
 
     def days(self) -> NDArray[np.float64]:
         """Return dates, and those in text, as days since 1970-01-01 (0 if missing); DomainError for other values."""
-        if not (self.is_text or self.holds_dates or self._is_empty):
+        if not (self.is_text or self.holds_dates) and len(self.present()):
             raise DomainError(FOUND_NO_DATE, column=self.name)
         if not self.is_text:
             values = self.values if self.missing is None else np.where(self.missing, 0, self.values)
@@ -184,10 +184,6 @@ class Column:
             return np.full(len(self), self.holds_dates)
         found = guarded(lambda: pc.fill_null(_spells_dates(self.values), False), unreadable(self.name))
         return found.to_numpy(zero_copy_only=False)
-
-    @property
-    def _is_empty(self) -> bool:
-        return not len(self.present())
 
     def _stored(self, value: Value) -> float | None:
         """Return a value as the array holds it, None if it cannot; of text, dates hold only the date that it spells."""
@@ -306,10 +302,6 @@ def _none_of(kind: pa.DataType) -> pa.Array:
 def _is_text(kind: pa.DataType) -> bool:
     types = pa.types
     return any(is_a(kind) for is_a in (types.is_string, types.is_large_string, types.is_string_view, types.is_null))
-
-
-def _all_spelled(text: pa.Array) -> bool:
-    return pc.all(_spelled(text), min_count=0).as_py()
 
 
 def _spelled(text: pa.Array) -> pa.Array:

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow.privacy.charge import amount_text
-from hedgerow.text.pages import templates
+from hedgerow.text.markup import templates
 
 if TYPE_CHECKING:
     from hedgerow.service.pages.session_auth import Session
