@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from hedgerow.schema.extents import Extent
+from hedgerow.schema import Extent
 
 FLAGS = (None, False, True)
 ALL = [

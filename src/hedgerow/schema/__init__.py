@@ -4,11 +4,10 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.candidates import Candidates, count_candidates
 from hedgerow.schema.dates import Date, default_date_cuts
-from hedgerow.schema.extents import Extent
 from hedgerow.schema.grid import default_cuts
 from hedgerow.schema.imports import Draft, DraftColumn, import_schema, import_types
 from hedgerow.schema.listed import Boolean, Categorical
-from hedgerow.schema.literals import Literal
+from hedgerow.schema.literals import Extent, Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label

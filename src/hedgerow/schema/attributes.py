@@ -19,8 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.schema.extents import Extent
-from hedgerow.schema.literals import Literal, is_number, values_problem
+from hedgerow.schema.literals import Extent, Literal, is_number, values_problem
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import as_plain
 from hedgerow.text.messages import near_miss, shown

@@ -24,7 +24,7 @@ _EXACT = Context(prec=1_000, traps=[Inexact])  # enough digits for the sum of an
 def default_cuts(low: float, high: float, *, whole: bool) -> tuple[float, ...]:
     """Return the default grid of a number from `low` to `high`: cut points that nobody chooses and nobody pays for.
 
-    They depend on the bounds alone, which are public, and on no row.
+    They depend on the bounds alone, which are public, and on no row; they increase, and ``low <= cut < high``.
 
     1. *Equal widths.* The step is the smallest of 1, 2, 2.5 or 5 times a power of ten (a whole number for whole
        numbers) that makes at most 20 steps from `low` to `high`. Each multiple of it is a cut point. Steps are then
@@ -46,11 +46,6 @@ def default_cuts(low: float, high: float, *, whole: bool) -> tuple[float, ...]:
         The bounds of the domain.
     whole : bool
         Whether the values are whole numbers, as of `Integer`, or not, as of `Real`.
-
-    Returns
-    -------
-    tuple of int or of float
-        Increasing, each ``low <= cut < high``.
 
     Raises
     ------

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Attribute, Cell, Codes, check_values
-from hedgerow.schema.extents import Extent
-from hedgerow.schema.literals import Literal
+from hedgerow.schema.literals import Extent, Literal
 from hedgerow.tables.columns import Column
 from hedgerow.text.messages import shown
 from hedgerow.text.values import Value, listed, plain_word

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import MOST_SHOWN, OUTSIDE, Attribute, Cell, Codes
-from hedgerow.schema.extents import Extent
 from hedgerow.schema.grid import check_bounds, check_numbers, default_cuts, spaced_cuts
-from hedgerow.schema.literals import Literal
+from hedgerow.schema.literals import Extent, Literal
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import Day
 from hedgerow.text.messages import shown

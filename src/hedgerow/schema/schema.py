@@ -303,10 +303,11 @@ class Schema:
     ) -> Self:
         """Find the cut points of `declared`'s numbers from *private* rows, by private quantiles under a charge.
 
-        Every number without declared cut points gets up to ``bins - 1``, in place of its default grid: fewer, and
-        balanced ones. Everything else, bounds included, stays as declared. Neighbouring tables differ by one row, or by
-        all rows of one unit. ε is shared equally by the numbers; all cut points of one are drawn jointly, by one
-        exponential mechanism over public candidates. Cut points that equal the default grid count as not declared.
+        Every number without declared cut points gets up to ``bins - 1``, in place of its default grid: balanced ones,
+        and fewer where some are equal. Everything else, bounds included, stays as declared. Neighbouring tables differ
+        by one row, or by all rows of one unit. ε is shared equally by the numbers; all cut points of one are drawn
+        jointly, by one exponential mechanism over public candidates. Cut points that equal the default grid count as
+        not declared.
 
         Parameters
         ----------
@@ -322,11 +323,6 @@ class Schema:
             How many intervals of about equal mass to aim at, up to 1,000.
         random_state : NoiseSource, int, RandomState, Generator or None, default=None
             None: secure noise. A seed, or another source, is for tests and voids the guarantee.
-
-        Returns
-        -------
-        Schema
-            With the cut points. Duplicates are merged, so there may be fewer than requested.
 
         Raises
         ------
