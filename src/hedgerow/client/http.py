@@ -60,11 +60,8 @@ class Connection(OfOneProcess):
         return self.json(self._until_answered("POST", path, json=question))
 
     def ask(self, path: str, body: bytes, read: Callable[[httpx2.Response], Answer], key: str | None = None) -> Answer:
-        """Return the answer to a question that is charged: once, however often it has to be sent.
-
-        The same question, asked again after it went unanswered, is sent with the same key; while it is being asked, it
-        is another question.
-        """
+        """Return the answer to a question that is charged: once, however often it has to be sent."""
+        # Asked again after it went unanswered, it is sent with the same key; while it is being asked, it is another.
         unanswered = self._pending[hashlib.sha256(path.encode() + body).hexdigest()]
         with suppress(IndexError):
             key = unanswered.pop()

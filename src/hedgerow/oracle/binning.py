@@ -33,13 +33,7 @@ _RARE = 1 / 4  # of an equal share: rarer categories are merged into one bin
 
 
 def n_bins(n_rows: float, scale: float, most: float = MOST_BINS) -> int:
-    """Return the number q of bins per attribute for which ``n/(q·√2·λ)`` is about 4 (EXPRIL §4.2), from 2 to a limit.
-
-    Examples
-    --------
-    >>> n_bins(5000, 75), n_bins(700, 44), n_bins(2500, 4), n_bins(2500, 4, float("inf")), n_bins(700, 0)
-    (12, 3, 12, 110, 12)
-    """
+    """Return the number q of bins per attribute for which ``n/(q·√2·λ)`` is about 4 (EXPRIL §4.2), within limits."""
     best = n_rows / (ROWS_PER_NOISE * sqrt(2) * scale) if scale else float("inf")
     return MOST_BINS if isinf(best) else int(np.clip(round(best), 2, most))
 

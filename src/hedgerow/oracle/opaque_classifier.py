@@ -27,15 +27,12 @@ OPAQUE_REASON = (
 class OpaqueClassifier:
     """A hypothesis whose own ``predict`` is called on the private rows."""
 
-    hypothesis: Any  # A copy: the validated state is the one evaluated, and rows that it stores are not handed back
+    hypothesis: Any  # a copy: the validated state is the one evaluated, and rows that it stores are not handed back
     label: Label  # the two classes
 
     def codes(self, table: Table) -> NDArray[np.int64]:
-        """Return the number of the class predicted for each row, -1 for none. Exact, private.
-
-        A row on which the hypothesis fails has none, as one for which it predicts no class: an error, or a warning,
-        would disclose the row without noise.
-        """
+        """Return the number of the class predicted for each row. Exact, private."""
+        # -1 for no class, also where the hypothesis fails: an error or warning would disclose the row without noise
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return self._codes(table, np.arange(len(table)))

@@ -381,10 +381,7 @@ def ask_once(
     unit: Unit | None = None,
     random_state: NoiseSource | RandomState = None,
 ) -> tuple[Any, PrivacyCard]:
-    """Return the answer to one question, with its card, for a curator who answers many analysts.
-
-    The target holds the rows of each unit that are counted.
-    """
+    """Return the answer to one question, with its card, on the rows that are counted of each unit."""
     check_form(budget, 1, release, unit)
     target.check(question.bins)  # a table in a database may have changed since
     oracle = Oracle.__new__(Oracle)

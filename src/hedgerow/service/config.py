@@ -178,10 +178,7 @@ def declare(ledger: Ledger, name: str, config: DatasetConfig, unit: Unit | None)
 
 
 def declare_epoch(ledger: Ledger, name: str, config: DatasetConfig, reason: str, unit: Unit | None) -> int:
-    """Declare a new epoch of a dataset, for new rows, with the caps of the configuration; return its number.
-
-    All that is charged to it is charged for the unit of privacy, that of the schema.
-    """
+    """Declare an epoch for new rows, with the caps of the configuration and the schema's unit; return its number."""
     shares = {one: cap.account for one, cap in config.analysts.items()}
     oversubscribed = config.oversubscribed
     return ledger.declare(name, config.cap.account, shares, reason=reason, oversubscribed=oversubscribed, unit=unit)

@@ -84,11 +84,10 @@ class Answer:
 
 
 class Curator:
-    """Holder of private datasets, who answers what their ledger allows.
+    """Holder of private datasets, who answers what their ledger allows."""
 
-    Every question is checked against what is public, then charged in the ledger, on disk, then answered from the rows.
-    An answer is on disk before it leaves. What fails after the charge stays charged, and the reason is not told.
-    """
+    # Every question is checked against what is public, then charged in the ledger, on disk, then answered from the
+    # rows. An answer is on disk before it leaves. What fails after the charge stays charged, and no reason is given.
 
     def __init__(
         self,

@@ -24,10 +24,7 @@ PREFIX = "hr_"
 
 
 class Keys:
-    """The keys of a service, in the ledger's database.
-
-    A key has 256 random bits, so that a fast hash of it is as hard to invert as a slow one.
-    """
+    """The keys of a service, in the ledger's database: of 256 random bits, so that a fast hash is hard to invert."""
 
     def __init__(self, url: str) -> None:
         self._database = Database(url)

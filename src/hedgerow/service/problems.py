@@ -46,11 +46,7 @@ class ProblemError(Exception):
 
 
 def problem_of(error: Exception) -> ProblemError:
-    """Return the problem that an exception is told as.
-
-    The text of an exception is passed on where it is hedgerow's own, and made before a row was touched. Of any other
-    nothing is, not even the type.
-    """
+    """Return the problem of an exception, with its text if hedgerow made it before a row was touched, else nothing."""
     if isinstance(error, ProblemError):
         return error
     if isinstance(error, BudgetExceededError):

@@ -140,17 +140,7 @@ MOST_CELLS = 500_000
 
 
 def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any]]:
-    """Return made-up rows, by column, label and unit included: every value that the schema allows is as likely.
-
-    Nothing of them is from a private row; they show names, types and domains, and no dependence.
-
-    Examples
-    --------
-    >>> from hedgerow.schema import Boolean, Label
-    >>> rows = dummy_rows(Schema({"smoker": Boolean()}, Label("ill", ("no", "yes"))), 3)
-    >>> sorted(rows), len(rows["ill"])
-    (['ill', 'smoker'], 3)
-    """
+    """Return made-up rows by column, label and unit included: drawn uniformly from the schema alone."""
     if check_integer("rows", n_rows, 1) > MOST_ROWS:
         raise ArgumentError(f"expected at most {MOST_ROWS:,} dummy rows, got {n_rows:,}.")
     if n_rows * len(schema) > MOST_CELLS:

@@ -147,14 +147,11 @@ def _url(scheme: str, listening: socket.socket) -> str:
 
 
 DATASET, ANALYST = "breast_cancer", "demo"
-CAP = Fraction(10)
+CAP = Fraction(10)  # much
 
 
 def demo_curator(folder: Path) -> tuple[Curator, Keys, str]:
-    """Return a curator of scikit-learn's breast cancer table, with its ledger in a folder, its keys, and one of them.
-
-    The analyst may spend ε = 10, which is much: this is for a first look.
-    """
+    """Return a curator of the breast cancer table, with its ledger in a folder, its keys, and one of them."""
     url = f"sqlite:///{folder / 'ledger.db'}"
     data, ledger, keys = load(DATASET), Ledger(url), Keys(url)
     ledger.declare(DATASET, Account(CAP), {ANALYST: Account(CAP)}, reason="a demonstration on public rows")

@@ -93,10 +93,9 @@ class Answered:
 
 
 class Ledger:
-    """Record of all charges to datasets and analysts, and of all answers.
+    """Record of all charges and answers. A change is one transaction, on disk before the call returns."""
 
-    Each change is one transaction, on disk before the call returns; any number of processes may share the database.
-    """
+    # Any number of processes may share the database.
 
     def __init__(self, url: str, head: Path | None = None, *, accept_rollback: bool = False) -> None:
         self.log = Log(url, head, accept_rollback=accept_rollback)
@@ -152,7 +151,7 @@ class Ledger:
             if analyst in shares:
                 raise ArgumentError(f"expected an analyst without a cap for {shown(dataset)}, got one with a cap.")
             check_names([analyst], _names(connection, CAPS.c.analyst))
-            declared = self._oversubscribed(connection, dataset, epoch)
+            declared = _oversubscribed(connection, dataset, epoch)
             check_shares(whole, {**shares, analyst: cap}, oversubscribed=declared)
             data = {"dataset": dataset, "epoch": epoch, "name": analyst, "cap": caps_data(cap), "reason": reason}
             self.log.append(connection, "granted", data)
@@ -180,10 +179,7 @@ class Ledger:
             return current_epoch(connection, dataset)
 
     def shares(self, dataset: str) -> dict[str, Account]:
-        """Return the caps of a dataset's current epoch by analyst, the dataset's own under ``""``; with all charges.
-
-        Empty if there is no such dataset.
-        """
+        """Return the caps of a dataset's current epoch, with all charges, by analyst; its own under ``""``."""
         with self._database.reading() as connection:
             epoch = current_epoch(connection, dataset)
             if epoch is None:
@@ -286,15 +282,6 @@ class Ledger:
             raise LedgerError(f"expected a dataset of the ledger, got {shown(dataset)}.")
         return epoch
 
-    def _oversubscribed(self, connection: Connection, dataset: str, epoch: int) -> bool:
-        """Return whether an epoch was declared as such."""
-        found = (json.loads(row.content) for row in connection.execute(sa.select(ENTRIES.c.content)))
-        return any(
-            data["oversubscribed"]
-            for data in found
-            if data["kind"] == "declared" and (data["dataset"], data["epoch"]) == (dataset, epoch)
-        )
-
     def _charge(self, connection: Connection, request: Request) -> Reserved:
         epoch, charge = self._known_epoch(connection, request.dataset), request.charge
         if request.epoch not in (None, epoch):
@@ -366,18 +353,29 @@ class Ledger:
         self.log.append(connection, state, {"request": reserved.request, **data})
 
 
+def _mentioning(connection: Connection, text: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the entries with this text, be it as a key of another's request, with their hashes."""
+    named = sa.select(ENTRIES.c.content, ENTRIES.c.hash).where(ENTRIES.c.content.contains(text))
+    for row in connection.execute(named.order_by(ENTRIES.c.sequence)):
+        yield json.loads(row.content), row.hash
+
+
 def _charging_entry(connection: Connection, request: str) -> str:
-    """Return the hash of the entry that charged a request, by reading all that name it, be it as a key of another."""
-    named = sa.select(ENTRIES.c.content, ENTRIES.c.hash).where(ENTRIES.c.content.contains(request))
-    found = ((json.loads(row.content), row.hash) for row in connection.execute(named))
-    return next(hashed for data, hashed in found if (data["kind"], data.get("request")) == ("reserved", request))
+    """Return the hash of the entry that charged a request."""
+    found = _mentioning(connection, request)
+    return next(made for data, made in found if (data["kind"], data.get("request")) == ("reserved", request))
 
 
 def _signing(connection: Connection) -> str | None:
     """Return the id of the key that receipts are signed with since the last rotation; None if there was none."""
-    named = sa.select(ENTRIES.c.content).where(ENTRIES.c.content.contains('"kind":"rotated"'))
-    found = [json.loads(content) for content in connection.execute(named.order_by(ENTRIES.c.sequence)).scalars()]
-    return next((data["key"] for data in reversed(found) if data["kind"] == "rotated"), None)
+    keys = [data["key"] for data, _ in _mentioning(connection, '"kind":"rotated"') if data["kind"] == "rotated"]
+    return keys[-1] if keys else None
+
+
+def _oversubscribed(connection: Connection, dataset: str, epoch: int) -> bool:
+    """Return whether an epoch was declared as such."""
+    found = [data for data, _ in _mentioning(connection, '"kind":"declared"') if data["kind"] == "declared"]
+    return any(data["oversubscribed"] for data in found if (data["dataset"], data["epoch"]) == (dataset, epoch))
 
 
 def _names(connection: Connection, column: sa.Column[str]) -> list[str]:

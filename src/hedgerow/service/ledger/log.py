@@ -176,10 +176,8 @@ class Log:
         return entry.hash
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
-        """Yield all entries from the one with the number `first` on, in order, each checked against the one before.
-
-        No transaction is open while the reader has an entry, however slow it is.
-        """
+        """Yield the entries from number `first` on, each checked against the one before."""
+        # No transaction is open while the reader has an entry, however slow it is.
         expected, previous = first, self._hash(first - 1)
         while True:
             with self.database.reading() as connection:
