@@ -6,7 +6,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.models import Rule, RuleList
-from hedgerow.report import Form, Subject, disclosure
+from hedgerow.report import Form, Subject
 from hedgerow.report.disclosure import (
     MOST_RULES,
     groups,
@@ -90,8 +90,3 @@ def test_long_lists_are_left_to_the_audit():
     ]
     assert [isinstance(reconstructed(subject), str) for subject in subjects] == [False, False, True]
     assert "hedgerow audit" in reconstruction_section(subjects[2], reconstructed(subjects[2])).answer
-
-
-def test_a_number_of_rows_of_any_size_is_written():
-    assert disclosure._number(999_999) == "999,999"
-    assert disclosure._number(10**5000) == "about 10^5000"

@@ -6,11 +6,10 @@ Without a guarantee, what a model says and stores is for the board; with one, it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import floor, log10
 from typing import Any
 
 from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of
-from hedgerow.audit.entropy.result import VIEWS, Reconstruction
+from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
 from hedgerow.audit.entropy.totals import totals
 from hedgerow.audit.exact.membership import ExactMembership
 from hedgerow.audit.inference.leaf_risk import LeafRisk
@@ -176,7 +175,7 @@ def reconstruction_section(subject: Subject, found: Reconstruction | str) -> Sec
     if isinstance(found, str):
         return section("reconstruction", totals=None, problem=found, view="")
     values: dict[str, Any] = {
-        "possible": _number(found.domain.possible_rows),
+        "possible": count_text(found.domain.possible_rows),
         "mean": found.uncertainty,
         "least": found.curve()[0][0],
     }
@@ -232,10 +231,6 @@ def reconstruction_findings(subject: Subject, found: Reconstruction | str) -> It
     if known:
         sentence = f"{known:,} rows are the only possible ones of their leaf: the model discloses them whole."
         yield finding("known-rows", "look" if subject.is_private else "reject", sentence, known)
-
-
-def _number(count: int) -> str:
-    return f"{count:,}" if count < 10**15 else f"about 10^{floor(count.bit_length() * log10(2))}"
 
 
 Attacked = Membership | ShadowMembership | ExactMembership

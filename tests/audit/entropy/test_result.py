@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from hedgerow.audit import reconstruction
+from hedgerow.audit.entropy.result import count_text
 from hedgerow.errors import DomainError
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
@@ -110,3 +111,8 @@ def test_large_numbers_of_worlds_are_short():
 def test_a_result_without_rows_holds_no_rows():
     assert reconstruction(TREE)._data is None
     assert "20" not in np.array2string(np.array(reconstruction(TREE, data=FRAME).ratios))
+
+
+def test_a_number_of_rows_of_any_size_is_written():
+    assert count_text(999_999) == "999,999"
+    assert count_text(10**5000) == "1.0 × 10^5000"  # which Python does not print in full

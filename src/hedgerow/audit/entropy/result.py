@@ -248,8 +248,8 @@ class Reconstruction:
         """The result in one paragraph, without formulas."""
         ratios, _ = self.curve()
         text = (
-            f"Without the model, each of {_rows(self.n_rows)} is one of {_number(self.domain.possible_rows)} possible "
-            f"rows ({self.domain.bits:.1f} bits). Given the model, the residual entropy is "
+            f"Without the model, each of {_rows(self.n_rows)} is one of {count_text(self.domain.possible_rows)} "
+            f"possible rows ({self.domain.bits:.1f} bits). Given the model, the residual entropy is "
             f"{self.entropy_bits / self.n_rows:.1f} bits a row on average, {100 * self.uncertainty:.1f} % of that "
             f"(Dist_G = {self.uncertainty:.3f}), given which row is in which region; "
             f"{100 * self.unplaced_uncertainty:.1f} % where that is unknown. "
@@ -295,7 +295,7 @@ class Reconstruction:
     def __str__(self) -> str:
         lines = [["region", "possible rows", "entropy (bits)", "ratio", "support"]]
         for row in self.table:
-            own = [_number(row["worlds"]), f"{row['bits']:.1f}", f"{row['ratio']:.3f}", f"{row['support']:,}"]
+            own = [count_text(row["worlds"]), f"{row['bits']:.1f}", f"{row['ratio']:.3f}", f"{row['support']:,}"]
             lines.append([row["condition"], *own])
         first, *others = (max(map(len, bins)) for bins in zip(*lines, strict=True))
         table = ["  ".join([line[0].ljust(min(first, 100)), *map(str.rjust, line[1:], others)]) for line in lines]
@@ -320,10 +320,9 @@ def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"
 
 
-def _number(count: int) -> str:
-    """Return a number of rows in full, or its leading digits where it is too long to read."""
-    digits = f"{count:,}"
-    if len(digits) <= 15:
-        return digits
+def count_text(count: int) -> str:
+    """Return a number of rows in full, or its leading digits where it is too long to read, or for Python to print."""
+    if count < 10**12:
+        return f"{count:,}"
     mantissa, exponent = f"{Decimal(count):.1e}".split("e")
     return f"{mantissa} × 10^{int(exponent)}"

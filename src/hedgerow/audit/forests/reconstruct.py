@@ -191,7 +191,8 @@ class GuessedTable:
 
         **Private** if the rows are. DomainError if a value does not fit the schema.
         """
-        _check_schema(schema)
+        if not isinstance(schema, Schema):
+            raise ArgumentTypeError(f"expected a Schema, got {type(schema).__name__}.")
         if y is None:
             return cls(schema, _encoded(Table.of(X), schema))
         rows = LabelledRows.of(X, y)
@@ -268,11 +269,6 @@ class GuessedTable:
 
     def __repr__(self) -> str:
         return f"<GuessedTable of {len(self)} rows, {self.status}>"
-
-
-def _check_schema(schema: Any) -> None:
-    if not isinstance(schema, Schema):
-        raise ArgumentTypeError(f"expected a Schema, got {type(schema).__name__}.")
 
 
 def _encoded(table: Table, schema: Schema) -> Index:

@@ -7,7 +7,7 @@ concave in this sum, which chords between whole numbers describe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -293,10 +293,6 @@ def _solved(
             f"expected to find a table within {settings.seconds:g} s, found none; allow more `seconds`, or pass fewer "
             "models."
         )
-    rows = np.array([list(_values(solver, own)) for own in variables], dtype=np.int64)
+    rows = np.array([[solver.value(variable) for variable in own] for own in variables], dtype=np.int64)
     gap = max(solver.objective_value - solver.best_objective_bound, 0.0) / program.unit
     return SolverResult(rows, status == cp_model.OPTIMAL, gap, perf_counter() - start)
-
-
-def _values(solver: Any, variables: Sequence[Any]) -> Iterator[int]:
-    return (solver.value(variable) for variable in variables)
