@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
 
-from hedgerow.audit.empirical.events import Event, chances, choose, epsilon_bounds, gaussian_bound, power, spread_events
+from hedgerow.audit.empirical.epsilon import (
+    Event,
+    chances,
+    choose,
+    epsilon_bounds,
+    gaussian_bound,
+    power,
+    spread_events,
+)
 
 TABLE, NEIGHBOUR = ["a"] * 50 + ["b"] * 30 + ["c"] * 20, ["a"] * 20 + ["b"] * 30 + ["c"] * 48 + ["d"] * 2
 

@@ -1,4 +1,4 @@
-"""Runs of a learner on two tables, kept in a file so that they can go on, and their outcomes.
+"""Runs of a learner on neighbouring tables, kept in a file so that they can go on; their outcomes; and such tables.
 
 An outcome is a fit's result, reduced to what can be compared: a text, a number, or a vector of numbers. A mechanism's
 guarantee holds for whatever is made of its output, so a reduction can only hide a loss, never invent one.
@@ -15,23 +15,28 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
+from hedgerow.audit.counting.bin_values import Mark, values_of_bins
 from hedgerow.audit.empirical.learner import output_of
+from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.released import released_model
+from hedgerow.schema.schema import Schema
 from hedgerow.text.progress import tracked
 
 Floats = NDArray[np.float64]
 Outcome = str | float | list[float]
 Draws = tuple[list[Outcome], list[Outcome]]
+_Table = tuple[pd.DataFrame, pd.Series]
 _EXACT = 2**53  # whole numbers below are numbers, others text
 _BINS = 40  # of numbers, by quantiles of the draws that events are chosen on
 _LARGEST = 1e30  # that a forest is given: it sums in single precision
 _NOT_DRAWN = ("privacy", "digest", "schema", "schema_digest", "format", "version")
-_PARTS = 200  # of the runs, at most: each is written, and told, once
+_PARTS = 200  # of the runs, at most: each is written, and shown, once
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,3 +245,69 @@ def _scores(seen: Floats, unseen: Floats, is_neighbour: NDArray[np.bool_]) -> tu
     forest.fit(seen, is_neighbour)
     out_of_bag, others = (np.asarray(some) for some in (forest.oob_decision_function_, forest.predict_proba(unseen)))
     return np.nan_to_num(out_of_bag[:, 1], nan=0.5), others[:, 1]
+
+
+def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, _Table]]:
+    """Return pairs of tables, one row apart, each as revealing as can be for some learners.
+
+    The second table of a pair has the row that the first has not. Rows are at the two ends of the domain: in the first
+    bin of every attribute with the first class, or in the last with the last. The names: "one row" (none, and one), "a
+    row in an empty bin", "a row in a full bin", "the first of its class", "a duplicate of all", "a row far out" and
+    "even classes" (as many rows of each class in one bin, and one more).
+
+    Parameters
+    ----------
+    schema : Schema
+        The public schema, with a label.
+    rows : int, default=20
+        Rows of the larger tables.
+
+    Raises
+    ------
+    TypeError
+        If it is no schema.
+    ValueError
+        If it has no label, or there are fewer than two rows.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"age": hr.Integer(0, 99, (30, 60))}, hr.Label("ill", (False, True)))
+    >>> (X, y), (X_more, y_more) = worst_neighbours(schema)["a row far out"]
+    >>> len(X_more) - len(X), int(X["age"].max()), int(X_more["age"].max())
+    (1, 0, 99)
+    """
+    if not isinstance(schema, Schema):
+        raise ArgumentTypeError(f"expected a Schema, got {type(schema).__name__}.")
+    check_integer("rows", rows, 2)
+    plain, odd = (_row(schema, end) for end in (0, -1))
+    first, last = schema.classes[0], schema.classes[-1]
+    mixed = [first, last] * (rows // 2)
+    cases: dict[str, tuple[list[dict[str, Any]], list[Any], dict[str, Any], Any]] = {
+        "one row": ([], [], odd, last),
+        "a row in an empty bin": ([plain] * (2 * (rows // 2)), mixed, odd, last),
+        "a row in a full bin": ([plain] * rows, [first] * rows, plain, last),
+        "the first of its class": ([plain, odd] * (rows // 2), [first] * (2 * (rows // 2)), odd, last),
+        "a duplicate of all": ([plain] * rows, [first] * rows, plain, first),
+        "a row far out": ([plain] * rows, [first] * rows, odd, last),
+        "even classes": ([plain] * (2 * (rows // 2)), mixed, plain, last),
+    }
+    return {name: _pair(schema, *case) for name, case in cases.items()}
+
+
+def _row(schema: Schema, end: int) -> dict[str, Any]:
+    """Return the row at one end of the domain, in bins of values."""
+    found: dict[str, Any] = {}
+    for name, attribute in schema.attributes:
+        known = [values for values in values_of_bins(attribute) if len(values) and not isinstance(values[0], Mark)]
+        value = known[end][end]
+        found[name] = (value.left if end == 0 else value.right) if isinstance(value, pd.Interval) else value
+    return found
+
+
+def _pair(schema: Schema, rows: list[dict[str, Any]], labels: list[Any], row: dict[str, Any], label: Any) -> Any:
+    """Return the tables with these rows without and with one row more."""
+    assert schema.label is not None
+    whole = pd.DataFrame([*rows, row], columns=list(schema.names))
+    y = pd.Series([*labels[: len(rows)], label], name=schema.label.name)
+    return (whole.iloc[:-1], y.iloc[:-1]), (whole, y)

@@ -1,31 +1,36 @@
-"""Empirical ε: a lower bound of any learner's privacy loss, by events on two neighbouring tables; and such tables."""
+"""Empirical ε: a lower bound of any learner's privacy loss, by events chosen on some runs and counted on others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import beta, binom, norm
 from sklearn.base import BaseEstimator
 
-from hedgerow.audit.counting.bin_values import Mark, values_of_bins
 from hedgerow.audit.empirical.draws import Outcome, RunCache, Runner, outcome_of, reduced, run
-from hedgerow.audit.empirical.events import chances, choose, epsilon_bounds, gaussian_bound, power, spread_events
 from hedgerow.audit.empirical.learner import LossBound, check_settings, learner_name
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.plot import trade_off_bounds
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.randomness import RandomState, generator
-from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.schema.schema import Schema
+from hedgerow.errors import ArgumentError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Floats = NDArray[np.float64]
+Outcomes = Sequence[Hashable]
+_LEVELS = 200  # counts of the unlikely side that the power is computed at, the others taken as the next larger
 _FIRST = 0.25  # the share of the runs that an event is chosen on; it is counted on the others
 _CORNERS = 12  # of the trade-off curve, each with its share of the alarm
 
@@ -239,70 +244,101 @@ class EmpiricalEpsilon(LossBound):
         )
 
 
-_Table = tuple[pd.DataFrame, pd.Series]
+@dataclass(frozen=True)
+class Event:
+    """A set of outcomes, and the table under which they are likelier."""
+
+    outcomes: frozenset[Hashable]  # the outcomes
+    on_neighbour: bool  # whether they are likelier on the neighbour than on the table
+
+    def count(self, table: Outcomes, neighbour: Outcomes) -> tuple[int, int]:
+        """Return how often it comes under the table where it is likelier, and under the other one."""
+        hits = [sum(outcome in self.outcomes for outcome in side) for side in (table, neighbour)]
+        likely, unlikely = hits[::-1] if self.on_neighbour else hits
+        return likely, unlikely
 
 
-def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, _Table]]:
-    """Return pairs of tables, one row apart, each as revealing as can be for some learners.
-
-    The second table of a pair has the row that the first has not. Rows are at the two ends of the domain: in the first
-    bin of every attribute with the first class, or in the last with the last. The names: "one row" (none, and one), "a
-    row in an empty bin", "a row in a full bin", "the first of its class", "a duplicate of all", "a row far out" and
-    "even classes" (as many rows of each class in one bin, and one more).
-
-    Parameters
-    ----------
-    schema : Schema
-        The public schema, with a label.
-    rows : int, default=20
-        Rows of the larger tables.
-
-    Raises
-    ------
-    TypeError
-        If it is no schema.
-    ValueError
-        If it has no label, or there are fewer than two rows.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> schema = hr.Schema({"age": hr.Integer(0, 99, (30, 60))}, hr.Label("ill", (False, True)))
-    >>> (X, y), (X_more, y_more) = worst_neighbours(schema)["a row far out"]
-    >>> len(X_more) - len(X), int(X["age"].max()), int(X_more["age"].max())
-    (1, 0, 99)
-    """
-    if not isinstance(schema, Schema):
-        raise ArgumentTypeError(f"expected a Schema, got {type(schema).__name__}.")
-    check_integer("rows", rows, 2)
-    plain, odd = (_row(schema, end) for end in (0, -1))
-    first, last = schema.classes[0], schema.classes[-1]
-    mixed = [first, last] * (rows // 2)
-    cases: dict[str, tuple[list[dict[str, Any]], list[Any], dict[str, Any], Any]] = {
-        "one row": ([], [], odd, last),
-        "a row in an empty bin": ([plain] * (2 * (rows // 2)), mixed, odd, last),
-        "a row in a full bin": ([plain] * rows, [first] * rows, plain, last),
-        "the first of its class": ([plain, odd] * (rows // 2), [first] * (2 * (rows // 2)), odd, last),
-        "a duplicate of all": ([plain] * rows, [first] * rows, plain, first),
-        "a row far out": ([plain] * rows, [first] * rows, odd, last),
-        "even classes": ([plain] * (2 * (rows // 2)), mixed, plain, last),
-    }
-    return {name: _pair(schema, *case) for name, case in cases.items()}
+def choose(table: Outcomes, neighbour: Outcomes, tested: int, delta: float, alarm: float) -> Event:
+    """Return the event whose bound on ε is expected to be largest when `tested` other draws a side are counted."""
+    # The shares seen here are expected again, with half a draw more for the unlikely table. By Neyman and Pearson 1933
+    # no events can be better on these draws than those that take one outcome more each, by falling likelihood ratio.
+    share, best, event = tested / max(len(table), 1), 0.0, Event(frozenset(), on_neighbour=False)
+    for nested in _both(table, neighbour):
+        likely, unlikely = nested.likely * share, np.minimum((nested.unlikely + 0.5) * share, tested)
+        bounds = epsilon_bounds(likely, unlikely, tested, delta, alarm)
+        place = int(np.argmax(bounds))
+        if bounds[place] > best:
+            best, event = float(bounds[place]), nested.event(place)
+    return event
 
 
-def _row(schema: Schema, end: int) -> dict[str, Any]:
-    """Return the row at one end of the domain, in bins of values."""
-    found: dict[str, Any] = {}
-    for name, attribute in schema.attributes:
-        known = [values for values in values_of_bins(attribute) if len(values) and not isinstance(values[0], Mark)]
-        value = known[end][end]
-        found[name] = (value.left if end == 0 else value.right) if isinstance(value, pd.Interval) else value
+def spread_events(table: Outcomes, neighbour: Outcomes, most: int) -> list[Event]:
+    """Return up to so many events, half of each direction, spread over the false positive rates seen here."""
+    found: list[Event] = []
+    for nested in _both(table, neighbour):
+        targets = np.geomspace(1 / max(len(table), 2), 1, most // 2 + 1)[:-1] * len(table)
+        places = {int(np.abs(nested.unlikely - target).argmin()) for target in targets}
+        found += [nested.event(place) for place in sorted(places)]
     return found
 
 
-def _pair(schema: Schema, rows: list[dict[str, Any]], labels: list[Any], row: dict[str, Any], label: Any) -> Any:
-    """Return the tables with these rows without and with one row more."""
-    assert schema.label is not None
-    whole = pd.DataFrame([*rows, row], columns=list(schema.names))
-    y = pd.Series([*labels[: len(rows)], label], name=schema.label.name)
-    return (whole.iloc[:-1], y.iloc[:-1]), (whole, y)
+@dataclass(frozen=True, eq=False)
+class _Nested:
+    """Events that take one outcome more each, and how often each came under the likely and the unlikely table."""
+
+    order: Sequence[Hashable]
+    likely: Floats
+    unlikely: Floats
+    on_neighbour: bool
+
+    def event(self, place: int) -> Event:
+        return Event(frozenset(self.order[: place + 1]), self.on_neighbour)
+
+
+def _both(table: Outcomes, neighbour: Outcomes) -> Iterator[_Nested]:
+    sides = Counter(table), Counter(neighbour)
+    for on_neighbour in (False, True):
+        likely, unlikely = sides[::-1] if on_neighbour else sides
+        order = sorted(likely, key=lambda one: (unlikely[one] + 0.5) / (likely[one] + 0.5))
+        p, q = (np.cumsum([float(counts[one]) for one in order]) for counts in (likely, unlikely))
+        if order:
+            yield _Nested(order, p, q, on_neighbour)
+
+
+def chances(likely: Any, unlikely: Any, draws: int, alarm: float) -> tuple[Floats, Floats]:
+    """Return lower bounds of p and upper bounds of q, half of `alarm` for each (Clopper and Pearson 1934)."""
+    likely, unlikely = np.asarray(likely, dtype=np.float64), np.asarray(unlikely, dtype=np.float64)
+    low = beta.ppf(alarm / 2, np.maximum(likely, 1), draws - np.maximum(likely, 1) + 1)
+    high = beta.isf(alarm / 2, unlikely + 1, np.maximum(draws - unlikely, 1))
+    return np.where(likely >= 1, low, 0.0), np.where(unlikely < draws, high, 1.0)
+
+
+def epsilon_bounds(likely: Any, unlikely: Any, draws: int, delta: float, alarm: float) -> Floats:
+    """Return lower bounds of ``ln((p − δ)/q)`` from how often events came in so many draws under p and under q."""
+    low, high = chances(likely, unlikely, draws, alarm)
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(low - delta, 0.0)) - np.log(high)
+
+
+def gaussian_bound(likely: float, unlikely: float, draws: int, alarm: float) -> float:
+    """Return a lower bound of μ by ``p ≤ Φ(Φ⁻¹(q) + μ)`` (Dong, Roth and Su, JRSS-B 2022, Section 2.2)."""
+    low, high = chances(likely, unlikely, draws, alarm)
+    return float(norm.ppf(low) - norm.ppf(high)) if low > 0 and high < 1 else -inf
+
+
+def power(epsilon: float, claim: float, q: float, draws: int, delta: float, alarm: float) -> float:
+    """Return the chance, from below, to refute a claim by an event of chance q where all of `epsilon` is lost."""
+    # p is the most that (ε, δ) allows
+    p = min(np.exp(epsilon) * q + delta, 1 - np.exp(-epsilon) * max(1 - q - delta, 0.0), 1.0)
+    low, high = binom.ppf([1e-9, 1 - 1e-9], draws, q)
+    unlikely = np.unique(np.linspace(low, high, _LEVELS).astype(int))
+    highs = np.where(unlikely < draws, beta.isf(alarm / 2, unlikely + 1, np.maximum(draws - unlikely, 1)), 1.0)
+    fewest = np.array([_fewest(np.exp(claim) * chance + delta, draws, alarm) for chance in highs])
+    mass = np.diff(binom.cdf(unlikely, draws, q), prepend=0.0)  # of as many as that, and fewer: from above
+    return float((mass * binom.sf(fewest - 1, draws, p)).sum())
+
+
+def _fewest(chance: float, draws: int, alarm: float) -> int:
+    """Return the fewest successes whose lower bound exceeds a chance; more than `draws` where none do."""
+    counts = range(1, draws + 1)
+    return 1 + bisect_right(counts, chance, key=lambda n: float(beta.ppf(alarm / 2, n, draws - n + 1)))
