@@ -441,11 +441,13 @@ def test_a_models_card_cannot_claim_what_its_schema_denies():
     with pytest.raises(ModelFormatError, match="its card claims a guarantee, but its schema has none"):
         hr.models.RuleList.from_json(sealed(no_guarantee_reason, card))
     learned = replace(declared, charges=(Charge("cut points", Fraction(1, 2)),))
-    with pytest.raises(
-        ModelFormatError, match="its card claims less privacy loss than the cut points of its schema cost"
-    ):
-        hr.models.RuleList.from_json(sealed(learned, card))
-    for schema in (no_guarantee_reason, learned):
+    by_delta = replace(declared, charges=(Charge("cut points", Fraction(1, 20), Fraction(1, 10)),))
+    for schema in (learned, by_delta):
+        with pytest.raises(
+            ModelFormatError, match="its card claims less privacy loss than the cut points of its schema cost"
+        ):
+            hr.models.RuleList.from_json(sealed(schema, card))
+    for schema in (no_guarantee_reason, learned, by_delta):
         assert not hr.models.RuleList.from_json(sealed(schema, PrivacyCard.none("x", software=""))).privacy.is_private
 
 

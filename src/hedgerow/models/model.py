@@ -375,7 +375,8 @@ def _contradiction(schema: Schema, card: PrivacyCard) -> str | None:
         return None
     if schema.no_guarantee_reason:
         return "its card claims a guarantee, but its schema has none"
-    declared = sum((charge.epsilon for charge in schema.charges), Fraction(0))
-    if card.epsilon is not None and card.epsilon < declared:
+    epsilon = sum((charge.epsilon for charge in schema.charges), Fraction(0))
+    delta = sum((charge.delta for charge in schema.charges), Fraction(0))
+    if card.epsilon is not None and card.delta is not None and (card.epsilon < epsilon or card.delta < delta):
         return "its card claims less privacy loss than the cut points of its schema cost"
     return None
