@@ -80,10 +80,14 @@ def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@settings(max_examples=2)
-@given(rows=st.lists(ROW, max_size=30), row=ROW)
-def test_private_learners_do_the_same_under_secure_noise(name, rows, row):
-    check(learner(LEARNERS[name][0]), rows, row, SecureNoise())
+@pytest.mark.parametrize("examples", [2, pytest.param(50, marks=pytest.mark.slow)])
+def test_private_learners_do_the_same_under_secure_noise(examples, name):
+    @settings(max_examples=examples)
+    @given(rows=st.lists(ROW, max_size=30), row=ROW)
+    def same(rows, row):
+        check(learner(LEARNERS[name][0]), rows, row, SecureNoise())
+
+    same()
 
 
 @pytest.mark.parametrize("examples", [4, pytest.param(200, marks=pytest.mark.slow)])

@@ -258,15 +258,16 @@ def test_a_search_by_another_loss_than_errors_takes_longer_and_says_so():
 
 
 @pytest.mark.statistics
-def test_the_stop_probability_decides_how_long_a_list_is_where_the_data_say_nothing():
+@pytest.mark.parametrize("fits", [20, pytest.param(40, marks=pytest.mark.slow)])
+def test_the_stop_probability_decides_how_long_a_list_is_where_the_data_say_nothing(fits):
     X = np.zeros((4, 8), dtype=bool)
     lengths = []
     for stop in (0.95, 0.5, 0.05):
-        fits = [
+        fitted = [
             exact_list(1e-6, max_rules=4, stop_probability=stop, random_state=seed).fit(X, X[:, 0])
-            for seed in range(20)
+            for seed in range(fits)
         ]
-        lengths.append(np.mean([len(clf.rule_list_) for clf in fits]))
+        lengths.append(np.mean([len(clf.rule_list_) for clf in fitted]))
     assert all(after - before > 0.3 for before, after in pairwise(lengths))
 
 

@@ -144,15 +144,16 @@ def test_without_counts_the_label_of_a_leaf_is_certain():
 
 
 @pytest.mark.statistics
-def test_the_stop_probability_decides_how_large_a_tree_is_where_the_data_say_nothing():
+@pytest.mark.parametrize("fits", [25, pytest.param(60, marks=pytest.mark.slow)])
+def test_the_stop_probability_decides_how_large_a_tree_is_where_the_data_say_nothing(fits):
     X = np.zeros((4, 6), dtype=bool)
     depths = []
     for stop in (0.95, 0.5, 0.05):
-        fits = [
+        fitted = [
             hr.PrivateTreeClassifier(1e-6, max_depth=3, stop_probability=stop, random_state=seed).fit(X, X[:, 0])
-            for seed in range(25)
+            for seed in range(fits)
         ]
-        depths.append(np.mean([clf.tree_.depth for clf in fits]))
+        depths.append(np.mean([clf.tree_.depth for clf in fitted]))
     assert all(after - before > 0.3 for before, after in pairwise(depths))
 
 

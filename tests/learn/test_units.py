@@ -71,17 +71,20 @@ def test_private_learners_do_the_same_with_a_person_more(examples, name):
 
 
 @pytest.mark.usefixtures("_one_key")
-@settings(max_examples=3)
-@given(st.lists(st.tuples(WHOSE, ROW), max_size=20), st.lists(ROW, min_size=1, max_size=6))
-def test_learning_cut_points_does_the_same_with_a_person_more(rows, more):
+@pytest.mark.parametrize("examples", [3, pytest.param(100, marks=pytest.mark.slow)])
+def test_learning_cut_points_does_the_same_with_a_person_more(examples):
     declared = hr.Schema({"age": hr.Integer(0, 120), "dose": hr.Real(0, 1, missing="bin", outside="clip")}, unit=UNIT)
 
     def learn(table, source):
         return hr.Schema.learn(table, declared, epsilon=1, bins=3, random_state=source)
 
-    check(learn, rows, more, SecureNoise())
-    learned = learn(visits([("ann", row) for row in more]), SecureNoise())
-    assert learned.unit == UNIT
+    @settings(max_examples=examples)
+    @given(st.lists(st.tuples(WHOSE, ROW), max_size=20), st.lists(ROW, min_size=1, max_size=6))
+    def same(rows, more):
+        check(learn, rows, more, SecureNoise())
+        assert learn(visits([("ann", row) for row in more]), SecureNoise()).unit == UNIT
+
+    same()
 
 
 def log_chances(rows, weight):
