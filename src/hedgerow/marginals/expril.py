@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.neural_network import MLPClassifier
@@ -22,14 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow.boundary.arguments import check_choice, check_integer
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.boundary.randomness import RandomState, generator
-from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Always, codes_of, has_hypothesis
-from hedgerow.learn.inputs import AccuracyMixin
+from hedgerow.marginals.base import MarginalEstimator
 from hedgerow.marginals.reweight import Weights, bounded_least_squares, equal_weights, reweight
 from hedgerow.oracle.answers import ErrorCounts, ErrorMasses
 from hedgerow.oracle.binning import bin_matrix, bins_or_chosen
-from hedgerow.oracle.protocol import MarginalOracle, check_oracle, telling_answers
-from hedgerow.schema.schema import Schema
+from hedgerow.oracle.protocol import MarginalOracle
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
 
@@ -50,7 +49,8 @@ class _Question:
 
 
 @has_hypothesis("hypothesis_")
-class ExprilClassifier(AccuracyMixin, BaseEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class ExprilClassifier(MarginalEstimator):
     """Learn from an unlabelled source and an oracle's noisy counts, by bin, of a hypothesis's errors on private rows.
 
     The first hypothesis is that every row is of the positive class. After each answer the labels of the source are
@@ -62,17 +62,19 @@ class ExprilClassifier(AccuracyMixin, BaseEstimator):
     ----------
     estimator : classifier, optional
         What is learned: anything that takes ``sample_weight``, or a pipeline that ends in such. Default: the paper's
-        network with hidden layers of 16, 256, 256 and 16 units (`MLPClassifier`), on standardised columns.
-    variant : {"cumulative", "instantaneous"}, default="cumulative"
-        Whether the labels are to explain all answers so far (C-EXPRIL) or the last one (I-EXPRIL).
-    queries : int, default=3
-        How many questions to ask in all.
+        network with hidden layers of 16, 256, 256 and 16 units (`MLPClassifier`), on standardised columns. It is tried
+        first on 200 rows of the source with arbitrary labels: nothing is charged where it fails, nor, as
+        `HypothesisError`, where the oracle cannot be asked about the result.
     reweight : bool, default=True
         Whether the target may be distributed differently from the source. False saves noise where it is not.
     bins : {"auto", "published"}, int or Schema, default="auto"
         At most how many bins an attribute; "auto" follows from the noise and is 12 at most, "published" is EXPRIL's
         rule, which has no such limit (`marginals.binning.n_bins`); chosen again for every question. A schema:
         these bins.
+    variant : {"cumulative", "instantaneous"}, default="cumulative"
+        Whether the labels are to explain all answers so far (C-EXPRIL) or the last one (I-EXPRIL).
+    queries : int, default=3
+        How many questions to ask in all.
     random_state : int or None
         For the default estimator.
 
@@ -107,55 +109,18 @@ class ExprilClassifier(AccuracyMixin, BaseEstimator):
     (2,)
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        variant: Literal["cumulative", "instantaneous"] = "cumulative",
-        queries: int = 3,
-        reweight: bool = True,
-        bins: Literal["auto", "published"] | int | Schema = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.variant = variant
-        self.queries = queries
-        self.reweight = reweight
-        self.bins = bins
-        self.random_state = random_state
+    estimator: Any = field(default=None, kw_only=False)
+    variant: Literal["cumulative", "instantaneous"] = "cumulative"
+    queries: int = 3
+    random_state: RandomState = None
 
-    def fit(self, X: Any, y: None = None, *, oracle: MarginalOracle) -> Self:
-        """Learn from a public, unlabelled source and an oracle.
+    @property
+    def _model(self) -> Any:
+        return self.hypothesis_
 
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
-            The source, with the columns of the oracle's target.
-        y : None
-            The source has no labels.
-        oracle : Oracle
-            Who answers questions about the target.
-
-        Raises
-        ------
-        TypeError
-            If `oracle` is no oracle, or labels are given.
-        DomainError
-            If the columns are not those of the target, or one is constant. Nothing is charged then.
-        ValueError
-            If a parameter is out of range, or the oracle has too few questions left. Nothing is charged then, nor
-            if the estimator fails on 200 rows of the source with arbitrary labels, on which it is tried first, or, as
-            `HypothesisError`, the oracle cannot be asked about the result.
-        """
-        check_oracle(oracle, y)
-        self._check(X, oracle)
+    def _learn(self, X: Any, oracle: MarginalOracle) -> None:
+        self._try_estimator(Table.of(X), oracle)
         self.classes_ = np.array(oracle.classes)
-        with telling_answers(oracle):
-            self._ask_and_learn(X, oracle)
-        self.n_features_in_ = Table.of(X).width
-        return self
-
-    def _ask_and_learn(self, X: Any, oracle: MarginalOracle) -> None:
         questions: list[_Question] = []
         weights, hypothesis = self._first_weights(X, oracle), cast(Any, Always(oracle.classes[1]))
         labels, history = np.empty(0), list[dict[str, Any]]()
@@ -165,7 +130,7 @@ class ExprilClassifier(AccuracyMixin, BaseEstimator):
                 weights = _weights(questions)
             labels = self._labels(questions, weights)
             history.append(_record(questions, weights, labels, oracle))
-            hypothesis = self._learn(X, labels >= ONE, weights)
+            hypothesis = self._next_hypothesis(X, labels >= ONE, weights)
         self.hypothesis_, self.history_ = hypothesis, history
         self.synthetic_ = Synthetic(X, self.classes_[np.where(labels >= ONE, 1, 0)], weights.values, labels)
         self.privacy_ = oracle.privacy
@@ -189,7 +154,7 @@ class ExprilClassifier(AccuracyMixin, BaseEstimator):
         predicted = codes_of(hypothesis.predict(X), oracle.classes, len(X)).astype(np.float64)
         return _Question(bin_matrix(bins, X), predicted, oracle.error_marginals(bins, hypothesis))
 
-    def _check(self, X: Any, oracle: MarginalOracle) -> None:
+    def _check_parameters(self, oracle: MarginalOracle) -> None:
         check_choice("variant", self.variant, VARIANTS)
         check_integer("queries", self.queries, 1)
         if self.queries > oracle.queries_left:
@@ -209,10 +174,6 @@ class ExprilClassifier(AccuracyMixin, BaseEstimator):
         guarded(lambda: check_random_state(self.random_state), problem)
         if len(oracle.classes) != 2:
             raise ArgumentError(f"expected an oracle with two classes, got {len(oracle.classes)}.")
-        names = Table.of(X).column_names
-        if names != oracle.columns:
-            raise DomainError(f"expected the target's columns {', '.join(oracle.columns)}, got {', '.join(names)}.")
-        self._try_estimator(Table.of(X), oracle)
 
     def _try_estimator(self, source: Table, oracle: MarginalOracle) -> None:
         """Fit on some rows with arbitrary labels, so that an estimator that fails does so before the charge.
@@ -239,7 +200,7 @@ class ExprilClassifier(AccuracyMixin, BaseEstimator):
             ]
         )
 
-    def _learn(self, X: Any, positive: NDArray[np.bool_], weights: Weights) -> Any:
+    def _next_hypothesis(self, X: Any, positive: NDArray[np.bool_], weights: Weights) -> Any:
         rows = np.flatnonzero(weights.values)
         labels = self.classes_[np.where(positive[rows], 1, 0)]
         if len(set(labels.tolist())) == 1:
@@ -251,16 +212,11 @@ class ExprilClassifier(AccuracyMixin, BaseEstimator):
         name = f"{estimator.steps[-1][0]}__sample_weight" if isinstance(estimator, Pipeline) else "sample_weight"
         return estimator.fit(X, labels, **{name: weights})
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row, shape ``(n_rows,)``."""
-        check_is_fitted(self)
-        return np.asarray(self.hypothesis_.predict(X))
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class for each row, shape ``(n_rows, 2)``; 0 or 1 if there are none."""
         check_is_fitted(self)
         if hasattr(self.hypothesis_, "predict_proba"):
-            return np.asarray(self.hypothesis_.predict_proba(X))
+            return super().predict_proba(X)
         return (self.predict(X)[:, None] == self.classes_[None, :]).astype(np.float64)
 
 

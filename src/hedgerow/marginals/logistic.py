@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.hypotheses.hypothesis import has_hypothesis
-from hedgerow.learn.inputs import AccuracyMixin
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.readable import ReadablePoints
 from hedgerow.learn.scorecard.estimator import check_largest_points, check_smooth
 from hedgerow.learn.scorecard.log_odds import Part, Prior, rounded
+from hedgerow.marginals.base import MarginalEstimator
 from hedgerow.marginals.log_odds import SPREADS, LogOdds, SufficientStatistics, estimated
 from hedgerow.marginals.reweight import equal_weights, reweight
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.oracle.binning import bin_matrix, bins_or_chosen, is_constant
-from hedgerow.oracle.protocol import MarginalOracle, check_oracle, telling_answers
+from hedgerow.oracle.protocol import MarginalOracle
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.listed import Boolean, Categorical
@@ -36,7 +35,8 @@ _EACH = 2 / 3  # of the prior's standard deviation along a number: that of a cat
 
 
 @has_hypothesis("model_")
-class MarginalLogisticClassifier(ReadablePoints, AccuracyMixin, BaseEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class MarginalLogisticClassifier(ReadablePoints, MarginalEstimator):
     """A scorecard from one question to an oracle: how many rows of each class are in each bin.
 
     These counts and the rows' own distribution, which the weighted source estimates, are all that the likelihood of an
@@ -46,15 +46,15 @@ class MarginalLogisticClassifier(ReadablePoints, AccuracyMixin, BaseEstimator):
 
     Parameters
     ----------
+    reweight : bool, default=True
+        Whether the target may be distributed differently from the source.
+    bins : {"auto", "published"}, int or Schema, default="auto"
+        As for `ExprilClassifier`. Columns that are constant in the source are left out, unless a schema is given.
     points : int, default=20
         The largest number of points of a bin, in size.
     smooth : "auto" or float, default="auto"
         The prior's standard deviation of the log-odds from one end of a number to the other: less is smoother. "auto"
         is what the answer makes most probable, from 0.5 to 3.
-    bins : {"auto", "published"}, int or Schema, default="auto"
-        As for `ExprilClassifier`. Columns that are constant in the source are left out, unless a schema is given.
-    reweight : bool, default=True
-        Whether the target may be distributed differently from the source.
 
     Attributes
     ----------
@@ -79,74 +79,35 @@ class MarginalLogisticClassifier(ReadablePoints, AccuracyMixin, BaseEstimator):
     ('scorecard', (2,))
     """
 
-    model_: Scorecard
+    points: int = 20
+    smooth: Literal["auto"] | float = "auto"
+    model_: Scorecard = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        points: int = 20,
-        smooth: Literal["auto"] | float = "auto",
-        bins: Literal["auto", "published"] | int | Schema = "auto",
-        reweight: bool = True,
-    ) -> None:
-        self.points = points
-        self.smooth = smooth
-        self.bins = bins
-        self.reweight = reweight
-
-    def fit(self, X: Any, y: None = None, *, oracle: MarginalOracle) -> Self:
-        """Learn from a public, unlabelled source and one answer of an oracle.
-
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
-            The source, with the columns of the oracle's target.
-        y : None
-            The source has no labels.
-        oracle : Oracle
-            Who answers a question about the target.
-
-        Raises
-        ------
-        TypeError
-            If `oracle` is no oracle, or labels are given.
-        DomainError
-            If the columns are not those of the target, or all are constant. Nothing is charged then.
-        ValueError
-            If a parameter is out of range, or the oracle has no question left or releases ratios. Nothing is charged.
-        """
-        check_oracle(oracle, y)
-        self._check(X, oracle)
+    def _learn(self, X: Any, oracle: MarginalOracle) -> None:
         bins, left_out = source_bins(self.bins, X, oracle.noise_scale)
         matrix, schema = bin_matrix(bins, X), replace(bins, label=oracle.label)
-        with telling_answers(oracle):
-            answer = oracle.class_marginals(bins)
-            self.weights_ = (
-                reweight(matrix, answer.masses, len(bins), variance=answer.variance)
-                if self.reweight
-                else equal_weights(matrix.shape[1])
-            )
-            rows = answer.n_rows * self.weights_.values
-            statistics = SufficientStatistics(matrix, rows, answer.rows.astype(np.float64), answer.noise)
-            spreads = SPREADS if isinstance(self.smooth, str) else (float(self.smooth),)
-            found = estimated(statistics, _prior(bins), spreads)
-            learned = _learned(found, schema, matrix @ rows, int(self.points), is_exact=not answer.noise)
-            self.model_ = learned.model(schema, _card(oracle, left_out))
-            self.smooth_, self.classes_ = found.spreads, np.array(oracle.classes)
-        self.n_features_in_ = Table.of(X).width
-        return self
+        answer = oracle.class_marginals(bins)
+        self.weights_ = (
+            reweight(matrix, answer.masses, len(bins), variance=answer.variance)
+            if self.reweight
+            else equal_weights(matrix.shape[1])
+        )
+        rows = answer.n_rows * self.weights_.values
+        statistics = SufficientStatistics(matrix, rows, answer.rows.astype(np.float64), answer.noise)
+        spreads = SPREADS if isinstance(self.smooth, str) else (float(self.smooth),)
+        found = estimated(statistics, _prior(bins), spreads)
+        learned = _learned(found, schema, matrix @ rows, int(self.points), is_exact=not answer.noise)
+        self.model_ = learned.model(schema, _card(oracle, left_out))
+        self.smooth_, self.classes_ = found.spreads, np.array(oracle.classes)
 
-    def _check(self, X: Any, oracle: MarginalOracle) -> None:
+    def _check_parameters(self, oracle: MarginalOracle) -> None:
         check_largest_points(self.points)
         check_smooth(self.smooth)
-        names = Table.of(X).column_names
         if oracle.release == "ratio":
             raise ArgumentError(
                 "expected an oracle that releases counts, got one that releases ratios, which do not determine the "
                 "number of rows of each class."
             )
-        if names != oracle.columns:
-            raise DomainError(f"expected the target's columns {', '.join(oracle.columns)}, got {', '.join(names)}.")
 
     @property
     def _model(self) -> Scorecard:
@@ -157,16 +118,6 @@ class MarginalLogisticClassifier(ReadablePoints, AccuracyMixin, BaseEstimator):
         """The card of what was spent on the target, and what is guaranteed."""
         check_is_fitted(self)
         return self.model_.privacy
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row, shape ``(n_rows,)``."""
-        check_is_fitted(self)
-        return self.model_.predict(X)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class for each row, shape ``(n_rows, n_classes)``."""
-        check_is_fitted(self)
-        return self.model_.predict_proba(X)
 
 
 def _prior(bins: Schema) -> NDArray[np.float64]:

@@ -1,0 +1,80 @@
+"""Base class of the classifiers that learn from a public source and an oracle's answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow.errors import DomainError
+from hedgerow.learn.inputs import AccuracyMixin
+from hedgerow.oracle.protocol import MarginalOracle, check_oracle, telling_answers
+from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import Table
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MarginalEstimator(AccuracyMixin, BaseEstimator):
+    """A classifier of an oracle's private rows; subclasses define what it asks, and what it makes of the answers."""
+
+    reweight: bool = True
+    bins: Literal["auto", "published"] | int | Schema = "auto"
+
+    def fit(self, X: Any, y: None = None, *, oracle: MarginalOracle) -> Self:
+        """Learn from a public, unlabelled source and an oracle.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
+            The source, with the columns of the oracle's target.
+        y : None
+            The source has no labels.
+        oracle : Oracle
+            Who answers questions about the target.
+
+        Raises
+        ------
+        TypeError
+            If `oracle` is no oracle, or labels are given.
+        DomainError
+            If the columns are not those of the target, or are constant. Nothing is charged then.
+        ValueError
+            If a parameter is out of range, or the oracle has too few questions left, or its answers are of a form that
+            the classifier does not learn from. Nothing is charged then.
+        """
+        check_oracle(oracle, y)
+        self._check_parameters(oracle)
+        source = Table.of(X)
+        if source.column_names != oracle.columns:
+            expected, found = (", ".join(names) for names in (oracle.columns, source.column_names))
+            raise DomainError(f"expected the target's columns {expected}, got {found}.")
+        with telling_answers(oracle):
+            self._learn(X, oracle)
+        self.n_features_in_ = source.width
+        return self
+
+    @property
+    def _model(self) -> Any:
+        """The fitted model."""
+        raise NotImplementedError
+
+    def _check_parameters(self, oracle: MarginalOracle) -> None:
+        raise NotImplementedError
+
+    def _learn(self, X: Any, oracle: MarginalOracle) -> None:
+        """Ask the oracle, and set the fitted attributes."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row, shape ``(n_rows,)``."""
+        check_is_fitted(self)
+        return np.asarray(self._model.predict(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class for each row, shape ``(n_rows, n_classes)``."""
+        check_is_fitted(self)
+        return np.asarray(self._model.predict_proba(X))
