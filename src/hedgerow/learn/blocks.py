@@ -28,13 +28,13 @@ CostOf = Callable[[tuple[int, ...], bool], Cost]
 
 @dataclass(frozen=True)
 class ListDraw:
-    """A rule list drawn in blocks of rules, each block jointly; if there is one block, its size may be drawn, too."""
+    """A rule list drawn in blocks of rules, each block jointly."""
 
-    candidates: Candidates  # the rules
+    candidates: Candidates
     blocks: tuple[int, ...]  # how many rules each block may add
     stop_probability: float  # the prior's chance to stop at a position
-    draws_size: bool = False  # whether the number of rules is drawn, too
-    objective: Objective = "errors"  # the loss of a row
+    draws_size: bool = False  # whether the number of rules is drawn, too: of one block
+    objective: Objective = "errors"
 
     def block(self, number: int, chosen: tuple[Antecedent, ...] = ()) -> Draw:
         """Return the plan of one block, after the rules in `chosen`."""
@@ -44,16 +44,13 @@ class ListDraw:
 
 @dataclass(frozen=True)
 class TreeDraw:
-    """A tree drawn in blocks of levels: the upper levels jointly, then the subtrees below them, and so on.
-
-    If there is one block, its depth may be drawn, too.
-    """
+    """A tree drawn in blocks of levels: the upper levels jointly, then the subtrees below them, and so on."""
 
     space: Space  # the tests
     blocks: tuple[int, ...]  # how many levels each block may add
     stop_probability: float  # the prior's chance to stop at a node
-    draws_size: bool = False  # whether the depth is drawn, too
-    objective: Objective = "errors"  # the loss of a row
+    draws_size: bool = False  # whether the depth is drawn, too: of one block
+    objective: Objective = "errors"
 
     def block(self, number: int, root: Bins | None = None) -> Draw:
         """Return the plan of a subtree of one block, below a box; at the root of the tree by default."""
@@ -214,13 +211,6 @@ def reachable_rules(schema: Schema, antecedents: Sequence[Antecedent]) -> tuple[
     """Return the places of the rules that some row of the domain reaches, in order, the default rule included.
 
     Only the schema decides. If earlier rules leave nothing to the default rule, the last of these takes its place.
-
-    Examples
-    --------
-    >>> from hedgerow.schema import Boolean, Label, Literal
-    >>> schema = Schema({"a": Boolean()}, Label("y", (0, 1)))
-    >>> reachable_rules(schema, [(Literal("a", "true"),), (Literal("a", "false"),)])
-    (0, 1)
     """
     whole = {name: (1 << attribute.n_bins) - 1 for name, attribute in schema.attributes}
     boxes = [_box(schema, antecedent) for antecedent in (*antecedents, ())]

@@ -99,7 +99,7 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
     rule_list_ : RuleList
         The model.
     %(certified)s
-    %(exact)s
+    %(fitted)s
 
     References
     ----------
@@ -159,7 +159,7 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
     tree_ : Tree
         The model.
     %(certified)s
-    %(exact)s
+    %(fitted)s
 
     References
     ----------

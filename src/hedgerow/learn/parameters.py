@@ -74,11 +74,11 @@ random_state : NoiseSource, int, RandomState, Generator or None, default=None
 verbose : bool, default=False
     Whether to show on stderr what an exact search costs, where that is known, and how far it is.
 """,
-    "released": """
+    "fitted": """
 privacy_ : PrivacyCard
-    What was spent, on what, and what is guaranteed.
+    What was spent, on what, and what is guaranteed; of a model that is not private, that nothing is.
 classes_ : ndarray of shape (n_classes,)
-    The class labels, from the schema.
+    The class labels.
 n_features_in_, feature_names_in_
     As in scikit-learn.
 """,
@@ -89,14 +89,6 @@ objective_, lower_bound_ : float
     Its mean loss plus penalties, such as its share of errors, and what no model within the parameters can be below.
 n_states_ : int
     States that were searched.
-""",
-    "exact": """
-privacy_ : PrivacyCard
-    Says that there is no guarantee.
-classes_ : ndarray of shape (n_classes,)
-    The class labels.
-n_features_in_, feature_names_in_
-    As in scikit-learn.
 """,
 }
 """Entries of numpydoc sections by name, without the indent of a class's docstring."""

@@ -66,7 +66,7 @@ class PrivateRuleListClassifier(SearchEstimator, RuleListEstimator):
     ----------
     rule_list_ : RuleList
         The released model.
-    %(released)s
+    %(fitted)s
 
     References
     ----------
@@ -137,7 +137,7 @@ class GreedyRuleListClassifier(RuleListEstimator):
     ----------
     rule_list_ : RuleList
         The model.
-    %(exact)s
+    %(fitted)s
 
     References
     ----------

@@ -55,7 +55,7 @@ class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
     ----------
     scorecard_ : Scorecard
         The model.
-    %(released)s
+    %(fitted)s
 
     References
     ----------
@@ -132,7 +132,7 @@ class ScorecardClassifier(ScorecardEstimator):
         The model.
     C_ : float
         The value of C that was used.
-    %(exact)s
+    %(fitted)s
 
     References
     ----------

@@ -57,7 +57,7 @@ class PrivateTreeClassifier(SearchEstimator, TreeEstimator):
     ----------
     tree_ : Tree
         The released model.
-    %(released)s
+    %(fitted)s
 
     References
     ----------

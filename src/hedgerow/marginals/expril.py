@@ -272,15 +272,6 @@ def estimate_labels(equations: Sequence[Equations]) -> Vector:
 
     Equations are weighted by the inverse of their noise's variance. The system is underdetermined: of the
     labels that fit equally, those nearest to ½ are taken, and more noise pulls nearer to ½.
-
-    Examples
-    --------
-    Two bins of two rows each; all of the first bin is 1, half of the second:
-
-    >>> bins = np.array([[1.0, 1, 0, 0], [0, 0, 1, 1]])
-    >>> equations = Equations.of(bins, np.full(4, 0.25), np.ones(4), np.array([0, 0.25]), 0.0)
-    >>> estimate_labels([equations]).round(2)
-    array([1. , 1. , 0.5, 0.5])
     """
     n = equations[0].matrix.shape[1]
     least = min((one.variance for one in equations if one.variance > 0), default=0.0)

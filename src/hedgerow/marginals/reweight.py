@@ -93,11 +93,6 @@ def bounded_least_squares(
     The unknowns are many (a row of the source each) and the equations few (a bin each), so the dual problem is solved,
     a concave one in as many variables as there are equations, by SciPy's Newton method with a line search:
     ``x(u) = clip(centre − Aᵀu / ridge)`` at the u where ``Ax(u) − b = u``.
-
-    Examples
-    --------
-    >>> bounded_least_squares(np.array([[1.0, 1.0]]), np.array([3.0]), np.array([1.0, 0.0]), 1e-9, 0.0, 1.5).round(3)
-    array([1.5, 1.5])
     """
     if matrix.shape != (len(target), len(centre)) or not ridge > 0:
         raise ArgumentError("expected a matrix of shape (n_targets, n_unknowns) and a ridge > 0.")

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 ACCURACY_LOSS = 0.05
 _SHARE_FOR_CUTS = Fraction(1, 5)
+_MOST_SIZES = 4  # lines of a plot, for each kind of model
+_WIDTH = 100  # of the text
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,29 @@ class Forecast:
     @property
     def recommendation(self) -> str:
         """The model to fit, in a sentence or two."""
-        return recommendation(self)
+        loss = f"{100 * self.accuracy_loss:g} %"
+        if self.is_hopeless:
+            enough = self.enough_epsilon
+            more = (
+                "Ask for fewer attributes, values or cut points."
+                if enough is None
+                else f"From epsilon = {enough:g} on, or with "
+                f"{round_up(self.rows * enough / float(self.epsilon)):,.0f} rows, one test loses {loss} at most."
+            )
+            return f"Too little for any model: expect no more than the most frequent class. {more}"
+        card = (
+            f"a bin of a scorecard is off by {self.bin_noise:,.0f} rows of {self.rows_in_a_bin:,.0f}"
+            if self.is_scorecard_sensible
+            else "the noise of a scorecard's bins is more than their rows"
+        )
+        if not self.largest:
+            return f"Fit a scorecard: {card}."
+        first, *rest = (f"the best one of up to {one.name.partition(', ')[2]}" for one in self.largest)
+        kinds = [one.kind for one in self.largest]
+        more = "".join(f"; a {kind} beside {best}" for kind, best in zip(kinds[1:], rest, strict=True))
+        return (
+            f"A {kinds[0]} loses, on average, at most {loss} of the rows beside {first}{more}. In comparison, {card}."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the forecast as JSON-ready data."""
@@ -140,11 +164,56 @@ class Forecast:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the average loss at most, by ε and size; with what a simulation got, if there is one."""
-        return plot_forecast(self, ax)
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
+        epsilon = float(self.epsilon)
+        grid = np.geomspace(epsilon / 30, epsilon * 30, 200)
+        styles = {"tree": "-", "rule list": "--"}
+        for one in self.draws:
+            if one.size <= _MOST_SIZES:
+                share = np.minimum(100 * one.excess_times_epsilon / grid / self.rows, 100)
+                ax.plot(grid, share, styles[one.kind], color=colour(one.size - 1), label=one.name)
+        ax.axhline(100 * self.accuracy_loss, color="grey", linewidth=0.8)
+        ax.axvline(epsilon, color="grey", linewidth=0.8)
+        ax.annotate(f" epsilon = {amount_text(self.epsilon)}", (epsilon, 95), fontsize=9)
+        ax.annotate(f"{100 * self.accuracy_loss:g} %", (grid[0], 100 * self.accuracy_loss), fontsize=9, va="bottom")
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.set_ylim(0, 100)
+        ax.set_xlabel("epsilon")
+        ax.set_ylabel("more errors than the best of its size,\nat most, on average (% of rows)")
+        ax.set_title(f"about {self.rows:,} rows", loc="left")
+        if self.draws:
+            ax.legend(frameon=False, fontsize=9)
+        return ax
 
     def __str__(self) -> str:
-
-        return forecast_text(self)
+        epsilon, rows = amount_text(self.epsilon), self.rows
+        delta = f", delta = {amount_text(self.delta)}" if self.delta else ""
+        lines = [f"about {rows:,} rows, epsilon = {epsilon}{delta}; from public numbers alone, nothing is spent", ""]
+        lines += _draws(self)
+        lines += [
+            f"a leaf's count, released too    ± {self.leaf_noise:,} rows (95 %)",
+            f"a class in a scorecard's bin    ± {self.bin_noise:,.0f} rows (95 %) of {self.rows_in_a_bin:,.0f} on "
+            "average",
+        ]
+        if isfinite(self.least_epsilon):
+            lines.append(f"a leaf of 5 % of the rows is detectable from epsilon = {self.least_epsilon:g} on")
+        else:
+            lines.append("a leaf of 5 % has less than a row: it is detectable at no epsilon")
+        if self.cut_points is not None:
+            numbers, off = self.cut_points
+            of = "of 1 number" if numbers == 1 else f"of {numbers} numbers"
+            lines.append(
+                f"cut points {of}, for a fifth of epsilon: {CUT_BINS} bins of {rows / CUT_BINS:,.0f} rows are off by "
+                f"about {off:,.0f} rows in all"
+            )
+        if self.simulated:
+            lines += ["", "on the public table, right of 100 rows: mean (5th to 95th percentile)"]
+            lines += [f"  {one.name:<12}  {one.text()}" for one in self.simulated]
+        return "\n".join([*lines, "", fill(self.recommendation, _WIDTH)])
 
     def __repr__(self) -> str:
         return f"<Forecast for {self.rows:,} rows, epsilon={amount_text(self.epsilon)}>"
@@ -248,93 +317,6 @@ def _enough(schema: Schema, rows: int, loss: float) -> Fraction:
             "expected an epsilon: of the greedy models that this schema asks for, no loss is known beforehand."
         )
     return exact(found, "epsilon")
-
-
-_MOST_SIZES = 4
-
-
-def plot_forecast(forecast: Forecast, ax: Axes | None = None) -> Axes:
-    """Draw a forecast, and return the axes."""
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
-    epsilon = float(forecast.epsilon)
-    grid = np.geomspace(epsilon / 30, epsilon * 30, 200)
-    styles = {"tree": "-", "rule list": "--"}
-    for one in forecast.draws:
-        if one.size <= _MOST_SIZES:
-            share = np.minimum(100 * one.excess_times_epsilon / grid / forecast.rows, 100)
-            ax.plot(grid, share, styles[one.kind], color=colour(one.size - 1), label=one.name)
-    ax.axhline(100 * forecast.accuracy_loss, color="grey", linewidth=0.8)
-    ax.axvline(epsilon, color="grey", linewidth=0.8)
-    ax.annotate(f" epsilon = {amount_text(forecast.epsilon)}", (epsilon, 95), fontsize=9)
-    ax.annotate(f"{100 * forecast.accuracy_loss:g} %", (grid[0], 100 * forecast.accuracy_loss), fontsize=9, va="bottom")
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.set_ylim(0, 100)
-    ax.set_xlabel("epsilon")
-    ax.set_ylabel("more errors than the best of its size,\nat most, on average (% of rows)")
-    ax.set_title(f"about {forecast.rows:,} rows", loc="left")
-    if forecast.draws:
-        ax.legend(frameon=False, fontsize=9)
-    return ax
-
-
-_WIDTH = 100
-
-
-def recommendation(forecast: Forecast) -> str:
-    """Return what to fit, in a sentence or two."""
-    loss = f"{100 * forecast.accuracy_loss:g} %"
-    if forecast.is_hopeless:
-        enough = forecast.enough_epsilon
-        more = (
-            "Ask for fewer attributes, values or cut points."
-            if enough is None
-            else f"From epsilon = {enough:g} on, or with "
-            f"{round_up(forecast.rows * enough / float(forecast.epsilon)):,.0f} rows, one test loses {loss} at most."
-        )
-        return f"Too little for any model: expect no more than the most frequent class. {more}"
-    card = (
-        f"a bin of a scorecard is off by {forecast.bin_noise:,.0f} rows of {forecast.rows_in_a_bin:,.0f}"
-        if forecast.is_scorecard_sensible
-        else "the noise of a scorecard's bins is more than their rows"
-    )
-    if not forecast.largest:
-        return f"Fit a scorecard: {card}."
-    first, *rest = (f"the best one of up to {one.name.partition(', ')[2]}" for one in forecast.largest)
-    kinds = [one.kind for one in forecast.largest]
-    more = "".join(f"; a {kind} beside {best}" for kind, best in zip(kinds[1:], rest, strict=True))
-    return f"A {kinds[0]} loses, on average, at most {loss} of the rows beside {first}{more}. In comparison, {card}."
-
-
-def forecast_text(forecast: Forecast) -> str:
-    """Return the whole forecast as text."""
-    epsilon, rows = amount_text(forecast.epsilon), forecast.rows
-    delta = f", delta = {amount_text(forecast.delta)}" if forecast.delta else ""
-    lines = [f"about {rows:,} rows, epsilon = {epsilon}{delta}; from public numbers alone, nothing is spent", ""]
-    lines += _draws(forecast)
-    lines += [
-        f"a leaf's count, released too    ± {forecast.leaf_noise:,} rows (95 %)",
-        f"a class in a scorecard's bin    ± {forecast.bin_noise:,.0f} rows (95 %) of {forecast.rows_in_a_bin:,.0f} on "
-        "average",
-    ]
-    if isfinite(forecast.least_epsilon):
-        lines.append(f"a leaf of 5 % of the rows is detectable from epsilon = {forecast.least_epsilon:g} on")
-    else:
-        lines.append("a leaf of 5 % has less than a row: it is detectable at no epsilon")
-    if forecast.cut_points is not None:
-        numbers, off = forecast.cut_points
-        of = "of 1 number" if numbers == 1 else f"of {numbers} numbers"
-        lines.append(
-            f"cut points {of}, for a fifth of epsilon: {CUT_BINS} bins of {rows / CUT_BINS:,.0f} rows are off by "
-            f"about {off:,.0f} rows in all"
-        )
-    if forecast.simulated:
-        lines += ["", "on the public table, right of 100 rows: mean (5th to 95th percentile)"]
-        lines += [f"  {one.name:<12}  {one.text()}" for one in forecast.simulated]
-    return "\n".join([*lines, "", fill(forecast.recommendation, _WIDTH)])
 
 
 def _draws(forecast: Forecast) -> list[str]:

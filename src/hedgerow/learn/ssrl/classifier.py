@@ -77,7 +77,7 @@ class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
     ----------
     rule_list_ : RuleList
         The released model.
-    %(released)s
+    %(fitted)s
 
     References
     ----------
