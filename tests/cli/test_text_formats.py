@@ -175,7 +175,8 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(files, run, monkeypatch,
     (files / "broken.parquet").write_bytes(b"SECRET")
     (files / "header.csv").write_text('age,"se\nx",dose,ill\n40,F,0.5,no\n')
     (files / "data.json").write_text("[]")
-    (files / "bomb.csv.gz").write_bytes(gzip.compress(b"age,sex,dose,ill\n" + b"40,F,0.5,no\n" * 10**6))
+    if name == "bomb.csv.gz":
+        (files / name).write_bytes(gzip.compress(b"age,sex,dose,ill\n" + b"40,F,0.5,no\n" * 10**6))
     if name == "packed.csv.gz":
         (files / name).write_bytes((files / name).read_bytes()[:-30])
     more, problem = REFUSED[name]

@@ -9,7 +9,7 @@ import typer
 
 from hedgerow.cli.ask import answer_files, write_answer
 from hedgerow.cli.options import option
-from hedgerow.cli.output import check_output, say
+from hedgerow.cli.output import check_outputs, say
 from hedgerow.cli.serve import CONFIG, ConfigPath, require_service
 from hedgerow.client.question_files import QuestionFile
 
@@ -34,8 +34,7 @@ def answer(
     from hedgerow.service.curator import Caller
     from hedgerow.service.forms import check_kind
 
-    for path in answer_files(output):
-        check_output(path, question, config, force=False)
+    check_outputs(answer_files(output), question, config, force=False)
     asked = QuestionFile.read(question)
     kind: Any = check_kind(asked.kind)
     curator = Config.read(config).open()

@@ -16,7 +16,7 @@ from hedgerow.boundary.chain import digest
 from hedgerow.boundary.durable import write_whole
 from hedgerow.boundary.untrusted_text import read_text
 from hedgerow.cli.options import named_values, number, option, with_groups
-from hedgerow.cli.output import check_output, say, write_said
+from hedgerow.cli.output import check_output, check_outputs, say, write_said
 from hedgerow.client.connect import RemoteCurator, connect
 from hedgerow.client.http import SETTLED
 from hedgerow.client.question_files import QuestionFile
@@ -59,8 +59,7 @@ class Asking:
         if self.to is not None:
             self._carry(self.to, QuestionFile.new(dataset, kind, question))
             return
-        for path in answer_files(self.output):
-            check_output(path, force=False)
+        check_outputs(answer_files(self.output), force=False)
         with _connected(self.url, self.public_key) as curator:
             found = curator[dataset]
             question["epoch"] = found.epoch
@@ -94,8 +93,7 @@ def describe(
     output: Annotated[Path | None, option("File for the schema, YAML or JSON.", "-o", "--output")] = None,
 ) -> None:
     """Show what is public of a dataset: its schema, and when answers leave. Free."""
-    if output is not None:
-        check_output(output, force=False)
+    check_outputs([output], force=False)
     with _connected(url) as curator:
         found = curator[dataset]
         say(f"{found.schema}\n\ntiming: {found.description['timing']}")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.options import FILE, AsJson, Force, ModelFile, TextOptions, TextOutput, option, with_groups
-from hedgerow.cli.output import check_output, say, stage, write_said
+from hedgerow.cli.output import check_outputs, say, stage, write_said
 from hedgerow.cli.predictions import OutputColumns, class_weights, inert_table, predictions, to_csv, to_json
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
@@ -49,8 +49,7 @@ def predict(
 
     [bold]Example[/bold]: hedgerow predict model.json new.csv -o predictions.csv
     """
-    if output is not None:
-        check_output(output, model, data, force=force)
+    check_outputs([output], model, data, force=force)
     if append and ids:
         raise ArgumentError("expected --id or --append, got both; --append copies all columns.")
     released = load_model(model)
