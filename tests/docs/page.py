@@ -7,14 +7,14 @@ What it says in this way, or what the test calls a setting or another's number w
 
 from __future__ import annotations
 
-import csv
-import math
+import importlib
 import re
-from collections.abc import Iterable, Sequence
-from decimal import ROUND_HALF_UP, Decimal
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "docs"))
+writer = importlib.import_module("write_numbers")
 _SKIPPED = re.compile(r"```.*?```|`[^`\n]*`|<!--.*?-->|\]\([^)\n]*\)|https?://\S+|^#[^\n]*", re.DOTALL | re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|(?<![\w.])\.\d+")
 _UNIT = re.compile(
@@ -69,12 +69,6 @@ def _blank(match: re.Match[str]) -> str:
     return "] " if match.group().startswith("](") else " "
 
 
-def records(name: str) -> list[dict[str, str]]:
-    """Return the rows of a committed CSV file, as text."""
-    with (ROOT / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def short(value: float, digits: int, *, sign: bool = False) -> str:
     """Return a number as the pages write it: no zero before the point, a real minus; with `sign` also a plus.
 
@@ -85,52 +79,3 @@ def short(value: float, digits: int, *, sign: bool = False) -> str:
     text = text[1:] if text.startswith("0.") else text
     below = value < 0 and float(text) > 0  # a zero has no minus
     return ("−" if below else "+" if sign else "") + text
-
-
-def rounded(text: str, digits: int) -> str:
-    """Return the number of a file with fewer digits, a half rounded up as on paper, whatever float64 makes of it.
-
-    >>> rounded("0.6275", 3), rounded("0.6425", 3), rounded("43.65", 1)
-    ('.628', '.643', '43.7')
-    """
-    return short(float(Decimal(text).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)), digits)
-
-
-def figures(value: float, digits: int = 2) -> str:
-    """Return a number with as many significant digits.
-
-    >>> figures(0.139), figures(3.08), figures(139.5), figures(0.0185, 1)
-    ('0.14', '3.1', '140', '0.02')
-    """
-    places = digits - 1 - math.floor(math.log10(abs(value)))
-    return f"{round(value, places):,.{max(places, 0)}f}"
-
-
-def power(text: str) -> str:
-    """Return a power of ten.
-
-    >>> power("100000")
-    '10⁵'
-    """
-    if set(text[1:]) != {"0"} or text[0] != "1":
-        raise ValueError(f"Expected a power of ten, got {text}.")
-    return "10" + str(len(text) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-
-
-def spread(mean: float, deviation: float, digits: int = 1) -> str:
-    """Return a mean and its deviation.
-
-    >>> spread(92.13, 2.44)
-    '92.1 ± 2.4'
-    """
-    return f"{mean:.{digits}f} ± {deviation:.{digits}f}"
-
-
-def between(values: Iterable[float], digits: int) -> str:
-    """Return the least and the greatest value, as "a to b".
-
-    >>> between([0.0062, 0.0089], 3)
-    '.006 to .009'
-    """
-    ordered: Sequence[float] = sorted(values)
-    return f"{short(ordered[0], digits)} to {short(ordered[-1], digits)}"

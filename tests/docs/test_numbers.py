@@ -1,28 +1,24 @@
-"""Numbers of the pages come from committed files: written into them, or checked in studies and benchmarks."""
+"""Numbers of the pages come from committed files: written into them, or checked in studies."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
 import hedgerow as hr
-from tests.docs.page import ROOT, Page
+from tests.docs.page import ROOT, Page, writer
 
 MODULES = [
     importlib.import_module(f"tests.docs.numbers.{path.stem}")
     for path in sorted((Path(__file__).parent / "numbers").glob("[a-z]*.py"))
 ]
 CHECKED = sorted({module.PAGE for module in MODULES})
-_spec = importlib.util.spec_from_file_location("write_numbers", ROOT / "docs" / "write_numbers.py")
-writer = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(writer)
 
 
-@pytest.mark.parametrize("page", writer.pages(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", writer.pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_page_has_the_numbers_that_are_written_into_it(page):
     assert writer.written(page) == page.read_text("utf-8"), "run `make numbers`"
 
@@ -30,6 +26,10 @@ def test_the_page_has_the_numbers_that_are_written_into_it(page):
 def test_every_table_and_number_is_on_a_page():
     used = {match.groups()[1:3] for page in writer.pages() for match in writer.MARK.finditer(page.read_text("utf-8"))}
     assert used == set(writer.MAKERS)
+
+
+def test_no_line_begins_with_a_mark_of_a_number_which_would_end_its_paragraph():
+    assert not [page for page in writer.pages() if re.search(r"^ *<!-- n: ", page.read_text("utf-8"), re.MULTILINE)]
 
 
 def test_a_number_that_is_not_that_of_its_file_is_replaced(tmp_path):

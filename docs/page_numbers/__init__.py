@@ -1,0 +1,7 @@
+"""Makers of the numbers of pages, a module a group of pages."""
+
+from __future__ import annotations
+
+from page_numbers import audits, benchmark_models, benchmark_times, draws, large_tables, models
+
+__all__ = ["audits", "benchmark_models", "benchmark_times", "draws", "large_tables", "models"]

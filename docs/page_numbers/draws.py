@@ -1,0 +1,142 @@
+"""Draws and their composition: docs/{exact,forecasts,mathematics,studies/measured}.md."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from itertools import groupby
+from statistics import fmean
+
+from hedgerow.privacy.zcdp import drawn_rho, epsilon_at, pure_rho
+from page_numbers.marks import NAMES, markdown, number, records, short, table
+
+
+@table
+def prior() -> str:
+    """Mean accuracy by the chance to stop."""
+    mean = records("prior.csv")[-1]
+    chances = [key.removeprefix("ρ = ") for key in mean if key.startswith("ρ")]
+    found = [re.fullmatch(r"(.*) \(−(.*) ± (.*)\)", mean[f"ρ = {chance}"]) for chance in chances]
+    numbers = [match.groups() for match in found if match]
+    lost = [f"{short(less, 4)} ± {short(error, 4)}" for _, less, error in numbers[1:]]
+    return markdown(
+        ("ρ", *(f"**{chance}**" if chance == "0.1" else chance for chance in chances)),
+        [("accuracy", *(short(accuracy, 4) for accuracy, _, _ in numbers)), ("lost", "", *lost)],
+    )
+
+
+@table
+def objectives() -> str:
+    """Accuracy, AUROC and log-loss by objective."""
+    found = records("objectives.csv")
+    names = list(dict.fromkeys(row["objective"] for row in found))
+
+    def cell(dataset: str, epsilon: str, objective: str) -> str:
+        same = [
+            row for row in found if (row["dataset"], row["epsilon"], row["objective"]) == (dataset, epsilon, objective)
+        ]
+        return " / ".join(short(fmean(float(row[key]) for row in same), 3) for key in ("accuracy", "AUROC", "log-loss"))
+
+    cases = [(dataset, epsilon) for dataset in ("breast_cancer", "ctg") for epsilon in ("0.1", "1.0")]
+    rows = ((f"{NAMES[d]}, {float(e):g}", *(cell(d, e, name) for name in names)) for d, e in cases)
+    return markdown(("data, ε", *names), rows)
+
+
+@table
+def calibration() -> str:
+    """Calibration errors, their intervals, and those of calibrated models."""
+    found = records("calibration.csv")
+    models = list(dict.fromkeys(row["model"] for row in found))
+
+    def cell(name: str, model: str) -> str:
+        same = [row for row in found if (row["table"], row["model"]) == (name, model)]
+        keys = ("calibration error", "low", "high", "of a calibrated model")
+        return "{} ({} to {}), {}".format(*(short(fmean(float(row[key]) for row in same), 3) for key in keys))
+
+    sizes = {row["table"]: f"{int(row['rows']):,}" for row in found}
+    rows = ((f"{NAMES[n]}, {sizes[n]}", *(cell(n, model) for model in models)) for n in ("adult", "compas"))
+    return markdown(("data, test rows", *models), rows)
+
+
+@table
+def searches() -> str:
+    """Boxes and seconds of exact searches on raw Adult."""
+    rows = ((r["what"], f"{int(r['boxes']):,}", r["seconds"], r["by masks"]) for r in records("exact_raw.csv"))
+    return markdown(("search", "boxes", "seconds", "by masks"), rows)
+
+
+@table
+def forecasts_held() -> str:
+    """Draws beside their forecasts."""
+    rows = (
+        (
+            r["table"],
+            f"{int(r['rows']):,}",
+            r["model"],
+            r["epsilon"],
+            r["best"],
+            r["at most"],
+            r["drawn"],
+            r["most drawn"],
+        )
+        for r in records("forecasts.csv")
+        if r["table"] in ("breast_cancer", "ctg", "compas", "german")
+    )
+    return markdown(
+        ("table", "rows", "model", "ε", "best of up to 3", "at most, said beforehand", "mean of 40", "worst"), rows
+    )
+
+
+@number
+def forecasts_within() -> str:
+    """Return how many forecasts held."""
+    return str(sum(row["mean within"] == "True" for row in records("forecasts.csv")))
+
+
+@number
+def forecasts_cases() -> str:
+    """Return how many forecasts there are."""
+    return str(len(records("forecasts.csv")))
+
+
+@table
+def bins() -> str:
+    """Accuracy by the most bins of a column."""
+    found = {(row["problem"], row["bins"]): row for row in records("bins.csv")}
+    sizes = ("2", "3", "4", "6", "8", "12", "16")
+    rows = (
+        (
+            problem,
+            f"{short(found[problem, 'auto']['accuracy'], 3)} ± {short(found[problem, 'auto']['se'], 3)}",
+            *(short(found[problem, size]["accuracy"], 3) for size in sizes),
+        )
+        for problem in dict.fromkeys(problem for problem, _ in found)
+    )
+    return markdown(("problem", "default ± s.e.", *(f"{size} bins" for size in sizes)), rows)
+
+
+@table
+def end_to_end() -> str:
+    """Losses that draws of the real path refute."""
+    rows = []
+    for release, pairs in groupby(records("docs/studies/privacy/end-to-end.csv"), lambda row: row["release"]):
+        some = list(pairs)
+        delta = f" ({float(some[0]['delta']):g})" if float(some[0]["delta"]) else ""
+        most = f"{max(float(row['refuted']) for row in some):.2f}"
+        shares = ", ".join(f"{float(row['share']):.2f}" for row in some)
+        rows.append((release, f"{float(some[0]['epsilon']):g}{delta}", most, shares))
+    return markdown(("release", "ε (δ)", "largest loss refuted", "share of ε, on three pairs"), rows)
+
+
+@table
+def composition() -> str:
+    """Costs of releases together, by basic composition and in zCDP."""
+    delta, rows = Fraction(1, 10**6), []
+    for epsilon in (Fraction(1, 10), Fraction(1, 2)):
+        for releases in (10, 100):
+            rho, basic = releases * drawn_rho(epsilon, epsilon), releases * epsilon
+            amounts = (min(basic, epsilon_at(spent, delta)) for spent in (rho, releases * pure_rho(epsilon)))
+            cells = (f"{float(amount):.2f}".removesuffix(".00") for amount in amounts)
+            rows.append((f"{releases} of ε = {float(epsilon)}", f"{float(basic):g}", f"{float(rho):g}", *cells))
+    head = ("releases", "sum of ε", "draws: sum of ρ", "draws: ε at δ = 10⁻⁶", "others: ε at δ = 10⁻⁶")
+    return markdown(head, rows)

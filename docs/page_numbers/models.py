@@ -1,0 +1,45 @@
+"""Accuracies of models: README.md, docs/index.md, docs/models.md, docs/report.md."""
+
+from __future__ import annotations
+
+from page_numbers.marks import NAMES, markdown, records, short, table
+
+
+@table
+def league() -> str:
+    """Accuracy at epsilon 1, a row a dataset."""
+    keys = ("tree", "list", "DP-EBM", "CART of depth 3, not private", "majority")
+    found = {(row["table"], float(row["epsilon"])): row for row in records("league.csv")}
+    rows = ((NAMES[name], *(short(found[name, 1.0][key], 3) for key in keys)) for name in list(NAMES)[:3])
+    return markdown(
+        ("ε = 1", "private tree", "private list", "DP-EBM, δ = 1e-5", "CART, not private", "majority"), rows
+    )
+
+
+@table
+def three_models() -> str:
+    """AUROC, log-loss and accuracy of three private models."""
+    found = {(row["table"], row["epsilon"], row["learner"]): row for row in records("scorecards.csv")}
+    rows = []
+    for name in list(NAMES)[:3]:
+        for epsilon in ("0.1", "1.0"):
+            cells = (
+                " / ".join(
+                    short(found[name, epsilon, learner][score], 3) for score in ("AUROC", "log-loss", "accuracy")
+                )
+                for learner in ("scorecard", "tree of depth 3, mixed", "DP-EBM")
+            )
+            rows.append((NAMES[name], f"{float(epsilon):g}", *cells))
+    return markdown(("AUROC / log-loss / accuracy", "ε", "scorecard", "tree, depth 3", "DP-EBM, δ = 1e-5"), rows)
+
+
+@table
+def ways() -> str:
+    """From a table to a signed report."""
+    known = ("a list of ranges", "its publisher's Frictionless Table Schema", "a REDCap data dictionary")
+    keys = ("table", "columns", "rows", "known", "commands", "refused", "edited lines")
+    rows = (
+        dict(row, rows=f"{int(row['rows']):,}", known=said) for row, said in zip(records("way.csv"), known, strict=True)
+    )
+    head = ("table", "columns", "rows", "known of it", "commands", "refused", "schema lines edited")
+    return markdown(head, ((row[key] for key in keys) for row in rows))

@@ -1,0 +1,111 @@
+"""Sentences of benchmarks/README.md that compare numbers hold in the committed files."""
+
+from __future__ import annotations
+
+from hedgerow.schema import Boolean, Label, Schema, count_candidates
+from tests.docs.page import writer
+
+records = writer.records
+SCORES = ("accuracy", "AUROC", "log-loss")
+
+
+def test_a_private_list_of_german_credit_is_no_better_than_a_constant():
+    german = records("accuracy.csv")[-1]
+    assert german["dataset"] == "german_binary"
+    assert float(german["accuracy"]) < float(german["majority"])
+
+
+def test_exact_draws_lose_less_than_greedy_models():
+    for row in records("exact_accuracy.csv"):
+        lost = {key: float(row["optimum, not private"]) - float(row[key]) for key in ("exact", "greedy")}
+        assert lost["exact"] < lost["greedy"]
+        if row["models"].startswith("trees of depth 4"):
+            assert lost["exact"] < 0.005
+
+
+def test_runs_are_as_many_as_the_page_says():
+    for name in ("league", "scorecards", "several_classes", "two_way_tables"):
+        assert {row["splits"] for row in records(f"{name}.csv")} == {"20"}
+    assert {row["runs"] for row in records("federation.csv")} == {"20"}
+    quarter, full = sorted({int(row["runs"]) for row in records("epsilon.csv") if row["kind"] == "hedgerow"})
+    assert full == 4 * quarter
+
+
+def test_residuals_raise_every_score_but_one_and_change_nothing_where_they_are_not_asked_for():
+    asked = [row for row in records("several_classes.csv") if any(float(row[f"{score}, more"]) for score in SCORES)]
+    assert {row["table"] for row in asked} <= {"ctg", "compas, risk", "adult, relationship"}
+    assert all(float(row["log-loss, more"]) < -4 * float(row["standard error of log-loss, more"]) for row in asked)
+    lower = [
+        (row["table"], score, row["epsilon"])
+        for row in asked
+        for score in SCORES[:2]
+        if float(row[f"{score}, more"]) < 0
+    ]
+    assert lower == [("compas, risk", "accuracy", "1.0")]
+
+
+def test_noisy_two_way_tables_are_worse_than_the_scorecard():
+    better = [
+        (row["learner"], score)
+        for row in records("two_way_tables.csv")
+        for score in SCORES
+        if "tables" in row["learner"] and (float(row[f"{score}, more"]) < 0) == (score == "log-loss")
+    ]
+    assert better == [("tree, exact tables for nothing", "AUROC")]
+
+
+def test_joint_cut_points_are_worse_where_one_value_has_most_rows_and_bins_are_many():
+    many = {"age": 99, "hours-per-week": 52, "capital-gain": 10}
+    for row in records("cut_points.csv"):
+        if row["epsilon"] == "0.5":
+            joint, alone = (float(row[f"error, {method}"]) for method in ("jointly", "one at a time"))
+            assert (joint > alone) == (int(row["bins"]) >= many[row["number"]])
+
+
+def test_it_is_the_same_to_a_tree_how_cut_points_were_learned_and_better_not_to_learn_any():
+    for row in records("cut_points_trees.csv"):
+        assert (row["bins"], row["splits"]) == ("5", "20")
+        assert abs(float(row["jointly"]) - float(row["one at a time"])) < float(row["std. error, jointly"])
+        assert float(row["default grid"]) > float(row["jointly"])
+
+
+def test_gram_products_win_everywhere():
+    ratios = [row[key] for row in records("counting.csv") for key in ("bit sets / gram", "masks / gram")]
+    assert all(float(ratio) > 1 for ratio in ratios if ratio)
+
+
+def test_counting_is_not_within_the_goal_of_text_that_is_grouped_as_it_is():
+    assert all(float(row["tally / text as it is"]) > 1.3 for row in records("engines.csv"))
+
+
+def test_time_is_at_most_linear_in_categories_and_candidates():
+    found = {row["categories"]: row for row in records("categories.csv")}
+    assert all(float(found["50000"][key]) <= 50 * float(found["1000"][key]) for key in ("DuckDB s", "PostgreSQL s"))
+    slopes = [
+        float(row["slope from the row before"] or 0) for row in records("growth.csv") if row["grown"] == "candidates"
+    ]
+    assert max(slopes) < 0.8
+
+
+def test_tallies_of_spark_and_classifiers_as_data_differ_in_no_row():
+    assert {float(row["rows that differ from DuckDB's"]) for row in records("spark.csv")} == {0}
+    assert [row["rows that differ"] for row in records("hypotheses.csv")] == ["0"] * 5
+
+
+def test_as_many_groups_more_shuffle_as_many_bytes_more_in_either_number_of_partitions():
+    six = {(row["rows"], row["partitions"]): row for row in records("spark.csv") if row["attributes"] == "6"}
+    for key in ("groups", "bytes shuffled"):
+        more = {each: int(six["10000000", each][key]) / int(six["1000000", each][key]) for each in ("3", "10")}
+        assert f"{more['3']:.1f}" == f"{more['10']:.1f}"
+
+
+def test_every_solver_that_is_certified_finds_the_same_errors_at_depth_5():
+    errors = {
+        row["solver"]: row["errors"] for row in records("optimal.csv") if row["what"].startswith("tree of depth 5")
+    }
+    assert errors["STreeD"] == errors["hedgerow"] == errors["DL8.5, shortcuts off"]
+
+
+def test_the_fit_that_is_timed_has_as_many_candidates_as_its_size_says():
+    booleans = Schema({f"x{i}": Boolean() for i in range(20)}, Label("y", (0, 1)))
+    assert records("speed.csv")[1]["size"] == f"{count_candidates(booleans, 2)} candidates, K = 5"
