@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "hedgerow"
 PAGE = ROOT / "docs" / "architecture.md"
 GROUND, PUBLIC = ("_version", "text", "errors", "boundary"), "hedgerow"
+MODELS = {"Model", "LeafModel", "RuleList", "Tree", "Scorecard"}
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,19 @@ def charging(modules: Mapping[str, str]) -> set[str]:
         for name, source in modules.items()
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "charge"
+    }
+
+
+def kind_checks(modules: Mapping[str, str]) -> set[str]:
+    """Return the modules outside models that ask for the kind of a model by `isinstance`."""
+    return {
+        name
+        for name, source in modules.items()
+        if not name.startswith("hedgerow.models")
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("isinstance", "issubclass")
+        and MODELS & {inner.id for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Name)}
     }
 
 
@@ -144,6 +158,10 @@ def test_only_the_gate_charges_a_budget(modules):
     assert charging(modules) == {"hedgerow.privacy.gate"}
 
 
+def test_other_rooms_ask_a_model_by_its_methods(modules):
+    assert kind_checks(modules) == set()
+
+
 def test_every_room_has_its_own_tests():
     rooms = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
     assert {room for room in rooms if not any((ROOT / "tests").glob(f"{room}/**/test_*.py"))} == {"datasets"}
@@ -188,3 +206,10 @@ def test_a_circle_is_found():
 
 def test_a_charge_outside_the_gate_is_found():
     assert charging({"hedgerow.learn.base": "def f(budget):\n    budget.charge(1)"}) == {"hedgerow.learn.base"}
+
+
+def test_a_check_of_a_models_kind_outside_models_is_found():
+    source = "def f(model):\n    return isinstance(model, (str, Tree))"
+    assert kind_checks({"hedgerow.report.subject": source, "hedgerow.models.files": source}) == {
+        "hedgerow.report.subject"
+    }

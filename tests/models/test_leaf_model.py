@@ -36,3 +36,4 @@ def test_there_is_one_path_condition_prediction_and_record_a_leaf(model: LeafMod
 @pytest.mark.parametrize(("model", "counts", "drawn"), [(LIST, True, False), (TREE, False, True)])
 def test_what_was_released_of_leaves_is_known(model: LeafModel, counts: bool, drawn: bool) -> None:
     assert (model.has_counts, model.has_probabilities) == (counts, drawn)
+    assert not model.has_points

@@ -18,7 +18,7 @@ from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.sources import ask, require_table
 from hedgerow.errors import DomainError
-from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.model import Model
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
@@ -66,7 +66,7 @@ def count_all(table: Expression) -> int:
 
 
 def count_errors(
-    table: Expression, label: Label, inputs: Inputs, bins: Schema, hypothesis: LeafModel | int
+    table: Expression, label: Label, inputs: Inputs, bins: Schema, hypothesis: Model | int
 ) -> tuple[Counts, Counts]:
     """Return the rows of each bin that a model, or one class for all, gets wrong or refuses, and right. Exact, private.
 
@@ -90,7 +90,7 @@ def count_classes(table: Expression, label: Label, inputs: Inputs, bins: Schema)
     return _by_bin(_coded(table, label, inputs, bins), bins, label.n_levels)
 
 
-def _coded(table: Expression, label: Label, inputs: Inputs, bins: Schema, model: LeafModel | None = None) -> Expression:
+def _coded(table: Expression, label: Label, inputs: Inputs, bins: Schema, model: Model | None = None) -> Expression:
     """Return the bins of each row, those that a model uses as ``m0``, …, and its class as ``kind``."""
     used = () if model is None else [(name, model.schema[name]) for name in model.used_attributes]
     lookups = Lookups(table, [label.name, *bins.names, *(name for name, _ in used)])
@@ -116,9 +116,9 @@ def _by_bin(coded: Expression, bins: Schema, n_kinds: int) -> Counts:
     return rows
 
 
-def predicted_class(model: LeafModel, bins: Mapping[str, Expression], classes: Sequence[Any]) -> Expression:
+def predicted_class(model: Model, bins: Mapping[str, Expression], classes: Sequence[Any]) -> Expression:
     """Return the number of the class that a model predicts, `FAILS` where `predict` would raise an error."""
-    numbers = [classes.index(label) for label in model.predictions]
+    numbers = [classes.index(label) for label in model.outcomes]
     *branches, (_, last) = zip(model.paths, numbers, strict=True)
     cases = [(bins[name] < 0, FAILS) for name in model.used_attributes]
     cases += [(_all_hold(path, model.schema, bins), number) for path, number in branches]

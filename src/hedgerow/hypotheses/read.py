@@ -26,7 +26,7 @@ from hedgerow.hypotheses.scikit_learn import read_pipeline
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.models.files import KINDS, rebuilt
 from hedgerow.models.model import Model
-from hedgerow.models.released import released_model, released_models
+from hedgerow.models.released import is_model, released_model, released_models
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, renewed
 from hedgerow.schema.attributes import OUTSIDE
@@ -173,7 +173,7 @@ def charges_of(hypothesis: Any) -> HypothesisCharges:
                 reserves += [] if card.reserve is None else [(renewed(card.reserve), card.charges)]
                 denials += [str(reason)] if reason and not card.charges else []
         schema = getattr(part, "schema", None)
-        if isinstance(part, Model) and not part.privacy.charges and type(schema) is Schema:
+        if is_model(part) and not part.privacy.charges and type(schema) is Schema:
             paid += [(charge, renewed(charge)) for charge in schema.charges]
     return HypothesisCharges(paid, reserves, denials)
 
@@ -181,7 +181,7 @@ def charges_of(hypothesis: Any) -> HypothesisCharges:
 def _parts(hypothesis: Any) -> list[Any]:
     """Return a hypothesis, the models that it was fitted as, and those of the hypothesis that it holds."""
     held = getattr(hypothesis, "hypothesis_", None)
-    wholes = [hypothesis, held] if isinstance(held, (Model, TallyEstimator)) else [hypothesis]
+    wholes = [hypothesis, held] if is_model(held) or isinstance(held, TallyEstimator) else [hypothesis]
     models = [model for whole in wholes for model in released_models(whole) if model is not whole]
     return wholes + models
 

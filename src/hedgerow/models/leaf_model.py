@@ -78,11 +78,6 @@ class LeafModel(Model):
         return leaf_predictions(self.leaves, self.schema.classes, self.probabilities)
 
     @property
-    def has_counts(self) -> bool:
-        """True if counts were released of any leaf."""
-        return any(leaf.counts is not None for leaf in self.leaves)
-
-    @property
     def has_probabilities(self) -> bool:
         """True if probabilities of any leaf were drawn with the model."""
         return any(leaf.probabilities is not None for leaf in self.leaves)

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
 from hedgerow.models import envelope, sql
+from hedgerow.models.conditions import Path as DecisionPath
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.dialects import Dialect, DialectName, dialect_named
+from hedgerow.models.leaf import Leaf
 from hedgerow.models.plot import svg_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
@@ -69,6 +71,8 @@ class Model(ABC):
     """The format of its files."""
     decides_by: ClassVar[str]
     """The way in which it decides, as a message says it after the kind: "adds up points"."""
+    has_points: ClassVar[bool] = False
+    """True if it adds up points, so that each row has a total."""
 
     @property
     def name(self) -> str:
@@ -84,6 +88,21 @@ class Model(ABC):
     @abstractmethod
     def sizes(self) -> dict[str, int]:
         """Its sizes, by the parameters of its learner that bound them."""
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves, with what was released about their rows; none of a model that routes no row to a leaf."""
+        return ()
+
+    @property
+    def paths(self) -> tuple[DecisionPath, ...]:
+        """The decision path of each leaf: literals, each with whether it holds; the first path that fits decides."""
+        return ()
+
+    @property
+    def has_counts(self) -> bool:
+        """True if counts were released of any leaf."""
+        return any(leaf.counts is not None for leaf in self.leaves)
 
     @property
     @abstractmethod

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.model import Model
+from hedgerow.models.scorecard import Scorecard
 
 _FITTED = ("rule_list_", "tree_", "scorecard_", "model_")  # the attributes of hedgerow's estimators with their models
+
+
+def is_model(value: object) -> TypeGuard[Model]:
+    """Return whether a value is a released model, of any kind."""
+    return isinstance(value, Model)
 
 
 def released_models(estimator: Any) -> tuple[Model, ...]:
@@ -16,11 +22,11 @@ def released_models(estimator: Any) -> tuple[Model, ...]:
 
     Attributes of the object itself count, and no property of its class, which is code of a hypothesis.
     """
-    if isinstance(estimator, Model):
+    if is_model(estimator):
         return (estimator,)
     own = getattr(estimator, "__dict__", {})
     held = (own.get(name) for name in _FITTED)
-    return tuple(model for model in held if isinstance(model, Model))
+    return tuple(model for model in held if is_model(model))
 
 
 def released_model(estimator: Any) -> Model | None:
@@ -32,6 +38,14 @@ def released_leaf_model(estimator: Any) -> LeafModel | None:
     """Return the first of `released_models`, as `leaf_model` does; None if there is none."""
     model = released_model(estimator)
     return None if model is None else leaf_model(model)
+
+
+def released_scorecard(estimator: Any) -> Scorecard:
+    """Return the first scorecard of `released_models`; TypeError if there is none."""
+    for model in released_models(estimator):
+        if isinstance(model, Scorecard):
+            return model
+    raise ArgumentTypeError(f"expected a scorecard, got {type(estimator).__name__}.")
 
 
 def leaf_model(model: Model) -> LeafModel:

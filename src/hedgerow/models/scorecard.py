@@ -102,6 +102,7 @@ class Scorecard(Model):
     kind: ClassVar[str] = "scorecard"
     format: ClassVar[str] = "hedgerow/scorecard"
     decides_by: ClassVar[str] = "adds up points"
+    has_points: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", whole_points(self.base))

@@ -12,7 +12,7 @@ from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_
 from hedgerow.errors import DomainError, HypothesisError
 from hedgerow.hypotheses import Always
 from hedgerow.hypotheses.read import model_of
-from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.model import Model
 from hedgerow.oracle.frame_rows import Counts, OracleRows, target_label
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
@@ -48,16 +48,16 @@ class OracleTable(OracleRows):
             if name not in self.inputs:
                 raise DomainError.absent(name, self.inputs)
 
-    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> LeafModel | int:  # noqa: ARG002 -- no code of others
+    def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> Model | int:  # noqa: ARG002 -- no code of others
         """Return a hypothesis as a model, or as the class number that it always predicts; no row is touched."""
         found = model_of(hypothesis)
-        model = found if isinstance(found, LeafModel) else None
+        model = found if found is not None and found.paths else None
         if model is None and type(hypothesis) is not Always:
             raise HypothesisError(
                 "Expected a rule list or tree of hedgerow, or a constant, as the hypothesis for rows in a database, "
                 f"got {type(hypothesis).__name__}; with ExprilClassifier, set queries=1."
             )
-        labels = (hypothesis.label,) if model is None else model.predictions
+        labels = (hypothesis.label,) if model is None else model.outcomes
         if any(label not in self.label.classes for label in labels):
             names = ", ".join(map(quoted_text, self.label.classes))
             raise HypothesisError(f"expected predictions that are one of {names}; some are not.")
@@ -76,6 +76,6 @@ class OracleTable(OracleRows):
         """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private."""
         return count_classes(self.table, self.label, self.inputs, bins)
 
-    def errors_by_bin(self, bins: Schema, asked: LeafModel | int) -> tuple[Counts, Counts]:
+    def errors_by_bin(self, bins: Schema, asked: Model | int) -> tuple[Counts, Counts]:
         """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""
         return count_errors(self.table, self.label, self.inputs, bins, asked)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows, distinct
-from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.model import Model
 from hedgerow.report.contents import Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
 from hedgerow.report.subject import Subject
@@ -111,7 +111,7 @@ def findings(measured: Sequence[Accuracy]) -> Iterator[Finding]:
 
 def released_accuracy(subject: Subject) -> Section:
     """Return how often the model is right on its training rows, by the counts released with it."""
-    released = subject.released if subject.is_private and isinstance(subject.released, LeafModel) else None
+    released = subject.released if subject.is_private else None
     has_counts, facts = released is not None and released.has_counts, list[Fact]()
     share, base = (None, None) if released is None or not has_counts else _shares(released)
     if share is not None:
@@ -121,10 +121,10 @@ def released_accuracy(subject: Subject) -> Section:
     return section("accuracy", facts, template="accuracy-released", **values)
 
 
-def _shares(released: LeafModel) -> tuple[float | None, float | None]:
+def _shares(released: Model) -> tuple[float | None, float | None]:
     """Return the shares of rows that get their own class, and of the commonest class; None where all counts are 0."""
     right, by_class = 0, [0] * released.schema.target.n_levels
-    for leaf, said in zip(released.leaves, released.predictions, strict=True):
+    for leaf, said in zip(released.leaves, released.outcomes, strict=True):
         counts = [max(count, 0) for count in leaf.counts or [0] * len(by_class)]
         right += counts[released.schema.classes.index(said)]
         by_class = [total + count for total, count in zip(by_class, counts, strict=True)]

@@ -17,7 +17,6 @@ from hedgerow.audit.inference.lira import ShadowMembership
 from hedgerow.audit.inference.membership import Membership
 from hedgerow.audit.inference.overfitting import Overfit, overfit
 from hedgerow.errors import ArgumentTypeError, HedgerowError
-from hedgerow.models.scorecard import Scorecard
 from hedgerow.report.contents import NOT_STATED, Bucket, Cell, Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
 from hedgerow.report.promises import largest_rate, percent_up
@@ -165,7 +164,7 @@ def reconstructed(subject: Subject, data: Any = None) -> Reconstruction | str:
 
 def reconstruction_section(subject: Subject, found: Reconstruction | str) -> Section:
     """Return the residual entropy of a row given the model: its mean, and its least."""
-    if isinstance(subject.released, Scorecard):
+    if subject.released is not None and subject.released.has_points:
         left = totals(subject.released)
         facts = (
             Fact("bits of a row without a total", f"{left.bits:.1f}", left.bits),

@@ -19,7 +19,6 @@ from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.privacy.card import PrivacyCard
@@ -66,7 +65,7 @@ class Subject:
         released = released_model(model)
         known = schema if schema is not None or released is None else released.schema
         paths = None
-        if known is not None and (released is None or isinstance(released, LeafModel)):
+        if known is not None and (released is None or released.leaves):
             paths, known = paths_of(model if released is None else released, known, features)
         elif released is None and not (callable(getattr(model, "apply", None)) or isinstance(model, HasRegions)):
             raise ArgumentTypeError(
@@ -104,7 +103,7 @@ class Subject:
     @property
     def has_leaves(self) -> bool:
         """True if it routes each row to a leaf, as all models of other libraries do that can be reported on."""
-        return self.released is None or isinstance(self.released, LeafModel)
+        return self.released is None or bool(self.released.leaves)
 
     @property
     def bound(self) -> tuple[Fraction, Fraction] | None:

@@ -24,7 +24,7 @@ from hedgerow.audit.empirical.learner import output_of
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.leaf_model import LeafModel
-from hedgerow.models.released import released_model
+from hedgerow.models.released import leaf_model, released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.text.progress import tracked
 
@@ -154,8 +154,8 @@ def run(runner: Runner, kept: RunCache, runs: int, seed: int | None, n_jobs: int
 def outcome_of(result: Any, rows: Any) -> Outcome:
     """Return the outcome of a fit: a model's content or predictions on `rows`; numbers and arrays are themselves."""
     model = released_model(result)
-    if isinstance(model, LeafModel):
-        return _of_leaves(model, rows)
+    if model is not None and model.leaves:
+        return _of_leaves(leaf_model(model), rows)
     if hasattr(result, "predict_proba"):
         return _vector(result.predict_proba(rows))
     if hasattr(result, "predict"):

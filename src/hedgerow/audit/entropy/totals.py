@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.counting.bin_values import Resolution, bin_weights
-from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models.released import released_models
+from hedgerow.audit.entropy.result import count_text
+from hedgerow.errors import ArgumentError
+from hedgerow.models.released import released_scorecard
 from hedgerow.models.scorecard import Scorecard
 
 MOST_TOTALS = 2**20
@@ -75,9 +76,10 @@ class TotalEntropy:
     def __str__(self) -> str:
         total, rows = min(self.rows_by_total.items(), key=lambda item: (item[1], item[0]))
         shown = f"total {total[0]}" if len(total) == 1 else f"totals {', '.join(map(str, total))}"
+        fewest = f"{count_text(rows)} of {count_text(self.possible_rows)}"
         return (
             f"a row of the domain: {self.bits:.2f} bits; given its total: {self.residual_bits:.2f} bits on average\n"
-            f"fewest rows: {rows:,} of {self.possible_rows:,} with the {shown}, which leaves {log2(rows):.2f} bits"
+            f"fewest rows: {fewest} with the {shown}, which leaves {log2(rows):.2f} bits"
         )
 
     def __repr__(self) -> str:
@@ -99,9 +101,7 @@ def totals(scorecard: Any, *, resolution: Resolution | None = None) -> TotalEntr
     resolution : mapping of str to float, optional
         For real attributes, the step to which they are recorded. Without one, a real attribute has one value a bin.
     """
-    card = next((model for model in released_models(scorecard) if isinstance(model, Scorecard)), None)
-    if card is None:
-        raise ArgumentTypeError(f"expected a scorecard, got {type(scorecard).__name__}.")
+    card = released_scorecard(scorecard)
     points = {part.attribute: part.points for part in card.parts}
     counts: dict[Total, int] = {tuple(card.base): 1}
     for name, weights in zip(card.schema.names, bin_weights(card.schema, resolution=resolution), strict=True):
