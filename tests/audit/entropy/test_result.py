@@ -95,6 +95,17 @@ def test_figures_are_json():
     assert data["supports"] == "exact"
 
 
+def test_figures_of_very_many_possible_rows_are_json():
+    schema = Schema({f"x{i}": Integer(0, 2**50) for i in range(300)}, LABEL)  # about 10^4515 rows
+    tree = Tree(schema, Split(Literal("x0", "<=", (0,)), Leaf((1, 0)), Leaf((0, 5))), TREE.privacy)
+    found = reconstruction(tree)
+    with pytest.raises(ValueError, match="digits"):
+        json.dumps(found.possible_rows)
+    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert data["domain_worlds"] == count_text(found.domain.possible_rows)
+    assert [region["worlds"] for region in data["regions"]] == list(map(count_text, found.possible_rows))
+
+
 def test_the_table_in_words():
     lines = str(reconstruction(TREE)).splitlines()
     assert "age <= 31 and smoker                 96             6.6  0.767        1" in lines

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.audit.entropy import totals as module
+from hedgerow.audit.entropy.result import count_text
 from hedgerow.audit.entropy.totals import totals
 from hedgerow.errors import DomainError
 
@@ -110,3 +111,9 @@ def test_the_text_names_the_total_that_discloses_most():
         "fewest rows: 14 of 84 with the total 1, which leaves 3.81 bits"
     )
     assert repr(found) == "<TotalEntropy: 4.47 of 6.39 bits given the total>"
+
+
+def test_the_text_has_numbers_of_rows_of_any_size():
+    schema = hr.Schema({f"x{i}": hr.Integer(0, 2**50, ()) for i in range(300)}, SCHEMA.label)
+    found = totals(card_of({}, schema=schema))
+    assert f"fewest rows: {count_text(found.possible_rows)} of {count_text(found.possible_rows)} with" in str(found)

@@ -267,22 +267,19 @@ class Reconstruction:
         return text + (f" Disclosed exactly: {_rows(known)}." if known else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as JSON-ready data."""
+        """Return the figures as JSON-ready data; numbers of rows of more than 4,300 digits as text, rounded."""
         return {
             "uncertainty": self.uncertainty,
             "entropy_bits": self.entropy_bits,
             "unplaced_bits": self.unplaced_bits,
             "rows": self.n_rows,
-            "domain_worlds": self.domain.possible_rows,
+            "domain_worlds": _json_number(self.domain.possible_rows),
             "domain_bits": self.domain.bits,
             "prior_bits": self.prior_bits,
             "independent_bits": self.domain.independent_bits,
             "supports": self.view,
             "loss_of_most_exposed_5_percent": self.loss_of_most_exposed(),
-            "regions": [
-                {key: None if isinstance(value, float) and isnan(value) else value for key, value in row.items()}
-                for row in self.table
-            ],
+            "regions": [{key: _json_number(value) for key, value in row.items()} for row in self.table],
             "summary": self.summary,
         }
 
@@ -318,6 +315,17 @@ def groups_of(table: Table, schema: Schema | None, column: str) -> tuple[Sequenc
 
 def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"
+
+
+_LONGEST = 10**4300
+"""The least number that Python neither writes nor reads in full, by default."""
+
+
+def _json_number(value: Any) -> Any:
+    """Return a number as JSON can hold it: NaN is null, and a whole number that is too long is text."""
+    if isinstance(value, float) and isnan(value):
+        return None
+    return count_text(value) if isinstance(value, int) and value >= _LONGEST else value
 
 
 def count_text(count: int) -> str:
