@@ -7,6 +7,11 @@ between the marks is replaced.
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # studies/ stands beside docs/
+
 import page_numbers
 from page_numbers.marks import MAKERS, MARK, pages, records, written
 

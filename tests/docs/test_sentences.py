@@ -1,4 +1,4 @@
-"""Sentences of benchmarks/README.md that compare numbers hold in the committed files."""
+"""Sentences of benchmarks/README.md and docs/studies/ssrl.md that compare numbers hold in the committed files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from hedgerow.schema import Boolean, Label, Schema, count_candidates
 from tests.docs.page import writer
 
 records = writer.records
+ssrl = writer.page_numbers.study_ssrl
 SCORES = ("accuracy", "AUROC", "log-loss")
 
 
@@ -109,3 +110,14 @@ def test_every_solver_that_is_certified_finds_the_same_errors_at_depth_5():
 def test_the_fit_that_is_timed_has_as_many_candidates_as_its_size_says():
     booleans = Schema({f"x{i}": Boolean() for i in range(20)}, Label("y", (0, 1)))
     assert records("speed.csv")[1]["size"] == f"{count_candidates(booleans, 2)} candidates, K = 5"
+
+
+def test_the_private_list_of_german_credit_is_not_vulnerable_beyond_chance():
+    for as_released in (True, False):
+        assert ssrl.vulnerability_beyond_chance(as_released=as_released)["german", ssrl.PRIVATE] <= 0
+
+
+def test_noisy_gini_is_better_below_one_epsilon_or_above_one():
+    wins = {name: ssrl.gini_wins(name) for name in ssrl.DATASETS}
+    assert all(max(wins[name][True]) < min(wins[name][False]) for name in ("compas", "adult"))
+    assert min(wins["german"][True]) > max(wins["german"][False])
