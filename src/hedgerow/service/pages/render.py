@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -14,9 +14,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow.privacy.charge import amount_text
 from hedgerow.text.markup import templates
-
-if TYPE_CHECKING:
-    from hedgerow.service.pages.session_auth import Session
 
 FOLDER = Path(__file__).parents[1]
 HEADERS = {
@@ -54,10 +51,8 @@ class Headers:
         await self._app(scope, receive, sending)
 
 
-def render(
-    request: Request, template: str, status: int = 200, *, session: Session | None = None, **values: Any
-) -> Response:
-    """Return a page."""
+def render(request: Request, template: str, status: int = 200, *, session: object = None, **values: Any) -> Response:
+    """Return a page, with the session of whoever is logged in."""
     base: str = request.scope.get("root_path", "")
     here = request.scope["path"].removeprefix(base)
     text = _TEMPLATES.get_template(template).render(base=base, here=here, session=session, **values)
