@@ -112,11 +112,10 @@ class Tally:
         Errors call the labels by `name`, or else as the schema does, and say how to declare a schema if it is not
         declared. Only a test passes `random_state`, which repeats the draw of the rows of a unit.
         """
-        schema.classes  # noqa: B018 -- raises where the schema has no label
-        assert schema.label is not None
+        target = schema.target
         problem: DomainError | None = None
         try:
-            codes = schema.label.encode(labels.column(name or schema.label.name))
+            codes = target.encode(labels.column(name or target.name))
             if len(codes) != len(table):
                 raise DomainError("expected as many labels as rows.")
             bins = schema.encode(table)

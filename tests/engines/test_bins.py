@@ -6,7 +6,7 @@ import pytest
 
 from hedgerow import Schema, Tally
 from hedgerow.engines import lookups
-from hedgerow.engines.bins import bin_code, class_code
+from hedgerow.engines.bins import bin_code, level_code
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.lookups import Lookups
 from hedgerow.errors import DomainError
@@ -41,7 +41,7 @@ def test_an_engine_finds_what_memory_finds(load, storage, few, monkeypatch):
     table = load(pa.table({"i": pa.array(range(len(values)), pa.int64()), "x": values}))
     column, found_by = EngineColumn.of(table, "x"), Lookups(table, ["i", "x"])
     codes = {
-        f"k{place}": (class_code if isinstance(kind, Label) else bin_code)(kind, column, found_by)
+        f"k{place}": (level_code if isinstance(kind, Label) else bin_code)(kind, column, found_by)
         for place, kind in enumerate(KINDS.values())
     }
     found = found_by.rows().select(i=ibis._.i, **codes).to_pyarrow().sort_by("i")

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hedgerow import Oracle, Real, Schema, Tally
-from hedgerow.engines.bins import bin_code, class_code
+from hedgerow.engines.bins import bin_code, level_code
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.sources import open_table
@@ -44,7 +44,7 @@ def codes_of(table, names):
     """Return the codes of every column for every kind, in the order of ``i``, by column and kind."""
     lookups = Lookups(table, ["i", *names])
     codes = {
-        f"c{i}_{j}": (class_code if isinstance(kind, Label) else bin_code)(kind, column, lookups)
+        f"c{i}_{j}": (level_code if isinstance(kind, Label) else bin_code)(kind, column, lookups)
         for i, column in enumerate(EngineColumn.of(table, name) for name in names)
         for j, kind in enumerate(KINDS.values())
     }

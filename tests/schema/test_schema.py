@@ -314,7 +314,7 @@ class Failing:
             "attributes must be a mapping of names to attributes, got ndarray",
         ),
         ((pd.DataFrame({"ab": ["SECRET"]}),), "attributes must be a mapping of names to attributes, got DataFrame"),
-        (({"a": Boolean()}, "y"), "label must be a Label or None, got str"),
+        (({"a": Boolean()}, "y"), "label must be a Label, OrderedLabel, Number or None, got str"),
         (({"a": Boolean()}, None, 5), "charges must be a tuple of Charge"),
         (({"a": Boolean()}, None, ("SECRET",)), "charges must be a tuple of Charge"),
     ],

@@ -12,7 +12,7 @@ from hedgerow.engines.columns import EngineColumn, constant_for, double
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Cell
-from hedgerow.schema.numbers import Number, as_number
+from hedgerow.schema.numbers import Numeric, as_number
 from hedgerow.schema.targets import Target
 from hedgerow.text.values import Value, plain_word
 
@@ -43,14 +43,14 @@ def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Ex
     return _among(column, [*words, _BLANK], missing, lookups, OUTSIDE)
 
 
-def _of_another_type(number: Number, column: EngineColumn) -> int | None:
+def _of_another_type(number: Numeric, column: EngineColumn) -> int | None:
     """Return the code of the values of a column that holds no such numbers; None where it may."""
     if number.cell is Cell.DATE:
         return None if column.kind == "text" or column.holds_dates else NO_DATE
     return BOOLEAN if column.kind == "boolean" else None
 
 
-def _interval(attribute: Number, column: EngineColumn, lookups: Lookups) -> Expression:
+def _interval(attribute: Numeric, column: EngineColumn, lookups: Lookups) -> Expression:
     """Return the interval of each number that is not missing, or the code of a value without one."""
     clipped, whole = attribute.outside == "clip", attribute.whole
     if attribute.cell is Cell.DATE:
@@ -81,10 +81,14 @@ def _nearest(x: EngineColumn, cuts: Sequence[float], first: int) -> Expression |
     return ibis.cases((below, _nearest(x, cuts[:half], first)), else_=_nearest(x, cuts[half + 1 :], first + half + 1))
 
 
-def class_code(label: Target, column: EngineColumn, lookups: Lookups) -> Expression:
-    """Return the level of each value of a column, or `MISSING` or `OUTSIDE`: what `Target.checked` takes."""
-    values = label.spellings(is_text=column.kind == "text")
-    return _among(column, [*values, _BLANK], (), lookups, OUTSIDE, ignore_case=label.ignores_case)
+def level_code(target: Target, column: EngineColumn, lookups: Lookups) -> Expression:
+    """Return the level of each value of a column, or the code of a value without one, as `bin_code` does."""
+    if target.as_number is not None:
+        if column.holds_dates:
+            return ibis.literal(NO_NUMBER)
+        return bin_code(target.as_number.column_kind, column, lookups)
+    values = target.spellings(is_text=column.kind == "text")
+    return _among(column, [*values, _BLANK], (), lookups, OUTSIDE, ignore_case=target.ignores_case)
 
 
 def final_bin(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:

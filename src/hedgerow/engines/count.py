@@ -9,7 +9,7 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER, bin_code, class_code
+from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER, bin_code, level_code
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.contributions import counted_rows, has_exact_keys
 from hedgerow.engines.engine import Expression
@@ -22,7 +22,7 @@ from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.schema.contributions import no_unit
 from hedgerow.schema.fits import ColumnFit, TableFit, beside_the_rows, unclipped
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Target
 from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DATE, FOUND_NO_NUMBER
 
 MOST_PATTERNS = 5_000_000
@@ -41,14 +41,15 @@ def count_rows(
     table: Expression, schema: Schema, label: str
 ) -> tuple[dict[str, BinCodes], BinCodes, NDArray[np.int64]]:
     """Count the rows of each pattern and class where they are: one scan, one query, grouped rows as the answer."""
-    assert schema.label is not None
     few = groups_within_limit(table, schema, label)
     found = ask(few)
     if not len(found) and len(ask(table.limit(1).select(one=1))):
         raise TooManyPatternsError(MOST_PATTERNS)
     if schema.unit is not None and (found[_ABSENT].to_numpy() > 0).any():
         raise no_unit(schema.unit.column)
-    classes = schema.label.checked(found[_CLASS].to_numpy())
+    codes = found[_CLASS].to_numpy()
+    _check_read(label, codes)
+    classes = schema.target.checked(codes)
     bins = {name: _final_bins(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
     return bins, classes, found[_ROWS].to_numpy()
 
@@ -61,14 +62,13 @@ def groups_within_limit(table: Expression, schema: Schema, label: str) -> Expres
 
 def grouped(table: Expression, schema: Schema, label: str) -> Expression:
     """Return the aggregate as an Ibis table: a column of codes for each attribute, the class, the number of rows."""
-    assert schema.label is not None
     names, codes = [*schema.names, label], dict[str, Expression]()
     table, absent = (table, None) if schema.unit is None else counted_rows(table, schema.unit, names)
     columns = {name: EngineColumn.of(table, name) for name in names}
     lookups = Lookups(table, names if absent is None else [*names, absent])
     for i, (name, attribute) in enumerate(schema.attributes):
         codes[_key(i)] = bin_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.bins)))
-    codes[_CLASS] = class_code(schema.label, columns[label], lookups).cast(_smallest(schema.target.n_levels))
+    codes[_CLASS] = level_code(schema.target, columns[label], lookups).cast(_smallest(schema.target.n_levels))
     if absent is not None:
         codes[_ABSENT] = table[absent]
     return lookups.rows().select(**codes).group_by(list(codes)).agg(**{_ROWS: ibis._.count()})
@@ -84,7 +84,7 @@ def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) ->
     column = EngineColumn.of(table, name)
     if schema is None:
         return all_boolean(table.columns, name, default_classes(column.kind == "boolean")), name
-    schema.classes  # noqa: B018 -- raises where the schema has no label
+    schema.target  # noqa: B018 -- raises where the schema has no label
     return schema, name
 
 
@@ -97,10 +97,15 @@ def _smallest(bins: int) -> str:
 
 
 def _final_bins(schema: Schema, name: str, codes: NDArray[Any]) -> BinCodes:
+    _check_read(name, codes)
+    return bins_of_codes(schema[name], codes, name)
+
+
+def _check_read(name: str, codes: NDArray[Any]) -> None:
+    """Raise DomainError for codes of values that are none of such a column."""
     for code, error in _ERRORS.items():
         if (codes == code).any():
             raise DomainError(error, column=name)
-    return bins_of_codes(schema[name], codes, name)
 
 
 def engine_fit(table: Expression, schema: Schema) -> TableFit:
@@ -131,7 +136,9 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
 def _code(kind: Any, table: Expression, column: EngineColumn, lookups: Lookups) -> Any:
     if isinstance(kind, Unit):
         return ibis.cases((column.is_absent, MISSING), else_=0 if has_exact_keys(table, kind) else NO_NUMBER)
-    return class_code(kind, column, lookups) if isinstance(kind, Label) else bin_code(unclipped(kind), column, lookups)
+    if isinstance(kind, Target) and kind.as_number is None:
+        return level_code(kind, column, lookups)
+    return bin_code(unclipped(kind.column_kind if isinstance(kind, Target) else kind), column, lookups)
 
 
 def _column(name: str, kind: Any, counts: list[int] | None) -> ColumnFit:

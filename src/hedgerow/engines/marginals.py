@@ -12,7 +12,7 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.engines.bins import class_code, final_bin, is_infinite
+from hedgerow.engines.bins import final_bin, is_infinite, level_code
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
@@ -46,7 +46,7 @@ def columns_of(table: Any, label: str) -> tuple[EngineColumn, dict[str, EngineCo
 def check_rows(table: Expression, label: Label, inputs: Inputs) -> None:
     """Read every value once, when the curator sets up the oracle: a value that fails now cannot fail a question."""
     columns, lookups = list(inputs.values()), Lookups(table, [label.name, *inputs])
-    checked = {"code": class_code(label, EngineColumn.of(table, label.name), lookups)}
+    checked = {"code": level_code(label, EngineColumn.of(table, label.name), lookups)}
     checked |= {f"n{i}": column.numbers for i, column in enumerate(columns)}
     checked |= {f"t{i}": column.text for i, column in enumerate(columns) if column.kind == "text"}
     floats = {f"i{i}": column for i, column in enumerate(columns) if column.kind == "float"}
@@ -95,7 +95,7 @@ def _coded(table: Expression, label: Label, inputs: Inputs, bins: Schema, model:
     used = () if model is None else [(name, model.schema[name]) for name in model.used_attributes]
     lookups = Lookups(table, [label.name, *bins.names, *(name for name, _ in used)])
     codes = {f"b{i}": final_bin(kind, inputs[name], lookups) for i, (name, kind) in enumerate(bins.attributes)}
-    codes["kind"] = class_code(label, EngineColumn.of(table, label.name), lookups)
+    codes["kind"] = level_code(label, EngineColumn.of(table, label.name), lookups)
     codes |= {f"m{i}": final_bin(kind, inputs[name], lookups) for i, (name, kind) in enumerate(used)}
     return lookups.rows().select(**codes)
 

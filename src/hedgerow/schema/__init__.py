@@ -10,7 +10,7 @@ from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.literals import Extent, Literal
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Label, Number, OrderedLabel
 from hedgerow.text.days import Day
 
 __all__ = [
@@ -26,6 +26,8 @@ __all__ = [
     "Integer",
     "Label",
     "Literal",
+    "Number",
+    "OrderedLabel",
     "Real",
     "Schema",
     "Unit",

@@ -43,7 +43,7 @@ def learning_problems(schema: Schema) -> tuple[SchemaError, ...]:
     """Return every reason for which learners refuse a schema; none if they accept it."""
     found: list[SchemaError] = []
     try:
-        schema.classes  # noqa: B018 -- raises where the schema declares no label
+        schema.target  # noqa: B018 -- raises where the schema declares no label
     except SchemaError as error:
         found.append(error)
     refused = {name: attribute.learning_problem for name, attribute in schema.attributes}

@@ -13,7 +13,7 @@ from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute
 from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Target
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.values import printable
@@ -111,7 +111,7 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
     label = schema.label
     if label is not None and table.names is not None:
         there = label.name in names
-        found.append(_label_fit(table.column(label.name, 0), label) if there else _absent(label.name, "label"))
+        found.append(_target_fit(table.column(label.name, 0), label) if there else _absent(label.name, label.kind))
     if schema.unit is not None:
         name = schema.unit.column
         found.append(_unit_fit(table, name) if name in (table.names or ()) else _absent(name, "unit"))
@@ -147,10 +147,12 @@ def unclipped(attribute: Attribute) -> Attribute:
     return replace(attribute, outside="error") if attribute.outside == "clip" else attribute
 
 
-def _label_fit(column: Column, label: Label) -> ColumnFit:
-    codes = label.codes(column)
+def _target_fit(column: Column, target: Target) -> ColumnFit:
+    if target.as_number is not None:
+        return replace(_column_fit(column, target.as_number.column_kind), kind=target.kind)
+    codes = target.codes(column)
     missing, outside = codes == MISSING, codes == OUTSIDE
-    return _counted(label.name, "label", missing, outside, missing & False, missing | outside)
+    return _counted(target.name, target.kind, missing, outside, missing & False, missing | outside)
 
 
 def _unit_fit(table: Table, name: str) -> ColumnFit:

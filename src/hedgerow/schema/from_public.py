@@ -15,7 +15,7 @@ from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date
 from hedgerow.schema.listed import Boolean, Categorical
-from hedgerow.schema.numbers import Integer, Number, Real
+from hedgerow.schema.numbers import Integer, Numeric, Real
 from hedgerow.tables.columns import Column, pc
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat
 from hedgerow.text.days import FIRST, LAST, Day
@@ -66,7 +66,7 @@ def _some(column: Column) -> Any:
     return values
 
 
-def _number(values: Any, bins: int) -> Number:
+def _number(values: Any, bins: int) -> Numeric:
     whole = bool((values == np.floor(values)).all()) and np.abs(values).max() < 2**53
     low, high = values.min(), values.max()
     cuts = np.unique(np.quantile(values, np.arange(1, bins) / bins, method="inverted_cdf"))

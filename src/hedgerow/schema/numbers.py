@@ -30,7 +30,7 @@ _MOST_OF_GRID = 6  # cut points of a grid before its last that are printed
 
 
 @dataclass(frozen=True, init=False)
-class Number(Attribute):
+class Numeric(Attribute):
     """Base class of integers, reals and dates: bounds, and the cut points that discretise them."""
 
     low: float
@@ -259,9 +259,9 @@ class Number(Attribute):
         return (values >= self.low) & (values <= self.high)
 
 
-def as_number(attribute: Attribute | None) -> Number | None:
+def as_number(attribute: Attribute | None) -> Numeric | None:
     """Return an attribute if it is a number with bounds and cut points, as dates are; else None."""
-    return attribute if isinstance(attribute, Number) else None
+    return attribute if isinstance(attribute, Numeric) else None
 
 
 def _declared_cuts(low: float, high: float, cuts: object, *, whole: bool) -> tuple[float, ...]:
@@ -279,7 +279,7 @@ def _declared_cuts(low: float, high: float, cuts: object, *, whole: bool) -> tup
 
 
 @dataclass(frozen=True, init=False)
-class WholeNumber(Number):
+class WholeNumber(Numeric):
     """Base class of the numbers that are whole: integers, and dates as days."""
 
     whole: ClassVar[bool] = True
@@ -354,7 +354,7 @@ class Integer(WholeNumber):
 
 
 @dataclass(frozen=True, init=False)
-class Real(Number):
+class Real(Numeric):
     """A real number from `low` to `high`, cut into intervals ``(cut, next cut]``.
 
     Attributes

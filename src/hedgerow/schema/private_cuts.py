@@ -16,7 +16,7 @@ from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.numbers import Number
+from hedgerow.schema.numbers import Numeric
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
@@ -30,11 +30,11 @@ class PlannedCuts:
     """The release of all cut points of one number: public, made before a row is read."""
 
     name: str  # the attribute
-    number: Number  # the number, cut at every candidate
+    number: Numeric  # the number, cut at every candidate
     mechanism: JointQuantiles  # what chooses among the candidates
 
     @classmethod
-    def of(cls, name: str, declared: Number, epsilon: Fraction, bins: int) -> Self:
+    def of(cls, name: str, declared: Numeric, epsilon: Fraction, bins: int) -> Self:
         """Return the release for `epsilon`; raises ValueError if that is below the supported minimum."""
         candidates = tuple(map(declared.scalar, _candidates(declared)))
         return cls(name, replace(declared, cuts=candidates), JointQuantiles(epsilon, bins, len(candidates)))
@@ -45,11 +45,11 @@ class PlannedCuts:
         return np.bincount(codes[codes < self.number.n_known], minlength=self.number.n_known)
 
 
-def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, Number]:
+def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, Numeric]:
     """Return the numbers whose cut points are those of the default grid, or none; checks `bins`, which is public."""
     if check_integer("bins", bins, 2) > MOST_CANDIDATES:
         raise ArgumentError(f"bins must be a whole number <= {MOST_CANDIDATES}, got {describe_argument(bins)}.")
-    numbers = {name: attribute for name, attribute in attributes.items() if isinstance(attribute, Number)}
+    numbers = {name: attribute for name, attribute in attributes.items() if isinstance(attribute, Numeric)}
     found = {name: number for name, number in numbers.items() if number.has_default_cuts or not number.cuts}
     if not found:
         raise SchemaError("expected at least one number without declared cut points to learn, got none.")
@@ -78,7 +78,7 @@ def learn_cuts(
     return {plan.name: tuple(plan.number.cuts[place] for place in sorted({*places(plan)})) for plan in planned}
 
 
-def _candidates(number: Number) -> tuple[float, ...]:
+def _candidates(number: Numeric) -> tuple[float, ...]:
     """Return the candidates: public, evenly spaced inside the declared bounds, ``low <= candidate < high``."""
     if number.whole and number.high - number.low <= MOST_CANDIDATES:
         return tuple(range(int(number.low), int(number.high)))

@@ -27,10 +27,10 @@ from hedgerow.schema.contributions import check_unit, counted_rows, draw_key
 from hedgerow.schema.files import line_of_fault, lines_of, mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.literals import name_problem
-from hedgerow.schema.numbers import Number
+from hedgerow.schema.numbers import Numeric
 from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
 from hedgerow.schema.serialize import charges_to_list, mapping, parts_from_dict
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Label, Target
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import table
 from hedgerow.text.messages import number_of, shown
@@ -51,8 +51,8 @@ class Schema:
     ----------
     attributes : mapping of str to Attribute
         The attributes in order; kept as a tuple of pairs.
-    label : Label or None
-        The column to predict. None for a schema that only describes bins.
+    label : Label, OrderedLabel, Number or None
+        The column to predict: classes, or a number. None for a schema that only describes bins.
     charges : tuple of Charge
         What was spent on private rows to learn the cut points; goes onto the card of every model with this schema.
         Where the schema was read from a file the card says that the file declares it.
@@ -79,7 +79,7 @@ class Schema:
     """
 
     attributes: tuple[tuple[str, Attribute], ...]
-    label: Label | None = None
+    label: Target | None = None
     charges: tuple[Charge, ...] = ()
     no_guarantee_reason: str | None = None
     unit: Unit | None = None
@@ -87,12 +87,13 @@ class Schema:
     def __init__(
         self,
         attributes: Mapping[str, Attribute] | Iterable[tuple[str, Attribute]],
-        label: Label | None = None,
+        label: Target | None = None,
         charges: Sequence[Charge] = (),
         no_guarantee_reason: str | None = None,
         unit: Unit | None = None,
     ) -> None:
-        _check_type("label", label, Label)
+        if not (label is None or isinstance(label, Target)):
+            raise ArgumentTypeError(f"label must be a Label, OrderedLabel, Number or None, got {type(label).__name__}.")
         _check_type("unit", unit, Unit)
         if not isinstance(charges, (tuple, list)) or not all(isinstance(charge, Charge) for charge in charges):
             raise ArgumentTypeError("charges must be a tuple of Charge.")
@@ -122,9 +123,9 @@ class Schema:
         return tuple(name for name, _ in self.attributes)
 
     @cached_property
-    def numbers(self) -> Mapping[str, Number]:
+    def numbers(self) -> Mapping[str, Numeric]:
         """Those attributes that are numbers or dates, by name."""
-        return {name: one for name, one in self.attributes if isinstance(one, Number)}
+        return {name: one for name, one in self.attributes if isinstance(one, Numeric)}
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -148,12 +149,17 @@ class Schema:
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The class labels; raises SchemaError if the schema declares no label."""
-        return self.target.classes
+        """The class labels; raises SchemaError if the schema declares no label, or a number."""
+        if self.target.as_number is not None:
+            raise SchemaError(
+                "expected a label with classes, got a number, which only regressors and their models take.",
+                attribute=self.target.name,
+            )
+        return self.target.values
 
     @property
-    def target(self) -> Label:
-        """The label, which a model predicts; raises SchemaError if the schema declares none."""
+    def target(self) -> Target:
+        """The label, or the number, which a model predicts; raises SchemaError if the schema declares none."""
         if self.label is None:
             raise SchemaError("Expected a schema with a label, got none; add `label: {name: ..., classes: [...]}`.")
         return self.label

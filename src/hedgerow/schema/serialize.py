@@ -13,7 +13,7 @@ from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date
 from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Label, Number, OrderedLabel, Target
 from hedgerow.text.messages import near_miss, shown
 
 FILL_IN = "FILL IN"
@@ -103,16 +103,26 @@ _EXPECTED = {
 }
 
 
-def label_from_dict(data: object) -> Label:
-    """Return the label that plain data holds; SchemaError names the key at fault."""
-    body = mapping(data, "label")
+def label_from_dict(data: object) -> Target:
+    """Return the label, or the number to predict, that plain data holds; SchemaError names the key at fault."""
+    body = dict(mapping(data, "label"))
     if body.get("classes") == FILL_IN:
         raise _unfilled("classes").placed(attribute=str(body.get("name")))
-    check_keys(body, required=("name", "classes"), allowed=("name", "classes"))
-    name = _name(body["name"])
+    if "classes" not in body and not {"low", "high"}.isdisjoint(body):
+        check_keys(body, required=("name", "low", "high"), allowed=[field.name for field in fields(Number)])
+        name = _name(body.pop("name"))
+        try:
+            return Number(name, **body)
+        except SchemaError as error:
+            problem = error.placed(attribute=name)
+        raise problem
+    check_keys(body, required=("name", "classes"), allowed=("name", "classes", "ordered"))
+    name, ordered = _name(body["name"]), body.get("ordered", False)
+    if not isinstance(ordered, bool):
+        raise SchemaError(f"expected true or false, got {shown(ordered)}.", attribute=name, key="ordered")
     if not isinstance(body["classes"], (list, tuple)):
         raise SchemaError(f"expected a list, got {shown(body['classes'])}.", attribute=name, key="classes")
-    return Label(name, tuple(body["classes"]))
+    return (OrderedLabel if ordered else Label)(name, tuple(body["classes"]))
 
 
 def unit_from_dict(data: object) -> Unit:

@@ -1,22 +1,28 @@
-"""Targets: the column to predict, and the levels into which its values fall; classes are the first kind."""
+"""Targets: the column to predict, and the levels into which its values fall: classes, ordered or not, or numbers."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import MISSING, MOST_SHOWN, OUTSIDE, BinCodes
+from hedgerow.schema.grid import check_bounds
 from hedgerow.schema.literals import name_problem, values_problem
+from hedgerow.schema.numbers import Real
 from hedgerow.tables.columns import Column
 from hedgerow.text.messages import shown
-from hedgerow.text.values import Value, listed, plain_word
+from hedgerow.text.values import Value, listed, plain_word, value_text
 
 _LARGEST = 2**63  # of classes that are numbers: predictions are an array of them
+MOST_LEVELS = 256
+"""The most levels of a number: the loss of every value of a leaf is looked up for each."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +32,27 @@ class Target(ABC):
     name: str
     """The column."""
     kind: ClassVar[str]
+    ordered: ClassVar[bool] = False
+    """True if the levels are in an order."""
 
     @property
     @abstractmethod
+    def values(self) -> tuple[Any, ...]:
+        """What each level is predicted as: its class, or its number."""
+
+    @property
     def n_levels(self) -> int:
         """The number of levels; they are numbered from 0."""
+        return len(self.values)
+
+    @property
+    def as_number(self) -> Number | None:
+        """The target itself if it is a number; None of classes."""
+        return None
+
+    @abstractmethod
+    def predicted(self, shares: NDArray[np.float64]) -> tuple[Any, ...]:
+        """Return what is predicted where the levels have these shares, shape ``(n, n_levels)``."""
 
     @property
     @abstractmethod
@@ -42,9 +64,9 @@ class Target(ABC):
         """True if text is looked up in any case."""
         return False
 
-    @abstractmethod
-    def spellings(self, *, is_text: bool) -> tuple[tuple[Value, int], ...]:
+    def spellings(self, *, is_text: bool) -> tuple[tuple[Value, int], ...]:  # noqa: ARG002 -- of classes
         """Return each declared value and its level, as a column of text or of another type holds it."""
+        return ()
 
     @abstractmethod
     def check_type(self, column: Column) -> None:
@@ -92,9 +114,8 @@ class Label(Target):
     kind: ClassVar[str] = "label"
 
     def __post_init__(self) -> None:
-        problem = name_problem(self.name)
-        if problem:
-            raise SchemaError(problem, key="label")
+        _check_name(self.name)
+        problem = None
         classes: tuple[Any, ...] = () if isinstance(self.classes, str) else tuple(self.classes)
         one_type = len({type(value) for value in classes}) == 1 and isinstance(classes[0], (str, int))
         if not one_type:
@@ -106,14 +127,14 @@ class Label(Target):
         problem = problem or values_problem(classes)
         if problem:
             raise SchemaError(problem, attribute=self.name, key="classes")
-        object.__setattr__(self, "classes", tuple(sorted(classes)))
+        object.__setattr__(self, "classes", classes if self.ordered else tuple(sorted(classes)))
 
     def __eq__(self, other: object) -> bool:
         """Compare name and classes; True and 1 are different classes, as in files and predictions."""
         if not isinstance(other, Label):
             return NotImplemented
         one, another = ((each.name, each.classes, isinstance(each.classes[0], bool)) for each in (self, other))
-        return one == another
+        return one == another and self.ordered is other.ordered
 
     def check_type(self, column: Column) -> None:
         """Check, without a look at the values, that a column of this type can hold one of the classes (DomainError)."""
@@ -122,9 +143,13 @@ class Label(Target):
             raise DomainError(f"expected one of: {listed(self.classes)}; found a column of {kind}.", column=self.name)
 
     @property
-    def n_levels(self) -> int:
-        """The number of classes."""
-        return len(self.classes)
+    def values(self) -> tuple[Any, ...]:
+        """The classes."""
+        return self.classes
+
+    def predicted(self, shares: NDArray[np.float64]) -> tuple[Any, ...]:
+        """Return the most probable class, the first of equals."""
+        return tuple(self.classes[place] for place in shares.argmax(axis=1))
 
     @property
     def domain(self) -> str:
@@ -132,8 +157,8 @@ class Label(Target):
         return listed(self.classes, MOST_SHOWN)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return name and classes."""
-        return {"name": self.name, "classes": list(self.classes)}
+        """Return name and classes, and that they are in order if they are."""
+        return {"name": self.name, "classes": list(self.classes), **({"ordered": True} if self.ordered else {})}
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
         """Return made-up labels: each class is as likely."""
@@ -166,3 +191,164 @@ class Label(Target):
                 hint = " In YAML, put the classes yes, no, on, off, true and false in quotes."
             raise DomainError(f"some labels are not in the schema; expected one of: {allowed}.{hint}", column=self.name)
         return codes.astype(np.min_scalar_type(self.n_levels - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedLabel(Label):
+    """The column to predict and its classes, which are in an order, such as grades or stages.
+
+    A loss may count how far apart two of them are (`objective="absolute"`).
+
+    Attributes
+    ----------
+    name : str
+        The column's name.
+    classes : tuple of str, int or bool
+        The classes, two or more, all of one type, from the first to the last of their order.
+
+    Examples
+    --------
+    >>> OrderedLabel("risk", ("low", "medium", "high")).classes
+    ('low', 'medium', 'high')
+    """
+
+    ordered: ClassVar[bool] = True
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.classes))
+
+
+@dataclass(frozen=True)
+class Number(Target):
+    """A number to predict, and its bounds, which are public: levels of equal width are counted between them.
+
+    A model predicts the middle of a level. So a prediction that is the best of its rows is off by at most half of
+    a level's width, and a loss has as many values as there are levels.
+
+    Attributes
+    ----------
+    name : str
+        The column's name.
+    low, high : float
+        The bounds, from the meaning of the column, never from private rows.
+    levels : int, default=32
+        The number of levels, from 2 to 256.
+    outside : {"clip", "error"}, default="clip"
+        What a value beyond a bound is: the nearest bound, or an error.
+
+    Raises
+    ------
+    SchemaError
+        If the bounds are not finite or not in order, or there are too few levels or too many.
+
+    Examples
+    --------
+    >>> stay = Number("days", 0, 32, levels=4)
+    >>> stay.values
+    (4.0, 12.0, 20.0, 28.0)
+    """
+
+    low: float
+    high: float
+    levels: int = 32
+    outside: Literal["clip", "error"] = "clip"
+    kind: ClassVar[str] = "number"
+    ordered: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        check_bounds(self.low, self.high, whole=False)
+        problem, key = self._problem()
+        if problem:
+            raise SchemaError(problem, attribute=self.name, key=key)
+        object.__setattr__(self, "low", float(self.low))  # 0 and 0.0 are equal: so must their digests be
+        object.__setattr__(self, "high", float(self.high))
+
+    def _problem(self) -> tuple[str | None, str | None]:
+        if type(self.levels) is not int or not 2 <= self.levels <= MOST_LEVELS:
+            return f"expected a whole number from 2 to {MOST_LEVELS}, got {shown(self.levels)}.", "levels"
+        if self.outside not in ("clip", "error"):
+            return f"expected one of clip, error, got {shown(self.outside)}.", "outside"
+        if len({*self._edges()}) <= self.levels:
+            return f"expected bounds further apart for {self.levels} levels, got closer ones.", "high"
+        return None, None
+
+    def _edges(self) -> list[float]:
+        low, width = Fraction(self.low), Fraction(self.high) - Fraction(self.low)
+        return [float(low + width * k / self.levels) for k in range(self.levels + 1)]
+
+    @cached_property
+    def values(self) -> tuple[float, ...]:
+        """The middle of each level."""
+        low, width = Fraction(self.low), Fraction(self.high) - Fraction(self.low)
+        return tuple(float(low + width * (2 * k + 1) / (2 * self.levels)) for k in range(self.levels))
+
+    @property
+    def as_number(self) -> Number:
+        """The target itself."""
+        return self
+
+    @cached_property
+    def column_kind(self) -> Real:
+        """The levels as bins of an attribute, by which frames and engines read the column."""
+        return Real(self.low, self.high, cuts=self._edges()[1:-1], outside=self.outside)
+
+    @property
+    def domain(self) -> str:
+        """The bounds and the number of levels."""
+        clipped = ", outside: clip" if self.outside == "clip" else ""
+        return f"{value_text(self.low)} to {value_text(self.high)} in {self.levels} levels{clipped}"
+
+    def predicted(self, shares: NDArray[np.float64]) -> tuple[float, ...]:
+        """Return the mean of the levels."""
+        return tuple(map(float, shares @ np.array(self.values)))
+
+    def check_type(self, column: Column) -> None:
+        """Check, without a look at the values, that a column of this type can hold numbers.
+
+        Raises
+        ------
+        DomainError
+            If it holds dates or booleans.
+        """
+        if column.holds_dates:
+            raise DomainError(
+                "expected numbers, found a column of dates; count the days since a public one.", column=self.name
+            )
+        if not column.is_text and column.values.dtype.kind == "b":
+            raise DomainError(
+                "expected numbers, found a column of booleans; declare a label with classes.", column=self.name
+            )
+
+    def codes(self, column: Column) -> NDArray[np.integer[Any]]:
+        """Return the level of each row, `OUTSIDE` or `MISSING` where it has none."""
+        self.check_type(column)
+        return self.column_kind.codes(column)
+
+    def checked(self, codes: NDArray[np.integer[Any]]) -> BinCodes:
+        """Return levels, after a check that no value is `MISSING` or `OUTSIDE`."""
+        if (codes == MISSING).any():
+            raise DomainError("some values of the target are missing; leave these rows out.", column=self.name)
+        if (codes == OUTSIDE).any():
+            raise DomainError(
+                f"some values of the target are outside the declared bounds ({self.domain}); declare wider ones, or "
+                "`outside: clip`.",
+                column=self.name,
+            )
+        return codes.astype(np.min_scalar_type(self.n_levels - 1))
+
+    def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
+        """Return made-up numbers between the bounds."""
+        return rng.uniform(self.low, self.high, size).tolist()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return name, bounds, and what is not the default."""
+        found: dict[str, Any] = {"name": self.name, "low": self.low, "high": self.high}
+        found |= {} if self.levels == type(self).levels else {"levels": self.levels}
+        return found | ({} if self.outside == type(self).outside else {"outside": self.outside})
+
+
+def _check_name(name: object) -> None:
+    problem = name_problem(name)
+    if problem:
+        raise SchemaError(problem, key="label")

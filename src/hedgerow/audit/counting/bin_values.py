@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hedgerow.audit.counting.outside import PerBin
 from hedgerow.errors import ArgumentTypeError, SchemaError
 from hedgerow.schema.attributes import Attribute, Cell
-from hedgerow.schema.numbers import Number, as_number
+from hedgerow.schema.numbers import Numeric, as_number
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import Day, as_day
@@ -104,7 +104,7 @@ def values_of_bins(attribute: Attribute, step: float | None = None) -> tuple[Seq
     return (*known, *((Mark(word),) for word in attribute.bins[len(known) :]))
 
 
-def _grids(attribute: Number, step: Fraction) -> Iterator[Grid]:
+def _grids(attribute: Numeric, step: Fraction) -> Iterator[Grid]:
     """Yield the numbers of each interval on the grid of the step, without those that mean "missing"."""
     low = _as_written(attribute.low)
     missing = _missing_places(attribute, low, step)
@@ -117,7 +117,7 @@ def _grids(attribute: Number, step: Fraction) -> Iterator[Grid]:
         first = after
 
 
-def _missing_places(attribute: Number, low: Fraction, step: Fraction) -> list[int]:
+def _missing_places(attribute: Numeric, low: Fraction, step: Fraction) -> list[int]:
     """Return the places on the grid, in order, whose numbers mean "missing" in a column of numbers."""
     tokens = [number for number in map(attribute.number_in, attribute.missing_values) if number is not None]
     near = sorted({round((_as_written(number) - low) / step) for number in tokens if isfinite(number)})

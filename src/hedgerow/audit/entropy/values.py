@@ -18,7 +18,7 @@ from hedgerow.audit.counting.bin_values import Floats, Grid, Mark, values_of_bin
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.numbers import Number, as_number
+from hedgerow.schema.numbers import Numeric, as_number
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.days import Day
@@ -162,7 +162,7 @@ class Values:
             found = np.abs(numbers[codes][:, None] - numbers) / max(np.ptp(numbers), np.finfo(np.float64).tiny)
         return found
 
-    def _numbers(self, table: Table, position: int, attribute: Number) -> Floats:
+    def _numbers(self, table: Table, position: int, attribute: Numeric) -> Floats:
         """Return the numbers in a column, clipped to the bounds; for an interval its midpoint."""
         column, marked = self._unmarked(table, position)
         found = np.empty(len(table))

@@ -1,0 +1,178 @@
+"""Numbers and ordered classes to predict: their levels, in memory and in an engine, and their files."""
+
+from fractions import Fraction
+
+import duckdb
+import ibis
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema import Boolean, Label, Number, OrderedLabel, Schema
+from hedgerow.schema.fits import fit_of
+from hedgerow.tables.frames import Table, column_of
+from hedgerow.tally import Tally
+
+
+def levels(number, values):
+    return number.encode(column_of(pd.Series(values), number.name)).tolist()
+
+
+def level_of(number, value):
+    """The level of a value, by its definition: (edge k, edge k + 1], and the lower bound in the first one."""
+    width = (Fraction(number.high) - Fraction(number.low)) / number.levels
+    edges = [float(Fraction(number.low) + k * width) for k in range(number.levels + 1)]
+    value = min(max(value, number.low), number.high)
+    return next(k for k in range(number.levels) if value <= edges[k + 1])
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(2, 40), st.lists(st.floats(-2e6, 2e6), min_size=1))
+def test_a_number_falls_into_the_level_that_its_definition_says(low, width, n, values):
+    number = Number("y", low, low + width, n)
+    assert levels(number, values) == [level_of(number, value) for value in values]
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(2, 256))
+def test_a_level_is_predicted_as_its_middle(low, width, n):
+    number = Number("y", low, low + width, n)
+    assert levels(number, list(number.values)) == list(range(n))
+    exact = [low + width * (k + 0.5) / n for k in range(n)]
+    assert number.values == pytest.approx(exact, abs=1e-9 * (abs(low) + width))
+
+
+def test_levels_of_four():
+    assert Number("y", 0, 32, 4).values == (4.0, 12.0, 20.0, 28.0)
+    assert levels(Number("y", 0, 32, 4), [0, 8, 8.01, 32, 33, -1]) == [0, 0, 1, 3, 3, 0]
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "message"),
+    [
+        ({"low": 1, "high": 1}, "high", "expected low < high"),
+        ({"low": 0, "high": float("inf")}, "high", "expected a finite number"),
+        ({"low": "0", "high": 1}, "low", "expected a finite number"),
+        ({"low": 0, "high": 1, "levels": 1}, "levels", "expected a whole number from 2 to 256, got 1"),
+        ({"low": 0, "high": 1, "levels": 257}, "levels", "from 2 to 256"),
+        ({"low": 0, "high": 1, "levels": 8.0}, "levels", "from 2 to 256"),
+        ({"low": 0, "high": 1, "outside": "bin"}, "outside", "expected one of clip, error, got 'bin'"),
+        ({"low": 1.0, "high": 1.0 + 2**-50, "levels": 32}, "high", "expected bounds further apart for 32 levels"),
+    ],
+)
+def test_what_is_no_number_to_predict_is_refused(given, key, message):
+    with pytest.raises(SchemaError, match=message) as error:
+        Number("y", **given)
+    assert error.value.key == key
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0, None], "some values of the target are missing"),
+        ([1.0, 33.0], "some values of the target are outside the declared bounds \\(0 to 32 in 4 levels\\)"),
+        (["1", "secret"], "expected numbers"),
+        ([True, False], "found a column of booleans"),
+        (pd.to_datetime(["2020-01-01", "2021-01-01"]), "found a column of dates; count the days"),
+    ],
+)
+def test_values_that_are_no_such_number_are_errors_that_quote_none(values, message):
+    with pytest.raises(DomainError, match=message) as error:
+        levels(Number("y", 0, 32, 4, outside="error"), values)
+    assert error.value.column == "y"
+    assert not any(word in str(error.value) for word in ("secret", "33", "2020"))
+
+
+TARGETS = [
+    Number("y", 0, 32, 4),
+    Number("y", -1.5, 2.25, 256, outside="error"),
+    OrderedLabel("y", ("low", "high", "highest")),
+    OrderedLabel("y", (3, 1, 2)),
+    Label("y", ("b", "a")),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=str)
+def test_files_hold_targets(target, tmp_path):
+    schema = Schema({"a": Boolean()}, target)
+    for name in ("schema.yaml", "schema.json"):
+        schema.save(tmp_path / name)
+        assert Schema.load(tmp_path / name) == schema
+    assert Schema.from_dict(schema.to_dict()).digest == schema.digest
+
+
+def test_targets_are_equal_to_their_own_kind_alone():
+    assert OrderedLabel("y", ("a", "b")) != Label("y", ("a", "b"))
+    assert OrderedLabel("y", ("a", "b")) != OrderedLabel("y", ("b", "a"))
+    assert hash(OrderedLabel("y", ("a", "b"))) == hash(OrderedLabel("y", ("a", "b")))
+    assert Number("y", 0, 1) == Number("y", 0.0, 1.0)
+    assert len({Schema({"a": Boolean()}, target).digest for target in TARGETS}) == len(TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"name": "y", "low": 0}, "expected this key, found none"),
+        ({"name": "y", "low": 0, "high": 1, "bins": 3}, "unknown key"),
+        ({"name": "y", "low": 3, "high": 1}, "attribute 'y': key 'high': expected low < high"),
+        ({"name": "y", "classes": ["a", "b"], "ordered": "yes"}, "expected true or false, got 'yes'"),
+        ({"name": "y"}, "key 'classes': expected this key"),
+    ],
+)
+def test_files_with_faults_say_where(body, message):
+    with pytest.raises(SchemaError, match=message):
+        Schema.from_dict({"attributes": {"a": {"kind": "boolean"}}, "label": body})
+
+
+def test_a_number_has_no_classes():
+    with pytest.raises(SchemaError, match="expected a label with classes, got a number"):
+        Schema({"a": Boolean()}, Number("y", 0, 1)).classes  # noqa: B018
+
+
+COLUMNS = {
+    "numbers": [0.0, 8.0, 8.5, 31.9, 32.0, -5.0, 40.0],
+    "whole": [0, 8, 9, 31, 32, -5, 40],
+    "text": ["0", " 8.0", "8.5", "3.19e1", "32", "-5", "40"],
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_an_engine_counts_the_levels_that_memory_does(kind, tmp_path):
+    frame = pd.DataFrame({"a": [True, False, True, False, True, False, True], "y": COLUMNS[kind]})
+    schema = Schema({"a": Boolean()}, Number("y", 0, 32, 4))
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = ibis.duckdb.from_connection(duckdb.connect()).read_parquet(tmp_path / "t.parquet")
+    assert Tally.from_table(table, schema).distance(Tally.count(frame, "y", schema)) == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0, None], "some values of the target are missing"),
+        ([1.0, 33.0], "outside the declared bounds"),
+        (["1", "x"], "expected numbers"),
+        ([True, False], "found booleans"),
+        (pd.to_datetime(["2020-01-01", "2021-01-01"]), "expected numbers"),
+    ],
+)
+def test_an_engine_refuses_what_memory_does(values, message, tmp_path):
+    schema = Schema({"a": Boolean()}, Number("y", 0, 32, 4, outside="error"))
+    pd.DataFrame({"a": [True, False], "y": values}).to_parquet(tmp_path / "t.parquet")
+    table = ibis.duckdb.from_connection(duckdb.connect()).read_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DomainError, match=message):
+        Tally.from_table(table, schema)
+
+
+def test_a_fit_counts_values_that_are_clipped():
+    schema = Schema({"a": Boolean()}, Number("y", 0, 32))
+    found = fit_of(Table.of(pd.DataFrame({"a": [True, False, True], "y": [1.0, 99.0, None]})), schema)
+    column = next(one for one in found.columns if one.name == "y")
+    assert (column.kind, column.missing, column.outside, column.refused) == ("number", 1, 1, 1)
+
+
+def test_what_is_drawn_lies_between_the_bounds():
+    drawn = np.array(Number("y", -3, 4).drawn(1000, np.random.default_rng(0)))
+    assert drawn.min() >= -3
+    assert drawn.max() <= 4
+    assert drawn.std() > 1
