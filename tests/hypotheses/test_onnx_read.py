@@ -25,7 +25,7 @@ def refused(text):
     began, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(HypothesisError, match="expected") as raised:
         read_onnx(text)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 3  # unbounded, it would take minutes
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**17  # kilobytes
     assert len(str(raised.value)) < 900
     assert raised.value.__cause__ is None

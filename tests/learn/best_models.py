@@ -13,6 +13,7 @@ from hedgerow.learn.search.lattice import Stop
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Schema
+from tests.learn.objectives import objective_of
 from tests.schema.values import holds
 
 VALUES = {
@@ -65,7 +66,7 @@ class Problem:
         """The least loss of some rows in one leaf: under each value in turn, row by row."""
         if objective == "errors":
             return self.wrong(rows)
-        loss = Loss.of(objective, len(self.schema.classes), FINE_STEPS)
+        loss = Loss.of(objective_of(objective, len(self.schema.classes)), len(self.schema.classes), FINE_STEPS)
         each = [loss.table[self.labels[i]] for i in rows]
         return Fraction(min(sum(row[value] for row in each) for value in range(len(loss.values))), loss.steps)
 
@@ -130,7 +131,8 @@ def leaves_of(problem, model, rows=None, depth=0):
 
 def account(problem, model, objective="errors"):
     """Return (loss, options, depth, smallest support) of a model, row by row."""
-    parts, loss = list(leaves_of(problem, model)), Loss.of(objective, len(problem.schema.classes), FINE_STEPS)
+    n_classes = len(problem.schema.classes)
+    parts, loss = list(leaves_of(problem, model)), Loss.of(objective_of(objective, n_classes), n_classes, FINE_STEPS)
     leaves = [(rows, value, depth) for rows, value, depth in parts if value is not None]
     lost = sum(Fraction(loss.table[problem.labels[i]][value], loss.steps) for rows, value, _ in leaves for i in rows)
     caught = [rows for rows, value, _ in parts if value is None]

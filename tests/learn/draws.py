@@ -89,7 +89,7 @@ def probabilities(table, plan, epsilon):
 
 
 def plan_of(found):
-    return Draw(found.space, found.depth, float(found.stop), objective=found.objective)
+    return Draw(found.space, found.depth, float(found.stop), objective=found.given_objective)
 
 
 TWO = schema_of(Boolean(), Boolean(missing="bin"))

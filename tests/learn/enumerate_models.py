@@ -22,6 +22,7 @@ from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Real, Schema
 from hedgerow.tally import Tally
+from tests.learn.objectives import objective_of
 
 PRECISE = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
@@ -70,7 +71,11 @@ class Models:
 
     @cached_property
     def row_loss(self):
-        return Loss.of(self.objective, len(self.schema.classes))
+        return Loss.of(self.given_objective, len(self.schema.classes))
+
+    @property
+    def given_objective(self):
+        return objective_of(self.objective, len(self.schema.classes))
 
     @property
     def n_values(self):

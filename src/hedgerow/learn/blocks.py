@@ -191,7 +191,7 @@ def _grafted(tree: Take | Stop, parts: Iterator[Take | Stop]) -> Take | Stop:
 
 def _drawn_values(objective: Objective) -> str:
     """Return in words what is drawn of a leaf."""
-    return "labels" if objective == "errors" else "probabilities"
+    return "probabilities" if objective in ("brier", "mixed") else "predictions" if objective != "errors" else "labels"
 
 
 def simplified(part: Take | Stop) -> Take | Stop:

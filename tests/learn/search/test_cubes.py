@@ -12,7 +12,7 @@ from hedgerow.learn.search import cubes
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, exhaustive_levels
-from hedgerow.learn.search.losses import OBJECTIVES, Loss
+from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.semirings import all_models, least_loss
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Categorical, Integer
@@ -29,6 +29,7 @@ from tests.learn.enumerate_models import (
     schemas,
     tables,
 )
+from tests.learn.objectives import ALL_OBJECTIVES
 
 SIZES = [15, pytest.param(300, marks=pytest.mark.slow)]
 wide = st.one_of(schemas.map(Space.of_trees), schemas.map(list_space))
@@ -43,7 +44,7 @@ def by_masks(table, space, depth, semiring, min_rows=0.0):
     return Masks(search, range(depth + 1))
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ALL_OBJECTIVES)
 @pytest.mark.parametrize("examples", SIZES)
 def test_the_value_of_each_size_is_the_sum_over_all_models_of_that_size(examples, objective):
     @settings(max_examples=examples)

@@ -18,7 +18,7 @@ import hedgerow as hr
 from hedgerow.learn.search import sampler as exact
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.lattice import Search, exhaustive_levels
-from hedgerow.learn.search.losses import OBJECTIVES, Loss
+from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.sampler import Draw, ModelSampler, draw_model
 from hedgerow.learn.search.semirings import all_models
@@ -60,13 +60,14 @@ from tests.learn.enumerate_models import (
     schema_of,
     tables,
 )
+from tests.learn.objectives import ALL_OBJECTIVES
 from tests.privacy.chances import p_value
 from tests.privacy.renyi import rho_of
 
 # What is drawn
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ALL_OBJECTIVES)
 @pytest.mark.parametrize("examples", SIZES)
 def test_every_model_is_drawn_with_its_exact_probability(examples, objective):
     @settings(max_examples=examples)
@@ -96,7 +97,7 @@ def test_every_probability_of_the_whole_grid_is_drawn_with_its_exact_probability
         assert drawn[model] == pytest.approx(float(value), abs=1e-9)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ALL_OBJECTIVES)
 @pytest.mark.parametrize("examples", SIZES)
 def test_a_drawn_size_has_the_same_prior_as_any_other(examples, objective):
     """By every method: P(size d) = 1/(D + 1), then today's prior of that depth, all weighed by their errors."""
@@ -178,7 +179,7 @@ def test_models_are_drawn_as_often_as_their_probability_says_by_secure_noise(dra
 # What it costs
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ALL_OBJECTIVES)
 @pytest.mark.parametrize("examples", SIZES)
 @pytest.mark.claim("without the factor 2 that scores of no fixed direction need")
 @pytest.mark.claim("for every order α > 1 and any two neighbouring tables")
@@ -214,7 +215,7 @@ def largest_loss(found, objective, cases=CASES):
         return max(loss(*(probabilities(t, plan, Fraction(1)) for t in (one, one.plus(*row)))) for one, row in cases)
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ALL_OBJECTIVES)
 @pytest.mark.parametrize("found", [Models(list_space(TWO), 2), Models(Space.of_trees(TWO), 2)], ids=["lists", "trees"])
 @pytest.mark.claim("without the factor 2 that scores of no fixed direction need")
 def test_most_of_epsilon_is_used(found, objective):
@@ -233,7 +234,7 @@ def test_most_of_rho_is_used(found):
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", ALL_OBJECTIVES)
 @pytest.mark.parametrize("found", [Models(list_space(TWO), 2), Models(Space.of_trees(TWO), 2)], ids=["lists", "trees"])
 def test_a_weight_30_percent_above_epsilon_is_caught(monkeypatch, found, objective):
     reweighted(monkeypatch, Fraction(13, 10))

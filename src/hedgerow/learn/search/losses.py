@@ -1,7 +1,8 @@
-"""Losses of a row: errors, Brier's score, or half of each, as tables of whole numbers."""
+"""Losses of a row, as tables of whole numbers: errors, Brier's score, costs, or how far a level is missed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,17 +13,61 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
 
-Objective = Literal["errors", "brier", "mixed"]
-OBJECTIVES: tuple[Objective, ...] = ("errors", "brier", "mixed")
+ObjectiveName = Literal["errors", "brier", "mixed"]
+OBJECTIVES: tuple[ObjectiveName, ...] = ("errors", "brier", "mixed")
 STEPS = 64
 """The resolution of a loss that is not just errors, where a model is drawn: a power of two."""
 FINE_STEPS = 512
 """The same where the optimum is searched: fine enough that a leaf's best value is the nearest to its class shares."""
+FINER = 16
+"""How many times finer a table of costs is: of 32 levels, the squared loss of neighbours is 1/256 or less."""
 BLOCK = 2**13
 """Leaves at a time, so that their losses fit in the cache."""
 
 _MIXTURES = tuple(Fraction(percent, 100) for percent in (10, 30, 50, 70, 90))
 _SHARE_OF_ERRORS = {"brier": Fraction(0), "mixed": Fraction(1, 2)}
+
+
+@dataclass(frozen=True)
+class LossTable:
+    """What it costs to predict each level where the row is of each: public, exact, shifted and divided to be in [0, 1].
+
+    Subtracting from a row's losses what depends on its level alone changes no probability of a draw and no optimum, and
+    the largest of what is left is the unit: one row changes the loss of a model by a unit at most.
+    """
+
+    name: str  # the objective, as cards have it
+    unit: str  # what a loss of 1 is, in words
+    entries: tuple[tuple[Fraction, ...], ...]  # by level of the row, the loss of each level that may be predicted
+
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.entries) for row in self.entries):
+            raise ArgumentError("expected as many losses a level as there are levels.")
+        shifted = [[Fraction(entry) - min(row) for entry in row] for row in self.entries]
+        most = max(map(max, shifted))
+        if not most:
+            raise ArgumentError("expected losses that depend on what is predicted, got the same for all.")
+        object.__setattr__(self, "entries", tuple(tuple(entry / most for entry in row) for row in shifted))
+
+    @classmethod
+    def of_costs(cls, costs: NDArray[np.float64]) -> Self:
+        """Return the losses of a matrix of costs: a row of the class of a line, the class of a column predicted."""
+        if not (costs >= 0).all() or np.diagonal(costs).any():
+            raise ArgumentError("expected costs of at least 0, and none of a correct decision, got others.")
+        entries = tuple(tuple(map(Fraction, row)) for row in costs.tolist())
+        return cls("cost", f"a cost of {costs.max():g}", entries)
+
+    @classmethod
+    def of_distances(cls, values: Sequence[float], of: Callable[[Fraction], Fraction], name: str, unit: str) -> Self:
+        """Return the losses of numbers, or of places in an order: a function of the value less the predicted one."""
+        exact = [Fraction(value) for value in values]
+        return cls(name, unit, tuple(tuple(of(y - said) for said in exact) for y in exact))
+
+    def __str__(self) -> str:
+        return f"{self.name} loss, of which 1 is {self.unit}"
+
+
+Objective = ObjectiveName | LossTable
 
 
 @dataclass(frozen=True)
@@ -58,6 +103,10 @@ class Loss:
         # "mixed", a row of class y costs, rounded to the nearest of `steps`,
         #     λ·[label(p) ≠ y] + (1 − λ)·(B(y, p) − min_q B(y, q))/Δ,    Δ the largest difference of two scores
         classes = range(n_classes)
+        if isinstance(objective, LossTable):
+            steps *= FINER
+            values = tuple(tuple(float(k == label) for k in classes) for label in classes)
+            return cls(values, tuple(tuple(round(steps * entry) for entry in row) for row in objective.entries), steps)
         if objective == "errors":
             values = tuple(tuple(float(k == label) for k in classes) for label in classes)
             return cls(values, tuple(tuple(int(y != label) for label in classes) for y in classes), 1)
@@ -89,9 +138,16 @@ class Loss:
         with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
             return self.by_value @ counts
 
+    @cached_property
+    def is_errors(self) -> bool:
+        """True where a row costs 1 if its label is missed and nothing otherwise."""
+        return self.steps == 1 and all(
+            entry == (y != k) for y, row in enumerate(self.table) for k, entry in enumerate(row)
+        )
+
     def least(self, counts: NDArray[Any]) -> NDArray[np.float64]:
         """Return the loss of rows of each class, shape ``(n_classes, ...)``, under the best value, in rows: exact."""
-        if not self.draws_probabilities:
+        if self.is_errors:
             return errors(counts)
         flat = counts.reshape(len(counts), -1)
         found = np.empty(flat.shape[1])
@@ -112,7 +168,7 @@ def errors(counts: NDArray[Any]) -> NDArray[Any]:
 
 def n_values(objective: Objective, n_classes: int) -> int:
     """Return how many values a leaf can have."""
-    return n_classes if objective == "errors" else n_classes * len(_MIXTURES)
+    return n_classes * len(_MIXTURES) if objective in _SHARE_OF_ERRORS else n_classes
 
 
 def _mixtures(n_classes: int) -> list[tuple[Fraction, Fraction]]:

@@ -104,7 +104,13 @@ class Draw:
         leaves = 2**self.depth if CAUGHT in self.space.branches else self.depth + 1
         values, sizes = len(self.loss.values), (self.loss.steps, self.siblings)
         rounding = Rounding(self.depth, leaves, self.space.n_options, values, self.stop_probability, *sizes)
-        score = self.objective if self.objective == "errors" else f"{self.objective} loss"
+        score = (
+            "errors"
+            if self.objective == "errors"
+            else f"{self.objective} loss"
+            if isinstance(self.objective, str)
+            else str(self.objective)
+        )
         return ModelDraw(epsilon, rounding.weight(epsilon), score)
 
 
@@ -147,7 +153,7 @@ class ModelSampler:
     def _models(self, weight: float) -> Cubes | PairValues | Masks:
         """Return the values of all states."""
         plan, loss = self._plan, self._plan.loss
-        semiring = all_models(weight, plan.stop_probability, loss if loss.draws_probabilities else None)
+        semiring = all_models(weight, plan.stop_probability, None if loss.is_errors else loss)
         if isinstance(self._states, Boxes):
             return Cubes(self._tally, self._states, semiring, progress=self._progress)
         if isinstance(self._states, Pairs):

@@ -46,7 +46,7 @@ class Semiring:
 def least_loss(penalty: float, loss: Loss | None = None) -> Semiring:
     """Return (min, +): the least loss of a model in rows, each rule or split counting for `penalty` more rows."""
     # All weights are whole numbers of steps of the loss, or of the penalty, hence exact.
-    has_labels = loss is None or not loss.draws_probabilities
+    has_labels = loss is None or loss.is_errors
     return Semiring(
         leaf=errors if loss is None else loss.least,
         plus=lambda stop, options, times: np.minimum(stop, options.min(axis=1, initial=np.inf)),  # noqa: ARG005
