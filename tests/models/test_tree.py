@@ -211,7 +211,7 @@ def test_a_tree_nested_too_deeply_is_a_format_error(depth: int) -> None:
         (lambda data: data["root"].update({"if": None}), "TypeError: "),
         (lambda data: data["root"]["true"].update(counts=[1]), "expected 2 counts a leaf, got 1"),
         (lambda data: data["root"]["true"].update(label="never"), "expected the label of a leaf to be"),
-        (lambda data: data["root"]["true"].update(label=["no"]), "expected text, a whole number or a"),
+        (lambda data: data["root"]["true"].update(label=["no"]), "expected text, a finite number or a"),
         (lambda data: data["root"]["true"].pop("label"), "expected counts, a label, or both"),
         (lambda data: data["root"]["true"].update(then="yes"), "its parts contradict one another"),
         (lambda data: data["root"]["true"].update(extra=1), "its parts contradict one another"),

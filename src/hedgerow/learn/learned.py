@@ -72,8 +72,8 @@ def _leaf(counts: Any, value: int | None, loss: Loss | None, schema: Schema) -> 
     if value is None:
         return Leaf(released)
     if loss is None or not loss.draws_probabilities:
-        return Leaf(released, schema.classes[value])
-    return Leaf(released, schema.classes[loss.labels[value]], loss.values[value])
+        return Leaf(released, schema.target.values[value])
+    return Leaf(released, schema.target.values[loss.labels[value]], loss.values[value])
 
 
 @dataclass(frozen=True, eq=False)

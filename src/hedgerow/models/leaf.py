@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
 from hedgerow.models.count_noise import CountNoise
+from hedgerow.schema.targets import Target
 from hedgerow.text.messages import shown
 from hedgerow.text.values import listed
 
@@ -33,8 +34,8 @@ class Leaf:
     counts : tuple of int, optional
         Released rows of each class, in the order of the schema's classes. Noisy counts may be negative.
         None where none were released.
-    label : str, int or bool, optional
-        The class predicted, where it was drawn with the model. None where the counts decide.
+    label : str, int, bool or float, optional
+        The class or number predicted, where it was drawn with the model. None where the counts decide.
     probabilities : tuple of float, optional
         The probability of each class, in the order of the schema's classes, where they were drawn with the model; the
         label is the most probable class, the first of equals.
@@ -53,7 +54,7 @@ class Leaf:
     """
 
     counts: tuple[int, ...] | None = None
-    label: str | int | None = None
+    label: str | int | float | None = None
     probabilities: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -63,10 +64,18 @@ class Leaf:
                 raise ArgumentError("expected counts below 2^63 in size, got a larger one.")
         if self.counts is None and self.label is None:
             raise ArgumentError("expected counts, a label, or both; got neither.")
-        if not isinstance(self.label, (str, int, type(None))):
-            raise ArgumentError(f"expected text, a whole number or a boolean as a label, got {shown(self.label)}.")
+        label = self.label
+        if not isinstance(label, (str, int, float, type(None))) or (
+            isinstance(label, float) and not math.isfinite(label)
+        ):
+            raise ArgumentError(f"expected text, a finite number or a boolean as a label, got {shown(self.label)}.")
         if self.probabilities is not None:
             object.__setattr__(self, "probabilities", _checked_probabilities(self.probabilities, self.label))
+
+    @property
+    def is_label_alone(self) -> bool:
+        """True if nothing was released but the label."""
+        return self.counts is None and self.probabilities is None
 
     @property
     def rows(self) -> int | None:
@@ -97,8 +106,9 @@ def _checked_probabilities(values: object, label: object) -> tuple[float, ...]:
     return tuple(map(float, found))
 
 
-def check_leaves(leaves: Sequence[Leaf], classes: Sequence[Any], name: str) -> None:
-    """Check that leaves, each called `name` in the message, fit the classes."""
+def check_leaves(leaves: Sequence[Leaf], target: Target, name: str) -> None:
+    """Check that leaves, each called `name` in the message, fit the classes, or the levels of a number."""
+    classes = target.values
     if len(leaves) * len(classes) > MOST_PROBABILITIES:
         raise ArgumentError(
             f"expected at most {MOST_PROBABILITIES:,} probabilities, one a {name} and class, got {len(leaves):,} times "
@@ -124,8 +134,9 @@ def _check_mode(probabilities: Sequence[float], label: Any, classes: Sequence[An
         raise ArgumentError(f"expected the label of a {name} to be its most probable class, got another one.")
 
 
-def leaf_probabilities(leaves: Sequence[Leaf], classes: Sequence[Any]) -> NDArray[np.float64]:
+def leaf_probabilities(leaves: Sequence[Leaf], target: Target) -> NDArray[np.float64]:
     """Return the class probabilities of each leaf, read-only; see `LeafModel.probabilities`."""
+    classes = target.values
     found = np.zeros((len(leaves), len(classes)))
     for row, leaf in zip(found, leaves, strict=True):
         if leaf.counts is not None and leaf.probabilities is None:
@@ -139,7 +150,7 @@ def leaf_probabilities(leaves: Sequence[Leaf], classes: Sequence[Any]) -> NDArra
             row[classes.index(leaf.label)] = 1.0
             continue
         row[:] = row if row.any() else whole
-        if leaf.label is not None:
+        if leaf.label is not None and target.as_number is None:
             row[:] = _with_mode(row, classes.index(leaf.label))
         row /= row.sum()
     found.setflags(write=False)
@@ -159,13 +170,11 @@ def _with_mode(counts: NDArray[np.float64], mode: int) -> NDArray[np.float64]:
     return pooled
 
 
-def leaf_predictions(
-    leaves: Sequence[Leaf], classes: Sequence[Any], probabilities: NDArray[np.float64]
-) -> tuple[Any, ...]:
-    """Return the prediction of each leaf: its label, or else the most probable class, the first of equals."""
+def leaf_predictions(leaves: Sequence[Leaf], target: Target, probabilities: NDArray[np.float64]) -> tuple[Any, ...]:
+    """Return the prediction of each leaf: its label, or else the most probable class, or the mean of a number."""
     return tuple(
-        classes[most] if leaf.label is None else leaf.label
-        for leaf, most in zip(leaves, probabilities.argmax(axis=1), strict=True)
+        by_counts if leaf.label is None else leaf.label
+        for leaf, by_counts in zip(leaves, target.predicted(probabilities), strict=True)
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import python_source
 from hedgerow.models.conditions import Path, Pieces, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
@@ -25,6 +26,7 @@ from hedgerow.models.leaf import (
 )
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
 from hedgerow.schema.literals import Literal
+from hedgerow.schema.targets import Number
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
 
@@ -70,12 +72,15 @@ class LeafModel(Model):
         label without counts has probability 1; where counts contradict it, its class and the largest others are
         averaged until the label is among the most probable classes.
         """
-        return leaf_probabilities(self.leaves, self.schema.classes)
+        return leaf_probabilities(self.leaves, self.schema.target)
 
     @cached_property
     def predictions(self) -> tuple[Any, ...]:
-        """The class each leaf predicts: its label, or else the most probable class, the first of equals."""
-        return leaf_predictions(self.leaves, self.schema.classes, self.probabilities)
+        """The class each leaf predicts: its label, or else the most probable class, the first of equals.
+
+        Of a number: the drawn one, or else the mean by the released counts.
+        """
+        return leaf_predictions(self.leaves, self.schema.target, self.probabilities)
 
     @property
     def has_probabilities(self) -> bool:
@@ -84,7 +89,12 @@ class LeafModel(Model):
 
     @property
     def _has_shares(self) -> bool:
-        return self.has_counts or self.has_probabilities
+        return self._number is None and (self.has_counts or self.has_probabilities)
+
+    @property
+    def _number(self) -> Number | None:
+        """What is predicted where it is a number; None of classes."""
+        return self.schema.target.as_number
 
     @property
     def used_attributes(self) -> tuple[str, ...]:
@@ -108,8 +118,15 @@ class LeafModel(Model):
 
     @property
     def _notes(self) -> list[str | None]:
+        if self._number is not None:
+            return [None if leaf.counts is None else f"{self._rows_text(leaf)} rows" for leaf in self.leaves]
         classes, leaves = self.schema.classes, zip(self.leaves, self.probabilities, self.predictions, strict=True)
         return [leaf_note(leaf, shares, classes.index(said), self._noise) for leaf, shares, said in leaves]
+
+    def _rows_text(self, leaf: Leaf) -> str:
+        """Return the rows of a leaf with counts, as far as the noise on these leaves them open."""
+        counts = leaf.counts or ()
+        return str(leaf.rows) if self._noise is None else self._noise.rows(sum(counts), len(counts))
 
     def _noted(self, lines: Sequence[str], notes: Sequence[str | None]) -> str:
         """Return lines with their notes, and what the notes' ranges are."""
@@ -131,13 +148,51 @@ class LeafModel(Model):
     def _python(self, written: Pieces[Literal]) -> list[str]:
         """Return the lines of the body of ``predict``, which tests literals as they are written."""
 
+    @property
+    def _shown_levels(self) -> tuple[Any, ...]:
+        """What has a colour in a plot: the classes, or the numbers that leaves predict."""
+        return self.schema.classes if self._number is None else tuple(sorted(set(self.predictions)))
+
     def apply(self, X: Any) -> NDArray[np.intp]:
         """Return the leaf of each row, shape ``(n_rows,)``, from 0 in the order of `leaves`; for `X` see `predict`."""
         return self.outcomes_of(*self._encoded(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the class probabilities of each row, those of its leaf (`probabilities`)."""
+        """Return the class probabilities of each row, those of its leaf; SchemaError where a number is predicted."""
+        self.schema.classes  # noqa: B018 -- raises for a number
         return self.probabilities[self.apply(X)]
+
+    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> NDArray[np.float64]:
+        """Return quantiles of the number in the leaf of each row, shape ``(n_rows, n_quantiles)``.
+
+        They are read from the released counts by level; within a level, all numbers are taken as equally likely. For
+        `X` see `predict`.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
+            Rows. Of a frame only the columns that the model uses are needed.
+        quantiles : sequence of float, default=(0.05, 0.5, 0.95)
+            Shares of the rows of a leaf, from 0 to 1.
+
+        Raises
+        ------
+        TypeError
+            If the model predicts classes, or was released without counts.
+        ValueError
+            If a quantile is not between 0 and 1.
+        """
+        wanted = np.asarray(quantiles, dtype=np.float64)
+        if self._number is None or not self.has_counts:
+            raise ArgumentTypeError(
+                f"expected a {self.kind} of a number with released counts, got one without; learn it with "
+                "release_counts=True."
+            )
+        if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 1)).all():
+            raise ArgumentError("quantiles must be numbers from 0 to 1, got others.")
+        edges = np.array(self._number.column_kind.edges)
+        found = [_quantiles(shares, edges, wanted) for shares in self.probabilities]
+        return np.array(found)[self.apply(X)]
 
     def get_rules(self) -> list[dict[str, Any]]:
         """Return one record a leaf: number, condition, prediction, its probability, released counts by class.
@@ -146,14 +201,14 @@ class LeafModel(Model):
         probability is no share of the counts, which are a release of their own. ``pandas.DataFrame(model.get_rules())``
         makes a frame of it.
         """
-        classes = self.schema.classes
+        levels = self.schema.target.values
         return [
             {
                 self.leaf_name: number,
                 "condition": condition,
                 "prediction": prediction,
-                "probability": None if leaf.counts is None and leaf.probabilities is None else float(shares.max()),
-                "counts": None if leaf.counts is None else dict(zip(classes, leaf.counts, strict=True)),
+                "probability": float(shares.max()) if self._has_shares and not leaf.is_label_alone else None,
+                "counts": None if leaf.counts is None else dict(zip(levels, leaf.counts, strict=True)),
             }
             for number, (leaf, condition, prediction, shares) in enumerate(
                 zip(self.leaves, self.conditions, self.predictions, self.probabilities, strict=True), 1
@@ -174,9 +229,8 @@ class LeafModel(Model):
         if self._has_shares:
             found["probability"] = pa.array([rules[leaf]["probability"] for leaf in leaves], pa.float64())
         if self.has_counts:
-            absent = [None] * self.schema.target.n_levels
-            of_classes = zip(*(leaf.counts or absent for leaf in self.leaves), strict=True)
-            for title, counts in zip(class_titles("rows", self.schema.classes), of_classes, strict=True):
+            titles = ["rows"] if self._number is not None else class_titles("rows", self.schema.classes)
+            for title, counts in zip(titles, zip(*map(self._counts_of, self.leaves), strict=True), strict=True):
                 found[title] = pa.array([counts[leaf] for leaf in leaves], pa.int64())
         return found
 
@@ -184,8 +238,14 @@ class LeafModel(Model):
     def _titles(self) -> list[str]:
         """The titles of the columns of a table of the leaves."""
         shares = ["probability"] if self._has_shares else []
-        counts = [f"rows of {shown_text(value)}" for value in self.schema.classes] if self.has_counts else []
-        return ["if", "then", *shares, *counts]
+        counts = ["rows"] if self._number else [f"rows of {shown_text(value)}" for value in self.schema.classes]
+        return ["if", "then", *shares, *(counts if self.has_counts else [])]
+
+    def _counts_of(self, leaf: Leaf) -> Sequence[int | None]:
+        """Return the counts of a leaf that are shown: by class, or of a number their sum."""
+        if self._number is not None:
+            return [leaf.rows]
+        return [None] * self.schema.target.n_levels if leaf.counts is None else leaf.counts
 
     def _cells(self, share: Any, counts: Sequence[Any]) -> list[Any]:
         """Return the cells of a leaf in the columns with probability and counts, as far as there are such."""
@@ -193,12 +253,11 @@ class LeafModel(Model):
 
     def listings(self) -> tuple[Listing, ...]:
         """Return the leaves as a table: condition, class, its probability, released counts."""
-        absent = [None] * self.schema.target.n_levels
         rows = tuple(
             (
                 f"{number}. {one['condition']}",
                 shown_text(one["prediction"]),
-                *self._cells(one["probability"], leaf.counts or absent),
+                *self._cells(one["probability"], self._counts_of(leaf)),
             )
             for number, (one, leaf) in enumerate(zip(self.get_rules(), self.leaves, strict=True), 1)
         )
@@ -217,8 +276,10 @@ class LeafModel(Model):
         """Return the line of a leaf, its numbers in the ranges that the noise on counts leaves."""
         noise, share = self._noise, record["probability"]
         shown = "" if share is None else f"{100 * share:.1f} %"
-        counts = [""] * self.schema.target.n_levels if leaf.counts is None else list(map(str, leaf.counts))
-        if noise is not None and leaf.counts is not None:
+        counts = ["" if count is None else str(count) for count in self._counts_of(leaf)]
+        if self._number is not None and leaf.counts is not None:
+            counts = [self._rows_text(leaf)]
+        elif noise is not None and leaf.counts is not None:
             counts = [noise.rows(count, 1) for count in leaf.counts]
             if leaf.probabilities is None:
                 interval = noise.share(leaf.counts, self.schema.classes.index(record["prediction"]))
@@ -230,3 +291,14 @@ class LeafModel(Model):
             element("td", element("b", shown_text(record["prediction"]))),
             *(element("td", text) for text in self._cells(shown, counts)),
         )
+
+
+def _quantiles(shares: NDArray[np.float64], edges: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the least numbers below which these shares of the rows are, none in a level without rows."""
+    held = shares > 0
+    ends = np.minimum(np.cumsum(shares[held]), 1.0)
+    ends[-1] = 1.0
+    places = np.searchsorted(ends, wanted)
+    inside = (wanted - (ends - shares[held])[places]) / shares[held][places]
+    low, high = edges[:-1][held][places], edges[1:][held][places]
+    return low + np.clip(inside, 0.0, 1.0) * (high - low)

@@ -73,6 +73,16 @@ def leaf_bars(
     return axes
 
 
+def number_bars(
+    leaves: Sequence[str], predicted: Sequence[float], low: float, unit: str, caption: str, ax: Axes | None
+) -> Axes:
+    """Draw one bar a leaf, from the lower bound to the number that it predicts."""
+    axes = _named_lines(leaves, (), caption, ax)
+    axes.barh(range(len(leaves)), [said - low for said in predicted], left=low, height=0.5, color=colour(0))
+    axes.set_xlabel(plain(unit))
+    return axes
+
+
 def class_bars(
     leaves: Sequence[str], predicted: Sequence[int], classes: Sequence[str], caption: str, ax: Axes | None
 ) -> Axes:
@@ -103,16 +113,24 @@ def _named_lines(leaves: Sequence[str], classes: Sequence[str], caption: str, ax
     return ax
 
 
-def class_patches(classes: Sequence[str]) -> list[Artist]:
+def class_patches(classes: Sequence[str], colours: Sequence[str] | None = None) -> list[Artist]:
     """Return a patch in the colour of each class, for a legend."""
     from matplotlib.patches import Patch
 
-    return [Patch(color=colour(k)) for k in range(len(classes))]
+    return [Patch(color=colour(k) if colours is None else colours[k]) for k in range(len(classes))]
 
 
-def class_legend(ax: Axes, handles: Sequence[Artist | BarContainer], classes: Sequence[str], **layout: Any) -> None:
+def class_legend(
+    ax: Axes, handles: Sequence[Artist | BarContainer], classes: Sequence[str], title: str = "class", **layout: Any
+) -> None:
     """Add a legend of the classes; handles are passed, as matplotlib omits names that start with "_"."""
-    ax.legend(handles, [plain(legend_name(name)) for name in classes], title="class", frameon=False, **layout)
+    ax.legend(
+        handles,
+        [plain(legend_name(name)) for name in classes],
+        title=plain(legend_name(title)),
+        frameon=False,
+        **layout,
+    )
 
 
 def legend_name(name: str) -> str:
@@ -123,6 +141,14 @@ def legend_name(name: str) -> str:
 def colour(k: int) -> str:
     """Return the colour of the k-th class."""
     return _COLOURS[k % len(_COLOURS)]
+
+
+def shade(share: float) -> str:
+    """Return the colour of a number's place between its bounds, from 0 to 1: the darker, the lower."""
+    import matplotlib as mpl
+    from matplotlib.colors import to_hex
+
+    return to_hex(mpl.colormaps["cividis"](share))
 
 
 def plain(text: str) -> str:

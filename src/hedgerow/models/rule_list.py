@@ -20,7 +20,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import number_of
-from hedgerow.text.values import shown_text
+from hedgerow.text.values import printable, shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,7 +115,7 @@ class RuleList(LeafModel):
         object.__setattr__(self, "rules", tuple(self.rules))
         if not self.rules or self.rules[-1].antecedent or not all(rule.antecedent for rule in self.rules[:-1]):
             raise ArgumentError("expected one default rule, with an empty antecedent, as the last rule.")
-        check_leaves(self.leaves, self.schema.classes, self.leaf_name)
+        check_leaves(self.leaves, self.schema.target, self.leaf_name)
         for rule in self.rules:
             check_literals(rule.antecedent, self.schema, "a rule")
 
@@ -169,22 +169,25 @@ class RuleList(LeafModel):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw one bar a rule, and return the axes.
 
-        It shows the drawn probabilities of a model that has such, else the released counts; else the class alone.
+        It shows the drawn probabilities of a model that has such, else the released counts; else the class alone. Of a
+        number, bars are as long as what the rules predict.
         """
-        classes, notes = self.schema.classes, self._notes
-        plot.check_drawable(len(self.rules), len(classes))
+        levels, notes, number = self._shown_levels, self._notes, self.schema.target.as_number
+        plot.check_drawable(len(self.rules), len(levels))
         rules = [
             f"{i}. {plot.shortened(' and '.join(_unbroken(x) for x in rule.antecedent) or 'otherwise', 300)} "
             f"→{plot.NO_BREAK}{plot.shortened(shown_text(prediction))}"
             + (f" ({notes[i - 1]})" if self.has_probabilities and notes[i - 1] else "")
             for i, (rule, prediction) in enumerate(zip(self.rules, self.predictions, strict=True), 1)
         ]
-        names = [shown_text(value) for value in classes]
+        if number is not None:
+            return plot.number_bars(rules, self.predictions, number.low, printable(number.name), self._caption, ax)
+        names = list(map(shown_text, levels))
         if self.has_probabilities:
             return plot.leaf_bars(rules, self.probabilities, names, self._caption, ax, "probability")
         if not self.has_counts:
-            return plot.class_bars(rules, [classes.index(c) for c in self.predictions], names, self._caption, ax)
-        none = [np.nan] * len(classes)
+            return plot.class_bars(rules, [levels.index(c) for c in self.predictions], names, self._caption, ax)
+        none = [np.nan] * len(names)
         counts = np.array([none if leaf.counts is None else leaf.counts for leaf in self.leaves], dtype=np.float64)
         unit = "released rows"
         if self._noise is not None:

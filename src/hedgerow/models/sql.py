@@ -72,7 +72,9 @@ def choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[st
 
 
 def constant(value: Value, dialect: Dialect) -> str:
-    """Return a class as SQL."""
+    """Return a class, or a number in double precision, as SQL."""
+    if isinstance(value, float):
+        return dialect.written(exp.cast(exp.Literal.string(repr(value)), "double"))
     return dialect.written(dialect.literal(value))
 
 

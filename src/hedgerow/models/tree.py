@@ -14,12 +14,12 @@ from hedgerow.models.conditions import Path, Pieces, check_literals, in_words, l
 from hedgerow.models.dialects import Dialect
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
-from hedgerow.models.plot import check_drawable
+from hedgerow.models.plot import check_drawable, shade
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import number_of
-from hedgerow.text.values import shown_text
+from hedgerow.text.values import printable, shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +103,7 @@ class Tree(LeafModel):
     format: ClassVar[str] = "hedgerow/tree"
 
     def __post_init__(self) -> None:
-        check_leaves(self.leaves, self.schema.classes, self.leaf_name)
+        check_leaves(self.leaves, self.schema.target, self.leaf_name)
         check_literals(literals_of(self.paths), self.schema, "a split")
 
     @cached_property
@@ -208,17 +208,24 @@ class Tree(LeafModel):
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the tree, true branches to the left, and return the axes; leaves have the colour of their class."""
-        classes, leaves, notes = self.schema.classes, self.leaves, self._notes
-        check_drawable(len(leaves), len(classes))
+        """Draw the tree, true branches to the left, and return the axes.
+
+        Leaves have the colour of their class, or of their number: the darker, the lower.
+        """
+        levels, leaves, notes, number = self._shown_levels, self.leaves, self._notes, self.schema.target.as_number
+        check_drawable(len(leaves), len(levels))
 
         def drawn(i: int) -> tree_plot.DrawnLeaf:
-            shares = () if notes[i] is None else tuple(map(float, self.probabilities[i]))
+            shares = () if notes[i] is None or not self._has_shares else tuple(map(float, self.probabilities[i]))
             note = (notes[i] or "").replace("of ", f"of{tree_plot.NO_BREAK}")
-            return tree_plot.DrawnLeaf(classes.index(self.predictions[i]), note, shares)
+            return tree_plot.DrawnLeaf(levels.index(self.predictions[i]), note, shares)
 
         root: tree_plot.DrawnNode = self.fold(tree_plot.DrawnSplit, drawn)
-        return tree_plot.tree_diagram(root, list(map(shown_text, classes)), self._caption, ax)
+        names = list(map(shown_text, levels))
+        if number is None:
+            return tree_plot.tree_diagram(root, names, self._caption, ax)
+        shades = [shade((level - number.low) / (number.high - number.low)) for level in levels]
+        return tree_plot.tree_diagram(root, names, self._caption, ax, shades, printable(number.name))
 
     @property
     def _text(self) -> str:

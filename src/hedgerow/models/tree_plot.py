@@ -72,8 +72,16 @@ class _Box:
             yield from box.walk()
 
 
-def tree_diagram(root: DrawnNode, classes: Sequence[str], caption: str, ax: Axes | None) -> Axes:
+def tree_diagram(
+    root: DrawnNode,
+    classes: Sequence[str],
+    caption: str,
+    ax: Axes | None,
+    colours: Sequence[str] | None = None,
+    legend: str = "class",
+) -> Axes:
     """Draw a tree, the branch where the literal holds to the left; text shrinks to fit given axes."""
+    colours = [colour(k) for k in range(len(classes))] if colours is None else colours
     slot = min(max(6.5 / _n_leaves(root), 1.05), 1.8)  # the width for one leaf
     classes, caption = [" ".join(shortened(drawable(name)).split()) for name in classes], shortened(caption, 300)
     top = _lay_out(root, classes, slot)
@@ -85,11 +93,11 @@ def tree_diagram(root: DrawnNode, classes: Sequence[str], caption: str, ax: Axes
     ax = _own_axes(max(width, 4.5), height, caption) if ax is None else ax
     unit = _show_inches(ax, width, height)
     for box in top.walk():
-        _draw(ax, box, tops, unit)
+        _draw(ax, box, tops, unit, colours)
     ax.set_title("\n".join(map(plain, _wrapped(caption, max(width, 4.5) * unit))), fontsize=_SIZE, loc="center")
     below = {"loc": "upper center", "bbox_to_anchor": (width / 2, tops[-1]), "bbox_transform": ax.transData}
     small = {"fontsize": _SIZE * unit, "title_fontsize": _SIZE * unit}
-    class_legend(ax, class_patches(classes), classes, ncols=columns, borderaxespad=0, **below, **small)
+    class_legend(ax, class_patches(classes, colours), classes, legend, ncols=columns, borderaxespad=0, **below, **small)
     return ax
 
 
@@ -144,12 +152,12 @@ def _show_inches(ax: Axes, width: float, height: float) -> float:
     return unit
 
 
-def _draw(ax: Axes, box: _Box, tops: Sequence[float], unit: float) -> None:
+def _draw(ax: Axes, box: _Box, tops: Sequence[float], unit: float, colours: Sequence[str]) -> None:
     """Draw a box, its text, and the lines to the boxes below it."""
     from matplotlib.patches import FancyBboxPatch
 
     top, leaf = tops[box.level], box.leaf
-    edge = "0.4" if leaf is None else colour(leaf.predicted)
+    edge = "0.4" if leaf is None else colours[leaf.predicted]
     ax.add_patch(
         FancyBboxPatch(
             (box.x - box.width / 2, top),
