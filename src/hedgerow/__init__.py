@@ -21,10 +21,14 @@ if TYPE_CHECKING:
         DPGreedyRLClassifier,
         GreedyRuleListClassifier,
         OptimalRuleListClassifier,
+        OptimalRuleListRegressor,
         OptimalTreeClassifier,
+        OptimalTreeRegressor,
         PrivateRuleListClassifier,
+        PrivateRuleListRegressor,
         PrivateScorecardClassifier,
         PrivateTreeClassifier,
+        PrivateTreeRegressor,
         ScorecardClassifier,
     )
     from hedgerow.marginals import ExprilClassifier, MarginalLogisticClassifier
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
     from hedgerow.planning import plan
     from hedgerow.privacy import Budget
     from hedgerow.report import Report
-    from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real, Schema, Unit
+    from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Number, Real, Schema, Unit
     from hedgerow.tally import Tally
 
 __all__ = [
@@ -47,12 +51,17 @@ __all__ = [
     "Integer",
     "Label",
     "MarginalLogisticClassifier",
+    "Number",
     "OptimalRuleListClassifier",
+    "OptimalRuleListRegressor",
     "OptimalTreeClassifier",
+    "OptimalTreeRegressor",
     "Oracle",
     "PrivateRuleListClassifier",
+    "PrivateRuleListRegressor",
     "PrivateScorecardClassifier",
     "PrivateTreeClassifier",
+    "PrivateTreeRegressor",
     "Real",
     "Report",
     "Schema",
@@ -75,15 +84,16 @@ _ROOMS = (
 _HOMES = {
     "client": "connect",
     "engines": "open_table",
-    "learn": "DPGreedyRLClassifier GreedyRuleListClassifier OptimalRuleListClassifier OptimalTreeClassifier "
-    "PrivateRuleListClassifier PrivateScorecardClassifier PrivateTreeClassifier ScorecardClassifier",
+    "learn": "DPGreedyRLClassifier GreedyRuleListClassifier OptimalRuleListClassifier OptimalRuleListRegressor "
+    "OptimalTreeClassifier OptimalTreeRegressor PrivateRuleListClassifier PrivateRuleListRegressor "
+    "PrivateScorecardClassifier PrivateTreeClassifier PrivateTreeRegressor ScorecardClassifier",
     "marginals": "ExprilClassifier MarginalLogisticClassifier",
     "models": "load_model",
     "oracle": "Oracle",
     "planning": "plan",
     "privacy": "Budget",
     "report": "Report",
-    "schema": "Boolean Categorical Date Integer Label Real Schema Unit",
+    "schema": "Boolean Categorical Date Integer Label Number Real Schema Unit",
     "tally": "Tally",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -1,4 +1,4 @@
-"""`hedgerow fit`: learn a private rule list, tree or scorecard from a table."""
+"""`hedgerow fit`: learn a private rule list, tree or scorecard from a table, of classes or of a number."""
 
 from __future__ import annotations
 
@@ -27,16 +27,20 @@ from hedgerow.cli.options import (
     with_groups,
 )
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
+from hedgerow.cli.predictions import class_weights
 from hedgerow.cli.rows import Rows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError, NoiseWarning
 from hedgerow.learn import (
     DPGreedyRLClassifier,
     PrivateRuleListClassifier,
+    PrivateRuleListRegressor,
     PrivateScorecardClassifier,
     PrivateTreeClassifier,
+    PrivateTreeRegressor,
 )
-from hedgerow.learn.private_base import noise_warning
+from hedgerow.learn.private_base import PrivateEstimator, noise_warning
+from hedgerow.learn.searches import SearchEstimator
 from hedgerow.learn.ssrl.greedy import PUBLISHED
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
@@ -45,17 +49,21 @@ from hedgerow.planning.forecast import ACCURACY_LOSS
 from hedgerow.privacy.charge import exact
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
+from hedgerow.schema.files import read_mapping
+from hedgerow.text.values import value_text
 
 app = typer.Typer(add_completion=False)
 MANY_ROWS = 1_000  # a fit that may need more says so first
 Kind = Literal["rule-list", "tree", "scorecard", "dp-greedyrl"]
-Estimator = PrivateRuleListClassifier | PrivateTreeClassifier | PrivateScorecardClassifier | DPGreedyRLClassifier
-ESTIMATORS: Mapping[Kind, Callable[..., Estimator]] = {
+Makers = Mapping[Kind, Callable[..., PrivateEstimator]]
+ESTIMATORS: Makers = {
     "rule-list": PrivateRuleListClassifier,
     "tree": PrivateTreeClassifier,
     "scorecard": PrivateScorecardClassifier,
     "dp-greedyrl": DPGreedyRLClassifier,
 }
+REGRESSORS: Makers = {"rule-list": PrivateRuleListRegressor, "tree": PrivateTreeRegressor}
+"""The estimators where the schema's label is a number."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ class _Parameter:
 
     def option(self, name: str) -> Parameter:
         """Return the option as a parameter of a command; None where it is not given."""
-        makes = [make for make in ESTIMATORS.values() if name in signature(make).parameters]
+        makes = [make for make in (*ESTIMATORS.values(), *REGRESSORS.values()) if name in signature(make).parameters]
         default = signature(makes[0]).parameters[name].default
         flag = [f"--{name.replace('_', '-')}"] if default is False else []
         text = f"{self.help}  \\[{default}]" if self.panel and not isinstance(default, bool | None) else self.help
@@ -84,7 +92,11 @@ _PARAMETERS: Mapping[str, _Parameter] = {
     "delta": _Parameter("Less noise in scorecards of many attributes. Below 1/rows.", type=str, metavar="NUMBER"),
     "search": _Parameter("auto, exact or greedy.", ADVANCED, metavar="NAME"),
     "lookahead": _Parameter("Rules, or levels, drawn jointly.  \\[all]", ADVANCED),
-    "objective": _Parameter("Cost of a row: errors, brier, mixed.", ADVANCED, metavar="NAME"),
+    "objective": _Parameter("Loss of a row; see the manual.", ADVANCED, str, "NAME"),
+    "class_weight": _Parameter("Cost of errors: CLASS=5. Repeatable.", ADVANCED, list[str], "RULE"),
+    "costs": _Parameter("YAML or JSON file; the manual has one.", ADVANCED, Path),
+    "quantile": _Parameter("Of --objective quantile.", ADVANCED),
+    "clip": _Parameter("Of numbers: a share of the range.", ADVANCED),
     "release_counts": _Parameter("Spend a fifth of epsilon on counts, too.", ADVANCED),
     "max_literals": _Parameter("Conditions in a rule; dp-greedyrl: 2.", ADVANCED),
     "negations": _Parameter("Whether conditions may be negated.", ADVANCED),
@@ -141,8 +153,9 @@ def fit(
     check_output(output, data, schema, force=force)
     declared = unit.applied(None if schema is None else load_schema(schema))
     account = open_budget(budget)
-    given = _given(model, parameters)
-    classifier = ESTIMATORS[model](amount, **given, schema=declared, budget=account, random_state=seed)
+    makers = ESTIMATORS if declared is None or declared.target.as_number is None else REGRESSORS
+    given = _given(model, parameters, makers, declared)
+    classifier = makers[model](amount, **given, schema=declared, budget=account, random_state=seed)
     _check_proven(classifier, research=research)
     if declared is not None:
         classifier.check_budget(declared)
@@ -158,24 +171,54 @@ def fit(
         say(json.dumps(released.to_dict(), ensure_ascii=False) if as_json else f"{released}\n\n{released.privacy}")
 
 
-def _given(model: Kind, parameters: dict[str, Any]) -> dict[str, Any]:
+def _given(model: Kind, parameters: dict[str, Any], makers: Makers, schema: Schema | None) -> dict[str, Any]:
     """Return the parameters that are given, as an estimator takes them; those of other models are refused."""
+    if model not in makers:
+        raise ArgumentError(
+            f"expected --model {' or '.join(makers)} for a label that is a number, got --model {model}."
+        )
     given = {name: value for name, value in parameters.items() if value not in (None, [])}
     for name in given:
-        takers = [kind for kind, make in ESTIMATORS.items() if name in signature(make).parameters]
+        takers = [kind for kind, make in makers.items() if name in signature(make).parameters]
         if model not in takers:
-            raise ArgumentError(
-                f"expected --{name.replace('_', '-')} with --model {' or '.join(takers)} only, got --model {model}."
-            )
+            only = f"--model {' or '.join(takers)} only" if takers else f"a label {_other(makers)} only"
+            raise ArgumentError(f"expected --{name.replace('_', '-')} with {only}, got --model {model}.")
     if "delta" in given:
         given["delta"] = exact(given["delta"], "delta")
     if "monotone" in given:
         form = "NAME=increasing or NAME=decreasing"
         given["monotone"] = named_values("--monotone", given["monotone"], form, "name")
+    if "class_weight" in given:
+        given["class_weight"] = class_weights(_classes(schema), given["class_weight"])
+    if "costs" in given:
+        given["costs"] = _costs(given["costs"], _classes(schema))
     return given
 
 
-def _check_proven(classifier: Estimator, *, research: bool) -> None:
+def _costs(path: Path, classes: tuple[Any, ...]) -> dict[Any, Any]:
+    """Return the costs in a file, by class; what they must be is checked by the estimator."""
+    named = {value_text(value): value for value in classes} | {value: value for value in classes}
+    lines = read_mapping(path)
+    if not isinstance(lines, Mapping) or not all(isinstance(line, Mapping) for line in lines.values()):
+        raise ArgumentError("expected costs as {class: {predicted class: cost}} in the file of --costs, got others.")
+    return {
+        named.get(actual, actual): {named.get(said, said): cost for said, cost in line.items()}
+        for actual, line in lines.items()
+    }
+
+
+def _other(makers: Makers) -> str:
+    return "that is a number" if makers is ESTIMATORS else "with classes"
+
+
+def _classes(schema: Schema | None) -> tuple[Any, ...]:
+    """Return the declared classes, by which costs are named."""
+    if schema is None:
+        raise ArgumentError("expected --schema with costs of classes, got none: it declares them.")
+    return schema.classes
+
+
+def _check_proven(classifier: PrivateEstimator, *, research: bool) -> None:
     """Refuse a mechanism whose guarantee is published but not proven, unless --research is given."""
     if not isinstance(classifier, DPGreedyRLClassifier):
         return
@@ -186,7 +229,7 @@ def _check_proven(classifier: Estimator, *, research: bool) -> None:
         )
 
 
-def _tell_rows_needed(classifier: PrivateRuleListClassifier | PrivateTreeClassifier, schema: Schema) -> None:
+def _tell_rows_needed(classifier: SearchEstimator, schema: Schema) -> None:
     """Say how many rows a model needs, if many, from public numbers alone: how many there are is private."""
     needed = rows_needed(classifier, schema, ACCURACY_LOSS)
     if needed is not None and needed > MANY_ROWS:
@@ -197,10 +240,10 @@ def _tell_rows_needed(classifier: PrivateRuleListClassifier | PrivateTreeClassif
         )
 
 
-def _learn(classifier: Estimator, rows: Rows, label: str) -> Model:
+def _learn(classifier: PrivateEstimator, rows: Rows, label: str) -> Model:
     """Fit, once the cost of an exact search is checked."""
     cost = None
-    if isinstance(classifier, (PrivateRuleListClassifier, PrivateTreeClassifier)):
+    if isinstance(classifier, SearchEstimator):
         declared = classifier.schema
         if not isinstance(declared, Schema):
             declared = all_boolean(rows.columns, label, default_classes(False))

@@ -53,7 +53,7 @@ def predict(
     if append and ids:
         raise ArgumentError("expected --id or --append, got both; --append copies all columns.")
     released = load_model(model)
-    weights = class_weights(released, class_weight)
+    weights = class_weights(released.schema.classes, class_weight) if class_weight else {}
     columns = OutputColumns(tuple(ids or ()), everything=append, proba=proba, explain=explain, class_weight=weights)
     with stage(f"reading {data}"):
         rows = read_table(data, text_options.text_format)

@@ -77,8 +77,8 @@ def predictions(model: Model, rows: pa.Table, output: OutputColumns, *, copied: 
         columns[_free((name, f"{name} number"), columns)] = values
     decided = {"decision": model.decide(rows, class_weight=output.class_weight)} if output.class_weight else {}
     explained = found.explained() if output.explain else {}
-    shares = zip(class_titles("P", model.schema.classes), found.probabilities.T, strict=True)
-    for name, values in (decided | explained | (dict(shares) if output.proba else {})).items():
+    shares = zip(class_titles("P", model.schema.classes), found.probabilities.T, strict=True) if output.proba else ()
+    for name, values in (decided | explained | dict(shares)).items():
         columns[_free((name,), columns)] = values
     return pa.table(columns)
 
@@ -109,11 +109,11 @@ def _checked_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return text
 
 
-def class_weights(model: Model, given: Sequence[str] | None) -> dict[Value, float]:
+def class_weights(values: Sequence[Value], given: Sequence[str] | None) -> dict[Value, float]:
     """Return the weights of classes that are written as LABEL=WEIGHT."""
-    classes = {value_text(value): value for value in model.schema.classes}
+    classes = {value_text(value): value for value in values}
     found: dict[Value, float] = {}
-    form = f"as LABEL=WEIGHT, a number for a class among {listed(model.schema.classes)}"
+    form = f"as LABEL=WEIGHT, a number for a class among {listed(values)}"
     for label, weight in named_values("--class-weight", given, form, "class").items():
         if not re.fullmatch(NUMBER, weight) or label not in classes:
             raise ArgumentError(f"expected --class-weight {form}, got {shown(f'{label}={weight}')}.")

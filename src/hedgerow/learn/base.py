@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, Self
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.boundary.arguments import check_flag, check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.learn.inputs import AccuracyMixin, TrainingData, check_learnable, validated_table
+from hedgerow.learn.inputs import AccuracyMixin, R2Mixin, TrainingData, check_learnable, validated_table
 from hedgerow.learn.readable import Readable, ReadableLeaves
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
@@ -37,8 +37,8 @@ class Learned(Protocol):
         ...
 
 
-class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
-    """A classifier with an interpretable model; subclasses define how it is learned from a tally.
+class TallyEstimator(Readable, BaseEstimator):
+    """An estimator with an interpretable model; subclasses define how it is learned from a tally.
 
     The fields of subclasses are their parameters; `__init__` stores them unchanged, as scikit-learn asks.
     """
@@ -54,7 +54,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         X : pandas, polars or pyarrow frame, or array of shape (n_samples, n_features)
             The rows. With a schema, columns are selected by name in a frame, others ignored; by position in an array.
         y : series or array of shape (n_samples,)
-            The labels, in the order of the rows; those of pandas must have the index of their rows.
+            The labels, or numbers, in the order of the rows; those of pandas must have the index of their rows.
         **refused
             Nothing. ``sample_weight`` is refused with the reason: the weight of a row would be in every sensitivity.
 
@@ -83,7 +83,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         """
         self._check_parameters()
         if isinstance(self.schema, Schema):
-            check_learnable(self.schema)
+            check_learnable(self, self.schema)
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn a model from a tally counted elsewhere; its schema replaces the parameter `schema`.
@@ -101,7 +101,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         if not isinstance(tally, Tally):
             raise ArgumentTypeError(f"Expected a Tally, got {type(tally).__name__}.")
         if not tally.schema.no_guarantee_reason:
-            check_learnable(tally.schema)
+            check_learnable(self, tally.schema)
         with self._unchanged_by_failure():
             vars(self).pop("n_features_in_", None)  # those of an earlier fit
             return self._learn(tally.schema, lambda: tally)
@@ -121,14 +121,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
             raise
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted class of each row, shape ``(n_samples,)``; see `predict_proba` for `X` and errors."""
-        rows = self._checked(X)
-        return self._model.predict(rows).astype(self.classes_.dtype)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities, shape ``(n_samples, n_classes)``: from the released counts if there are any.
-
-        Where only labels were released, the label has probability 1.
+        """Return what is predicted of each row, shape ``(n_samples,)``.
 
         Parameters
         ----------
@@ -143,7 +136,7 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
             If a column that the model uses is absent or holds values the schema does not allow.
         """
         rows = self._checked(X)
-        return self._model.predict_proba(rows)
+        return self._model.predict(rows)
 
     @property
     def _model(self) -> Model:
@@ -174,7 +167,6 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
             # else scikit-learn has set them
             self.n_features_in_ = len(schema)
             self.feature_names_in_ = np.array(schema.names, dtype=object)
-        self.classes_ = np.array(schema.classes)
         self.privacy_ = card
         setattr(self, self._fitted, model)
         return self
@@ -189,9 +181,57 @@ class TallyEstimator(Readable, AccuracyMixin, BaseEstimator):
         return tags
 
 
+class Classifier(AccuracyMixin, TallyEstimator):
+    """An estimator of classes."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted class of each row, shape ``(n_samples,)``; see `predict_proba` for `X` and errors."""
+        return super().predict(X).astype(self.classes_.dtype)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return class probabilities, shape ``(n_samples, n_classes)``: from the released counts if there are any.
+
+        Where only labels were released, the label has probability 1.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_samples, n_features)
+            Rows. Of a frame only the columns that the model uses are needed.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        DomainError
+            If a column that the model uses is absent or holds values the schema does not allow.
+        """
+        rows = self._checked(X)
+        return self._model.predict_proba(rows)
+
+    def _publish(self, schema: Schema, learned: Learned, card: PrivacyCard) -> Self:
+        self.classes_ = np.array(schema.classes)
+        return super()._publish(schema, learned, card)
+
+
+class Regressor(R2Mixin, TallyEstimator):
+    """An estimator of a number."""
+
+    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> NDArray[np.float64]:
+        """Return quantiles of the number in each row's rule or leaf; see `RuleList.predict_quantiles`."""
+        rows = self._checked(X)
+        model: Any = self._model
+        return model.predict_quantiles(rows, quantiles)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if tags.regressor_tags is not None:
+            tags.regressor_tags.poor_score = True  # a model that can be read, on many linear effects
+        return tags
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class RuleListEstimator(ReadableLeaves, TallyEstimator):
-    """A classifier whose model is a `RuleList`."""
+    """An estimator whose model is a `RuleList`."""
 
     max_rules: int | None = 5
     max_literals: int = 2
@@ -208,7 +248,7 @@ class RuleListEstimator(ReadableLeaves, TallyEstimator):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TreeEstimator(ReadableLeaves, TallyEstimator):
-    """A classifier whose model is a `Tree`."""
+    """An estimator whose model is a `Tree`."""
 
     max_depth: int | None = 3
     tree_: Tree = field(init=False)

@@ -7,16 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, RegressorMixin, is_regressor
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from hedgerow.boundary.foreign_code import guarded
-from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.schema.booleans import boolean_schema, learning_problems
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.schema import FROM_ROWS, Schema
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Labels, Table, check_same_index
 from hedgerow.tally import Tally
@@ -34,6 +34,21 @@ class AccuracyMixin(ClassifierMixin):
         ------
         ValueError
             As `fit`, for labels of pandas whose index is not that of their rows.
+        """
+        check_same_index(X, y)
+        return super().score(X, y, sample_weight)
+
+
+class R2Mixin(RegressorMixin):
+    """scikit-learn's mixin of regressors, with a score that pairs no row with the number of another."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the R² of `predict` on rows and numbers, as scikit-learn's regressors do.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, for numbers of pandas whose index is not that of their rows.
         """
         check_same_index(X, y)
         return super().score(X, y, sample_weight)
@@ -59,7 +74,7 @@ class TrainingData:
         table, is_declared = Table.of(X), schema is not None
         if schema is None:
             schema = boolean_schema(table.column_names, labels)
-        check_learnable(schema)
+        check_learnable(estimator, schema)
         schema.check_columns(table)
         schema.check_unit(table)
         check_labels(table, labels, schema.label)
@@ -77,30 +92,51 @@ class TrainingData:
             table, labels = Table.of(rows), Labels.of(y)
         else:
             validate_data(estimator, X, skip_check_array=True)
-        column = labels.column(name)
-        check_classification_targets(column.present())
-        classes = public_classes(column)
-        if len(classes) < 2:
-            raise ArgumentError("y holds one class only; expected two or more.")
+        target = (_number_of if is_regressor(estimator) else _label_of)(labels.column(name))
         attributes = {
             own: public_attribute(table.column(own, position), _BINS, outside="bin")
             for position, own in enumerate(table.column_names)
             if own != name
         }
-        return cls(table, labels, Schema(attributes, Label(name, classes), no_guarantee_reason=FROM_ROWS))
+        return cls(table, labels, Schema(attributes, target, no_guarantee_reason=FROM_ROWS))
 
     def count(self, random_state: Any) -> Tally:
         """Count the rows; `random_state` repeats which rows of a unit are counted, for tests."""
         return Tally.of(self.table, self.labels, self.schema, is_declared=self.is_declared, random_state=random_state)
 
 
-def check_learnable(schema: Schema) -> None:
-    """Check that a schema has classes, and that every number has cut points."""
+def _label_of(column: Column) -> Label:
+    check_classification_targets(column.present())
+    classes = public_classes(column)
+    if len(classes) < 2:
+        raise ArgumentError("y holds one class only; expected two or more.")
+    return Label(column.name, classes)
+
+
+def _number_of(column: Column) -> Number:
+    if column.missing is not None:
+        raise ArgumentError("y holds missing values; leave these rows out.")
+    low, high = float(column.numbers().min()), float(column.numbers().max())
+    if not low < high:
+        raise ArgumentError("y holds one number only, as 1 sample does; expected two or more.")
+    return Number(column.name, low, high)
+
+
+def check_learnable(estimator: Any, schema: Schema) -> None:
+    """Check that a schema has a target of an estimator's kind, and that every number has cut points."""
     for problem in learning_problems(schema):
         raise problem
+    if not is_regressor(estimator):
+        schema.classes  # noqa: B018 -- raises for a number
+    elif schema.target.as_number is None:
+        raise SchemaError(
+            "expected a number to predict, got a label with classes; use a classifier, or declare "
+            "`label: {name: ..., low: ..., high: ...}`.",
+            attribute=schema.target.name,
+        )
 
 
-def check_labels(table: Table, labels: Labels, label: Label | None) -> None:
+def check_labels(table: Table, labels: Labels, label: Target | None) -> None:
     """Check that labels are one column, as long as the table, of a type that the classes have. No label is read."""
     y = labels.data
     shape = guarded(lambda: _shape(y), ArgumentTypeError(f"y must be one column of labels, got {type(y).__name__}."))

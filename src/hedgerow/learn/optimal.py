@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Literal, Self
 
-from hedgerow.boundary.arguments import check_choice, check_share
+from hedgerow.boundary.arguments import check_share
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TallyEstimator, TreeEstimator
+from hedgerow.learn.base import FROM_DATA, Classifier, Regressor, RuleListEstimator, TallyEstimator, TreeEstimator
 from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
+from hedgerow.learn.objectives import OfClasses, OfNumbers
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.search.certified import Optimum, SearchSettings, find_optimum, rows_needed
 from hedgerow.learn.search.lattice import Take, value_of
-from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss, Objective
+from hedgerow.learn.search.losses import FINE_STEPS, Loss, Objective
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Antecedent, Candidates
@@ -34,7 +35,6 @@ class OptimalEstimator(TallyEstimator):
 
     min_support: float = 0.01
     regularization: float = 0.0
-    objective: Objective = "errors"
     time_limit: float | None = None
     schema: Schema | Literal["from-data"] | None = FROM_DATA
     verbose: bool = False
@@ -43,15 +43,24 @@ class OptimalEstimator(TallyEstimator):
         super()._check_parameters()
         check_share("min_support", self.min_support)
         check_share("regularization", self.regularization)
-        check_choice("objective", self.objective, OBJECTIVES)
+        self._check_objective()
         limit = self.time_limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Real) or not limit > 0):
             raise ArgumentError(f"time_limit must be a number of seconds > 0 or None, got {describe_argument(limit)}.")
 
+    def _check_objective(self) -> None:
+        """Check the parameters of the loss."""
+        raise NotImplementedError
+
+    def _row_loss(self, schema: Schema) -> Objective:
+        """Return the loss of a row; raises ValueError where it does not fit the target."""
+        raise NotImplementedError
+
     def _find(self, tally: Tally, space: Space, depth: int) -> Optimum:
         n = int(tally.total().sum())
         penalty = round(float(self.regularization) * n * _STEPS) / _STEPS
-        settings = SearchSettings(depth, rows_needed(tally, float(self.min_support)), penalty, self.objective)
+        rows, loss = rows_needed(tally, float(self.min_support)), self._row_loss(tally.schema)
+        settings = SearchSettings(depth, rows, penalty, loss)
         with self._searching() as progress:
             optimum = find_optimum(tally, space, settings, self.time_limit, progress)
         scale = max(n, 1)
@@ -62,7 +71,7 @@ class OptimalEstimator(TallyEstimator):
         return optimum
 
     def _loss(self, schema: Schema) -> Loss:
-        return Loss.of(self.objective, schema.target.n_levels, FINE_STEPS)
+        return Loss.of(self._row_loss(schema), schema.target.n_levels, FINE_STEPS)
 
     @contextmanager
     def _searching(self) -> Generator[Progress]:
@@ -73,9 +82,31 @@ class OptimalEstimator(TallyEstimator):
             )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalRuleListEstimator(OptimalEstimator, RuleListEstimator):
+    """An estimator whose model is the rule list with the least loss."""
+
+    max_literals: int = 1
+
+    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
+        candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
+        space, tally = Space.of_lists(candidates), count()
+        part = self._find(tally, space, int(self.max_rules or 1) - 1).model
+        antecedents: list[Antecedent] = []
+        values: list[int] = []
+        while isinstance(part, Take):
+            antecedents.append(space.antecedents[part.option])
+            values.append(value_of(part.caught))
+            part = part.left
+        learned = LearnedList(
+            antecedents, tally.leaf_counts(antecedents), [*values, value_of(part)], self._loss(schema)
+        )
+        return self._publish(schema, learned, PrivacyCard.none("not private"))
+
+
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
+class OptimalRuleListClassifier(OfClasses, Classifier, OptimalRuleListEstimator):
     """The rule list with the least loss on the table, certified. **Not private**: the list and its counts are exact.
 
     Among all lists of up to ``max_rules - 1`` rules, each with enough support at its position in the list, and a
@@ -93,6 +124,7 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
     %(certified search)s
     %(schema)s
     %(verbose)s
+    %(loss of classes)s
 
     Attributes
     ----------
@@ -119,27 +151,21 @@ class OptimalRuleListClassifier(OptimalEstimator, RuleListEstimator):
     True
     """
 
-    max_literals: int = 1
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalTreeEstimator(OptimalEstimator, TreeEstimator):
+    """An estimator whose model is the tree with the least loss."""
 
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
-        candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
-        space, tally = Space.of_lists(candidates), count()
-        part = self._find(tally, space, int(self.max_rules or 1) - 1).model
-        antecedents: list[Antecedent] = []
-        values: list[int] = []
-        while isinstance(part, Take):
-            antecedents.append(space.antecedents[part.option])
-            values.append(value_of(part.caught))
-            part = part.left
-        learned = LearnedList(
-            antecedents, tally.leaf_counts(antecedents), [*values, value_of(part)], self._loss(schema)
-        )
+        space, tally = Space.of_trees(schema), count()
+        tree = self._find(tally, space, int(self.max_depth or 0)).model
+        learned = LearnedTree(space, tree, leaf_totals(tally, space, tree), self._loss(schema))
         return self._publish(schema, learned, PrivacyCard.none("not private"))
 
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
+class OptimalTreeClassifier(OfClasses, Classifier, OptimalTreeEstimator):
     """The decision tree with the least loss on the table, certified. **Not private**: tree and counts are exact.
 
     Among all trees of depth up to `max_depth` whose leaves have enough support. Nodes that hold the same rows are
@@ -153,6 +179,7 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
     %(certified search)s
     %(schema)s
     %(verbose)s
+    %(loss of classes)s
 
     Attributes
     ----------
@@ -175,8 +202,75 @@ class OptimalTreeClassifier(OptimalEstimator, TreeEstimator):
     [1.0, True]
     """
 
-    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
-        space, tally = Space.of_trees(schema), count()
-        tree = self._find(tally, space, int(self.max_depth or 0)).model
-        learned = LearnedTree(space, tree, leaf_totals(tally, space, tree), self._loss(schema))
-        return self._publish(schema, learned, PrivacyCard.none("not private"))
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalRuleListRegressor(OfNumbers, Regressor, OptimalRuleListEstimator):
+    """The rule list of a number with the least loss on the table, certified. **Not private**: its counts are exact.
+
+    The same search as of `OptimalRuleListClassifier`. The number is counted in levels (`hedgerow.schema.Number`), and a
+    leaf predicts the middle of one: the certificate is about the loss of these.
+
+    Parameters
+    ----------
+    max_rules : int, default=5
+        Rules in the list, the default rule included.
+    max_literals : int, default=1
+        Literals in a rule.
+    %(negations)s
+    %(min_support)s
+    %(certified search of numbers)s
+    %(schema)s
+    %(verbose)s
+    %(regression)s
+
+    Attributes
+    ----------
+    rule_list_ : RuleList
+        The model.
+    %(certified)s
+    %(exact number)s
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10)
+    >>> model = OptimalRuleListRegressor(clip=1.0).fit(X, 8.0 * X[:, 0] + 4.0 * X[:, 1])
+    >>> [bool(model.score(X, 8.0 * X[:, 0] + 4.0 * X[:, 1]) > 0.99), model.optimal_]
+    [True, True]
+    """
+
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalTreeRegressor(OfNumbers, Regressor, OptimalTreeEstimator):
+    """The tree of a number with the least loss on the table, certified. **Not private**: its counts are exact.
+
+    The same search as of `OptimalTreeClassifier`. The number is counted in levels (`hedgerow.schema.Number`), and a
+    leaf predicts the middle of one: the certificate is about the loss of these.
+
+    Parameters
+    ----------
+    max_depth : int, default=3
+        Tests one after the other at most.
+    %(min_support)s
+    %(certified search of numbers)s
+    %(schema)s
+    %(verbose)s
+    %(regression)s
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The model.
+    %(certified)s
+    %(exact number)s
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10)
+    >>> model = OptimalTreeRegressor(clip=1.0).fit(X, 8.0 * X[:, 0] + 4.0 * X[:, 1])
+    >>> [bool(model.score(X, 8.0 * X[:, 0] + 4.0 * X[:, 1]) > 0.99), model.optimal_]
+    [True, True]
+    """

@@ -28,10 +28,63 @@ release_counts : bool, default=False
     With exact search: whether to release the rows of each class in each rule or leaf too. Greedy search always does.
 stop_probability : float, default=0.1
     With exact search: the prior probability to end at any one position. docs/exact.md says how the default was chosen.
-objective : {"errors", "brier", "mixed"}, default="errors"
-    With exact search: the loss of a row. "errors": 0 or 1, and leaves have labels. "brier": Brier's score, shifted and
-    divided so that it is between 0 and 1; "mixed": half of each. Leaves then have a drawn probability of each class,
-    which `predict_proba` gives, whether counts are released or not.
+""",
+    "loss of classes": """
+objective : {"errors", "brier", "mixed", "absolute"}, default="errors"
+    The loss of a row, where the search is not greedy. "errors": 0 or 1, and leaves have labels. "brier": Brier's score,
+    shifted and divided so that it is between 0 and 1; "mixed": half of each; leaves then have a probability of each
+    class from a public grid (docs/exact.md), which `predict_proba` gives, whether there are counts or not. "absolute":
+    of ordered classes, how many places they are apart.
+costs : mapping of class to mapping of class to float, optional
+    ``costs[actual][predicted]``, what it costs to predict one class where the row is of another, at least 0. Those of
+    errors must be given. The loss of a row is its cost over the largest.
+class_weight : mapping of class to float, optional
+    A shorthand of `costs`: the cost of any error about a row of the class, > 0; 1 for classes that are left out.
+""",
+    "regression": """
+objective : {"squared", "absolute", "quantile"}, default="squared"
+    The loss of a row: the square of the error, up to `clip`; the error; or that of a quantile (the pinball loss). Each
+    is divided by the largest that it can be, which is the unit that ε buys.
+quantile : float, default=0.5
+    With objective="quantile": the share of the rows of a leaf that are to be below what it predicts.
+clip : float, default=0.5
+    With objective="squared": the share of the number's range beyond which the loss of an error grows no more. A loss
+    with a long tail spends ε on it.
+""",
+    "exact search of numbers": """
+search : {"auto", "exact"}, default="auto"
+    The search. "auto": the most joint exact search that is expected to take ten seconds or less, by public numbers
+    alone: everything at once, else blocks of rules or levels; the card says which.
+lookahead : int, optional
+    How many rules or levels are drawn jointly at a time. None: all, or what "auto" chooses.
+release_counts : bool, default=False
+    Whether to release the rows of each level in each rule or leaf too, at a fifth of ε: `predict_quantiles` reads them.
+stop_probability : float, default=0.1
+    The prior probability to end at any one position. docs/exact.md says how the default was chosen.
+""",
+    "number schema": """
+schema : Schema or "from-data"
+    The public schema, whose label is a `hedgerow.schema.Number`. "from-data" infers the domain from the rows, which
+    voids the guarantee; the card says so.
+""",
+    "released number": """
+privacy_ : PrivacyCard
+    What was spent, on what, and what is guaranteed.
+n_features_in_, feature_names_in_
+    As in scikit-learn.
+""",
+    "certified search of numbers": """
+regularization : float, default=0
+    The share of all rows whose loss a further rule or split must save to be worth it: the objective is the mean loss
+    plus `regularization` for every rule but the default, or every split.
+time_limit : float, optional
+    Seconds, about. After that the best model found so far is returned, with its proven gap.
+""",
+    "exact number": """
+privacy_ : PrivacyCard
+    Says that there is no guarantee.
+n_features_in_, feature_names_in_
+    As in scikit-learn.
 """,
     "min_support": """
 min_support : float, default=0.01
@@ -41,10 +94,6 @@ min_support : float, default=0.01
 regularization : float, default=0
     The share of all rows that a further rule or split must get right to be worth it: the objective is the mean loss
     plus `regularization` for every rule but the default, or every split.
-objective : {"errors", "brier", "mixed"}, default="errors"
-    The loss of a row. "errors": 0 or 1. "brier": Brier's score, shifted and divided so that it is between 0 and 1;
-    "mixed": half of each. Leaves then have the best probability of a public grid for each class, which
-    `predict_proba` gives, and exact counts beside it; docs/exact.md has the grid.
 time_limit : float, optional
     Seconds, about. After that the best model found so far is returned, with its proven gap.
 """,

@@ -9,18 +9,17 @@ from typing import ClassVar, Literal
 from hedgerow.boundary.arguments import check_choice, check_flag, check_integer, check_probability
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import CostOf, equal_blocks
+from hedgerow.learn.inputs import check_learnable
+from hedgerow.learn.objectives import OBJECTIVE
 from hedgerow.learn.plans import DrawPlan, DrawProbabilities, Plan
 from hedgerow.learn.private_base import PrivateEstimator, search_progress
 from hedgerow.learn.search.cost import Cost, largest_size
-from hedgerow.learn.search.losses import OBJECTIVES, Objective
+from hedgerow.learn.search.losses import Objective
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
-SEARCHES = ("auto", "exact", "greedy")
 STOP_PROBABILITY = 0.1
 """The default chance of the prior to stop at a position; docs/exact.md says how it was chosen."""
-OBJECTIVE: Objective = "errors"
-"""The default loss of an exact search; docs/exact.md says how it was chosen."""
 _MOST_JOINTLY = 12
 
 
@@ -93,10 +92,10 @@ class SearchEstimator(PrivateEstimator):
     lookahead: int | None = None
     release_counts: bool = False
     stop_probability: float = STOP_PROBABILITY
-    objective: Objective = OBJECTIVE
     verbose: bool = False
     _size_name: ClassVar[str]
     _parts: ClassVar[str]  # what a size counts: "rules" or "levels"
+    _searches: ClassVar[tuple[str, ...]] = ("auto", "exact", "greedy")
 
     def search_cost(self, schema: Schema) -> Cost | None:
         """Return the cost of the exact search of a fit with this schema, which does not depend on the rows.
@@ -111,7 +110,21 @@ class SearchEstimator(PrivateEstimator):
             If a parameter is out of range.
         """
         self._check_parameters()
+        check_learnable(self, schema)
         return self._search_plan(schema).cost
+
+    def _check_objective(self) -> None:
+        """Check the parameters of the loss."""
+        raise NotImplementedError
+
+    def _row_loss(self, schema: Schema) -> Objective:
+        """Return the loss of a row; raises ValueError where it does not fit the target."""
+        raise NotImplementedError
+
+    @property
+    def has_default_objective(self) -> bool:
+        """True if the loss is that of errors, each of which costs the same."""
+        raise NotImplementedError
 
     def _search_plan(self, schema: Schema) -> SearchPlan:
         """Return the search of a fit."""
@@ -131,15 +144,20 @@ class SearchEstimator(PrivateEstimator):
         notes = (chose,) if self.search == "auto" and self.lookahead is None else ()
         if chosen.cost is not None:
             return self._drawn(schema, chosen, chosen.cost, epsilon, notes)
+        if "greedy" not in self._searches:
+            raise ArgumentError(
+                "expected an exact search of ten seconds or less, got a longer one: use fewer attributes, values "
+                f"or cut points, a smaller {self._size_name}, or search='exact'."
+            )
         self._check_greedy("where no exact search takes ten seconds or less")
         return self._grown(schema, epsilon, notes)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice("search", self.search, SEARCHES)
+        check_choice("search", self.search, self._searches)
         check_flag("release_counts", self.release_counts)
         check_probability("stop_probability", self.stop_probability)
-        check_choice("objective", self.objective, OBJECTIVES)
+        self._check_objective()
         if self.lookahead is not None:
             check_integer("lookahead", self.lookahead, 1)
         if self.search == "greedy":
@@ -163,9 +181,9 @@ class SearchEstimator(PrivateEstimator):
             raise ArgumentError(
                 f"expected stop_probability={STOP_PROBABILITY} {when}, got another: it is the prior of an exact search."
             )
-        if self.objective != OBJECTIVE:
+        if not self.has_default_objective:
             raise ArgumentError(
-                f"expected objective={OBJECTIVE!r} {when}, got {self.objective!r}: it is the loss of an exact search."
+                f"expected objective={OBJECTIVE!r} and no costs {when}, got another loss: an exact search has it."
             )
 
     def _check_size(self, name: str, value: object, low: int) -> None:

@@ -17,7 +17,7 @@ from hedgerow.learn.scorecard.plan import TOTALS
 from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
-from hedgerow.learn.searches import OBJECTIVE, SearchEstimator
+from hedgerow.learn.searches import SearchEstimator
 from hedgerow.learn.trees import PrivateTreeClassifier
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.unit import rows_of
@@ -95,7 +95,7 @@ def rows_needed(estimator: SearchEstimator, schema: Schema, loss: float) -> floa
 
     On average, beside the best one of its size; None where errors are not what is drawn by, or the search is greedy.
     """
-    if estimator.objective != OBJECTIVE:
+    if not estimator.has_default_objective:
         return None
     bounds = excess_bounds(estimator, schema)
     return round_up(bounds[:2][-1] / loss) if bounds else None

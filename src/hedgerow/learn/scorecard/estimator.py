@@ -9,7 +9,7 @@ from typing import Any
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
-from hedgerow.learn.base import TallyEstimator
+from hedgerow.learn.base import Classifier
 from hedgerow.learn.readable import ReadablePoints
 from hedgerow.learn.scorecard.log_odds import Direction
 from hedgerow.models.scorecard import Scorecard
@@ -23,7 +23,7 @@ DIRECTIONS = ("increasing", "decreasing")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ScorecardEstimator(ReadablePoints, TallyEstimator):
+class ScorecardEstimator(ReadablePoints, Classifier):
     """A classifier whose model is a `Scorecard`."""
 
     max_attributes: int | None = None

@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 
 from hedgerow.boundary.arguments import check_choice, check_share
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.base import RuleListEstimator
+from hedgerow.learn.base import Classifier, RuleListEstimator
 from hedgerow.learn.greedy import grow
 from hedgerow.learn.learned import LearnedList
 from hedgerow.learn.parameters import documented
@@ -41,7 +41,7 @@ Mechanism = Literal[
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class DPGreedyRLClassifier(PrivateEstimator, RuleListEstimator):
+class DPGreedyRLClassifier(Classifier, PrivateEstimator, RuleListEstimator):
     """SSRL's DP-GreedyRL: a rule list grown greedily by noisy Gini impurity, as published. For comparison and study.
 
     Neighbouring tables differ by adding or removing one row. ε is shared equally by all releases: with ``smooth-*`` a

@@ -1,0 +1,114 @@
+"""Objectives of estimators: the loss of a row, of classes and of numbers, as a public table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+from hedgerow.boundary.arguments import check_choice, check_probability
+from hedgerow.errors import ArgumentError
+from hedgerow.learn.search.losses import LossTable, Objective
+from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
+from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Number
+from hedgerow.text.messages import describe_argument
+from hedgerow.text.values import value_text
+
+ClassObjective = Literal["errors", "brier", "mixed", "absolute"]
+CLASS_OBJECTIVES: tuple[ClassObjective, ...] = ("errors", "brier", "mixed", "absolute")
+NumberObjective = Literal["squared", "absolute", "quantile"]
+NUMBER_OBJECTIVES: tuple[NumberObjective, ...] = ("squared", "absolute", "quantile")
+OBJECTIVE: ClassObjective = "errors"
+"""The default loss of classes; docs/exact.md says how it was chosen."""
+CLIP = 0.5
+"""The share of a number's range beyond which a squared loss grows no more, if nobody chose another."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfClasses:
+    """The loss of a classifier: errors, Brier's score, half of each, costs, or how far apart ordered classes are."""
+
+    objective: ClassObjective = OBJECTIVE
+    costs: Costs | None = None
+    class_weight: ClassWeight | None = None
+
+    def _check_objective(self) -> None:
+        check_choice("objective", self.objective, CLASS_OBJECTIVES)
+        if isinstance(self.class_weight, str):
+            raise ArgumentError(
+                "class_weight must be a mapping from classes, such as {'yes': 5}, got "
+                f"{describe_argument(self.class_weight)}: weights by the classes' shares would read the rows."
+            )
+        if self.costs is not None and self.class_weight is not None:
+            raise ArgumentError("expected costs or class_weight, got both: class_weight is a shorthand of costs.")
+        if self.objective != OBJECTIVE and (self.costs is not None or self.class_weight is not None):
+            raise ArgumentError(
+                f"expected objective={OBJECTIVE!r} with costs or class_weight, got {self.objective!r}: costs are of "
+                "errors."
+            )
+
+    def _row_loss(self, schema: Schema) -> Objective:
+        """Return the loss of a row; raises ValueError where it does not fit the label."""
+        if self.costs is not None or self.class_weight is not None:
+            return LossTable.of_costs(cost_matrix(schema.classes, class_weight=self.class_weight, costs=self.costs))
+        if self.objective != "absolute":
+            return self.objective
+        if not schema.target.ordered:
+            raise ArgumentError(
+                "expected ordered classes with objective='absolute', got classes without an order; declare "
+                "OrderedLabel, or `ordered: true` in a file."
+            )
+        places = range(len(schema.classes))
+        return LossTable.of_distances(places, abs, "absolute", f"{len(places) - 1} classes")
+
+    @property
+    def has_default_objective(self) -> bool:
+        """True if the loss is that of errors, each of which costs the same."""
+        return self.objective == OBJECTIVE and self.costs is None and self.class_weight is None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfNumbers:
+    """The loss of a regressor: squared up to a bound, absolute, or that of a quantile."""
+
+    objective: NumberObjective = "squared"
+    quantile: float = 0.5
+    clip: float = CLIP
+    _searches: ClassVar[tuple[str, ...]] = ("auto", "exact")
+
+    def _check_objective(self) -> None:
+        check_choice("objective", self.objective, NUMBER_OBJECTIVES)
+        check_probability("quantile", self.quantile)
+        if self.objective != "quantile" and self.quantile != 0.5:
+            raise ArgumentError(f"expected objective='quantile' with quantile, got {self.objective!r}.")
+        if isinstance(self.clip, bool) or not isinstance(self.clip, (int, float)) or not 0 < self.clip <= 1:
+            raise ArgumentError(f"clip must be a number > 0 and <= 1, got {describe_argument(self.clip)}.")
+        if self.objective != "squared" and self.clip != CLIP:
+            raise ArgumentError(f"expected objective='squared' with clip, got {self.objective!r}.")
+
+    def _row_loss(self, schema: Schema) -> Objective:
+        """Return the loss of a row whose value is that of its level."""
+        number = schema.target.as_number
+        assert number is not None  # checked before
+        of, unit = self._loss_of_distance(number)
+        return LossTable.of_distances(number.values, of, self.objective, unit)
+
+    def _loss_of_distance(self, number: Number) -> tuple[Callable[[Fraction], Fraction], str]:
+        most = Fraction(number.values[-1]) - Fraction(number.values[0])
+        if self.objective == "absolute":
+            return abs, f"an error of {value_text(float(most))}"
+        if self.objective == "squared":
+            bound = min(Fraction(self.clip) * (Fraction(number.high) - Fraction(number.low)), most)
+            return lambda off: min(abs(off), bound) ** 2, f"an error of {value_text(float(bound))} or more, squared"
+        share = Fraction(self.quantile)
+        return (
+            lambda off: share * off if off > 0 else (share - 1) * off,
+            f"an error of {value_text(float(most))} on the side that weighs {float(max(share, 1 - share)):g}",
+        )
+
+    @property
+    def has_default_objective(self) -> bool:
+        """False: numbers are missed by more or less."""
+        return False

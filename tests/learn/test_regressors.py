@@ -1,0 +1,315 @@
+"""Regressors, costs and ordered classes: by hand, by brute force over whole models, and as scikit-learn asks."""
+
+from fractions import Fraction
+from inspect import getmodule
+from itertools import product
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import hedgerow as hr
+from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.learn.search.losses import FINE_STEPS, FINER, Loss, LossTable
+from hedgerow.learn.searches import SearchPlan
+from hedgerow.privacy.noise import noise_source
+from hedgerow.schema import Boolean, Integer, Label, Number, OrderedLabel, Schema
+from tests.learn.replay import Recorder, Replayer
+
+REGRESSORS = [
+    hr.PrivateTreeRegressor,
+    hr.PrivateRuleListRegressor,
+    hr.OptimalTreeRegressor,
+    hr.OptimalRuleListRegressor,
+]
+PRIVATE = REGRESSORS[:2]
+X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 300)
+Y = 10.0 * X[:, 0] + 5.0 * X[:, 1] + 1.5
+SCHEMA = Schema({"a": Boolean(), "b": Boolean()}, Number("y", 0, 32))
+ORDERED = Schema({"a": Boolean(), "b": Boolean()}, OrderedLabel("y", ("low", "mid", "high")))
+
+
+def made(regressor, **parameters):
+    private = {"epsilon": 20.0, "random_state": 0} if regressor in PRIVATE else {}
+    return regressor(**private, **{"schema": SCHEMA, **parameters})
+
+
+@parametrize_with_checks(
+    [
+        hr.OptimalRuleListRegressor(max_rules=2),
+        hr.PrivateTreeRegressor(epsilon=5.0, schema="from-data", random_state=0, max_depth=1),
+    ]
+)
+def test_regressors_are_estimators_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS)
+def test_what_is_learned_is_near_the_numbers(regressor):
+    model = made(regressor).fit(X, Y)
+    assert model.score(X, Y) > 0.85
+
+
+def test_the_best_tree_of_numbers_predicts_the_middle_of_the_level_of_the_mean():
+    """Eight rows in one leaf: levels of width 2, values 1, 3, …; the mean of 1, 1, 1, 5 is 2, between 1 and 3."""
+    schema = Schema({"a": Boolean()}, Number("y", 0, 32, 16))
+    rows = np.array([[0]] * 5)
+    found = hr.OptimalTreeRegressor(max_depth=0, clip=1.0, schema=schema).fit(rows, np.array([1.0, 1, 1, 5, 5]))
+    assert found.tree_.predictions == (3.0,)  # Σ(y − 3)² = 12 + 8 = 20; of 1 it is 32, of 5 it is 48
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ({"objective": "absolute"}, 1.0),  # the median
+        ({"objective": "quantile", "quantile": 0.9}, 31.0),
+        ({"objective": "squared", "clip": 1.0}, 11.0),  # the mean
+        ({"objective": "squared", "clip": 0.1}, 1.0),  # nearly the mode
+    ],
+)
+def test_what_a_leaf_predicts_follows_from_the_objective(parameters, expected):
+    """Of 1, 1, 1, 1, 11, 31 and 31: mean 11, median 1, ninth decile 31."""
+    schema = Schema({"a": Boolean()}, Number("y", 0, 32, 16))
+    y = np.array([1.0, 1, 1, 1, 11, 31, 31] * 3)
+    found = hr.OptimalTreeRegressor(max_depth=0, schema=schema, **parameters).fit(np.zeros((len(y), 1)), y)
+    assert found.tree_.predictions == (expected,)
+
+
+def least_cost(rows, labels, cost):
+    """The least cost of a tree of depth 1 by trying each test and each pair of classes."""
+    classes = range(len(cost))
+    best = min(sum(cost[y][said] for y in labels) for said in classes)
+    for column in range(rows.shape[1]):
+        sides = [[y for row, y in zip(rows, labels, strict=True) if row[column] == side] for side in (0, 1)]
+        for said in product(classes, classes):
+            best = min(best, sum(cost[y][one] for side, one in zip(sides, said, strict=True) for y in side))
+    return best
+
+
+@settings(max_examples=30)
+@given(st.data(), st.integers(2, 3))
+def test_the_certified_optimum_of_costs_is_the_least_by_trying_each(data, n):
+    entries = st.sampled_from([0.25, 0.5, 1.0, 2.0, 4.0])
+    cost = [[0.0 if i == j else data.draw(entries) for j in range(n)] for i in range(n)]
+    cost[0][1] = 4.0  # the largest, so that the others are whole steps
+    rows = np.array(data.draw(st.lists(st.tuples(*[st.integers(0, 1)] * 3), min_size=2, max_size=12)))
+    labels = [data.draw(st.integers(0, n - 1)) for _ in rows]
+    schema = Schema({f"x{i}": Boolean() for i in range(3)}, Label("y", tuple(range(n))))
+    given_costs = {i: {j: cost[i][j] for j in range(n) if i != j} for i in range(n)}
+    found = hr.OptimalTreeClassifier(max_depth=1, min_support=0, costs=given_costs, schema=schema).fit(rows, labels)
+    assert found.optimal_
+    assert found.objective_ * len(rows) * 4.0 == pytest.approx(least_cost(rows, labels, cost))
+
+
+def test_costs_move_a_private_tree_toward_the_class_that_is_dear_to_miss():
+    """23 in 100 are positive: by errors the best constant is no, at 5 to 1 it is yes."""
+    rows = np.zeros((2000, 1), dtype=int)
+    labels = np.array([1] * 460 + [0] * 1540)
+    schema = Schema({"a": Boolean()}, Label("y", (0, 1)))
+    parameters = {"epsilon": 1.0, "max_depth": 0, "schema": schema, "random_state": 1}
+    assert hr.PrivateTreeClassifier(**parameters).fit(rows, labels).tree_.predictions == (0,)
+    for dear in ({"class_weight": {1: 5}}, {"costs": {1: {0: 5}, 0: {1: 1}}}):
+        model = hr.PrivateTreeClassifier(**parameters, **dear).fit(rows, labels)
+        assert model.tree_.predictions == (1,)
+        assert "cost loss, of which 1 is a cost of 5" in str(model.privacy_)
+
+
+def test_ordered_classes_are_missed_by_as_many_as_lie_between():
+    rows = np.zeros((90, 2), dtype=int)
+    labels = np.array(["low"] * 40 + ["mid"] * 15 + ["high"] * 35)
+    nearest = hr.OptimalTreeClassifier(max_depth=0, objective="absolute", schema=ORDERED).fit(rows, labels)
+    assert nearest.tree_.predictions == ("mid",)  # 75 classes away, of low 85, of high 95
+    assert hr.OptimalTreeClassifier(max_depth=0, schema=ORDERED).fit(rows, labels).tree_.predictions == ("low",)
+    private = hr.PrivateTreeClassifier(5.0, objective="absolute", schema=ORDERED, max_depth=0, random_state=0)
+    assert private.fit(rows, labels).tree_.predictions == ("mid",)
+
+
+def test_a_table_is_shifted_and_divided_so_that_a_row_costs_0_to_1():
+    table = LossTable.of_distances((0.0, 1.0, 3.0), lambda off: off**2, "squared", "a unit")
+    assert table.entries == tuple(
+        tuple(Fraction(entry, 9) for entry in row) for row in ((0, 1, 9), (1, 0, 4), (9, 4, 0))
+    )
+    shifted = LossTable("any", "a unit", ((Fraction(3), Fraction(5)), (Fraction(7), Fraction(4))))
+    assert shifted.entries == ((0, Fraction(2, 3)), (1, 0))
+    loss = Loss.of(table, 3, FINE_STEPS)
+    assert loss.steps == FINE_STEPS * FINER
+    assert loss.table[0] == (0, round(loss.steps / 9), loss.steps)
+
+
+@pytest.mark.parametrize("costs", [[[0, 0], [0, 0]], [[1, 1], [1, 0]], [[0, -1], [1, 0]], [[0, float("nan")], [1, 0]]])
+def test_costs_that_are_none_are_refused(costs):
+    with pytest.raises(ArgumentError, match="expected"):
+        LossTable.of_costs(np.array(costs, dtype=float))
+
+
+CLASSES = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"class_weight": "balanced"}, "weights by the classes' shares would read the rows"),
+        ({"class_weight": {0: 2}, "costs": {0: {1: 1}, 1: {0: 1}}}, "expected costs or class_weight, got both"),
+        ({"class_weight": {0: 2}, "objective": "brier"}, "expected objective='errors' with costs or class_weight"),
+        ({"class_weight": {2: 2}}, "expected classes among 0, 1; got 2"),
+        ({"class_weight": {0: -1}}, "class_weight must be finite numbers > 0, got -1"),
+        ({"costs": {0: {1: 1}}}, "expected the cost of every error"),
+        ({"costs": {0: {1: -1}, 1: {0: 1}}}, "expected costs of at least 0"),
+        ({"objective": "absolute"}, "expected ordered classes with objective='absolute'"),
+        ({"search": "greedy", "class_weight": {0: 2}}, "expected objective='errors' and no costs with search='greedy'"),
+    ],
+)
+def test_a_loss_that_does_not_fit_is_refused_before_the_charge(parameters, message):
+    budget = hr.Budget(1)
+    estimator = hr.PrivateTreeClassifier(1.0, schema=CLASSES, budget=budget, **parameters)
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X, X[:, 0])
+    assert budget.spent == 0
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS)
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"objective": "errors"}, "objective must be one of squared, absolute, quantile, got 'errors'"),
+        ({"quantile": 0.9}, "expected objective='quantile' with quantile"),
+        ({"objective": "quantile", "quantile": 1.5}, "quantile must be"),
+        ({"clip": 0}, "clip must be a number > 0 and <= 1, got 0"),
+        ({"clip": True}, "clip must be a number"),
+        ({"objective": "absolute", "clip": 0.2}, "expected objective='squared' with clip"),
+    ],
+)
+def test_parameters_of_regressors_are_checked(regressor, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        made(regressor, **parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize("regressor", PRIVATE)
+def test_private_regressors_grow_nothing_greedily(regressor, monkeypatch):
+    with pytest.raises(ArgumentError, match="search must be one of auto, exact, got 'greedy'"):
+        made(regressor, search="greedy").fit(X, Y)
+    module = getmodule(regressor)
+    assert module is not None
+    monkeypatch.setattr(module, "choose_search", lambda *_: SearchPlan())
+    with pytest.raises(ArgumentError, match="use fewer attributes, values or cut points"):
+        made(regressor).planned_charge(SCHEMA)
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS)
+def test_classes_are_not_predicted_as_numbers_nor_numbers_as_classes(regressor):
+    with pytest.raises(SchemaError, match="expected a number to predict, got a label with classes"):
+        made(regressor, schema=CLASSES).fit(X, X[:, 0])
+    for classifier in (hr.PrivateTreeClassifier(1.0, schema=SCHEMA), hr.OptimalTreeClassifier(schema=SCHEMA)):
+        with pytest.raises(SchemaError, match="expected a label with classes, got a number"):
+            classifier.fit(X, Y)
+    assert not hasattr(made(regressor), "predict_proba")
+
+
+@pytest.mark.parametrize("regressor", PRIVATE)
+def test_all_of_epsilon_is_charged_and_said(regressor):
+    budget = hr.Budget(2)
+    model = regressor(1.0, schema=SCHEMA, budget=budget, release_counts=True).fit(X, Y)
+    assert budget.spent == 1
+    assert model.privacy_.is_private
+    assert float(model.privacy_.epsilon) == 1
+    assert "squared loss, of which 1 is an error of 16 or more, squared" in str(model.privacy_)
+    assert "predictions (exponential mechanism over all models" in str(model.privacy_)
+
+
+MODELS = [made(regressor, **more).fit(X, Y) for regressor in REGRESSORS for more in ({}, {"objective": "absolute"})]
+MODELS += [made(regressor, release_counts=True).fit(X, Y) for regressor in PRIVATE]
+
+
+@pytest.mark.parametrize("fitted", MODELS, ids=lambda fitted: type(fitted).__name__)
+def test_sql_python_and_files_predict_the_same_numbers(fitted, tmp_path):
+    model, frame = fitted._model, pd.DataFrame(X[:4], columns=["a", "b"])
+    expected = fitted.predict(frame).tolist()
+    table = pa.Table.from_pandas(frame)
+    with duckdb.connect() as connection:
+        connection.register("rows", table)
+        answers = connection.execute(f"SELECT y, typeof(y) FROM (SELECT {model.to_sql()} AS y FROM rows)").fetchall()
+    assert answers == [(value, "DOUBLE") for value in expected]
+    space: dict = {}
+    exec(model.to_python(), space)
+    assert [space["predict"](row) for row in frame.to_dict("records")] == expected
+    model.save(tmp_path / "m.json")
+    again = hr.load_model(tmp_path / "m.json")
+    assert again == model
+    assert again.predict(frame).tolist() == expected
+
+
+@pytest.mark.parametrize("fitted", MODELS, ids=lambda fitted: type(fitted).__name__)
+def test_numbers_are_shown_in_text_tables_pages_and_pictures(fitted):
+    model = fitted._model
+    said = f"{model.predictions[0]:g}"
+    assert said in str(model)
+    assert said in fitted.to_page()
+    assert all(record["probability"] is None for record in model.get_rules())
+    (listing,) = model.listings()
+    assert "probability" not in listing.columns
+    axes = fitted.plot()
+    assert any(said in text.get_text() for text in axes.texts) or axes.get_xlabel() == "y"
+
+
+def test_quantiles_are_read_from_the_counts_by_level():
+    """Four levels of 8: 25, 50, 25 and 0 of 100 rows; half of the rows are below 12, nine tenths below 20.8."""
+    schema = Schema({"a": Boolean()}, Number("y", 0, 32, 4))
+    y = np.repeat([4.0, 12.0, 20.0], [25, 50, 25])
+    model = hr.OptimalTreeRegressor(max_depth=0, schema=schema).fit(np.zeros((100, 1)), y)
+    assert model.predict_quantiles(np.zeros((1, 1)), [0.0, 0.25, 0.5, 0.9, 1.0]).tolist() == [
+        pytest.approx([0, 8, 12, 20.8, 24])
+    ]
+    with pytest.raises(ValueError, match="quantiles must be numbers from 0 to 1"):
+        model.predict_quantiles(np.zeros((1, 1)), [1.2])
+    labels_only = made(hr.PrivateTreeRegressor).fit(X, Y)
+    with pytest.raises(TypeError, match="with released counts, got one without"):
+        labels_only.predict_quantiles(X[:1])
+
+
+def test_a_number_has_no_probabilities_and_no_decisions():
+    model = made(hr.PrivateTreeRegressor, release_counts=True).fit(X, Y).tree_
+    for ask in (model.predict_proba, model.decide):
+        with pytest.raises(SchemaError, match="expected a label with classes, got a number"):
+            ask(X)
+
+
+TABLE = Schema({"a": Integer(0, 9, cuts=(2, 5)), "b": Boolean(missing="bin")}, Number("y", -5, 5, 8))
+row_of = st.tuples(st.integers(0, 9), st.sampled_from([True, False, None]), st.floats(-8, 8))
+
+
+def frame_of(rows):
+    return pd.DataFrame({"a": [r[0] for r in rows], "b": [r[1] for r in rows]}), pd.Series(
+        [r[2] for r in rows], name="y"
+    )
+
+
+@pytest.mark.parametrize("examples", [15, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("regressor", PRIVATE)
+def test_regressors_do_the_same_on_neighbouring_tables(regressor, examples):
+    @settings(max_examples=examples)
+    @given(
+        st.lists(row_of, min_size=1, max_size=12),
+        row_of,
+        st.sampled_from(["squared", "absolute", "quantile"]),
+        st.sampled_from([{}, {"release_counts": True}, {"lookahead": 1}]),
+        st.integers(0, 2**32 - 1),
+    )
+    def same(rows, row, objective, more, seed):
+        size = {hr.PrivateTreeRegressor: "max_depth", hr.PrivateRuleListRegressor: "max_rules"}[regressor]
+        parameters = {"schema": TABLE, "objective": objective, size: 2, **more}
+        for one, other in ((rows, [*rows, row]), ([*rows, row], rows)):
+            recorder = Recorder(noise_source(np.random.default_rng(seed)))
+            found = regressor(1, random_state=recorder, **parameters).fit(*frame_of(one))
+            assert sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0)) == 1
+            replayer = Replayer(recorder.trace)
+            again = regressor(1, random_state=replayer, **parameters).fit(*frame_of(other))
+            assert again._model._structure() == found._model._structure()
+            assert [c.epsilon for c in again.privacy_.charges] == [c.epsilon for c in found.privacy_.charges]
+            replayer.finish()
+
+    same()
