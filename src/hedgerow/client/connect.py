@@ -180,13 +180,12 @@ class RemoteDataset(OfOneProcess):
         questions, total = check_integer("max_queries", max_queries, 1), exact(epsilon, "epsilon")
         if not total:
             raise ArgumentError("epsilon must be a number > 0, got 0.")
-        assert self.schema.label is not None
         return RemoteOracle(
             self._counts,
             self._cost,
             tuple(self.description["columns"]),
             tuple(self.description["kinds"]),
-            self.schema.label,
+            self.schema.class_label,
             epsilon=total,
             delta=exact(delta, "delta"),
             max_queries=questions,

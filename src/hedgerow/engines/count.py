@@ -136,9 +136,12 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
 def _code(kind: Any, table: Expression, column: EngineColumn, lookups: Lookups) -> Any:
     if isinstance(kind, Unit):
         return ibis.cases((column.is_absent, MISSING), else_=0 if has_exact_keys(table, kind) else NO_NUMBER)
-    if isinstance(kind, Target) and kind.as_number is None:
-        return level_code(kind, column, lookups)
-    return bin_code(unclipped(kind.column_kind if isinstance(kind, Target) else kind), column, lookups)
+    if isinstance(kind, Target):
+        number = kind.as_number
+        if number is None:
+            return level_code(kind, column, lookups)
+        kind = number.column_kind
+    return bin_code(unclipped(kind), column, lookups)
 
 
 def _column(name: str, kind: Any, counts: list[int] | None) -> ColumnFit:

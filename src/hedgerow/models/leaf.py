@@ -54,7 +54,7 @@ class Leaf:
     """
 
     counts: tuple[int, ...] | None = None
-    label: str | int | float | None = None
+    label: str | float | None = None
     probabilities: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from io import StringIO
@@ -27,7 +27,10 @@ _BOX = "\u25a1"
 # Safe for colour-blind readers
 _COLOURS = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#BBBBBB")
 MOST_DRAWN, _MOST_SHARES = 500, 10_000
-_BESIDE = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # the layout of our own figures makes room for it
+_BESIDE: Mapping[str, Any] = {
+    "loc": "upper left",
+    "bbox_to_anchor": (1, 1),
+}  # the layout of our own figures makes room for it
 
 
 def check_matplotlib() -> None:
@@ -121,7 +124,7 @@ def class_patches(classes: Sequence[str], colours: Sequence[str] | None = None) 
 
 
 def class_legend(
-    ax: Axes, handles: Sequence[Artist | BarContainer], classes: Sequence[str], title: str = "class", **layout: Any
+    ax: Axes, handles: Sequence[Artist | BarContainer], classes: Sequence[str], *, title: str = "class", **layout: Any
 ) -> None:
     """Add a legend of the classes; handles are passed, as matplotlib omits names that start with "_"."""
     ax.legend(

@@ -50,7 +50,7 @@ class Rule:
 
     antecedent: tuple[Literal, ...]
     counts: tuple[int, ...] | None = None
-    label: str | int | None = None
+    label: str | float | None = None
     probabilities: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:

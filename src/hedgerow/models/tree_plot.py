@@ -97,7 +97,9 @@ def tree_diagram(
     ax.set_title("\n".join(map(plain, _wrapped(caption, max(width, 4.5) * unit))), fontsize=_SIZE, loc="center")
     below = {"loc": "upper center", "bbox_to_anchor": (width / 2, tops[-1]), "bbox_transform": ax.transData}
     small = {"fontsize": _SIZE * unit, "title_fontsize": _SIZE * unit}
-    class_legend(ax, class_patches(classes, colours), classes, legend, ncols=columns, borderaxespad=0, **below, **small)
+    class_legend(
+        ax, class_patches(classes, colours), classes, title=legend, ncols=columns, borderaxespad=0, **below, **small
+    )
     return ax
 
 

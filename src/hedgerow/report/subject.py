@@ -167,7 +167,7 @@ class Subject:
 
         DomainError if a label is missing, or is no class of the schema.
         """
-        label = None if self.released is None or self.schema is None else self.schema.label
+        label = None if self.released is None or self.schema is None else self.schema.class_label
         if label is None:
             return np.array([value_text(value) for value in label_values(labels).tolist()], dtype=object)
         names = np.array([value_text(value) for value in label.classes], dtype=object)

@@ -150,12 +150,17 @@ class Schema:
     @property
     def classes(self) -> tuple[Any, ...]:
         """The class labels; raises SchemaError if the schema declares no label, or a number."""
-        if self.target.as_number is not None:
-            raise SchemaError(
-                "expected a label with classes, got a number, which only regressors and their models take.",
-                attribute=self.target.name,
-            )
-        return self.target.values
+        return self.class_label.classes
+
+    @property
+    def class_label(self) -> Label:
+        """The label with classes; raises SchemaError if the schema declares no label, or a number."""
+        if isinstance(self.target, Label):
+            return self.target
+        raise SchemaError(
+            "expected a label with classes, got a number, which only regressors and their models take.",
+            attribute=self.target.name,
+        )
 
     @property
     def target(self) -> Target:

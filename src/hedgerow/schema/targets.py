@@ -277,9 +277,13 @@ class Number(Target):
         low, width = Fraction(self.low), Fraction(self.high) - Fraction(self.low)
         return [float(low + width * k / self.levels) for k in range(self.levels + 1)]
 
-    @cached_property
+    @property
     def values(self) -> tuple[float, ...]:
         """The middle of each level."""
+        return self._middles
+
+    @cached_property
+    def _middles(self) -> tuple[float, ...]:
         low, width = Fraction(self.low), Fraction(self.high) - Fraction(self.low)
         return tuple(float(low + width * (2 * k + 1) / (2 * self.levels)) for k in range(self.levels))
 

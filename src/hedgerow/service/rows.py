@@ -36,7 +36,7 @@ class FrameRows:
     @classmethod
     def of(cls, frame: Any, labels: Any, schema: Schema) -> Self:
         """Check rows, once, when the service starts. Errors are for the curator."""
-        label = schema.target
+        label = schema.class_label
         table = Table.of(frame)
         schema.check_columns(table)
         schema.check_unit(table)
@@ -50,7 +50,7 @@ class FrameRows:
     def read(cls, path: str | Path, schema: Schema, text_format: TextFormat = DEFAULT_FORMAT) -> Self:
         """Read a file of text: numbers and booleans by the schema, all else as text."""
         table = Table.of(read_table(str(path), text_format, numbers=schema.numbers))
-        label = schema.target
+        label = schema.class_label
         table.require([*schema.names, label.name])
         typed = {
             name: attribute.typed(table.column(name, place))
@@ -86,7 +86,7 @@ class TableRows:
         """Open a table once, when the service starts, and check every row. Errors are for the curator."""
         from hedgerow.oracle.table_rows import OracleTable  # Ibis takes long to import
 
-        label = schema.target
+        label = schema.class_label
         with _open(address) as table:
             target = OracleTable.of(_selected(table, schema), label.name, label.classes, schema.unit)
             Tally.from_table(table, schema)

@@ -312,7 +312,7 @@ def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tupl
     """Return the classes that have rows, and the index of the class of each row of both sets."""
     released = released_model(model)
     if released is not None and released.schema.label is not None:
-        label = released.schema.label
+        label = released.schema.class_label
         codes = [label.encode(column_of(rows.labels, label.name)).astype(np.intp) for rows in (ours, others)]
         known: Sequence[Any] = label.classes
     else:
