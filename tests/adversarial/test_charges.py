@@ -451,6 +451,29 @@ def test_a_models_card_cannot_claim_what_its_schema_denies():
         assert not hr.models.RuleList.from_json(sealed(schema, PrivacyCard.none("x", software=""))).privacy.is_private
 
 
+@pytest.mark.parametrize("unit", [None, Unit("patient", 2), Unit("person", 3)])
+def test_a_models_card_is_of_the_unit_that_its_schema_was_charged_for(unit):
+    charge = Charge("cut points", Fraction(1, 2), unit=Unit("patient", 3))
+    schema = replace(FIXED, charges=(charge,))
+    card = PrivacyCard((Charge("x", Fraction(9), unit=unit),), noise="", software="")
+    with pytest.raises(ModelFormatError, match="its card is of another unit of privacy than the cut points of its sch"):
+        hr.models.RuleList.from_json(sealed(schema, card))
+    honest = PrivacyCard((charge, Charge("x", Fraction(1), unit=charge.unit)), noise="", software="")
+    assert hr.models.RuleList.from_json(sealed(schema, honest)).privacy == honest
+    with pytest.raises(ModelFormatError, match="another unit of privacy"):
+        hr.models.RuleList.from_json(sealed(replace(FIXED, charges=(replace(charge, unit=None),)), honest))
+
+
+@pytest.mark.parametrize("charge", [Charge("a", 1, rho=Fraction(1, 2)), Charge("a", 1, Fraction(1, 100))])
+def test_a_models_card_cannot_claim_less_rho_than_its_schema_cost(charge):
+    schema = replace(FIXED, charges=(charge,))
+    claimed = Charge("x", Fraction(2), Fraction(1, 10), rho=Fraction(1, 100))
+    with pytest.raises(ModelFormatError, match="less privacy loss than the cut points of its schema cost"):
+        hr.models.RuleList.from_json(sealed(schema, PrivacyCard((claimed,), noise="", software="")))
+    honest = PrivacyCard((charge, claimed), noise="", software="")
+    assert hr.models.RuleList.from_json(sealed(schema, honest)).privacy == honest
+
+
 def test_each_reason_is_said_once():
     budget = hr.Budget(1)
     clf = hr.PrivateRuleListClassifier(1.0, budget=budget, schema="from-data", random_state=0)

@@ -6,7 +6,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -24,6 +23,7 @@ from hedgerow.models.dialects import Dialect, DialectName, dialect_named
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.plot import svg_of
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import total, total_rho, unit_of
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
@@ -394,8 +394,14 @@ def _contradiction(schema: Schema, card: PrivacyCard) -> str | None:
         return None
     if schema.no_guarantee_reason:
         return "its card claims a guarantee, but its schema has none"
-    epsilon = sum((charge.epsilon for charge in schema.charges), Fraction(0))
-    delta = sum((charge.delta for charge in schema.charges), Fraction(0))
-    if card.epsilon is not None and card.delta is not None and (card.epsilon < epsilon or card.delta < delta):
+    if card.epsilon is None or card.delta is None or not schema.charges:
+        return None
+    if unit_of(schema.charges) != card.unit:
+        return "its card is of another unit of privacy than the cut points of its schema were charged for"
+    epsilon = total(charge.epsilon for charge in schema.charges)
+    delta = total(charge.delta for charge in schema.charges)
+    rho = total_rho(schema.charges)
+    less_rho = card.rho is not None and (rho is None or card.rho < rho)  # an unknown loss is no smaller one
+    if card.epsilon < epsilon or card.delta < delta or less_rho:
         return "its card claims less privacy loss than the cut points of its schema cost"
     return None
