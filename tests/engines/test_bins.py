@@ -16,6 +16,7 @@ from tests.engines.values import COLUMNS, KINDS, expected_bins, said_of
 
 JOINED = ("digits", "unsigned and long", "whole", "double", "text")  # of others one of these is made before the join
 SOON_ON_SPARK = ("digits", "double")  # the others are slow
+ONE_OF_EACH = ("boolean, missing", "codes, bins", "date, bins", "integer, bins", "real, bins", "label of numbers")
 
 
 def _marks(engine, storage, few):
@@ -37,15 +38,26 @@ CASES = [
 @pytest.mark.parametrize(("load", "storage", "few"), CASES, indirect=["load"])
 def test_an_engine_finds_what_memory_finds(load, storage, few, monkeypatch):
     monkeypatch.setattr(lookups, "FEW", few)
+    _compare(load, storage, KINDS)
+
+
+@pytest.mark.parametrize("load", ["duckdb", POSTGRES], indirect=True)
+@pytest.mark.parametrize("storage", sorted(set(COLUMNS) - set(JOINED)))
+def test_a_join_finds_what_memory_finds_for_one_attribute_of_each_kind(load, storage, monkeypatch):
+    monkeypatch.setattr(lookups, "FEW", 0)
+    _compare(load, storage, {name: KINDS[name] for name in ONE_OF_EACH})
+
+
+def _compare(load, storage, kinds):
     values = COLUMNS[storage]
     table = load(pa.table({"i": pa.array(range(len(values)), pa.int64()), "x": values}))
     column, found_by = EngineColumn.of(table, "x"), Lookups(table, ["i", "x"])
     codes = {
         f"k{place}": (level_code if isinstance(kind, Label) else bin_code)(kind, column, found_by)
-        for place, kind in enumerate(KINDS.values())
+        for place, kind in enumerate(kinds.values())
     }
     found = found_by.rows().select(i=ibis._.i, **codes).to_pyarrow().sort_by("i")
-    for place, (name, kind) in enumerate(KINDS.items()):
+    for place, (name, kind) in enumerate(kinds.items()):
         expected = expected_bins(name, storage)
         told = [str(bin) for bin in said_of(kind, found[f"k{place}"].to_pylist())]
         different = [
