@@ -61,6 +61,17 @@ def test_only_frames_and_two_dimensional_arrays_are_tables(data):
         Table.of(data)
 
 
+@pytest.mark.parametrize("other", ["b", 7])
+def test_the_cells_of_a_column_called_column_names_are_no_names(other):
+    """pandas gives such a column as an attribute of the frame: its cells became names, and stood in errors."""
+    frame = pd.DataFrame({"column_names": ["SECRET", "SECRET"], other: [1, 2]})
+    table = Table.of(frame)
+    assert table.names == ("column_names", str(other))
+    with pytest.raises(DomainError, match=r"found: .*column_names") as error:
+        table.require(["absent"])
+    assert "SECRET" not in str(error.value)
+
+
 @pytest.mark.parametrize("make", [lambda: pl.LazyFrame({"a": [1]}), lambda: duckdb.sql("SELECT 1 AS a")])
 def test_frames_whose_rows_are_elsewhere_are_refused_with_a_way_out(make):
     with pytest.raises(

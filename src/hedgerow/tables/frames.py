@@ -293,7 +293,9 @@ def _plain_array(data: Any, problem: TypeError) -> NDArray[Any]:
 
 
 def _names(frame: Any) -> tuple[str, ...]:
-    return tuple(map(str, getattr(frame, "column_names", getattr(frame, "columns", ()))))
+    # Of the class: as an attribute of a pandas frame, a name may be a column with its cells.
+    attribute = "column_names" if hasattr(type(frame), "column_names") else "columns"
+    return tuple(map(str, getattr(frame, attribute, ())))
 
 
 def _with_text_names(data: Any) -> Any:
