@@ -51,6 +51,17 @@ def test_files_of_other_makes_are_the_same_rows(written, name, separator, encodi
     assert rows.tally(SCHEMA).distance(open_rows(f"{written}/wards.csv", SCHEMA).tally(SCHEMA)) == 0
 
 
+def test_a_column_that_is_of_another_type_since_the_start_is_refused(tmp_path):
+    """Checked against the types at the start, bins of numbers met text, and a charged answer counted nothing."""
+    pd.DataFrame({"age": [1, 2], "ill": [True, False]}).to_parquet(tmp_path / "t.parquet")
+    schema = Schema({"age": Integer(0, 9, cuts=(5,), outside="bin", missing="bin")}, Label("ill", (False, True)))
+    rows = open_rows(str(tmp_path / "t.parquet"), schema)
+    for ages, kind in ((["1", "2"], "text"), ([True, False], "boolean")):
+        pd.DataFrame({"age": ages, "ill": [True, False]}).to_parquet(tmp_path / "t.parquet")
+        with rows.opened() as target, pytest.raises(SchemaError, match=f"integer bins do not fit a column of {kind}"):
+            target.check(Schema(schema.attributes))
+
+
 def test_what_cannot_be_served_is_refused_with_what_to_do(written):
     for name, make, said in (
         ("wards.xlsx", TextFormat(), "got a spreadsheet; save the sheet as CSV in UTF-8"),

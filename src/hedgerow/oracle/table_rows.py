@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from hedgerow.engines.columns import EngineColumn, Expression
@@ -38,10 +38,14 @@ class OracleTable(OracleRows):
         if unit is not None:
             table = counted_table(table, unit, [*inputs, name])
             column, inputs = columns_of(table, name)
-        kinds = {name: _KINDS[column.kind] for name, column in inputs.items()}
-        target = cls(table, target_label(name, classes, are_boolean=column.kind == "boolean"), inputs, kinds)
-        check_rows(table, target.label, inputs)
-        return target
+        label = target_label(name, classes, are_boolean=column.kind == "boolean")
+        check_rows(table, label, inputs)
+        return cls(table, label, inputs, _kinds(inputs))
+
+    def reopened(self, table: Expression) -> Self:
+        """Return the target with its table opened again, whose columns may have changed since."""
+        _, inputs = columns_of(table, self.label.name)
+        return replace(self, table=table, inputs=inputs, kinds=_kinds(inputs))
 
     def _check_columns(self, bins: Schema) -> None:
         for name in bins.names:
@@ -79,3 +83,7 @@ class OracleTable(OracleRows):
     def errors_by_bin(self, bins: Schema, asked: Model | int) -> tuple[Counts, Counts]:
         """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""
         return count_errors(self.table, self.label, self.inputs, bins, asked)
+
+
+def _kinds(inputs: Mapping[str, EngineColumn]) -> dict[str, str]:
+    return {name: _KINDS[column.kind] for name, column in inputs.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -96,13 +96,12 @@ class TableRows:
     def opened(self) -> Generator[OracleRows]:
         """Open the table."""
         from hedgerow.engines.contributions import counted_table  # Ibis takes long to import
-        from hedgerow.engines.marginals import columns_of
 
         with _open(self.address) as table:
             kept = _selected(table, self.schema)
             if self.schema.unit is not None:
                 kept = counted_table(kept, self.schema.unit, [*self.schema.names, self.label.name])
-            yield replace(self.target, table=kept, inputs=columns_of(kept, self.label.name)[1])
+            yield self.target.reopened(kept)
 
     def tally(self, schema: Schema) -> Tally:
         """Open the table and count its rows."""
