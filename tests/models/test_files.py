@@ -3,8 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.errors import ModelFormatError
+from hedgerow.errors import ArgumentError, ModelFormatError
+from hedgerow.learn import PrivateTreeClassifier
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Tree, load_model
+from hedgerow.models.files import rebuilt
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Label, Schema
 
@@ -51,3 +53,11 @@ def test_what_is_no_model_is_refused(text: str, message: str, tmp_path: Path) ->
 def test_a_file_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"model\.json"):
         load_model(tmp_path / "model.json")
+
+
+def test_an_estimator_within_a_model_is_not_copied() -> None:
+    """It is a dataclass of hedgerow's, too, but not a frozen one of values."""
+    model = RuleList(SCHEMA, (Rule((), label=1),), NONE)
+    object.__setattr__(model, "privacy", PrivateTreeClassifier(1))
+    with pytest.raises(ArgumentError, match="an object of type PrivateTreeClassifier, which could run code of its own"):
+        rebuilt(model)

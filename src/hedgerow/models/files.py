@@ -78,7 +78,7 @@ def _plain_copy(value: Any) -> Any:
         return tuple(map(_plain_copy, value))
     if kind is dict:
         return {_plain_copy(key): _plain_copy(part) for key, part in value.items()}
-    if not is_dataclass(kind) or not _is_ours(kind):
+    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen or not _is_ours(kind):  # estimators are not
         raise ArgumentError(f"it holds an object of type {kind.__name__}, which could run code of its own")
     copied = object.__new__(kind)
     for field in fields(kind):
