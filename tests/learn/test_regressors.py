@@ -160,6 +160,7 @@ CLASSES = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
         ({"class_weight": {0: -1}}, "class_weight must be finite numbers > 0, got -1"),
         ({"costs": {0: {1: 1}}}, "expected the cost of every error"),
         ({"costs": {0: {1: -1}, 1: {0: 1}}}, "expected costs of at least 0"),
+        ({"costs": {0: {1: 10**400}, 1: {0: 1}}}, "costs must be finite numbers"),
         ({"objective": "absolute"}, "expected ordered classes with objective='absolute'"),
         ({"search": "greedy", "class_weight": {0: 2}}, "expected objective='errors' and no costs with search='greedy'"),
     ],

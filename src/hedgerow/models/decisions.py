@@ -76,4 +76,7 @@ def _entries(classes: Sequence[Value], given: Any, name: str) -> list[tuple[Any,
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Number) and not isinstance(value, bool) and isfinite(value)
+    try:
+        return isinstance(value, Number) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:  # a whole number that float64 does not hold
+        return False
