@@ -52,7 +52,7 @@ class Asking:
     to: Annotated[Path | None, option("Write the question to this file, and send nothing.")] = None
     output: Annotated[Path | None, option("For the answer; its receipt beside it.", "-o", "--output")] = None
 
-    def ask(self, dataset: str, kind: str, **question: Any) -> None:
+    def send(self, dataset: str, kind: str, **question: Any) -> None:
         """Send a question and write its answer, or write the question to a file."""
         amounts = {"epsilon": str(exact(self.epsilon, "epsilon")), "delta": str(exact(self.delta, "delta"))}
         question = amounts | question
@@ -127,7 +127,7 @@ def fit(
     values = named_values("--set", given, "NAME=VALUE", "name")
     parameters = {name: _value(text) for name, text in values.items()}
     attributes = {"attributes": list(attribute)} if attribute else {}
-    asking.ask(dataset, "fits", model=model, parameters=parameters, **attributes)
+    asking.send(dataset, "fits", model=model, parameters=parameters, **attributes)
 
 
 @app.command("marginals")
@@ -140,7 +140,7 @@ def marginals(
     asking: Asking,
 ) -> None:
     """Ask how many rows are in each bin, or of each class in each bin."""
-    asking.ask(dataset, "marginals", bins=_bins(bins), by=by)
+    asking.send(dataset, "marginals", bins=_bins(bins), by=by)
 
 
 @app.command("errors")
@@ -157,7 +157,7 @@ def errors(
     if (hypothesis is None) == (always is None):
         raise ArgumentError("expected --hypothesis FILE or --always CLASS, got both or none.")
     asked = Always(always) if hypothesis is None else load_model(hypothesis)
-    asking.ask(dataset, "error-marginals", bins=_bins(bins), hypothesis=hypothesis_data(asked))
+    asking.send(dataset, "error-marginals", bins=_bins(bins), hypothesis=hypothesis_data(asked))
 
 
 @contextmanager
