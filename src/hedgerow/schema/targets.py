@@ -214,9 +214,6 @@ class OrderedLabel(Label):
 
     ordered: ClassVar[bool] = True
 
-    def __hash__(self) -> int:
-        return hash((self.name, self.classes))
-
 
 @dataclass(frozen=True)
 class Number(Target):

@@ -112,7 +112,7 @@ KeyDep = Annotated[str, Depends(_key)]
 
 @router.get("/healthz", summary="Whether the service runs.")
 async def healthz() -> dict[str, str]:
-    """Tell that it does, and which software it is."""
+    """Return that the service answers, and its software."""
     return {"status": "ok", "software": f"hedgerow {__version__}"}
 
 
