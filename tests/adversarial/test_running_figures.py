@@ -132,6 +132,7 @@ def test_oracles_of_several_curators_say_the_same():
     assert oracle.privacy.epsilon_at(DELTA) >= max(one.privacy.epsilon_at(DELTA) for one in oracles)
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.errors.OverlapWarning")  # as the noise has it
 def test_an_oracle_counts_what_may_still_be_charged_where_a_hypothesis_was_learned():
     bins, frame = hr.Schema({"age": BINS["age"]}), pd.DataFrame({"age": ROWS[0][:, 0]})
     first, second = hr.Oracle(frame, ROWS[1], hr.Budget(rho=1), 60), hr.Oracle(frame, ROWS[1], hr.Budget("0.1"), 2)
