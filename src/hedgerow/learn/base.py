@@ -45,6 +45,7 @@ class TallyEstimator(Readable, BaseEstimator):
 
     schema: Schema | Literal["from-data"] | None
     _fitted: ClassVar[str]  # the attribute that holds the model
+    _weighing: ClassVar[str] = ""  # how to weigh something else than rows
 
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
         """Learn a model from rows and labels; the estimator then holds released values only, no row and no tally.
@@ -66,7 +67,7 @@ class TallyEstimator(Readable, BaseEstimator):
             If a parameter is out of range or, as `DomainError`, a value does not fit the schema (names the column,
             never the value), or, as `BudgetExceededError`, the shared budget has too little left.
         """
-        _check_refused(refused)
+        self._check_refused(refused)
         self._check_parameters()
         with self._unchanged_by_failure():
             data = TrainingData.of(self, X, y)
@@ -105,6 +106,16 @@ class TallyEstimator(Readable, BaseEstimator):
         with self._unchanged_by_failure():
             vars(self).pop("n_features_in_", None)  # those of an earlier fit
             return self._learn(tally.schema, lambda: tally)
+
+    def _check_refused(self, given: Mapping[str, Any]) -> None:
+        """Refuse what `fit` does not take; weights of rows with the reason."""
+        if given.get("sample_weight") is not None:
+            raise ArgumentTypeError(
+                "expected no sample_weight, got one: every row counts as one, since the weight of a row would change "
+                f"the sensitivity of all that is released about it.{self._weighing}"
+            )
+        for name in sorted(given.keys() - {"sample_weight"}):
+            raise ArgumentTypeError(f"expected X and y to fit, got {name!r}.")
 
     def _warn(self, schema: Schema) -> None:
         """Warn of what the parameters and the schema show: called by `fit`, whose caller is named."""
@@ -184,6 +195,8 @@ class TallyEstimator(Readable, BaseEstimator):
 class Classifier(AccuracyMixin, TallyEstimator):
     """An estimator of classes."""
 
+    _weighing = " To weigh errors of classes, pass class_weight to `decide`."
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted class of each row, shape ``(n_samples,)``; see `predict_proba` for `X` and errors."""
         return super().predict(X).astype(self.classes_.dtype)
@@ -261,14 +274,3 @@ class TreeEstimator(ReadableLeaves, TallyEstimator):
             raise ArgumentError(
                 f"max_depth must be a whole number <= {MAX_DEPTH}, got {describe_argument(self.max_depth)}."
             )
-
-
-def _check_refused(given: Mapping[str, Any]) -> None:
-    """Refuse what `fit` does not take; weights of rows with the reason."""
-    if given.get("sample_weight") is not None:
-        raise ArgumentTypeError(
-            "expected no sample_weight, got one: every row counts as one, since the weight of a row would change the "
-            "sensitivity of all that is released about it. To weigh errors of classes, pass class_weight to `decide`."
-        )
-    for name in sorted(given.keys() - {"sample_weight"}):
-        raise ArgumentTypeError(f"expected X and y to fit, got {name!r}.")

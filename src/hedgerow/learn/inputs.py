@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from scipy.sparse import issparse
@@ -24,34 +24,27 @@ from hedgerow.tally import Tally
 _BINS = 5  # of a number whose domain is taken from the data
 
 
-class AccuracyMixin(ClassifierMixin):
-    """scikit-learn's mixin of classifiers, with a score that pairs no row with the label of another."""
+class ScoreMixin:
+    """A score that pairs no row with the label, or number, of another; left of scikit-learn's mixin that has it."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of `predict` on rows and labels, as scikit-learn's classifiers do.
+        """Return the accuracy of `predict`, or its R² where a number is predicted, as scikit-learn's estimators do.
 
         Raises
         ------
         ValueError
-            As `fit`, for labels of pandas whose index is not that of their rows.
+            As `fit`, for labels or numbers of pandas whose index is not that of their rows.
         """
         check_same_index(X, y)
-        return super().score(X, y, sample_weight)
+        return cast(Any, super()).score(X, y, sample_weight)
 
 
-class R2Mixin(RegressorMixin):
-    """scikit-learn's mixin of regressors, with a score that pairs no row with the number of another."""
+class AccuracyMixin(ScoreMixin, ClassifierMixin):
+    """scikit-learn's mixin of classifiers with this score."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the R² of `predict` on rows and numbers, as scikit-learn's regressors do.
 
-        Raises
-        ------
-        ValueError
-            As `fit`, for numbers of pandas whose index is not that of their rows.
-        """
-        check_same_index(X, y)
-        return super().score(X, y, sample_weight)
+class R2Mixin(ScoreMixin, RegressorMixin):
+    """scikit-learn's mixin of regressors with this score."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

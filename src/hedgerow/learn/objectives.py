@@ -33,6 +33,7 @@ class OfClasses:
     objective: ClassObjective = OBJECTIVE
     costs: Costs | None = None
     class_weight: ClassWeight | None = None
+    _weighing: ClassVar[str] = " To weigh errors of classes, set class_weight or costs."
 
     def _check_objective(self) -> None:
         check_choice("objective", self.objective, CLASS_OBJECTIVES)
