@@ -208,8 +208,7 @@ class OptimalTreeClassifier(OfClasses, Classifier, OptimalTreeEstimator):
 class OptimalRuleListRegressor(OfNumbers, Regressor, OptimalRuleListEstimator):
     """The rule list of a number with the least loss on the table, certified. **Not private**: its counts are exact.
 
-    The same search as of `OptimalRuleListClassifier`. The number is counted in levels (`hedgerow.schema.Number`), and a
-    leaf predicts the middle of one: the certificate is about the loss of these.
+    %(certificate of numbers)s
 
     Parameters
     ----------
@@ -219,7 +218,7 @@ class OptimalRuleListRegressor(OfNumbers, Regressor, OptimalRuleListEstimator):
         Literals in a rule.
     %(negations)s
     %(min_support)s
-    %(certified search of numbers)s
+    %(certified search)s
     %(schema)s
     %(verbose)s
     %(regression)s
@@ -229,7 +228,7 @@ class OptimalRuleListRegressor(OfNumbers, Regressor, OptimalRuleListEstimator):
     rule_list_ : RuleList
         The model.
     %(certified)s
-    %(exact number)s
+    %(fitted to numbers)s
 
     Examples
     --------
@@ -246,15 +245,14 @@ class OptimalRuleListRegressor(OfNumbers, Regressor, OptimalRuleListEstimator):
 class OptimalTreeRegressor(OfNumbers, Regressor, OptimalTreeEstimator):
     """The tree of a number with the least loss on the table, certified. **Not private**: its counts are exact.
 
-    The same search as of `OptimalTreeClassifier`. The number is counted in levels (`hedgerow.schema.Number`), and a
-    leaf predicts the middle of one: the certificate is about the loss of these.
+    %(certificate of numbers)s
 
     Parameters
     ----------
     max_depth : int, default=3
         Tests one after the other at most.
     %(min_support)s
-    %(certified search of numbers)s
+    %(certified search)s
     %(schema)s
     %(verbose)s
     %(regression)s
@@ -264,7 +262,7 @@ class OptimalTreeRegressor(OfNumbers, Regressor, OptimalTreeEstimator):
     tree_ : Tree
         The model.
     %(certified)s
-    %(exact number)s
+    %(fitted to numbers)s
 
     Examples
     --------

@@ -67,24 +67,15 @@ schema : Schema or "from-data"
     The public schema, whose label is a `hedgerow.schema.Number`. "from-data" infers the domain from the rows, which
     voids the guarantee; the card says so.
 """,
-    "released number": """
+    "fitted to numbers": """
 privacy_ : PrivacyCard
-    What was spent, on what, and what is guaranteed.
+    What was spent, on what, and what is guaranteed; of a model that is not private, that nothing is.
 n_features_in_, feature_names_in_
     As in scikit-learn.
 """,
-    "certified search of numbers": """
-regularization : float, default=0
-    The share of all rows whose loss a further rule or split must save to be worth it: the objective is the mean loss
-    plus `regularization` for every rule but the default, or every split.
-time_limit : float, optional
-    Seconds, about. After that the best model found so far is returned, with its proven gap.
-""",
-    "exact number": """
-privacy_ : PrivacyCard
-    Says that there is no guarantee.
-n_features_in_, feature_names_in_
-    As in scikit-learn.
+    "certificate of numbers": """
+The search is that of the classifier. The number is counted in levels (`hedgerow.schema.Number`), and a leaf predicts
+the middle of one: the certificate is about the loss of these.
 """,
     "min_support": """
 min_support : float, default=0.01
@@ -92,7 +83,7 @@ min_support : float, default=0.01
 """,
     "certified search": """
 regularization : float, default=0
-    The share of all rows that a further rule or split must get right to be worth it: the objective is the mean loss
+    The share of all rows whose loss a further rule or split must save to be worth it: the objective is the mean loss
     plus `regularization` for every rule but the default, or every split.
 time_limit : float, optional
     Seconds, about. After that the best model found so far is returned, with its proven gap.

@@ -204,7 +204,7 @@ class PrivateRuleListRegressor(OfNumbers, Regressor, PrivateRuleListEstimator):
     ----------
     rule_list_ : RuleList
         The released model.
-    %(released number)s
+    %(fitted to numbers)s
 
     Examples
     --------

@@ -136,7 +136,7 @@ class PrivateTreeRegressor(OfNumbers, Regressor, PrivateTreeEstimator):
     ----------
     tree_ : Tree
         The released model.
-    %(released number)s
+    %(fitted to numbers)s
 
     References
     ----------
@@ -149,7 +149,7 @@ class PrivateTreeRegressor(OfNumbers, Regressor, PrivateTreeEstimator):
     >>> from hedgerow.schema import Boolean, Number
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 500)
     >>> schema = Schema({"a": Boolean(), "b": Boolean()}, Number("y", 0, 32))
-    >>> tree = PrivateTreeRegressor(epsilon=1.0, schema=schema).fit(X, 10.0 * X[:, 0] + 5.0 * X[:, 1])
-    >>> tree.score(X, 10.0 * X[:, 0] + 5.0 * X[:, 1]) > 0.9
+    >>> tree = PrivateTreeRegressor(epsilon=1.0, schema=schema).fit(X, 20.0 * X[:, 0] + 10.0 * X[:, 1])
+    >>> tree.score(X, 20.0 * X[:, 0] + 10.0 * X[:, 1]) > 0.9
     True
     """
