@@ -1,4 +1,4 @@
-"""Contribution bounding in an engine: a window function numbers the rows of a unit, and the first ones are counted."""
+"""Contribution bounding in an engine: the rows of a unit that are counted, by a window function that numbers them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule lists: released models, public by construction. No learning code."""
+"""Rule lists with their text, SQL and Python: released models, public by construction. No learning code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Export of models as SQL by sqlglot: names and values are quoted, and NULL satisfies "is missing" only."""
+"""SQL of models: conditions, cases and constants, of which each model's `_sql` composes its own.
+
+sqlglot quotes names and values; NULL satisfies "is missing" only.
+"""
 
 from __future__ import annotations
 

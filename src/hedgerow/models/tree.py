@@ -1,4 +1,4 @@
-"""Decision trees: released models, public by construction. No learning code."""
+"""Decision trees with their text, SQL and Python: released models, public by construction. No learning code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contribution bounding: which rows of a unit of privacy are counted, at most so many of each, drawn at random."""
+"""Contribution bounding in frames: the rows of a unit of privacy that are counted, drawn at random."""
 
 from __future__ import annotations
 

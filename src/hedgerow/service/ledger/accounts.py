@@ -1,4 +1,4 @@
-"""Accounts of datasets and analysts in the ledger's database: caps, with what was charged to each."""
+"""Rows of the ledger's database that hold the caps of datasets and analysts, and what was charged to each."""
 
 from __future__ import annotations
 
@@ -159,9 +159,10 @@ def set_total(connection: Connection, dataset: str, epoch: int, analyst: str, ac
 
 
 def all_so_far(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> tuple[Charge, ...]:
-    """Return a total as one charge; with more, of half a δ each, where ρ alone has a cap and δ adds up to 1 or more.
+    """Return a total as one charge, or, where its δ is 1 or more, with further charges of δ = 1/2.
 
-    Some δ stays in the first: its ρ would else be taken for that of ε alone.
+    A charge has δ < 1, but under a cap on ρ alone δ may add up to more. The first charge keeps some δ: without any, its
+    ρ would be computed from ε.
     """
     half = Fraction(1, 2)
     halves = ceil(delta / half) - 1 if delta >= 1 else 0

@@ -1,4 +1,4 @@
-"""The ledger's rules: charge, commit, then touch rows; one answer to one charge; no refund."""
+"""The ledger's rules: charge or refuse what would overdraw a cap, commit, then touch rows; no refund."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ _FINISHED = (
 class Request:
     """Question of an analyst, as far as the ledger needs to know."""
 
-    dataset: str  # of which dataset, by whom
-    analyst: str  # of which dataset, by whom
+    dataset: str
+    analyst: str  # who asks
     key: str  # the idempotency key: 1 to 200 characters that the analyst chooses anew for each question
     body: str  # the SHA-256 of what is asked
     charge: Charge  # what the answer costs
@@ -354,7 +354,7 @@ class Ledger:
 
 
 def _mentioning(connection: Connection, text: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the entries with this text, be it as a key of another's request, with their hashes."""
+    """Yield the entries whose JSON has this text anywhere, with their hashes; the caller checks the field it means."""
     named = sa.select(ENTRIES.c.content, ENTRIES.c.hash).where(ENTRIES.c.content.contains(text))
     for row in connection.execute(named.order_by(ENTRIES.c.sequence)):
         yield json.loads(row.content), row.hash
