@@ -280,7 +280,7 @@ class Tally:
         """Return the rows of each class that each rule of a list catches, the default rule last. Exact, private.
 
         Shape ``(len(antecedents) + 1, n_classes)``. The rules of a list partition the rows, so adding one row changes
-        one entry by one: sensitivity 1 in ℓ1 for the whole table of counts (docs/privacy.md, fact 2).
+        one entry by one: sensitivity 1 in ℓ1 for the whole table of counts (docs/mathematics.md, fact 2).
         """
         remaining, rows = self, []
         for antecedent in antecedents:

@@ -63,7 +63,7 @@ def test_every_value_is_one_unit_as_in_memory(load, who, units):
 
 
 def test_rows_of_one_unit_more_change_no_other_choice(load, monkeypatch):
-    """Fact 7 of docs/privacy.md, under one key: so many rows that the engine may part and sort them otherwise."""
+    """Fact 7 of docs/mathematics.md, under one key: so many rows that the engine may part and sort them otherwise."""
     monkeypatch.setattr(contributions.secrets, "token_hex", lambda _: "a key")
     rng = np.random.default_rng(0)
     who, size, zoe = rng.integers(0, 40, 400).astype(str), rng.integers(0, 9, 400), rng.integers(0, 9, 300)

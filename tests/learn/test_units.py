@@ -29,7 +29,7 @@ def visits(rows):
 
 @pytest.fixture
 def _one_key(monkeypatch):
-    """The choice of rows is coupled: fact 7 of docs/privacy.md compares tables under one key."""
+    """The choice of rows is coupled: fact 7 of docs/mathematics.md compares tables under one key."""
     for module in (tally, schemas):
         monkeypatch.setattr(module, "draw_key", lambda _: b"a key")
 

@@ -36,7 +36,7 @@ def test_two_class_impurity_is_twice_the_product_over_the_sum():
 
 @pytest.mark.claim("it never lowers `f` and raises it by less than 2")
 def test_fact_1_holds_for_every_small_pair_of_counts():
-    """docs/privacy.md, fact 1, exhaustively: adding a row never lowers f and raises it by less than 2."""
+    """docs/mathematics.md, fact 1, exhaustively: adding a row never lowers f and raises it by less than 2."""
     p, q = (axis.ravel() for axis in np.meshgrid(np.arange(300), np.arange(300)))
     before = impurity(np.column_stack([p, q]))
     rise = impurity(np.column_stack([p + 1, q])) - before

@@ -34,7 +34,7 @@ def test_of_each_unit_as_many_rows_as_it_has_or_may_have(whose, most):
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=20), st.integers(1, 6), st.integers(1, 3), st.randoms())
 def test_rows_of_one_unit_more_change_no_other_choice(whose, more, most, random):
-    """Fact 7 of docs/privacy.md: with the same key, tables that differ by a unit differ by its rows alone."""
+    """Fact 7 of docs/mathematics.md: with the same key, tables that differ by a unit differ by its rows alone."""
     places = sorted(random.sample(range(len(whose) + more), len(whose)))
     mixed = np.full(len(whose) + more, "zoe", dtype=object)
     mixed[places] = whose

@@ -86,7 +86,7 @@ def _gini(counts: Counts) -> Fraction:
 
 @dataclass(frozen=True)
 class PrivateChoice:
-    """Permute-and-flip on the Gini impurity, stopping being a candidate too (docs/privacy.md, fact 1). ε-DP a call."""
+    """Permute-and-flip on the Gini impurity, stopping being a candidate too. ε-DP a call (mathematics.md, fact 1)."""
 
     gate: Gate  # what is charged
     epsilon: Fraction  # what each choice costs
@@ -145,7 +145,7 @@ class PrivateTests:
     """Permute-and-flip on the Gini impurity at every node of a level, stopping being a candidate too. ε-DP a level.
 
     The nodes of a level hold different rows, so that one added row changes the scores of one node only: one charge
-    serves them all (parallel composition), and at that node fact 1 of docs/privacy.md holds.
+    serves them all (parallel composition), and at that node fact 1 of docs/mathematics.md holds.
     """
 
     gate: Gate  # what is charged

@@ -121,7 +121,7 @@ def _release_counts(tally: Tally, query: Callable[[], Counts], gate: Gate, epsil
     """Release counts by leaf and class.
 
     The leaves of a model partition the rows, so one added row changes one count by one: ℓ1 sensitivity 1 for all counts
-    together, and one charge of ε for them all (docs/privacy.md, fact 2; parallel composition).
+    together, and one charge of ε for them all (docs/mathematics.md, fact 2; parallel composition).
     """
     noisy = gate.release(DiscreteLaplace(epsilon), query, purpose=purpose)
     return np.array(noisy, dtype=np.int64).reshape(-1, tally.schema.target.n_levels)

@@ -34,8 +34,8 @@ class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
     to probabilities is fitted. The rest is computed from what was released: log-odds by bin, smooth along numbers.
 
     Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. Sensitivities are
-    exact, in whole numbers (docs/privacy.md, fact 5). With `delta` the noise is discrete Gaussian and the releases add
-    up under zero-concentrated differential privacy, which is worth having where there are many attributes.
+    exact, in whole numbers (docs/mathematics.md, fact 5). With `delta` the noise is discrete Gaussian and the releases
+    add up under zero-concentrated differential privacy, which is worth having where there are many attributes.
 
     Parameters
     ----------

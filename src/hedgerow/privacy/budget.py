@@ -55,7 +55,7 @@ class Budget(OfOneProcess):
     ----------
     Dwork and Roth, *The Algorithmic Foundations of Differential Privacy*, 2014, Theorem 3.16; Bun and Steinke,
     *Concentrated Differential Privacy*, 2016, Lemma 1.7; Feldman and Zrnic, *Individual Privacy Accounting via a Rényi
-    Filter*, 2021 (adaptive charges under a cap on ρ); ``docs/privacy.md``, fact 6 (either of two caps).
+    Filter*, 2021 (adaptive charges under a cap on ρ); ``docs/mathematics.md``, fact 6 (either of two caps).
 
     Examples
     --------

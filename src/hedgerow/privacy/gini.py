@@ -1,4 +1,4 @@
-"""Gini impurity of splits in exact integers: monotone, with a known sensitivity (docs/privacy.md, fact 1)."""
+"""Gini impurity of splits in exact integers: monotone, with a known sensitivity (docs/mathematics.md, fact 1)."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def impurity(counts: NDArray[np.integer]) -> Integers:
 def split_scores(caught: NDArray[np.integer], total: NDArray[np.integer]) -> Integers:
     """Return ``U(r) = f(caught) + f(left)`` of every candidate, and last ``f(total)``, that of stopping, in steps."""
     # Smaller is better. One added row falls either among the caught or among the left, hence U is monotone with
-    # sensitivity `SENSITIVITY`, for any support (docs/privacy.md, fact 1).
+    # sensitivity `SENSITIVITY`, for any support (docs/mathematics.md, fact 1).
     return np.append(impurity(caught) + impurity(total - caught), impurity(total))

@@ -360,7 +360,7 @@ class GaussianCounts:
 
     @property
     def scale(self) -> float:
-        """σ: that for one changed count, times the square root of their number, so that ρ does not depend on it."""
+        """σ, in proportion to the ℓ2 sensitivity, so that an answer costs the same ρ for any number of counts."""
         return _gaussian_scale(
             largest_rho(self.total, self.total_delta) * self.parts / self.answers, self.changes * self.rows**2
         )

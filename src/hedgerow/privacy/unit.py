@@ -25,7 +25,7 @@ class Unit:
     """The unit of privacy where a person may have many rows: all rows with one value in a column.
 
     At most `max_rows` rows of a unit are counted, drawn at random. Neighbouring tables differ by adding or removing all
-    rows of one unit: every mechanism runs at ε/`max_rows`, and ε is charged (docs/privacy.md, fact 7).
+    rows of one unit: every mechanism runs at ε/`max_rows`, and ε is charged (docs/mathematics.md, fact 7).
 
     Attributes
     ----------

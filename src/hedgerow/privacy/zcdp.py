@@ -1,8 +1,8 @@
 """Zero-concentrated differential privacy: what a release costs in ρ, and what ρ means in (ε, δ).
 
 A mechanism is ρ-zCDP if the Rényi divergence of order α of its answers on neighbouring tables is at most αρ, for every
-α > 1 (Bun and Steinke 2016). ρ adds up over releases, each of which may depend on earlier answers. ``docs/privacy.md``,
-fact 6, has the proofs of what follows.
+α > 1 (Bun and Steinke 2016). ρ adds up over releases, each of which may depend on earlier answers. The proofs of what
+follows are fact 6 of ``docs/mathematics.md``.
 """
 
 from __future__ import annotations

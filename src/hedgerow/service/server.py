@@ -147,7 +147,7 @@ def _url(scheme: str, listening: socket.socket) -> str:
 
 
 DATASET, ANALYST = "breast_cancer", "demo"
-CAP = Fraction(10)  # much
+CAP = Fraction(10)  # ε; enough for many questions, and the rows are public
 
 
 def demo_curator(folder: Path) -> tuple[Curator, Keys, str]:

@@ -27,7 +27,8 @@ from hedgerow.text.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double
 FOUND_BOOLEANS = "expected text or numbers, found booleans; declare the attribute boolean, or read the column as text."
 FOUND_NO_NUMBER = (
     "expected numbers, found text that is not a number; correct it, or, if it stands for a missing value, name it "
-    "under `missing_values` in the schema; --decimal , reads decimal commas, and then no points."
+    "under `missing_values` in the schema, or leave out its rows if the column is the target; --decimal , reads "
+    "decimal commas, and then no points."
 )
 FOUND_NO_DATE = (
     "expected dates, as a column of type date or text such as 1980-12-31 without a time of day, found others; "

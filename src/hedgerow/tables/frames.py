@@ -171,9 +171,10 @@ def series_column(series: Any, name: str) -> Column:
 
 
 def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
-    """Return a narwhals series of decimals as text, None for another; raises where values could merge, or are times.
+    """Return a narwhals series of an Arrow decimal type as text, None for one of another type; raises for times.
 
-    All decimals of a type have as many places, so that equal ones are the same text; those of dtype object do not.
+    Such decimals have one scale, so that equal ones are the same text. Python's, of dtype object, need not (1.5 and
+    1.50): they are compared as numbers, so those with more digits than float64 tells apart are refused.
     """
     if series.implementation.is_pandas_like() and (
         series.dtype == nw.Object or has_object_categories(series.to_native())

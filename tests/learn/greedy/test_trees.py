@@ -166,7 +166,7 @@ def test_one_row_more_changes_one_leaf_by_one(problem, data):
 
 @given(problems("tree"), st.integers(1, 3), st.data())
 def test_one_row_more_changes_the_scores_of_one_node_of_a_level_by_no_more_than_is_declared(problem, most, data):
-    """Facts 1 and 2 of docs/privacy.md: at one node no score falls and none rises by more; the other nodes' stay."""
+    """docs/mathematics.md, facts 1 and 2: at one node no score falls and none rises by more; the other nodes' stay."""
     less = type(problem)(problem.schema, problem.rows[1:], problem.space)
     picks = {}
 

@@ -1,4 +1,4 @@
-"""Queries of the rows for a scorecard, in whole numbers of exact sensitivity (docs/privacy.md, fact 5)."""
+"""Queries of the rows for a scorecard, in whole numbers of exact sensitivity (docs/mathematics.md, fact 5)."""
 
 from __future__ import annotations
 

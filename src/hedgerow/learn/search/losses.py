@@ -80,8 +80,8 @@ class Loss:
     **One added row raises the loss of every model by an amount between 0 and 1, and lowers that of none**: the row is
     of one class and in one leaf, so exactly one entry of the table is added, and `__post_init__` refuses a table with
     an entry outside ``[0, steps]``. So the exponential mechanism with weight ``w`` is ``w``-differentially private, as
-    for errors (fact 3 in docs/privacy.md). Subtracting from a row's losses what depends on its class alone changes the
-    losses of all models on a table alike, hence no probability: any bounded loss fits, and one with a smaller range
+    for errors (docs/mathematics.md, fact 3). Subtracting from a row's losses what depends on its class alone changes
+    the losses of all models on a table alike, hence no probability: any bounded loss fits, and one with a smaller range
     counts for more.
     """
 

@@ -50,16 +50,16 @@ class Declared:
 class Asked:
     """A request that was charged."""
 
-    request: str  # its name in the ledger; when, of which dataset, by whom, and what was asked
-    time: str  # its name in the ledger; when, of which dataset, by whom, and what was asked
-    dataset: str  # its name in the ledger; when, of which dataset, by whom, and what was asked
-    analyst: str  # its name in the ledger; when, of which dataset, by whom, and what was asked
-    purpose: str  # its name in the ledger; when, of which dataset, by whom, and what was asked
-    epoch: int  # the epoch of the dataset
-    epsilon: Fraction  # the charge
-    delta: Fraction  # the charge
-    rho: Fraction | None  # its ρ, where that is known
-    state: str = "reserved"  # what became of it
+    request: str  # its id in the ledger
+    time: str  # when it was charged (ISO 8601, UTC)
+    dataset: str
+    analyst: str  # who asked
+    purpose: str  # what the charge was for
+    epoch: int  # of the dataset
+    epsilon: Fraction  # what was charged
+    delta: Fraction
+    rho: Fraction | None  # None where it is not known
+    state: str = "reserved"  # then "answered" or "failed"
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> Asked:
