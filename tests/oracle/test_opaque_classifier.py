@@ -38,16 +38,16 @@ class Uncopied(Threshold):
 
 
 def test_it_predicts_what_the_hypothesis_predicts():
-    assert opaque_classifier(Threshold(), MADE_UP, LABEL, allowed=True).codes(ROWS).tolist() == [1, 0, 1, 0, 0]
+    assert opaque_classifier(Threshold(), MADE_UP, LABEL.classes, allowed=True).codes(ROWS).tolist() == [1, 0, 1, 0, 0]
 
 
 def test_a_row_on_which_it_fails_or_predicts_no_class_has_none_and_changes_no_other():
-    assert opaque_classifier(Brittle(), MADE_UP, LABEL, allowed=True).codes(ROWS).tolist() == [1, -1, 1, -1, 0]
+    assert opaque_classifier(Brittle(), MADE_UP, LABEL.classes, allowed=True).codes(ROWS).tolist() == [1, -1, 1, -1, 0]
 
 
 def test_what_was_tried_is_what_is_asked():
     hypothesis = Threshold()
-    tried = opaque_classifier(hypothesis, MADE_UP, LABEL, allowed=True)
+    tried = opaque_classifier(hypothesis, MADE_UP, LABEL.classes, allowed=True)
     hypothesis.predict = lambda X: np.zeros(len(X), dtype=int)
     assert tried.codes(ROWS).tolist() == [1, 0, 1, 0, 0]
 
@@ -72,4 +72,4 @@ def test_what_was_tried_is_what_is_asked():
 )
 def test_what_cannot_be_asked_is_refused_before_a_row_is_touched(hypothesis, allowed, match):
     with pytest.raises(HypothesisError, match=match):
-        opaque_classifier(hypothesis, MADE_UP, LABEL, allowed=allowed)
+        opaque_classifier(hypothesis, MADE_UP, LABEL.classes, allowed=allowed)

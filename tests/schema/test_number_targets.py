@@ -176,3 +176,9 @@ def test_what_is_drawn_lies_between_the_bounds():
     assert drawn.min() >= -3
     assert drawn.max() <= 4
     assert drawn.std() > 1
+
+
+def test_the_number_to_predict_is_among_the_columns_whose_decimal_commas_are_read():
+    kinds = {"age": Integer(0, 9), "smoker": Boolean()}
+    assert Schema(kinds, Number("days", 0, 9)).number_columns == ("age", "days")
+    assert Schema(kinds, Label("ill", (0, 1))).number_columns == Schema(kinds).number_columns == ("age",)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.privacy.account import Account
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Number, Schema
 from hedgerow.service.curator import Caller, Curator, HostedDataset
 from hedgerow.service.rows import FrameRows
 from tests.service.databases import ledger_at
@@ -18,6 +18,7 @@ SCHEMA = Schema(
     {"age": Integer(18, 90, cuts=(40, 60)), "smoker": Boolean(), "ward": Categorical(("a", "b", "c"))},
     Label("ill", ("no", "yes")),
 )
+STAYS = Schema(SCHEMA.attributes, Number("days", 0, 32, 8))
 BINS = {
     "age": {"kind": "integer", "low": 18, "high": 90, "cuts": [40, 60], "missing": "bin", "outside": "clip"},
     "smoker": {"kind": "boolean", "missing": "bin"},
@@ -39,6 +40,13 @@ def table(n_rows=400, seed=0):
     )
     ill = (frame.age > 60) & frame.smoker | (rng.random(n_rows) < 0.1)
     return frame, pd.Series(np.where(ill, "yes", "no"), name="ill")
+
+
+def stays(n_rows=400, seed=0):
+    """Return rows and a number: old smokers stay longest; some numbers are beyond the bounds."""
+    frame, _ = table(n_rows, seed)
+    days = np.where((frame.age > 60) & frame.smoker, 26.0, 6.0) + np.random.default_rng(seed).normal(0, 5, n_rows)
+    return frame, pd.Series(days.round(2), name="days")
 
 
 def question(**entries):

@@ -31,14 +31,8 @@ from hedgerow.cli.predictions import class_weights
 from hedgerow.cli.rows import Rows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError, NoiseWarning
-from hedgerow.learn import (
-    DPGreedyRLClassifier,
-    PrivateRuleListClassifier,
-    PrivateRuleListRegressor,
-    PrivateScorecardClassifier,
-    PrivateTreeClassifier,
-    PrivateTreeRegressor,
-)
+from hedgerow.learn import DPGreedyRLClassifier
+from hedgerow.learn.estimators import CLASSIFIERS, REGRESSORS, Estimators
 from hedgerow.learn.private_base import PrivateEstimator, noise_warning
 from hedgerow.learn.searches import SearchEstimator
 from hedgerow.learn.ssrl.greedy import PUBLISHED
@@ -55,15 +49,7 @@ from hedgerow.text.values import value_text
 app = typer.Typer(add_completion=False)
 MANY_ROWS = 1_000  # a fit that may need more says so first
 Kind = Literal["rule-list", "tree", "scorecard", "dp-greedyrl"]
-Makers = Mapping[Kind, Callable[..., PrivateEstimator]]
-ESTIMATORS: Makers = {
-    "rule-list": PrivateRuleListClassifier,
-    "tree": PrivateTreeClassifier,
-    "scorecard": PrivateScorecardClassifier,
-    "dp-greedyrl": DPGreedyRLClassifier,
-}
-REGRESSORS: Makers = {"rule-list": PrivateRuleListRegressor, "tree": PrivateTreeRegressor}
-"""The estimators where the schema's label is a number."""
+ESTIMATORS: Estimators = {**CLASSIFIERS, "dp-greedyrl": DPGreedyRLClassifier}
 
 
 @dataclass(frozen=True)
@@ -171,7 +157,7 @@ def fit(
         say(json.dumps(released.to_dict(), ensure_ascii=False) if as_json else f"{released}\n\n{released.privacy}")
 
 
-def _given(model: Kind, parameters: dict[str, Any], makers: Makers, schema: Schema | None) -> dict[str, Any]:
+def _given(model: Kind, parameters: dict[str, Any], makers: Estimators, schema: Schema | None) -> dict[str, Any]:
     """Return the parameters that are given, as an estimator takes them; those of other models are refused."""
     if model not in makers:
         raise ArgumentError(
@@ -207,7 +193,7 @@ def _costs(path: Path, classes: tuple[Any, ...]) -> dict[Any, Any]:
     }
 
 
-def _other(makers: Makers) -> str:
+def _other(makers: Estimators) -> str:
     return "that is a number" if makers is ESTIMATORS else "with classes"
 
 

@@ -38,7 +38,7 @@ class FileRows:
 
     def counted(self, schema: Schema | None) -> Any:
         """Read the file; its rows are counted later."""
-        return read_table(self.path, self._format, self._source, () if schema is None else schema.numbers)
+        return read_table(self.path, self._format, self._source, () if schema is None else schema.number_columns)
 
     def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:  # quietly: it shows its own progress
         """Read the file, and fit once what is public and each row is checked: one that does not fit costs nothing."""
@@ -146,7 +146,7 @@ def read_labelled(path: Path | None, text_format: TextFormat, schema: Schema) ->
     """Return the rows of a file without their labels, and these; None without a file."""
     if path is None:
         return None
-    table = nw.from_native(read_table(str(path), text_format, numbers=schema.numbers), eager_only=True)
+    table = nw.from_native(read_table(str(path), text_format, numbers=schema.number_columns), eager_only=True)
     label = target_name(table.columns, None, schema)
     return table.drop(label).to_native(), table.get_column(label).to_native()
 

@@ -154,7 +154,7 @@ def learn(
     if account is not None:
         account.check(amount, rho=0, unit=schema.unit)  # which rho it costs follows from the numbers
     with stage(f"reading {data}"):
-        table = read_table(data, text.text_format, numbers=schema.numbers)
+        table = read_table(data, text.text_format, numbers=schema.number_columns)
     planned = plan_cuts(dict(schema.attributes), amount / rows_of(schema.unit), bins)
     schema.check_columns(Table.of(table))
     schema.check_unit(Table.of(table))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hedgerow.boundary.signatures import read_signed
 from hedgerow.client.question_files import digest_of
 from hedgerow.errors import ReceiptError, ServiceError
-from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
+from hedgerow.learn.estimators import estimators_of
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.model import Model
 from hedgerow.oracle.release import Form
@@ -27,12 +27,6 @@ from hedgerow.schema.schema import Schema
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-ESTIMATORS: Mapping[str, type[Any]] = {
-    "rule-list": PrivateRuleListClassifier,
-    "tree": PrivateTreeClassifier,
-    "scorecard": PrivateScorecardClassifier,
-}
-"""What a service fits, by its name in a question."""
 UNSIGNED = "who sent the answers was not checked: the curator's public key was not given (connect(..., public_key=))"
 MOST_ROWS = 2**40
 """The most rows that a table is believed to have."""
@@ -116,7 +110,9 @@ class Asked:
     def _model(self, data: Any) -> Model:
         model, names = model_from_dict(data), self.question.get("attributes", self.schema.names)
         asked = tuple((name, kind) for name, kind in self.schema.attributes if name in names)
-        most = ESTIMATORS[self.question["model"]](**self.question.get("parameters", {})).get_params()
+        most = estimators_of(self.schema.target)[self.question["model"]](
+            **self.question.get("parameters", {})
+        ).get_params()
         _require(model.name == self.question["model"], f"a {self.question['model']}")
         within = all(most[name] is None or size <= most[name] for name, size in model.sizes.items())
         _require(within, f"a {model.name} no larger than was asked for ({', '.join(model.sizes)})")

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.signatures import public_keys
-from hedgerow.client.answers import ESTIMATORS, STAYS, Asked, Counts, Received
+from hedgerow.client.answers import STAYS, Asked, Counts, Received
 from hedgerow.client.http import RECEIPT, Connection
 from hedgerow.client.oracle import RemoteOracle
 from hedgerow.client.question_files import body_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ServiceError
+from hedgerow.learn.estimators import estimators_of
 from hedgerow.models.model import Model
 from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.process import OfOneProcess
@@ -185,7 +186,7 @@ class RemoteDataset(OfOneProcess):
             self._cost,
             tuple(self.description["columns"]),
             tuple(self.description["kinds"]),
-            self.schema.class_label,
+            self.schema.target,
             epsilon=total,
             delta=exact(delta, "delta"),
             max_queries=questions,
@@ -198,8 +199,8 @@ class RemoteDataset(OfOneProcess):
         Parameters
         ----------
         estimator : PrivateRuleListClassifier, PrivateTreeClassifier or PrivateScorecardClassifier
-            Its parameters are what is asked for. Leave out `schema`: it is the curator's; or give one with fewer of its
-            attributes.
+            Its parameters are what is asked for; of a number, PrivateRuleListRegressor or PrivateTreeRegressor. Leave
+            out `schema`: it is the curator's; or give one with fewer of its attributes.
 
         Raises
         ------
@@ -260,9 +261,10 @@ class RemoteDataset(OfOneProcess):
         return self._connection.post(f"{self._path}/cost", {"question": kind, **question})
 
     def _fit_question(self, estimator: Any) -> dict[str, Any]:
-        kind = next((name for name, one in ESTIMATORS.items() if type(estimator) is one), None)
+        estimators = estimators_of(self.schema.target)
+        kind = next((name for name, one in estimators.items() if type(estimator) is one), None)
         if kind is None:
-            names = ", ".join(one.__name__ for one in ESTIMATORS.values())
+            names = ", ".join(one.__name__ for one in estimators.values())
             raise ArgumentTypeError(f"expected one of {names}, got {type(estimator).__name__}.")
         given, default = estimator.get_params(), type(estimator)().get_params()
         for name in ("budget", "random_state"):

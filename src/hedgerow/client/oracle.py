@@ -19,7 +19,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, renewed
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Target
 from hedgerow.text.messages import number_of
 
 Ask = Callable[[str, dict[str, Any]], Counts]
@@ -43,8 +43,8 @@ class RemoteOracle(ChargedOracle):
         The names of the target's columns.
     kinds : tuple of str
         Of each column: ``boolean``, ``numbers`` or ``text``.
-    label : Label
-        The name of the labels, and the classes.
+    label : Target
+        The name of the labels, and the classes or the number.
     epsilon, delta : Fraction
         For all questions together.
     max_queries : int
@@ -59,7 +59,7 @@ class RemoteOracle(ChargedOracle):
         try_out: TryOut,
         columns: tuple[str, ...],
         kinds: tuple[str, ...],
-        label: Label,
+        label: Target,
         *,
         epsilon: Fraction,
         delta: Fraction,

@@ -48,7 +48,7 @@ def count_rows(
     if schema.unit is not None and (found[_ABSENT].to_numpy() > 0).any():
         raise no_unit(schema.unit.column)
     codes = found[_CLASS].to_numpy()
-    _check_read(label, codes)
+    check_read(label, codes)
     classes = schema.target.checked(codes)
     bins = {name: _final_bins(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
     return bins, classes, found[_ROWS].to_numpy()
@@ -97,11 +97,11 @@ def _smallest(bins: int) -> str:
 
 
 def _final_bins(schema: Schema, name: str, codes: NDArray[Any]) -> BinCodes:
-    _check_read(name, codes)
+    check_read(name, codes)
     return bins_of_codes(schema[name], codes, name)
 
 
-def _check_read(name: str, codes: NDArray[Any]) -> None:
+def check_read(name: str, codes: NDArray[Any]) -> None:
     """Raise DomainError for codes of values that are none of such a column."""
     for code, error in _ERRORS.items():
         if (codes == code).any():

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hedgerow.engines.bins import final_bin, is_infinite, level_code
 from hedgerow.engines.columns import EngineColumn
+from hedgerow.engines.count import check_read
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.sources import ask, require_table
@@ -21,7 +22,7 @@ from hedgerow.errors import DomainError
 from hedgerow.models.model import Model
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Target
 from hedgerow.tables.columns import FOUND_INFINITY
 
 Inputs = Mapping[str, EngineColumn]
@@ -43,7 +44,7 @@ def columns_of(table: Any, label: str) -> tuple[EngineColumn, dict[str, EngineCo
     return EngineColumn.of(table, label), found
 
 
-def check_rows(table: Expression, label: Label, inputs: Inputs) -> None:
+def check_rows(table: Expression, label: Target, inputs: Inputs) -> None:
     """Read every value once, when the curator sets up the oracle: a value that fails now cannot fail a question."""
     columns, lookups = list(inputs.values()), Lookups(table, [label.name, *inputs])
     checked = {"code": level_code(label, EngineColumn.of(table, label.name), lookups)}
@@ -54,7 +55,9 @@ def check_rows(table: Expression, label: Label, inputs: Inputs) -> None:
     rows = lookups.rows().select(**checked)
     sums = {key: rows[key].max() if key in floats else rows[key].count() for key in checked if key != "code"}
     found = ask(rows.group_by("code").agg(**sums, n=rows.count()))
-    label.checked(found["code"].to_numpy())
+    codes = found["code"].to_numpy()
+    check_read(label.name, codes)
+    label.checked(codes)
     for key, column in floats.items():
         if 1 in found[key].to_pylist():
             raise DomainError(FOUND_INFINITY, column=column.name)
@@ -66,7 +69,7 @@ def count_all(table: Expression) -> int:
 
 
 def count_errors(
-    table: Expression, label: Label, inputs: Inputs, bins: Schema, hypothesis: Model | int
+    table: Expression, label: Target, inputs: Inputs, bins: Schema, hypothesis: Model | int
 ) -> tuple[Counts, Counts]:
     """Return the rows of each bin that a model, or one class for all, gets wrong or refuses, and right. Exact, private.
 
@@ -77,12 +80,12 @@ def count_errors(
     predicted: Any = hypothesis
     if model is not None:
         of_model = {name: coded[f"m{i}"] for i, name in enumerate(model.used_attributes)}
-        predicted = predicted_class(model, of_model, label.classes)
+        predicted = predicted_class(model, of_model, label.hypothesis_classes)
     rows = _by_bin(coded.mutate(kind=ibis.cases((coded.kind == predicted, 1), else_=0)), bins, 2)
     return rows[:, 0], rows[:, 1]
 
 
-def count_classes(table: Expression, label: Label, inputs: Inputs, bins: Schema) -> Counts:
+def count_classes(table: Expression, label: Target, inputs: Inputs, bins: Schema) -> Counts:
     """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private.
 
     One row changes as many numbers by one as there are attributes: it is in at most one bin of each, of one class.
@@ -90,7 +93,7 @@ def count_classes(table: Expression, label: Label, inputs: Inputs, bins: Schema)
     return _by_bin(_coded(table, label, inputs, bins), bins, label.n_levels)
 
 
-def _coded(table: Expression, label: Label, inputs: Inputs, bins: Schema, model: Model | None = None) -> Expression:
+def _coded(table: Expression, label: Target, inputs: Inputs, bins: Schema, model: Model | None = None) -> Expression:
     """Return the bins of each row, those that a model uses as ``m0``, …, and its class as ``kind``."""
     used = () if model is None else [(name, model.schema[name]) for name in model.used_attributes]
     lookups = Lookups(table, [label.name, *bins.names, *(name for name, _ in used)])

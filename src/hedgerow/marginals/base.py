@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.learn.inputs import AccuracyMixin
 from hedgerow.oracle.protocol import MarginalOracle, check_oracle, telling_answers
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
+from hedgerow.text.messages import shown
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -47,6 +48,8 @@ class MarginalEstimator(AccuracyMixin, BaseEstimator):
             the classifier does not learn from. Nothing is charged then.
         """
         check_oracle(oracle, y)
+        if oracle.label.as_number is not None:
+            raise ArgumentError(f"expected an oracle of classes, got one of a number, {shown(oracle.label.name)}.")
         self._check_parameters(oracle)
         source = Table.of(X)
         if source.column_names != oracle.columns:

@@ -13,7 +13,7 @@ from hedgerow.privacy.charge import Charge, renewed, unit_of
 from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Target
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PriorCosts:
 class ChargedOracle(OfOneProcess):
     """An oracle with a number of questions, and a record of their charges."""
 
-    _label: Label
+    _label: Target
     _release: Release
     _unit: Unit | None
 
@@ -40,14 +40,14 @@ class ChargedOracle(OfOneProcess):
         self._reserves: list[Charge] = []  # of the cards of hypotheses
 
     @property
-    def label(self) -> Label:
-        """The name of the labels, and the classes."""
+    def label(self) -> Target:
+        """The name of the labels, and the classes, or the number."""
         return self._label
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The classes; the second of two is the positive one."""
-        return self._label.classes
+        """The classes; the second of two is the positive one. Of a number, whether it is high: False and True."""
+        return self._label.hypothesis_classes
 
     @property
     def max_queries(self) -> int:

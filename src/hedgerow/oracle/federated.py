@@ -21,7 +21,7 @@ from hedgerow.privacy.charge import Charge, amount_text, join_reasons, total, to
 from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Target
 from hedgerow.text.messages import STAYS, notes_of
 from hedgerow.text.values import quoted_text
 
@@ -97,12 +97,12 @@ class FederatedOracle(OfOneProcess):
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The classes; the second of two is the positive one."""
+        """The classes; the second of two is the positive one. Of a number, whether it is high: False and True."""
         return self._oracles[0].classes
 
     @property
-    def label(self) -> Label:
-        """The name of the labels, and the classes."""
+    def label(self) -> Target:
+        """The name of the labels, and the classes, or the number."""
         return self._oracles[0].label
 
     @property

@@ -22,7 +22,7 @@ from hedgerow.schema.attributes import Cell
 from hedgerow.schema.booleans import default_classes
 from hedgerow.schema.contributions import check_unit, counted, draw_key
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Label, Target
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Labels, Table
 
@@ -33,7 +33,7 @@ _N_PROBES = 8  # public rows on which a hypothesis is validated first
 class OracleRows(ABC):
     """Private rows that can be counted by bin. What is checked is public; what is counted is exact and private."""
 
-    label: Label  # the classes
+    label: Target  # the classes, or the number
     kinds: Mapping[str, str]  # of each column that can have bins: ``boolean``, ``numbers`` or ``text``. Public.
 
     @property
@@ -82,13 +82,15 @@ class OracleFrame(OracleRows):
     """Private rows with their labels."""
 
     table: Table  # the rows
-    label: Label  # the classes
-    codes: NDArray[np.int64]  # the number of each row's class
+    label: Target  # the classes, or the number
+    codes: NDArray[np.int64]  # the number of each row's class or level
     inputs: tuple[Column, ...]  # the columns, as they are read
     kinds: Mapping[str, str]
 
     @classmethod
-    def of(cls, table: Table, labels: Labels, label: Label, unit: Unit | None = None, random_state: Any = None) -> Self:
+    def of(
+        cls, table: Table, labels: Labels, label: Target, unit: Unit | None = None, random_state: Any = None
+    ) -> Self:
         """Check a table with its labels, and keep the rows that are counted. Errors are for the curator."""
         codes = label.encode(labels.column(label.name)).astype(np.int64)
         if len(codes) != len(table):
@@ -119,8 +121,9 @@ class OracleFrame(OracleRows):
     def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OpaqueClassifier:
         """Return a hypothesis as data, or, if its code may run, a copy tried on probe rows; touches no private row."""
         public = TargetColumns(self.columns, tuple(self.kinds.values()), self.table.names is not None)
-        return read_classifier(hypothesis, public, self.label.classes) or opaque_classifier(
-            hypothesis, self.probe_rows(bins), self.label, allowed=run_code
+        classes = self.label.hypothesis_classes
+        return read_classifier(hypothesis, public, classes) or opaque_classifier(
+            hypothesis, self.probe_rows(bins), classes, allowed=run_code
         )
 
     def size(self) -> int:
@@ -207,8 +210,10 @@ def _by_bin(bins: Schema, columns: Sequence[Column], kinds: NDArray[np.int64], n
     return np.concatenate(found).reshape(-1, n_kinds)
 
 
-def target_label(name: str, classes: Any, *, are_boolean: bool) -> Label:
-    """Return the label of a target: by default the classes of boolean labels, or 0 and 1."""
+def target_label(name: str, classes: Any, *, are_boolean: bool) -> Target:
+    """Return the label of a target, given or of these classes: by default those of boolean labels, or 0 and 1."""
+    if isinstance(classes, Target):
+        return classes
     default = Label(name, default_classes(are_boolean))
     if classes is None:
         return default

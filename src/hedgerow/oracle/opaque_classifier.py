@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from hedgerow.errors import HypothesisError
 from hedgerow.hypotheses.hypothesis import class_codes, codes_of
 from hedgerow.hypotheses.read import READABLE
-from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Table
 
 OPAQUE_REASON = (
@@ -28,7 +27,7 @@ class OpaqueClassifier:
     """A hypothesis whose own ``predict`` is called on the private rows."""
 
     hypothesis: Any  # a copy: the validated state is the one evaluated, and rows that it stores are not handed back
-    label: Label  # the two classes
+    classes: tuple[Any, ...]  # the two classes
 
     def codes(self, table: Table) -> NDArray[np.int64]:
         """Return the number of the class predicted for each row. Exact, private."""
@@ -42,14 +41,16 @@ class OpaqueClassifier:
         if not len(rows):
             return np.empty(0, dtype=np.int64)
         try:
-            return codes_of(self.hypothesis.predict(table.take(rows)), self.label.classes, len(rows))
+            return codes_of(self.hypothesis.predict(table.take(rows)), self.classes, len(rows))
         except Exception:
             if len(rows) == 1:
                 return np.array([-1])
         return np.concatenate([self._codes(table, half) for half in np.array_split(rows, 2)])
 
 
-def opaque_classifier(hypothesis: Any, probe_rows: Table, label: Label, *, allowed: bool) -> OpaqueClassifier:
+def opaque_classifier(
+    hypothesis: Any, probe_rows: Table, classes: tuple[Any, ...], *, allowed: bool
+) -> OpaqueClassifier:
     """Return a hypothesis that runs its own code, after validation on probe rows; no private row is touched."""
     if not callable(getattr(hypothesis, "predict", None)) or isinstance(hypothesis, type):
         raise HypothesisError(f"expected a fitted model with predict(X), got {type(hypothesis).__name__}.")
@@ -63,21 +64,21 @@ def opaque_classifier(hypothesis: Any, probe_rows: Table, label: Label, *, allow
         copied = deepcopy(hypothesis)
     except Exception as error:
         raise HypothesisError(f"the hypothesis cannot be copied: {type(error).__name__}: {error}") from error
-    _try_out(copied, probe_rows, label)
-    return OpaqueClassifier(copied, label)
+    _try_out(copied, probe_rows, classes)
+    return OpaqueClassifier(copied, classes)
 
 
-def _try_out(hypothesis: Any, rows: Table, label: Label) -> None:
+def _try_out(hypothesis: Any, rows: Table, classes: tuple[Any, ...]) -> None:
     try:
-        found = codes_of(hypothesis.predict(rows.take(np.arange(len(rows)))), label.classes, len(rows))
-        alone = [codes_of(hypothesis.predict(rows.take(np.array([i]))), label.classes, 1)[0] for i in range(len(rows))]
+        found = codes_of(hypothesis.predict(rows.take(np.arange(len(rows)))), classes, len(rows))
+        alone = [codes_of(hypothesis.predict(rows.take(np.array([i]))), classes, 1)[0] for i in range(len(rows))]
     except HypothesisError:
         raise
     except Exception as error:
         raise HypothesisError(
             f"the hypothesis fails on probe rows, which are public: {type(error).__name__}: {error}"
         ) from error
-    class_codes([None if code < 0 else label.classes[code] for code in found], label.classes)
+    class_codes([None if code < 0 else classes[code] for code in found], classes)
     if not np.array_equal(found, alone):
         raise HypothesisError(
             "expected predictions that depend on one row each, got some that change with the other rows."

@@ -44,6 +44,10 @@ class OracleQuestion:
     def of(cls, rows: OracleRows, bins: Schema, by: Any, hypothesis: Any = None, *, run_code: bool = False) -> Self:
         """Check a question on bins of plain data; no row is touched."""
         rows.check(bins)
+        if by != "rows" and rows.label.as_number is not None:
+            raise ArgumentError(
+                "expected a question for rows by bin, of a target that is a number; got one for classes."
+            )
         if by != "errors":
             return cls(bins, by)
         return cls(bins, by, rows.prepare(hypothesis, bins, run_code=run_code), charges_of(hypothesis))

@@ -14,7 +14,7 @@ from hedgerow.privacy.budget import report_charges_on_error
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Target
 
 
 @runtime_checkable
@@ -28,12 +28,12 @@ class MarginalOracle(Protocol):
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The classes; the second of two is the positive one."""
+        """The classes; the second of two is the positive one. Of a number, whether it is high: False and True."""
         ...
 
     @property
-    def label(self) -> Label:
-        """The name of the labels, and the classes."""
+    def label(self) -> Target:
+        """The name of the labels, and the classes, or the number."""
         ...
 
     @property

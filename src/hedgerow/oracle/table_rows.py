@@ -16,7 +16,7 @@ from hedgerow.models.model import Model
 from hedgerow.oracle.frame_rows import Counts, OracleRows, target_label
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Target
 from hedgerow.text.values import quoted_text
 
 _KINDS = {"boolean": "boolean", "integer": "numbers", "float": "numbers", "text": "text"}
@@ -27,12 +27,12 @@ class OracleTable(OracleRows):
     """A table of private rows with their labels."""
 
     table: Expression  # the rows
-    label: Label  # the classes, under the name of their column
+    label: Target  # the classes, or the number, under the name of the column
     inputs: Mapping[str, EngineColumn]  # the other columns that can have bins: of booleans, numbers, dates or text
     kinds: Mapping[str, str]
 
     @classmethod
-    def of(cls, table: Any, name: str, classes: Sequence[Any] | None, unit: Unit | None = None) -> Self:
+    def of(cls, table: Any, name: str, classes: Sequence[Any] | Target | None, unit: Unit | None = None) -> Self:
         """Check a table. Errors are for the curator, who sets up the oracle."""
         column, inputs = columns_of(table, name)
         if unit is not None:
@@ -62,11 +62,12 @@ class OracleTable(OracleRows):
                 f"got {type(hypothesis).__name__}; with ExprilClassifier, set queries=1."
             )
         labels = (hypothesis.label,) if model is None else model.outcomes
-        if any(label not in self.label.classes for label in labels):
-            names = ", ".join(map(quoted_text, self.label.classes))
+        classes = self.label.hypothesis_classes
+        if any(label not in classes for label in labels):
+            names = ", ".join(map(quoted_text, classes))
             raise HypothesisError(f"expected predictions that are one of {names}; some are not.")
         if model is None:
-            return self.label.classes.index(hypothesis.label)
+            return classes.index(hypothesis.label)
         for name in model.used_attributes:
             if name not in self.inputs:
                 raise HypothesisError(f"the hypothesis uses the column {name!r}, which the target does not have.")

@@ -38,6 +38,7 @@ from hedgerow.text.values import Value, listed, printable
 
 FROM_ROWS = "domain taken from the data"
 """Why a model has no guarantee whose schema was made of the private rows themselves."""
+_WIDEST = 40  # characters of a column of what is printed
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,11 @@ class Schema:
     def numbers(self) -> Mapping[str, Numeric]:
         """Those attributes that are numbers or dates, by name."""
         return {name: one for name, one in self.attributes if isinstance(one, Numeric)}
+
+    @property
+    def number_columns(self) -> tuple[str, ...]:
+        """The columns that hold numbers or dates: attributes, and the number to predict."""
+        return (*self.numbers, *(one.name for one in (self.label,) if one is not None and one.as_number is not None))
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -442,6 +448,3 @@ def _pairs(attributes: Any) -> tuple[tuple[str, Attribute], ...]:
     if not all(isinstance(attribute, Attribute) for _, attribute in pairs):
         raise problem
     return pairs
-
-
-_WIDEST = 40  # characters of a column of what is printed

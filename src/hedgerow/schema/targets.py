@@ -41,6 +41,11 @@ class Target(ABC):
         """What each level is predicted as: its class, or its number."""
 
     @property
+    @abstractmethod
+    def hypothesis_classes(self) -> tuple[Any, ...]:
+        """What a hypothesis in a question to an oracle says of a row: its class, or whether its number is high."""
+
+    @property
     def n_levels(self) -> int:
         """The number of levels; they are numbered from 0."""
         return len(self.values)
@@ -79,6 +84,10 @@ class Target(ABC):
     @abstractmethod
     def checked(self, codes: NDArray[np.integer[Any]]) -> BinCodes:
         """Return levels, after a check that no value is `MISSING` or `OUTSIDE`."""
+
+    @abstractmethod
+    def typed(self, column: Column) -> Any:
+        """Return a column of text as an array of classes, or of numbers."""
 
     @abstractmethod
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
@@ -147,6 +156,11 @@ class Label(Target):
         """The classes."""
         return self.classes
 
+    @property
+    def hypothesis_classes(self) -> tuple[Any, ...]:
+        """The classes."""
+        return self.classes
+
     def predicted(self, shares: NDArray[np.float64]) -> tuple[Any, ...]:
         """Return the most probable class, the first of equals."""
         return tuple(self.classes[place] for place in shares.argmax(axis=1))
@@ -159,6 +173,10 @@ class Label(Target):
     def to_dict(self) -> dict[str, Any]:
         """Return name and classes, and that they are in order if they are."""
         return {"name": self.name, "classes": list(self.classes), **({"ordered": True} if self.ordered else {})}
+
+    def typed(self, column: Column) -> NDArray[Any]:
+        """Return a column of text as an array of classes; DomainError where a label is none."""
+        return np.array(self.classes)[self.encode(column)]
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
         """Return made-up labels: each class is as likely."""
@@ -285,6 +303,11 @@ class Number(Target):
         return tuple(float(low + width * (2 * k + 1) / (2 * self.levels)) for k in range(self.levels))
 
     @property
+    def hypothesis_classes(self) -> tuple[Any, ...]:
+        """False and True: whether a number is high."""
+        return False, True
+
+    @property
     def as_number(self) -> Number:
         """The target itself."""
         return self
@@ -337,6 +360,11 @@ class Number(Target):
                 column=self.name,
             )
         return codes.astype(np.min_scalar_type(self.n_levels - 1))
+
+    def typed(self, column: Column) -> Any:
+        """Return a column of text as an array of numbers; DomainError where one has no level."""
+        self.encode(column)
+        return self.column_kind.typed(column)
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
         """Return made-up numbers between the bounds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from inspect import signature
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.hypotheses import read_onnx
 from hedgerow.hypotheses.hypothesis import Always
-from hedgerow.learn import PrivateRuleListClassifier, PrivateScorecardClassifier, PrivateTreeClassifier
+from hedgerow.learn.estimators import estimators_of
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.released import released_model
 from hedgerow.oracle.frame_rows import OracleRows
@@ -32,11 +32,6 @@ from hedgerow.service.rows import Rows
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import listed
 
-ESTIMATORS: Mapping[str, Callable[..., Any]] = {
-    "rule-list": PrivateRuleListClassifier,
-    "tree": PrivateTreeClassifier,
-    "scorecard": PrivateScorecardClassifier,
-}
 LARGEST_DIVISOR = 500
 """The largest denominator of an amount, powers of 2 and 5 left out: decimals, thirds and the like.
 
@@ -61,7 +56,7 @@ def read_question(form: Asked, schema: Schema, target: OracleRows, noise: NoiseS
 def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
     if isinstance(form.hypothesis, AlwaysForm):
         given = form.hypothesis.always
-        return Always(next((label for label in schema.classes if str(label) == given), given))
+        return Always(next((said for said in schema.target.hypothesis_classes if str(said) == given), given))
     if isinstance(form.hypothesis, ModelForm):
         return model_from_dict(form.hypothesis.model)
     return read_onnx(form.hypothesis.onnx)
@@ -142,7 +137,10 @@ Question = MarginalQuestion | FitQuestion
 
 
 def _fit_question(form: Fit, schema: Schema) -> FitQuestion:
-    make = ESTIMATORS[form.model]
+    makers = estimators_of(schema.target)
+    if form.model not in makers:
+        raise ArgumentError(f"expected one of {', '.join(makers)} of a number, got a {form.model}.")
+    make = makers[form.model]
     known = [name for name in signature(make).parameters if name not in _OURS]
     for name in form.parameters:
         if name not in known:

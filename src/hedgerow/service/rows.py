@@ -16,7 +16,7 @@ from hedgerow.engines.addresses import is_address
 from hedgerow.errors import ArgumentError
 from hedgerow.oracle.frame_rows import OracleFrame, OracleRows
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
+from hedgerow.schema.targets import Target
 from hedgerow.tables.frames import Labels, Table
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat, check_no_spreadsheet, read_table
 from hedgerow.tally import Tally
@@ -36,7 +36,7 @@ class FrameRows:
     @classmethod
     def of(cls, frame: Any, labels: Any, schema: Schema) -> Self:
         """Check rows, once, when the service starts. Errors are for the curator."""
-        label = schema.class_label
+        label = schema.target
         table = Table.of(frame)
         schema.check_columns(table)
         schema.check_unit(table)
@@ -49,8 +49,8 @@ class FrameRows:
     @classmethod
     def read(cls, path: str | Path, schema: Schema, text_format: TextFormat = DEFAULT_FORMAT) -> Self:
         """Read a file of text: numbers and booleans by the schema, all else as text."""
-        table = Table.of(read_table(str(path), text_format, numbers=schema.numbers))
-        label = schema.class_label
+        table = Table.of(read_table(str(path), text_format, numbers=schema.number_columns))
+        label = schema.target
         table.require([*schema.names, label.name])
         typed = {
             name: attribute.typed(table.column(name, place))
@@ -59,8 +59,7 @@ class FrameRows:
         if schema.unit is not None:
             schema.check_unit(table)
             typed[schema.unit.column] = table.column(schema.unit.column, 0).arrow_text()
-        codes = label.encode(table.column(label.name, 0))
-        return cls.of(pa.table(typed), np.array(label.classes)[codes], schema)
+        return cls.of(pa.table(typed), label.typed(table.column(label.name, 0)), schema)
 
     @contextmanager
     def opened(self) -> Generator[OracleRows]:
@@ -77,7 +76,7 @@ class TableRows:
     """Rows of a table that an engine counts. `opened` and `tally` are private: only once the question is charged."""
 
     address: str  # the address of the table; see `open_table`
-    label: Label  # the classes, under the name of their column
+    label: Target  # the classes, or the number, under the name of the column
     schema: Schema  # what is public of it: the columns that may be asked about, and the unit of privacy
     target: OracleTable  # what is public of the table. Its connection is closed.
 
@@ -86,9 +85,9 @@ class TableRows:
         """Open a table once, when the service starts, and check every row. Errors are for the curator."""
         from hedgerow.oracle.table_rows import OracleTable  # Ibis takes long to import
 
-        label = schema.class_label
+        label = schema.target
         with _open(address) as table:
-            target = OracleTable.of(_selected(table, schema), label.name, label.classes, schema.unit)
+            target = OracleTable.of(_selected(table, schema), label.name, label, schema.unit)
             Tally.from_table(table, schema)
         return cls(address, label, schema, target)
 

@@ -1,0 +1,118 @@
+"""Models of a number over the client: what comes back is held against what was asked, as for classes."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.client.question_files import QuestionFile
+from hedgerow.errors import ArgumentTypeError, ServiceError
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
+from hedgerow.models.envelope import seal
+from hedgerow.privacy.account import Account
+from hedgerow.schema import Literal, Number, Schema
+from hedgerow.service.receipts import Signer
+from hedgerow.service.rows import FrameRows
+from tests.client.test_answers import SIGNER, Between, connected
+from tests.service.wards import ANA, STAYS, curator_of, stays
+
+TREE = hr.PrivateTreeRegressor(epsilon="1/4", max_depth=1, objective="absolute")
+
+
+@pytest.fixture(scope="module")
+def curator(tmp_path_factory):
+    caps = {"cap": Account(Fraction(99)), "shares": {"ana": Account(Fraction(99))}}
+    url = f"sqlite:///{tmp_path_factory.mktemp('l')}/l.db"
+    with curator_of(url, FrameRows.of(*stays(), STAYS), schema=STAYS, signer=SIGNER, **caps) as opened:
+        yield opened
+
+
+@pytest.fixture
+def between(curator, monkeypatch):
+    import httpx2
+
+    found = Between(curator)
+    real, transport = httpx2.Client, httpx2.MockTransport(found.answering)
+    monkeypatch.setattr("httpx2.Client", lambda **given: real(transport=transport, **given))
+    return found
+
+
+def spent(between):
+    return Fraction(between.curator.budget(ANA, "wards")["epsilon"]["spent"])
+
+
+@pytest.mark.parametrize("estimator", [TREE, hr.PrivateRuleListRegressor(epsilon="1/4", max_rules=2, quantile=0.5)])
+def test_a_model_of_a_number_comes_back_with_card_and_receipt(between, estimator):
+    dataset, before = connected(), spent(between)
+    model = dataset.fit(estimator)
+    assert model.schema == dataset.schema == STAYS
+    assert model.privacy.epsilon == spent(between) - before == Fraction(1, 4)
+    assert len(dataset.receipts) == 1
+    assert set(model.predict(stays()[0])) <= set(STAYS.target.values)
+
+
+@pytest.mark.usefixtures("between")
+def test_estimators_of_classes_are_not_asked_of_a_number():
+    for estimator in (hr.PrivateTreeClassifier(epsilon=1), hr.PrivateScorecardClassifier(epsilon=1)):
+        with pytest.raises(ArgumentTypeError, match="expected one of PrivateRuleListRegressor, PrivateTreeRegressor"):
+            connected().fit(estimator)
+
+
+def tree(body, root, schema=STAYS):
+    """Return an answer with another tree under the card of the true one."""
+    card = hr.privacy.PrivacyCard.from_dict(body["model"]["privacy"])
+    return body | {"model": Tree(schema, root, card).to_dict()}
+
+
+OTHER = Schema(STAYS.attributes, Number("days", 0, 64, 8))
+DEEP = Split(
+    Literal("smoker", "true"), Split(Literal("age", "<=", (40,)), Leaf(label=2.0), Leaf(label=6.0)), Leaf(label=2.0)
+)
+LIES = {
+    "a tree that is deeper": lambda body: tree(body, DEEP),
+    "other bounds": lambda body: tree(body, Leaf(label=4.0), OTHER),
+    "a rule list": lambda body: (
+        body
+        | {
+            "model": RuleList(
+                STAYS, (Rule((), label=2.0),), hr.privacy.PrivacyCard.from_dict(body["model"]["privacy"])
+            ).to_dict()
+        }
+    ),
+    "nothing": lambda _: [],
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_model_that_was_not_asked_for_is_not_believed(between, lie):
+    between.body = LIES[lie]
+    with pytest.raises(ServiceError, match="from the service, got another") as raised:
+        connected().fit(TREE)
+    assert raised.value.charged is True
+
+
+@pytest.mark.parametrize("value", [1e9, 3.0, "2.0", True, [2.0]])
+def test_a_leaf_that_predicts_no_level_is_not_believed(between, value):
+    def change(body):
+        def changed(part):
+            if isinstance(part, dict):
+                named = {"then", "label"} & {*part}
+                return {k: value if k in named else changed(v) for k, v in part.items()}
+            return [changed(one) for one in part] if isinstance(part, list) else part
+
+        made = changed(body["model"]) | {"schema": body["model"]["schema"]}
+        return body | {"model": seal({name: part for name, part in made.items() if name != "digest"})}
+
+    between.body = change
+    with pytest.raises(ServiceError, match="from the service, got another"):
+        connected().fit(TREE)
+
+
+def test_a_question_in_a_file_is_answered_like_one_over_the_network(tmp_path):
+    asked = QuestionFile.new("wards", "fits", {"model": "tree", "epsilon": "1/4", "parameters": {"max_depth": 1}})
+    with curator_of(
+        f"sqlite:///{tmp_path}/l.db", FrameRows.of(*stays(), STAYS), schema=STAYS, signer=Signer.new()
+    ) as one:
+        answer = one.ask(ANA, "wards", asked.kind, asked.key, asked.body)
+    assert json.loads(answer.body)["model"]["format"] == Tree.format
