@@ -43,7 +43,9 @@ class LossTable:
     def __post_init__(self) -> None:
         if any(len(row) != len(self.entries) for row in self.entries):
             raise ArgumentError("expected as many losses a level as there are levels.")
-        shifted = [[Fraction(entry) - min(row) for entry in row] for row in self.entries]
+        exact = [[Fraction(entry) for entry in row] for row in self.entries]
+        least = list(map(min, exact))
+        shifted = [[entry - low for entry in row] for row, low in zip(exact, least, strict=True)]
         most = max(map(max, shifted))
         if not most:
             raise ArgumentError("expected losses that depend on what is predicted, got the same for all.")
