@@ -36,13 +36,13 @@ class Table:
 
     @property
     def tally(self):
-        counts = {bins: [0] * len(self.schema.classes) for bins, _, _ in self.rows}
+        counts = {bins: [0] * self.schema.target.n_levels for bins, _, _ in self.rows}
         for bins, label, times in self.rows:
             counts[bins][label] += times
         return Tally(
             self.schema,
             np.array(list(counts), dtype=np.uint8).reshape(-1, len(self.schema)),
-            np.array(list(counts.values()), dtype=np.int64).reshape(-1, len(self.schema.classes)),
+            np.array(list(counts.values()), dtype=np.int64).reshape(-1, self.schema.target.n_levels),
         )
 
     def plus(self, bins, label):
@@ -71,11 +71,11 @@ class Models:
 
     @cached_property
     def row_loss(self):
-        return Loss.of(self.given_objective, len(self.schema.classes))
+        return Loss.of(self.given_objective, self.schema.target.n_levels)
 
     @property
     def given_objective(self):
-        return objective_of(self.objective, len(self.schema.classes))
+        return objective_of(self.objective, self.schema.target.n_levels)
 
     @property
     def n_values(self):
@@ -298,7 +298,7 @@ def tables(draw, schema, most=12):
     worlds = all_worlds(schema)
     if draw(st.booleans()):
         worlds = draw(st.lists(st.sampled_from(worlds), min_size=1, max_size=3))
-    row = st.tuples(st.sampled_from(worlds), st.integers(0, len(schema.classes) - 1), st.just(1))
+    row = st.tuples(st.sampled_from(worlds), st.integers(0, schema.target.n_levels - 1), st.just(1))
     low, high = draw(st.sampled_from([(0, 0), (1, 1), (2, most), (most // 2, most), (most, most)]))
     return Table(schema, tuple(draw(st.lists(row, min_size=low, max_size=high))))
 
@@ -309,4 +309,4 @@ def neighbours(draw, schema, most=12):
     table = draw(tables(schema, most))
     empty = sorted(set(all_worlds(schema)) - {bins for bins, _, _ in table.rows}) or all_worlds(schema)
     bins = draw(st.sampled_from(empty if draw(st.booleans()) else all_worlds(schema)))
-    return table, table.plus(bins, draw(st.integers(0, len(schema.classes) - 1)))
+    return table, table.plus(bins, draw(st.integers(0, schema.target.n_levels - 1)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import Learned
@@ -16,7 +18,7 @@ from hedgerow.learn.learned import LEAF_SHARE, LearnedList, LearnedTree, release
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.outside import MOST_WEIGHT, DrawChances
-from hedgerow.learn.search.sampler import ModelSampler, Progress
+from hedgerow.learn.search.sampler import ModelSampler, Progress, conditioned
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.gate import Gate
@@ -118,6 +120,7 @@ class DrawProbabilities:
     chances: DrawChances  # how likely each value is for each pattern
     loss: Loss  # the loss of a row
     weight: Fraction  # the weight of a loss of 1: what is left of the draw's share of ε after rounding
+    score: str  # the loss in words, and what a loss of 1 is
     for_counts: Fraction  # the share of ε of the counts that are released too; 0 where none are
     options: tuple[Antecedent, ...]  # the rules, or tests
 
@@ -129,8 +132,13 @@ class DrawPlan(Plan):
     release_counts: bool  # whether the counts are released
     draw: ListDraw | TreeDraw
 
-    def probabilities(self, tally: Tally, progress: Progress) -> DrawProbabilities:
-        """Return how likely the draw is to give each value to each pattern of a table. **Private**, without noise."""
+    def probabilities(
+        self, tally: Tally, progress: Progress, given: Mapping[int, NDArray[np.bool_]]
+    ) -> DrawProbabilities:
+        """Return how likely the draw is to give each value to each pattern of a table. **Private**, without noise.
+
+        Given that the leaves of some patterns have some of the values, as `conditioned` has it.
+        """
         if len(self.draw.blocks) > 1:
             raise ArgumentError(
                 f"expected a model that is drawn as a whole, got one drawn in {len(self.draw.blocks)} blocks, of which "
@@ -142,10 +150,13 @@ class DrawPlan(Plan):
                 f"expected a draw with a weight of {MOST_WEIGHT} at most, got {float(mechanism.weight):.6g}: the "
                 "chances of its models are too small for float64; use a smaller epsilon."
             )
+        if given:
+            tally, draw = conditioned(tally, draw, mechanism.weight, given)
         sampler = ModelSampler(tally, draw, draw.valued_states(), progress)
         chances = sampler.chances(float(mechanism.weight))
         left = self.epsilon * LEAF_SHARE if self.release_counts else Fraction(0)
-        return DrawProbabilities(chances, draw.loss, mechanism.weight, left, draw.space.antecedents)
+        loss, options = self.draw.block(0).loss, draw.space.antecedents
+        return DrawProbabilities(chances, loss, mechanism.weight, mechanism.score, left, options)
 
     @property
     def mechanism(self) -> ModelDraw:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import check_choice, check_flag, check_integer, check_probability
 from hedgerow.errors import ArgumentError
@@ -191,10 +195,13 @@ class SearchEstimator(PrivateEstimator):
             super()._check_size(name, value, low)
 
 
-def draw_probabilities(estimator: SearchEstimator, tally: Tally) -> DrawProbabilities:
+def draw_probabilities(
+    estimator: SearchEstimator, tally: Tally, given: Mapping[int, NDArray[np.bool_]] | None = None
+) -> DrawProbabilities:
     """Return what a fit would draw from a table, with all its chances. **Private**: spends nothing, adds no noise.
 
-    For audits by the holder of the rows; `hedgerow.audit.exact_membership` shows it row by row.
+    `given` says of the leaves of some patterns which values they have: chances are then conditional. For audits by the
+    holder of the rows; `hedgerow.audit.exact_membership` shows it row by row.
     """
     estimator.check_public()
     plan = estimator._plan(tally.schema)  # pyright: ignore[reportPrivateUsage] -- for this module, not for users
@@ -204,4 +211,4 @@ def draw_probabilities(estimator: SearchEstimator, tally: Tally) -> DrawProbabil
             "search='exact'."
         )
     with search_progress(plan.cost, verbose=bool(estimator.verbose)) as progress:
-        return plan.probabilities(tally, progress)
+        return plan.probabilities(tally, progress, given or {})

@@ -16,15 +16,13 @@ def test_rows_are_counted_and_those_of_others_have_none():
     bins, counts = cells.tally.bins_and_counts()
     assert cells.n_members == 3
     assert bins[cells.patterns].tolist() == [[0, 1], [0, 1], [1, 1], [1, 0], [0, 1]]
-    assert cells.classes.tolist() == [0, 1, 1, 1, 0]
+    assert cells.levels.tolist() == [0, 1, 1, 1, 0]
     assert dict(zip(map(tuple, bins.tolist()), counts.tolist(), strict=True)) == {
         (0, 1): [1, 1],
         (1, 0): [0, 0],
         (1, 1): [0, 1],
     }
-    joined = cells.joined([1])
-    assert joined.distance(hr.Tally.count(np.vstack([X, [[0, 1]]]), np.append(y, 0), SCHEMA)) == 0
-    assert cells.joined([]).distance(cells.tally) == 0
+    assert cells.tally.distance(hr.Tally.count(X, y, SCHEMA)) == 0
 
 
 def test_a_table_without_others_is_its_tally():

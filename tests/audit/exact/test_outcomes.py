@@ -21,7 +21,7 @@ FAR = 120  # noise beyond has a chance of e^(-24) at the smallest epsilon here
 
 def known(found, table, weight, for_counts=Fraction(0)):
     seen = chances(found, table, weight, exhaustive_levels(found.space, found.depth))
-    return DrawProbabilities(seen, plan_of(found).loss, weight, for_counts, found.space.antecedents)
+    return DrawProbabilities(seen, plan_of(found).loss, weight, "a loss", for_counts, found.space.antecedents)
 
 
 def model_chances(found, table, weight):

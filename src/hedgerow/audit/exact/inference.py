@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from numbers import Real
+from operator import mul
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.exact.membership import cells_of
-from hedgerow.audit.exact.outcomes import Cells, losses
+from hedgerow.audit.exact.outcomes import Cells
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.plans import DrawProbabilities
-from hedgerow.learn.rule_lists import PrivateRuleListClassifier
 from hedgerow.learn.searches import SearchEstimator, draw_probabilities
-from hedgerow.learn.trees import PrivateTreeClassifier
 
-_MOST_CANDIDATES = 6  # each doubles the number of passes over the table
-_WORST = 1e9  # by how much rounding may be magnified
+_MOST_PASSES = 1_000
+_NEGLIGIBLE = 1e-40  # the chance, times e^(−weight), of combinations that are left out
+_LEAST_WEIGHT = 1e-5  # below it the rows that condition a draw are too many
 
 Floats = NDArray[np.float64]
 
 
 def exact_inference(
-    estimator: PrivateTreeClassifier | PrivateRuleListClassifier,
+    estimator: SearchEstimator,
     X: Any,
     y: Any,
     *,
@@ -38,8 +38,8 @@ def exact_inference(
     """Compute how often the best attacker guesses which of some candidates is in a table, from one private fit.
 
     The attacker knows the learner, all its parameters, the schema, **all other rows** and the chance of each candidate,
-    and sees the released model. Candidates that differ in one attribute make this attribute inference, in the label
-    label inference, in everything reconstruction; one candidate that may be absent makes it membership inference.
+    and sees the released model. Candidates that differ in one attribute make this attribute inference; in the label, or
+    the number, label inference; in everything reconstruction; one candidate that may be absent membership inference.
 
     **The result is private**: an exact function of the rows, for the curator's eyes only. Nothing is charged, and
     nothing is released.
@@ -47,9 +47,11 @@ def exact_inference(
     Parameters
     ----------
     estimator, X, y
-        As in `exact_membership`; the draw is by errors, without counts, and the rows are those that the attacker knows.
+        As in `exact_membership`; no counts are released, and the rows are those that the attacker knows.
     candidates : tuple of X and y
-        Up to six rows with their labels, one of which is in the table besides.
+        Rows with their labels, or numbers, one of which is in the table besides. Those that differ in their label
+        alone take one pass over the table; n different rows, of which each may lose k amounts, about k to the power of
+        n − 1 passes.
     prior : sequence of float, optional
         The chance of each candidate before the model is seen; they and `absent` sum to 1. Default: all alike.
     absent : float, default=0
@@ -58,8 +60,8 @@ def exact_inference(
     Raises
     ------
     ValueError
-        If the chances do not sum to 1, there are too many candidates, or more than float64 can distinguish at this ε,
-        or the draw is by another objective or has counts; and as `exact_membership` does.
+        If the chances do not sum to 1, there are too many candidates, or counts are released; and as
+        `exact_membership` does.
     TypeError
         If the estimator is of another kind.
 
@@ -81,62 +83,73 @@ def exact_inference(
     others = LabelledRows.of_pair("candidates", candidates)
     cells = cells_of(estimator, X, y, others)
     chances = _prior(prior, absent, len(others))
-    joint, factors = _joint(estimator, cells, len(others))
-    is_wrong = np.array(list(np.ndindex(*joint.shape)), dtype=np.float64)
-    likelihoods = [
-        joint.ravel() * np.where(is_wrong[:, j], factors[0], 1.0) / factors[1 + j] for j in range(len(others))
-    ]
-    each = np.array([*likelihoods, joint.ravel()]) * chances[:, None]
-    return ExactInference(joint, chances, float(each.max(axis=0).sum()))
+    joint = _Joint(estimator, cells)
+    joint.find({}, 1.0, np.zeros(len(others)))
+    lost, shares = np.array(joint.losses), np.array(joint.chances)
+    shares /= shares.sum()
+    evidence = np.exp(-joint.weight * lost)
+    likelihoods = np.column_stack([shares[:, None] * evidence / (shares @ evidence), shares])
+    return ExactInference(lost, shares, chances, float((likelihoods * chances).max(axis=1).sum()))
 
 
-def _joint(estimator: SearchEstimator, cells: Cells, n: int) -> tuple[Floats, Floats]:
-    """Return the chances of all combinations of errors on `n` candidates in a draw without them, and some factors."""
-    # Factors: a = e^(-w), and for each candidate the mean of a to the power of its error. The means of a to the power
-    # of the errors in all subsets S are Z(rows and S) / Z(rows): each is that of S less one candidate j, times the mean
-    # for j in a draw from the table with the others of S. They are the joint chances under the n-fold tensor power of
-    # [[1, 1], [1, a]], which is inverted.
-    means = np.ones((2,) * n)
-    base = 0.0
-    for subset in np.ndindex(*means.shape):
-        if all(subset):
-            break  # the last one
-        draw = draw_probabilities(estimator, cells.joined([j for j in range(n) if subset[j]]))
-        base = _base(draw, n)
-        places = cells.n_members + np.arange(n)
-        own = np.exp(-losses(draw, cells.classes[places]))
-        mean = (draw.chances.values[cells.patterns[places]] * own).sum(axis=1)
-        for j in range(n):
-            if not subset[j]:
-                more = (*subset[:j], 1, *subset[j + 1 :])
-                means[more] = means[subset] * mean[j]
-    joint = means
-    inverse = np.array([[base, -1.0], [-1.0, 1.0]]) / (base - 1)
-    for axis in range(n):
-        joint = np.moveaxis(np.tensordot(inverse, joint, axes=(1, axis)), 0, axis)
-    joint = np.maximum(joint, 0)
-    single = [means[tuple(int(i == j) for i in range(n))] for j in range(n)]
-    return joint / joint.sum(), np.array([base, *single])
+class _Joint:
+    """The combinations of losses of candidates, with their chances in a draw without them. Exact, private."""
 
+    # The likelihood of a candidate depends on its loss alone, so that its leaf's values fall into groups of equal
+    # losses of all candidates of the same pattern. The chances of the groups of one pattern are known from a draw;
+    # those of the next, given a group of the first, from a draw conditioned on that, and so on.
 
-def _base(draw: DrawProbabilities, n: int) -> float:
-    if draw.for_counts or not np.isin(draw.loss.by_value, (0, draw.loss.steps)).all():
-        raise ArgumentError(
-            "expected a draw by errors without counts, got another one; set objective='errors' and "
-            "release_counts=False."
-        )
-    base = float(np.exp(-float(draw.weight)))
-    if (2 / (1 - base)) ** n > _WORST:
-        raise ArgumentError(
-            f"expected fewer candidates, or a larger epsilon, got {n} candidates and a weight of "
-            f"{float(draw.weight):.3g}, which float64 cannot distinguish."
-        )
-    return base
+    def __init__(self, estimator: SearchEstimator, cells: Cells) -> None:
+        self._estimator, self._tally = estimator, cells.tally
+        self._base = draw_probabilities(estimator, cells.tally)
+        self.weight, self.losses, self.chances = float(self._base.weight), list[Floats](), list[float]()
+        patterns, levels = (part[cells.n_members :] for part in (cells.patterns, cells.levels))
+        table = self._base.loss.by_value / self._base.loss.steps
+        self._parts: list[tuple[int, NDArray[np.bool_], Floats, NDArray[np.intp]]] = []
+        for pattern in np.unique(patterns):
+            own = np.flatnonzero(patterns == pattern)
+            lost, groups = np.unique(table[:, levels[own]], axis=0, return_inverse=True)
+            self._parts.append((pattern, groups.reshape(-1) == np.arange(len(lost))[:, None], lost, own))
+        self._parts.sort(key=lambda part: len(part[1]))
+        self._check()
+
+    def _check(self) -> None:
+        if self._base.for_counts:
+            raise ArgumentError(
+                "expected a draw without counts, whose noise says more of a candidate; set release_counts=False."
+            )
+        passes = sum(accumulate((len(part[1]) for part in self._parts[:-1]), mul, initial=1))
+        if passes > _MOST_PASSES:
+            raise ArgumentError(
+                f"expected candidates whose joint chances take {_MOST_PASSES:,} passes over the table at most, got "
+                f"{passes:,}; use fewer candidates that differ in an attribute."
+            )
+        if len(self._parts) > 1 and self.weight < _LEAST_WEIGHT:
+            raise ArgumentError(
+                f"expected a weight of {_LEAST_WEIGHT:g} or more for candidates that differ in an attribute, got "
+                f"{self.weight:.3g}; use a larger epsilon."
+            )
+
+    def find(self, given: dict[int, NDArray[np.bool_]], chance: float, lost: Floats) -> None:
+        """Add all combinations that go on from those groups of the first patterns, which have this chance."""
+        pattern, groups, losses, own = self._parts[len(given)]
+        draw = draw_probabilities(self._estimator, self._tally, given) if given else self._base
+        for group, amounts in zip(groups, losses, strict=True):
+            share = chance * float(draw.chances.values[pattern] @ group)
+            if share < _NEGLIGIBLE * np.exp(-self.weight):
+                continue
+            more = lost.copy()
+            more[own] = amounts
+            if len(given) + 1 < len(self._parts):
+                self.find({**given, pattern: group}, share, more)
+            else:
+                self.losses.append(more)
+                self.chances.append(share)
 
 
 def _prior(given: Sequence[float] | None, absent: Any, n: int) -> Floats:
-    if not 1 <= n <= _MOST_CANDIDATES:
-        raise ArgumentError(f"expected 1 to {_MOST_CANDIDATES} candidates, got {n}.")
+    if not n:
+        raise ArgumentError("expected one candidate or more, got none.")
     if isinstance(absent, bool) or not isinstance(absent, Real) or not 0 <= float(absent) < 1:
         raise ArgumentError("absent must be in [0, 1), got something else.")
     chances = [(1 - float(absent)) / n] * n if given is None else list(given)
@@ -155,14 +168,17 @@ class ExactInference:
 
     Attributes
     ----------
-    joint : ndarray of shape (2,) * n_candidates
-        The chance of each combination of errors on the candidates, in a draw from the other rows alone.
+    losses : ndarray of shape (n_combinations, n_candidates)
+        The combinations of losses of the candidates, from 0 to 1, that a model can have: of errors, 0 and 1.
+    joint : ndarray of shape (n_combinations,)
+        The chance of each combination in a draw from the other rows alone.
     prior : ndarray of shape (n_candidates + 1,)
         The chance of each candidate before the model is seen, and at the end that of none.
     success : float
         The chance that the best attacker guesses right.
     """
 
+    losses: Floats
     joint: Floats
     prior: Floats
     success: float

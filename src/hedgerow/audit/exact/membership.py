@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,10 +17,10 @@ from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.audit.plot import risk_curve
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.learn.inputs import check_learnable
+from hedgerow.learn.objectives import OBJECTIVE
 from hedgerow.learn.plans import DrawProbabilities
-from hedgerow.learn.rule_lists import PrivateRuleListClassifier
 from hedgerow.learn.searches import SearchEstimator, draw_probabilities
-from hedgerow.learn.trees import PrivateTreeClassifier
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
@@ -88,7 +89,7 @@ class TradeOff:
 
 
 def exact_membership(
-    estimator: PrivateTreeClassifier | PrivateRuleListClassifier,
+    estimator: SearchEstimator,
     X: Any,
     y: Any,
     *,
@@ -106,13 +107,13 @@ def exact_membership(
 
     Parameters
     ----------
-    estimator : PrivateTreeClassifier or PrivateRuleListClassifier
-        The plan: an unfitted estimator whose model is drawn as a whole (``search="exact"``, or "auto" where it chooses
-        so). `random_state` and `budget` are not used.
+    estimator : PrivateTreeClassifier, PrivateRuleListClassifier, PrivateTreeRegressor or PrivateRuleListRegressor
+        The plan, with any objective and any costs: an unfitted estimator whose model is drawn as a whole
+        (``search="exact"``, or "auto" where it chooses so). `random_state` and `budget` are not used.
     X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
         The rows of the table.
     y : series or array of shape (n_rows,)
-        Their labels.
+        Their labels, or numbers.
     others : tuple of X and y, optional
         Rows that are not in the table, whose risk in joining it is computed too: they come after the table's.
 
@@ -146,8 +147,8 @@ def cells_of(estimator: Any, X: Any, y: Any, others: LabelledRows | None) -> Cel
     """Check that an estimator draws from all models by a public schema, and encode rows and others by that."""
     if not isinstance(estimator, SearchEstimator):
         raise ArgumentTypeError(
-            "expected a PrivateTreeClassifier or a PrivateRuleListClassifier, got "
-            f"{type(estimator).__name__}: only a draw from all models has an exact likelihood ratio."
+            f"expected a private tree or rule list, got {type(estimator).__name__}: only a draw from all models has an "
+            "exact likelihood ratio."
         )
     rows = LabelledRows.of(X, y)
     estimator.check_public()
@@ -158,13 +159,15 @@ def cells_of(estimator: Any, X: Any, y: Any, others: LabelledRows | None) -> Cel
 
 def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells) -> ExactMembership:
     """Return the risk of each row, by the outcomes that depend on it."""
-    classes, names = cells.classes, cells.tally.schema.classes
-    is_member = np.arange(len(classes)) < cells.n_members
-    outcomes = Outcomes.of(draw, cells.patterns, classes, is_member)
-    is_wrong = np.array(draw.loss.labels) != classes[:, None]
-    inside, outside = outcomes.membership(classes)
-    right = (np.exp(outcomes.inside(classes)) * ~is_wrong).sum(axis=1)
-    labels = (np.where(classes == k, classes, k) for k in range(len(names)))
+    levels, target = cells.levels, cells.tally.schema.target
+    is_member = np.arange(len(levels)) < cells.n_members
+    outcomes = Outcomes.of(draw, cells.patterns, levels, is_member)
+    is_wrong = np.array(draw.loss.labels) != levels[:, None]
+    inside, outside = outcomes.membership(levels)
+    now = np.exp(outcomes.inside(levels))[is_member]
+    right = float((now * ~is_wrong[is_member]).sum(axis=1).mean()) if cells.n_members else nan
+    lost = now * draw.loss.by_value.T[levels[is_member]] / draw.loss.steps
+    labels = (np.where(levels == k, levels, k) for k in range(target.n_levels))
     options = ["none", *(" and ".join(map(str, option)) for option in draw.options)]
     first = pd.Series(draw.chances.first, options, name="chance")
     uses = pd.Series(draw.chances.uses, options[1:], name="uses")
@@ -173,13 +176,15 @@ def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells)
         epsilon=float(estimator.epsilon or 0),
         weight=float(draw.weight),
         epsilon_of_counts=float(draw.for_counts),
+        loss=draw.score,
         error_probability=(np.exp(outcomes.without) * is_wrong).sum(axis=1),
         advantage=distance(inside, outside),
-        realised_loss=outcomes.largest_ratio(classes),
-        label_advantage=np.max([outcomes.label_distance(classes, other) for other in labels], axis=0),
+        realised_loss=outcomes.largest_ratio(levels),
+        label_advantage=np.max([outcomes.label_distance(levels, other) for other in labels], axis=0),
         inside=inside,
         outside=outside,
-        expected_accuracy=float(right[is_member].mean()) if cells.n_members else float("nan"),
+        expected_accuracy=right if target.as_number is None else nan,
+        expected_loss=float(lost.sum(axis=1).mean()) if cells.n_members else nan,
         first_options=first.sort_values(ascending=False, kind="stable"),
         mean_uses=uses.sort_values(ascending=False, kind="stable"),
     )
@@ -194,15 +199,16 @@ def _declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
             "the chances here are of tables all of whose rows count. Keep max_rows rows of each, divide epsilon by "
             "max_rows, and leave out the unit: dataclasses.replace(schema, unit=None)."
         )
-    if isinstance(schema, Schema) and not schema.no_guarantee_reason:
-        return schema
-    if schema is not None:
+    if schema is None:
+        schema = boolean_schema(rows.table.column_names, rows.labels)
+        check_learnable(estimator, schema)
+    if not isinstance(schema, Schema) or schema.no_guarantee_reason:
         got = "one that voids the guarantee" if isinstance(schema, Schema) else "'from-data'"
         raise ArgumentError(
             f"expected a public schema, got {got}: a domain taken from the rows discloses them in a way that no "
             "likelihood ratio of the draw has; declare a schema."
         )
-    return boolean_schema(rows.table.column_names, rows.labels)
+    return schema
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -223,19 +229,25 @@ class ExactMembership:
         The weight of a loss of 1 in the draw: the share of ε that it spends, less what is kept for rounding.
     epsilon_of_counts : float
         The share of ε of the counts that are released too; 0 where none are.
+    loss : str
+        The objective, and what a loss of 1 is.
     error_probability : ndarray of shape (n_rows,)
-        The chance that a model drawn without the row has another label for it.
+        The chance that a model drawn without the row has another label for it; of a number, another level.
     advantage : ndarray of shape (n_rows,)
         The largest difference of true and false positive rate of any attack: the total variation.
     realised_loss : ndarray of shape (n_rows,)
         The privacy loss of the row: the largest logarithm of a likelihood ratio, with the row over without it, either
         way.
     label_advantage : ndarray of shape (n_rows,)
-        The advantage of an attacker who knows all but the row's label, which is one of two: with the worst other one.
+        The advantage of an attacker who knows all but the row's label, or level, which is one of two: with the worst
+        other one.
     inside, outside : ndarray of shape (n_rows, n_outcomes)
         The chances of all outcomes that a test needs, in releases with and without the row.
     expected_accuracy : float
-        The accuracy on the table's rows that a model drawn from them has on average; NaN for a table without rows.
+        The accuracy on the table's rows that a model drawn from them has on average; NaN for a table without rows, and
+        for numbers.
+    expected_loss : float
+        The mean loss of the table's rows, from 0 to 1, that a model drawn from them has on average; NaN without rows.
     first_options : Series
         The exact chance of each rule or test to be the first one, the likeliest first; "none": a model without any.
     mean_uses : Series
@@ -247,6 +259,7 @@ class ExactMembership:
     epsilon: float
     weight: float
     epsilon_of_counts: float
+    loss: str
     error_probability: Floats
     advantage: Floats
     realised_loss: Floats
@@ -254,6 +267,7 @@ class ExactMembership:
     inside: Floats
     outside: Floats
     expected_accuracy: float
+    expected_loss: float
     first_options: pd.Series
     mean_uses: pd.Series
 
@@ -318,6 +332,9 @@ class ExactMembership:
 
     def __str__(self) -> str:
         median, most = np.median(self.advantage), self.advantage.max()
+        fit = f"mean loss  {self.expected_loss:.4f} expected on the table's rows ({self.loss})"
+        if self.loss == OBJECTIVE:
+            fit = f"accuracy   {self.expected_accuracy:.4f} expected on the table's rows"
         return "\n".join(
             [
                 f"learner    {self.learner}",
@@ -325,7 +342,7 @@ class ExactMembership:
                 f"(a draw's bound {self.draw_bound:.4g}, that of epsilon {self.advantage_bound:.4g})",
                 f"loss       largest {self.realised_loss.max():.4g} of epsilon = {self.epsilon:g}",
                 f"label      largest advantage on a label {self.label_advantage.max():.4g}",
-                f"accuracy   {self.expected_accuracy:.4f} expected on the table's rows",
+                fit,
                 PRIVATE,
             ]
         )

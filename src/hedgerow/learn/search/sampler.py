@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.errors import SearchTooLargeError, TooManyRowsError
 from hedgerow.learn.search.boxes import Boxes
@@ -23,6 +25,7 @@ from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Choose, ModelDraw, Rounding
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Siblings
+from hedgerow.schema.targets import Label
 from hedgerow.tally import Tally
 
 Progress = Callable[[int], object]
@@ -42,6 +45,7 @@ class Draw:
     draws_size: bool = False
     objective: Objective = "errors"  # the loss of a row
     siblings: int = 1  # the most tables of different rows that are drawn from for the same charge
+    row_loss: Loss | None = None  # the loss of a row, where it is not that of the objective
 
     def __post_init__(self) -> None:
         most = min(self.depth, self.space.n_options)  # on one path each option is taken once at most
@@ -60,7 +64,7 @@ class Draw:
     @cached_property
     def loss(self) -> Loss:
         """The loss of a row."""
-        return Loss.of(self.objective, self.space.candidates.schema.target.n_levels)
+        return self.row_loss or Loss.of(self.objective, self.space.candidates.schema.target.n_levels)
 
     @property
     def sizes(self) -> range:
@@ -94,7 +98,7 @@ class Draw:
         if numbers > MOST_NUMBERS:
             raise SearchTooLargeError(
                 f"Expected a draw of which at most {MOST_NUMBERS:,} chances are held at once, got {numbers:,}. Use "
-                "fewer cut points, a smaller size, or objective='errors', to audit a draw exactly.",
+                "fewer cut points or levels, a smaller size, or of classes objective='errors', to audit it exactly.",
                 states=self.cost.states,
                 evaluations=self.cost.evaluations,
             )
@@ -164,6 +168,30 @@ class ModelSampler:
     def distance(self, other: ModelSampler) -> float:
         """Return by how many rows the tables differ; infinite if rows were both added and removed."""
         return self._tally.distance(other._tally)
+
+
+_SURE = 200.0  # the log-ratio, beside a weight, by which what is conditioned on outweighs all else
+
+
+def conditioned(
+    tally: Tally, plan: Draw, weight: Fraction, values: Mapping[int, NDArray[np.bool_]]
+) -> tuple[Tally, Draw]:
+    """Return a table and a plan whose draws are those of `plan` given that leaves of some patterns have some values.
+
+    To within ``e^−100``, if that has a chance of ``e^(−w − 100)`` or more under a draw with this weight w.
+    """
+    # A made-up level for each pattern costs 1 under all other values, and so many rows of it are added.
+    target, free = tally.schema.target, np.array(list(values.values()), dtype=bool).reshape(len(values), -1)
+    levels, steps = target.n_levels + len(values), plan.loss.steps
+    schema = replace(tally.schema, label=Label(target.name, tuple(range(levels))))
+    bins, counts = tally.bins_and_counts()
+    counts = np.hstack([counts, np.zeros((len(counts), len(values)), dtype=np.int64)])
+    rows = math.ceil(len(values) * (_SURE + weight) / weight)
+    counts[list(values), range(target.n_levels, levels)] = rows
+    made_up = tuple(tuple(0 if one else steps for one in line) for line in free)
+    loss = replace(plan.loss, table=plan.loss.table + made_up)
+    space = replace(plan.space, candidates=replace(plan.space.candidates, schema=schema))
+    return Tally(schema, bins, counts), replace(plan, space=space, row_loss=loss)
 
 
 def _in_public_steps(total: int, progress: Progress) -> Progress:

@@ -1,0 +1,239 @@
+"""The exact risk under any public table of losses: lists of all models on both tables, with 60 digits, and controls."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.audit import exact_inference, exact_membership
+from hedgerow.audit.exact import inference
+from hedgerow.audit.exact.outcomes import Outcomes, distance
+from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.learn.plans import DrawProbabilities
+from hedgerow.learn.search.lattice import exhaustive_levels
+from hedgerow.learn.search.losses import LossTable
+from hedgerow.learn.search.space import Space
+from hedgerow.learn.searches import draw_probabilities
+from hedgerow.schema import Boolean, Candidates, Integer, Label, Number, OrderedLabel, Schema
+from tests.learn.draws import FACTORS, SIZES, plan_of
+from tests.learn.enumerate_models import Models, Table, all_worlds, models, neighbours
+from tests.learn.search.known_chances import chances
+
+WEIGHTS = [Fraction(1, 100), Fraction(1), Fraction(10), Fraction(150)]
+
+
+@st.composite
+def loss_tables(draw, n):
+    """Any losses, the same in a line or a column at times, some of which do not depend on what is predicted."""
+    entry = st.fractions(0, 1, max_denominator=30)
+    return LossTable(
+        "any",
+        "a unit",
+        draw(
+            st.lists(st.tuples(*[entry] * n), min_size=n, max_size=n)
+            .map(tuple)
+            .filter(lambda rows: any(len({*row}) > 1 for row in rows))
+        ),
+    )
+
+
+def of_models(found, table, weight):
+    return np.array([float(value.exp()) for value in found.log_probabilities(table, weight).values()])
+
+
+@pytest.mark.parametrize("factor", [Fraction(1), *FACTORS])
+@pytest.mark.parametrize("examples", SIZES)
+def test_the_risk_is_that_of_all_models_and_of_no_mechanism_with_another_weight(examples, factor):
+    is_right = factor == 1
+    agreed = []
+
+    @settings(max_examples=examples if is_right else 12)
+    @given(models(100), st.data(), st.sampled_from(WEIGHTS[1:3]) if not is_right else st.sampled_from(WEIGHTS))
+    def same(found, data, weight):
+        found = Models(found.space, found.depth, found.stop, data.draw(loss_tables(len(found.schema.classes))))
+        without, inside = data.draw(neighbours(found.schema))
+        world, label, _ = inside.rows[-1]
+        patterns, levels = (np.array([one]) for one in (all_worlds(found.schema).index(world), label))
+        one, other = (of_models(found, table, weight) for table in (inside, without))
+        logs = [found.log_probabilities(table, weight) for table in (inside, without)]
+        ratio = max(abs(float(logs[0][model] - logs[1][model])) for model in logs[0])
+        used = weight * factor
+        seen = chances(found, inside, used, exhaustive_levels(found.space, found.depth))
+        draw = DrawProbabilities(seen, plan_of(found).loss, used, "any loss", Fraction(0), found.space.antecedents)
+        outcomes = Outcomes.of(draw, patterns, levels, np.array([True]))
+        told = distance(*outcomes.membership(levels)), outcomes.largest_ratio(levels)
+        expected = np.abs(one - other).sum() / 2, ratio
+        close = told == (pytest.approx(expected[0], rel=1e-7, abs=1e-12), pytest.approx(ratio, rel=1e-7, abs=1e-12))
+        agreed.append(close)
+        if is_right:
+            assert close
+            assert ratio <= weight
+            for k in range(len(found.schema.classes)):
+                two = of_models(found, without.plus(world, k), weight)
+                told_label = outcomes.label_distance(levels, np.array([k]))
+                assert told_label == pytest.approx(np.abs(one - two).sum() / 2, rel=1e-7, abs=1e-12)
+
+    same()
+    assert is_right or not all(agreed)
+
+
+ATTRIBUTES = {"a": Boolean(), "b": Integer(0, 9, cuts=(4,))}
+NUMBERS = Schema(ATTRIBUTES, Number("y", 0, 40, 5))
+ORDERED = Schema(ATTRIBUTES, OrderedLabel("y", ("low", "mid", "high")))
+CLASSES = Schema(ATTRIBUTES, Label("y", ("low", "mid", "high")))
+COSTS = {"low": {"mid": 1, "high": 5}, "mid": {"low": 2, "high": 1}, "high": {"low": 0.5, "mid": 3}}
+TREE, LIST = {"max_depth": 1}, {"max_rules": 2}
+LEARNERS = [
+    hr.PrivateTreeRegressor(2.0, schema=NUMBERS, **TREE),
+    hr.PrivateTreeRegressor(2.0, schema=NUMBERS, objective="quantile", quantile=0.9, **TREE),
+    hr.PrivateRuleListRegressor(2.0, schema=NUMBERS, objective="absolute", **LIST),
+    hr.PrivateTreeClassifier(2.0, schema=ORDERED, objective="absolute", **TREE),
+    hr.PrivateTreeClassifier(2.0, schema=CLASSES, costs=COSTS, **TREE),
+    hr.PrivateRuleListClassifier(2.0, schema=CLASSES, class_weight={"mid": 4}, **LIST),
+    hr.PrivateRuleListClassifier(2.0, schema=CLASSES, **LIST),
+]
+IDS = [f"{type(learner).__name__} {number}" for number, learner in enumerate(LEARNERS)]
+BINS = [(a, b) for a in (0, 1) for b in (0, 1)]
+VALUES = {0: 2, 1: 7}  # of the second attribute
+
+
+def listed(learner):
+    """All models of a learner, by its parameters."""
+    is_list = hasattr(learner, "max_rules")
+    candidates = Candidates.of(learner.schema, 1, negations=True) if is_list else None
+    space = Space.of_trees(learner.schema) if candidates is None else Space.of_lists(candidates)
+    return Models(space, 1, Fraction(learner.stop_probability), learner._row_loss(learner.schema))
+
+
+def as_rows(learner, rows):
+    """Rows of bins and level as a learner takes them."""
+    frame = pd.DataFrame([(bool(a), VALUES[b]) for (a, b), _ in rows], columns=["a", "b"])
+    return frame, np.array([learner.schema.target.values[level] for _, level in rows])
+
+
+def rows_of(n, low=0):
+    return st.lists(st.tuples(st.sampled_from(BINS), st.integers(0, n - 1)), min_size=low, max_size=6)
+
+
+@pytest.mark.parametrize("examples", [5, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("learner", LEARNERS, ids=IDS)
+def test_the_best_guess_of_a_candidate_is_right_as_often_as_by_all_models(learner, examples):
+    """By the definition: for every model, the candidate with the largest chance times likelihood."""
+    found, n = listed(learner), learner.schema.target.n_levels
+
+    @settings(max_examples=examples)
+    @given(rows_of(n, 1), rows_of(n, 1).map(lambda rows: rows[:3]), st.sampled_from([0.0, 0.25, 0.5]))
+    def same(rows, others, absent):
+        table = Table(learner.schema, tuple((bins, level, 1) for bins, level in rows))
+        if len(others) == 1 and not absent:
+            absent = 0.5
+        result = exact_inference(learner, *as_rows(learner, rows), candidates=as_rows(learner, others), absent=absent)
+        weight = exact_membership(learner, *as_rows(learner, rows)).weight
+        each = [of_models(found, table.plus(*one), weight) for one in others] + [of_models(found, table, weight)]
+        prior = [(1 - absent) / len(others)] * len(others) + [absent]
+        success = (np.array(each) * np.array(prior)[:, None]).max(axis=0).sum()
+        assert result.success == pytest.approx(float(success), rel=1e-9)
+        assert result.joint.sum() == pytest.approx(1)
+        assert ((result.losses >= 0) & (result.losses <= 1)).all()
+
+    same()
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=IDS)
+def test_label_inference_tells_all_levels_apart_in_one_pass(learner, monkeypatch):
+    """With all levels of a row as candidates; and with two of them, it is the label advantage of the worst one."""
+    rows = [((0, 0), 0), ((0, 1), 1), ((1, 0), 2), ((1, 1), 2), ((1, 1), 0)]
+    n, found = learner.schema.target.n_levels, listed(learner)
+    given = as_rows(learner, rows)
+    passes = []
+    monkeypatch.setattr(inference, "draw_probabilities", lambda *those: passes.append(1) or draw_probabilities(*those))
+    every = exact_inference(learner, *given, candidates=as_rows(learner, [((1, 1), k) for k in range(n)]))
+    assert len(passes) == 1
+    table = Table(learner.schema, tuple((bins, level, 1) for bins, level in rows))
+    weight = exact_membership(learner, *given).weight
+    each = np.array([of_models(found, table.plus((1, 1), k), weight) for k in range(n)])
+    assert every.success == pytest.approx(each.max(axis=0).sum() / n, rel=1e-9)
+    own = exact_membership(learner, *given, others=as_rows(learner, [((1, 1), 0)]))
+    two = [
+        exact_inference(learner, *given, candidates=as_rows(learner, [((1, 1), 0), ((1, 1), k)])).advantage
+        for k in range(1, n)
+    ]
+    assert own.label_advantage[-1] == pytest.approx(max(two), rel=1e-9)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=IDS)
+def test_a_tables_mean_loss_is_that_of_all_models(learner):
+    rows = [((0, 0), 0), ((0, 1), 1), ((1, 0), 2), ((1, 1), 2), ((1, 1), 0)]
+    found, table = listed(learner), Table(learner.schema, tuple((bins, level, 1) for bins, level in rows))
+    result = exact_membership(learner, *as_rows(learner, rows))
+    shares = found.log_probabilities(table, result.weight)
+    expected = sum(float(value.exp()) * float(found.loss(model, table)) for model, value in shares.items()) / len(rows)
+    assert result.expected_loss == pytest.approx(expected, rel=1e-9)
+    is_number = learner.schema.target.as_number is not None
+    assert np.isnan(result.expected_accuracy) == is_number
+    if not is_number and result.loss == "errors":
+        assert result.expected_accuracy == pytest.approx(1 - expected)
+        assert "accuracy   0." in str(result)
+    else:
+        assert f"mean loss  {expected:.4f} expected on the table's rows ({result.loss})" in str(result)
+
+
+def test_candidates_at_a_tiny_epsilon_are_told_apart_by_about_half_of_it():
+    """Digits are not lost at a small weight: one level against the farthest one, at an even prior."""
+    learner = hr.PrivateTreeRegressor(1e-3, schema=NUMBERS, objective="absolute", max_depth=0)
+    rows = as_rows(learner, [((0, 0), 2)])
+    found = exact_inference(learner, *rows, candidates=as_rows(learner, [((0, 0), 0), ((1, 1), 4)]))
+    models = listed(learner)
+    models = Models(models.space, 0, models.stop, models.objective)
+    table = Table(NUMBERS, (((0, 0), 2, 1),))
+    weight = exact_membership(learner, *rows).weight
+    one, other = (of_models(models, table.plus(bins, k), weight) for bins, k in (((0, 0), 0), ((1, 1), 4)))
+    assert found.advantage == pytest.approx(np.abs(one - other).sum() / 2, rel=1e-9)
+
+
+def test_numbers_beyond_the_bounds_are_at_the_bounds():
+    learner = hr.PrivateTreeRegressor(1.0, schema=NUMBERS, max_depth=1)
+    frame, _ = as_rows(learner, [((0, 0), 0)] * 3)
+    found = exact_membership(learner, frame, [0.0, -7.0, -1e300])
+    assert len(set(found.advantage.tolist())) == 1
+
+
+@pytest.mark.parametrize(
+    ("learner", "arguments", "message"),
+    [
+        (
+            hr.PrivateTreeRegressor(1.0, schema=NUMBERS, release_counts=True, max_depth=1),
+            {},
+            "set release_counts=False",
+        ),
+        (hr.PrivateTreeRegressor(1e-6, schema=NUMBERS, max_depth=1), {}, "use a larger epsilon"),
+        (
+            hr.PrivateTreeRegressor(
+                1.0, schema=Schema({f"x{i}": Boolean() for i in range(6)}, NUMBERS.label), objective="absolute", **TREE
+            ),
+            {"candidates": (np.eye(6, dtype=int), [4.0, 36.0] * 3)},
+            "1,000 passes over the table at most, got 3,906",
+        ),
+    ],
+)
+def test_candidates_that_are_too_many_or_too_like_are_refused(learner, arguments, message):
+    n = len(learner.schema)
+    with pytest.raises(ArgumentError, match=message):
+        exact_inference(
+            learner,
+            np.zeros((2, n), dtype=int),
+            [4.0, 20.0],
+            **{"candidates": (np.eye(n, dtype=int)[:2], [4.0, 36.0]), **arguments},
+        )
+
+
+@pytest.mark.parametrize("audit", [exact_membership, exact_inference])
+def test_a_regressor_needs_a_schema_with_a_number(audit):
+    more = {"candidates": (np.zeros((1, 2)), [1.0]), "absent": 0.5} if audit is exact_inference else {}
+    for schema, y in ((None, [0, 1]), (CLASSES, ["low", "mid"])):
+        with pytest.raises(SchemaError, match="expected a number to predict, got a label with classes"):
+            audit(hr.PrivateTreeRegressor(1.0, schema=schema), np.zeros((2, 2)), y, **more)
