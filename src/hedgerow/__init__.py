@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hedgerow.planning import plan
     from hedgerow.privacy import Budget
     from hedgerow.report import Report
-    from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Number, Real, Schema, Unit
+    from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Number, Ordered, Real, Schema, Unit
     from hedgerow.tally import Tally
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "OptimalTreeClassifier",
     "OptimalTreeRegressor",
     "Oracle",
+    "Ordered",
     "PrivateRuleListClassifier",
     "PrivateRuleListRegressor",
     "PrivateScorecardClassifier",
@@ -93,7 +94,7 @@ _HOMES = {
     "planning": "plan",
     "privacy": "Budget",
     "report": "Report",
-    "schema": "Boolean Categorical Date Integer Label Number Real Schema Unit",
+    "schema": "Boolean Categorical Date Integer Label Number Ordered Real Schema Unit",
     "tally": "Tally",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

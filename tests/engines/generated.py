@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hedgerow import Boolean, Categorical, Date, Integer, Label, Real, Schema, Tally
+from hedgerow import Boolean, Categorical, Date, Integer, Label, Ordered, Real, Schema, Tally
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.text.days import Day, as_plain
@@ -264,7 +264,7 @@ def _attribute(random: np.random.Generator, kind: Any) -> Attribute:
     if pa.types.is_boolean(kind) or random.random() < 0.15:
         choice = "boolean"
     else:
-        choice = str(random.choice(["categorical", "integer", "real"]))
+        choice = str(random.choice(["categorical", "ordered", "integer", "real"]))
     if pa.types.is_date(kind) or (pa.types.is_string(kind) and random.random() < 0.2):
         choice = str(random.choice(["date", "date", choice]))
     while True:
@@ -286,9 +286,10 @@ def _of_kind(choice: str, random: np.random.Generator, kind: Any) -> Attribute:
     if choice == "boolean":
         return Boolean(**missing)
     bin = random.random() < 0.9
-    if choice == "categorical":
+    if choice in ("categorical", "ordered"):
         values = TEXT if text else [*INTEGERS, "0.1", "2.5", "1", "1e+22", "30", "9007199254740992.0"]
-        return Categorical(some(values, 40), outside="bin" if bin else "error", **missing)
+        made = Categorical if choice == "categorical" else Ordered
+        return made(some(values, 40), outside="bin" if bin else "error", **missing)
     outside = str(random.choice(["bin", "clip"])) if bin else "error"
     if choice == "date":
         missing["missing_values"] = [str(value) for value in missing.get("missing_values", ())]

@@ -203,6 +203,6 @@ def test_the_cases_are_of_every_kind():
     assert sum(isinstance(rows, list) and len(rows) > 1 for rows in counted) > 55
     assert sum(isinstance(rows, str) for rows in counted) > 2
     assert {type(kind).__name__ for one in found for _, kind in one.schema.attributes} == {
-        *("Boolean", "Categorical", "Date", "Integer", "Real")
+        *("Boolean", "Categorical", "Date", "Integer", "Ordered", "Real")
     }
     assert {str(field.type) for one in found for field in one.table.schema} >= {str(kind) for kind in STORAGES.values()}

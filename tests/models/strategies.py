@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
-from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Ordered, Real, Schema
 from hedgerow.schema.attributes import Attribute
 from hedgerow.text.days import Day, as_day
 
@@ -132,13 +132,16 @@ def told_apart(attribute: Attribute, literal: Literal, bins: list[Cell], storage
     return Case(model, {"x": storage}, {"x": bins})
 
 
-def holds(literal: Literal, bin: Cell) -> bool:
+def holds(literal: Literal, bin: Cell, attribute: Attribute) -> bool:
     """Say whether a literal holds of a value, straight from the words of the documentation."""
     if bin.role == "missing":
         return literal.operator == "missing"
     if bin.role == "outside":
         return literal.operator in ("outside", "!=", "known")
     value, operands = bin.typed, literal.operands
+    if isinstance(attribute, Ordered):  # of values, their places are compared
+        words = [str(word) for word in attribute.values]
+        value, operands = words.index(str(value)), [words.index(str(operand)) for operand in operands]
     match literal.operator:
         case "missing" | "outside":
             return False
@@ -164,7 +167,8 @@ def holds(literal: Literal, bin: Cell) -> bool:
 def first_match(model: RuleList, row: dict[str, Cell]) -> int:
     """Return the first rule all of whose literals hold: the reference that `apply` is held against."""
     for number, rule in enumerate(model.rules):
-        if all(holds(literal, row[literal.attribute]) for literal in rule.antecedent):
+        literals = [(literal, row[literal.attribute], model.schema[literal.attribute]) for literal in rule.antecedent]
+        if all(holds(*one) for one in literals):
             return number
     raise AssertionError("the default rule catches every row")
 
@@ -173,7 +177,8 @@ def walked(tree: Tree, row: dict[str, Cell]) -> int:
     """Return the leaf a row comes to, one split after the other: the reference that `apply` is held against."""
     node, number = tree.root, 0
     while isinstance(node, Split):
-        true = holds(node.literal, row[node.literal.attribute])
+        name = node.literal.attribute
+        true = holds(node.literal, row[name], tree.schema[name])
         number += 0 if true else size(node.true)
         node = node.true if true else node.false
     return number
@@ -221,13 +226,17 @@ def attributes(draw: st.DrawFn) -> Attribute:
     missing = draw(st.sampled_from(["error", "bin"]))
     tokens = draw(st.lists(st.sampled_from(TOKENS), max_size=3, unique=True)) if missing == "bin" else []
     policy: dict[str, Any] = {"missing": missing, "missing_values": tuple(tokens)}
-    kind = draw(st.sampled_from(["boolean", "words", "numbers", "codes", "date", "integer", "real"]))
+    kind = draw(st.sampled_from(["boolean", "words", "numbers", "codes", "ordered", "date", "integer", "real"]))
     if kind == "boolean":
         return Boolean(**policy)
     if kind in ("words", "numbers", "codes"):
         pool = {"words": WORDS, "numbers": (0, 1, 2, -7, 30), "codes": CODES}[kind]
         values = draw(st.lists(st.sampled_from(pool), min_size=2, max_size=4, unique=True))
         return Categorical(tuple(values), outside=draw(st.sampled_from(["error", "bin"])), **policy)
+    if kind == "ordered":
+        pool = draw(st.sampled_from([WORDS, (0, 1, 2, -7, 30, 31), CODES, ("1969-12-31", "1970-01-01", "none")]))
+        values = draw(st.lists(st.sampled_from(pool), min_size=2, max_size=5, unique=True))
+        return Ordered(tuple(values), outside=draw(st.sampled_from(["error", "bin"])), **policy)
     policy["outside"] = draw(st.sampled_from(["error", "clip", "bin"]))
     if kind == "date":
         tokens = tuple(token for token in (*tokens, *DATES[-1:]) if isinstance(token, (str, Day)))

@@ -319,7 +319,8 @@ def test_the_conditions_hold_of_the_rows_that_come_to_the_leaf(case: Case) -> No
             return True
         first = max(filter(path.startswith, words), key=len)
         literal, wanted = words[first]
-        found = holds(literal, row[literal.attribute]) == wanted
+        name = literal.attribute
+        found = holds(literal, row[name], case.model.schema[name]) == wanted
         return found and satisfied(path[len(first) :].removeprefix(" and "), row)
 
     records = case.model.get_rules()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.schema import Boolean, Categorical, Date, Integer, Literal, Real
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Literal, Ordered, Real
 from hedgerow.schema.attributes import Attribute
 
 
@@ -33,7 +33,8 @@ def _holds(literal: Literal, attribute: Attribute, bin: int | str) -> bool:
             return attribute.known_bins[bin] == literal.operator
         case "=" | "!=":
             return (attribute.known_bins[bin] == str(literal.operands[0])) == (literal.operator == "=")
-    above = [list(attribute.cuts).index(operand) for operand in literal.operands]  # a bin begins after its cut point
+    cuts = [*map(str, attribute.values)] if isinstance(attribute, Ordered) else [*map(str, attribute.cuts)]
+    above = [cuts.index(str(operand)) for operand in literal.operands]  # a bin begins after its cut point
     match literal.operator:
         case "<=":
             return bin <= above[0]
@@ -58,6 +59,7 @@ def _proposed(name: str, attribute: Attribute) -> list[Literal]:
         Categorical: lambda: [(sign, value) for sign in ("=", "!=") for value in attribute.values],
         Date: lambda: _comparisons(attribute.cuts),
         Integer: lambda: _comparisons(attribute.cuts),
+        Ordered: lambda: _along(attribute.values),
         Real: lambda: _comparisons(attribute.cuts),
     }[type(attribute)]()
     policies = [("missing",), ("known",)] * (attribute.missing == "bin") + [("outside",)] * (attribute.outside == "bin")
@@ -68,6 +70,13 @@ def _comparisons(cuts: tuple[float, ...]) -> list[tuple]:
     single = [(sign, cut) for sign in ("<=", ">") for cut in cuts]
     pairs = [("between", low, high) for i, low in enumerate(cuts) for high in cuts[i + 1 :]]
     return single + (pairs if len(cuts) <= 10 else [])
+
+
+def _along(values: tuple[str | int, ...]) -> list[tuple]:
+    """Comparisons with all values but the last, and each value by itself before intervals."""
+    own = _comparisons(values[:-1])
+    single = [one for one in own if one[0] != "between"]
+    return [*single, *(("=", value) for value in values), *(one for one in own if one[0] == "between")]
 
 
 def complement(literal: Literal, attribute: Attribute) -> Literal | None:

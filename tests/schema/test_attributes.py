@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.schema import Boolean, Categorical, Date, Integer, Literal, Real
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Literal, Ordered, Real
 from hedgerow.schema.attributes import OUTSIDE
 from hedgerow.tables.frames import column_of
 from hedgerow.text.days import Day
@@ -26,6 +26,7 @@ ROWS = {  # the columns that each kind may meet, each of one type
         st.sampled_from(["1970-01-32", "1970-1-1", "3"]),
     ],
     Integer: [st.integers(-10, 10), HALVES, st.integers(-10, 10).map(" {} ".format) | TOKENS, HALVES.map(str) | TOKENS],
+    Ordered: [st.sampled_from([*WORDS, "2020-01-31"]), st.sampled_from([0, 1, 2.0, 7, -9])],
     Real: [st.integers(-10, 10), HALVES, HALVES.map(str) | TOKENS, st.sampled_from(["1", "x"])],
 }
 
@@ -88,6 +89,9 @@ def test_no_literal_is_vacuous_and_no_two_hold_on_the_same_bins(attribute, negat
         (Categorical((1, 2, 3)), False, ["c = 1", "c = 2", "c = 3"]),
         (Categorical(("x",)), True, []),
         (Categorical(("x",), outside="bin"), True, ["c = x", "c != x"]),
+        (Ordered(("x", "y")), True, ["c <= x", "c > x"]),
+        (Ordered((1, 2, 3)), False, ["c <= 1", "c <= 2", "c > 1", "c > 2", "c = 2"]),
+        (Ordered((1, 2), outside="bin"), True, ["c <= 1", "c > 1", "c is outside its domain"]),
         (Integer(0, 9, ()), True, []),
         (Integer(0, 9, (3,)), True, ["c <= 3", "c > 3"]),
         (Integer(0, 9, (3, 5)), False, ["c <= 3", "c <= 5", "c > 3", "c > 5", "3 < c <= 5"]),
@@ -186,6 +190,8 @@ def test_infinity_is_an_error_even_where_values_outside_are_kept():
             "missing_values",
             "expected missing_values that are not categories",
         ),
+        (Ordered, {"values": ("a",)}, "values", "expected two or more values in an order, got one"),
+        (Ordered, {"values": ("a", "b"), "outside": "clip"}, "outside", "one of error, bin"),
         (Integer, {"low": 0, "high": 9.0}, "high", r"a whole number, got 9\.0"),
         (Integer, {"low": True, "high": 9}, "low", "a whole number, got True"),
         (Integer, {"low": 0, "high": 9, "cuts": (2.5,)}, "cuts", "a whole number"),

@@ -37,7 +37,7 @@ def test_an_attribute_is_its_kind_and_what_is_not_the_default(attribute, data):
 @pytest.mark.parametrize(
     ("data", "key", "message"),
     [
-        ({"kind": "text"}, "kind", "expected one of boolean, categorical, date, integer, real"),
+        ({"kind": "text"}, "kind", "expected one of boolean, categorical, date, integer, ordered, real"),
         ({}, "kind", "expected one of"),
         ({"kind": "integer", "low": 0}, "high", "expected this key, found none"),
         ({"kind": "boolean", "low": 0}, "low", "unknown key; expected some of"),

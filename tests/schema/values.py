@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from hedgerow.schema import Boolean, Categorical, Date, Integer, Real
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Ordered, Real
 from hedgerow.text.days import Day, as_day
 from hedgerow.text.values import value_text
 
@@ -33,6 +33,12 @@ def categoricals(draw):
 
 
 @st.composite
+def ordereds(draw):
+    words = draw(st.lists(st.sampled_from([*WORDS[:6], 1, 2, "2020-01-31"]), min_size=2, max_size=6, unique_by=str))
+    return Ordered(tuple(words), **draw(policies("bin")))
+
+
+@st.composite
 def booleans_by_words(draw):
     words = draw(st.lists(st.sampled_from([*WORDS[:6], 1, 2]), min_size=2, max_size=5, unique_by=str))
     place = draw(st.integers(1, len(words) - 1))
@@ -58,7 +64,7 @@ def dates(draw):
     return Date(low, high, cuts, **by_text(draw(policies("clip", "bin"))))
 
 
-attributes = booleans | categoricals() | dates() | integers | reals
+attributes = booleans | categoricals() | dates() | integers | ordereds() | reals
 
 
 def reading(attribute, value):
@@ -126,11 +132,14 @@ def holds(attribute, literal, value):
     found, operands = reading(attribute, value), literal.operands
     if found in ("missing", "outside"):
         return literal.operator in {"missing": ("missing",), "outside": ("outside", "!=", "known")}[found]
+    if isinstance(attribute, Ordered):  # of values, their places are compared
+        words = [str(value) for value in attribute.values]
+        found, operands = words.index(found), [words.index(str(operand)) for operand in operands]
     return {
         "true": lambda: found is True,
         "false": lambda: found is False,
-        "=": lambda: found == str(operands[0]),
-        "!=": lambda: found != str(operands[0]),
+        "=": lambda: str(found) == str(operands[0]),
+        "!=": lambda: str(found) != str(operands[0]),
         "<=": lambda: found <= operands[0],
         ">": lambda: found > operands[0],
         "between": lambda: operands[0] < found <= operands[1],

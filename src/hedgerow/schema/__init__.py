@@ -9,6 +9,7 @@ from hedgerow.schema.imports import Draft, DraftColumn, import_schema, import_ty
 from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.literals import Extent, Literal
 from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.ordered import Ordered
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label, Number, OrderedLabel
 from hedgerow.text.days import Day
@@ -27,6 +28,7 @@ __all__ = [
     "Label",
     "Literal",
     "Number",
+    "Ordered",
     "OrderedLabel",
     "Real",
     "Schema",

@@ -227,9 +227,9 @@ class Categorical(Attribute):
     def _places(self) -> dict[str, int]:
         return {str(value): place for place, value in enumerate(self.values)}
 
-    def place(self, literal: Literal) -> int:
-        """Return the index of the value that a literal compares with, also as text; SchemaError if it is none."""
-        place = self._places.get(str(literal.operands[0]))
+    def place(self, literal: Literal, position: int = 0) -> int:
+        """Return the index of a value that a literal compares with, also as text; SchemaError if it is none."""
+        place = self._places.get(str(literal.operands[position]))
         if place is None:
             raise SchemaError(
                 f"expected a literal on one of the values {self.domain}; got {literal.brief}.",

@@ -13,6 +13,7 @@ from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date
 from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
+from hedgerow.schema.ordered import Ordered
 from hedgerow.schema.targets import Label, Number, OrderedLabel, Target
 from hedgerow.text.messages import near_miss, shown
 
@@ -21,7 +22,7 @@ FILL_IN = "FILL IN"
 MOST_FAULTS = 100
 """The most faults of a schema that are looked for."""
 T = TypeVar("T")
-KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categorical, Date, Integer, Real)}
+KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categorical, Date, Integer, Ordered, Real)}
 """The kinds of attributes by their names in files."""
 
 

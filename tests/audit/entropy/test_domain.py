@@ -32,7 +32,7 @@ def one_hot(schema, row):
         known = len(attribute.known_bins)
         if isinstance(attribute, Boolean):
             bits.append(bin == 1)
-        elif isinstance(attribute, Categorical):
+        elif isinstance(attribute, Categorical) and not attribute.ordered:
             bits += [bin == i for i in range(known)]
         else:
             bits += [bin <= i for i in range(known - 1)]

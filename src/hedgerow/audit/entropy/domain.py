@@ -172,6 +172,10 @@ def _bits_in(literal: Literal, attribute: Attribute) -> dict[_Bit, bool]:
             return {(name, "true", None): False, **known}
         case "=":
             return {(name, "=", str(values[0])): True}
+        case "!=" if attribute.ordered:
+            raise ArgumentError(
+                f"expected comparisons along the order, got {literal.brief}; set `independent_bits=False`."
+            )
         case "!=":
             return {(name, "=", str(values[0])): False, **known}
         case "<=":

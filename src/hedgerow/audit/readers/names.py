@@ -8,6 +8,7 @@ from math import isfinite
 from hedgerow.errors import ArgumentTypeError, SchemaError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
+from hedgerow.schema.numbers import as_number
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import Value, quoted_text, value_text
 
@@ -126,7 +127,7 @@ def _literals_called(column: str, attributes: Iterable[tuple[str, Attribute]]) -
         for literal in attribute.literals(name, negations=True):
             if column in _dummy_names(literal, attribute) or (column == str(literal) and column != name):
                 yield literal
-        for operator in ("<=", ">") if attribute.ordered else ():
+        for operator in ("<=", ">") if as_number(attribute) else ():
             start = f"{name} {operator} "
             number = finite_number(column.removeprefix(start)) if column.startswith(start) else None
             if number is not None:

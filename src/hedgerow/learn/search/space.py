@@ -137,12 +137,18 @@ def _tests(candidates: Candidates) -> list[int]:
         own = candidates.own_bins[index]
         caught = candidates.truth[index]
         divisions = {(own.tobytes() + caught.tobytes()), (own.tobytes() + (own & ~caught).tobytes())}
-        if _is_interval(literal) or divisions & seen or not caught.any() or not (own & ~caught).any():
+        if (
+            _is_interval(literal, candidates.schema)
+            or divisions & seen
+            or not caught.any()
+            or not (own & ~caught).any()
+        ):
             continue
         seen |= divisions
         tests.append(index)
     return tests
 
 
-def _is_interval(literal: Literal) -> bool:
-    return literal.operator == "between"  # equivalent to two nested tests
+def _is_interval(literal: Literal, schema: Schema) -> bool:
+    """Return whether a literal is equivalent to two nested tests."""
+    return literal.operator == "between" or (literal.operator == "=" and schema[literal.attribute].ordered)
