@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Number, Ordered, OrderedLabel, Real, Schema
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def wizard(folder, run, monkeypatch):
 
 def test_questions_make_a_schema_without_a_row(wizard):
     answers = [
-        *("no, yes",),
+        *("", "no, yes"),
         *("",),  # id: skip is proposed
         *("", "", "", "5", "n", "at admission"),  # age, as proposed
         *("", 'surgery, "ear, nose", 3', "y", ""),
@@ -56,13 +56,13 @@ def test_answers_that_make_no_attribute_are_asked_for_again(wizard):
         *("what", "integer", "0", "9", "log", "n", ""),
         *("i", "1", "9", "log 2", "maybe", "n", ""),
     ]
-    code, _, err = wizard(["a", "a, b", "s", *tries, "s", "s", "s"], "--target", "ill")
+    code, _, err = wizard(["c", "a", "c", "a, b", "s", *tries, "s", "s", "s"], "--target", "ill")
     assert code == 0, err
     assert hr.Schema.load("w.yaml") == Schema({"age": Integer(1, 9, "log 2", unit="years")}, Label("ill", ("a", "b")))
     assert "expected two or more different classes" in err
     assert "key 'high': expected a finite number, got 'x'. Please answer again." in err
     assert "key 'high': expected low < high" in err
-    assert "expected one of boolean, categorical, date, integer, real, skip" in err
+    assert "expected one of boolean, categorical, date, integer, ordered, real, skip" in err
     assert "as in 5 or log 5; got 'log'" in err
     assert "expected one of yes, no" in err
 
@@ -70,10 +70,24 @@ def test_answers_that_make_no_attribute_are_asked_for_again(wizard):
 def test_dates_are_asked_for_by_their_periods(wizard, folder):
     (folder / "rows.csv").write_text("dob,ill\n")
     born = ["", "1900-01-01", "2010-12-31", "10 years", "n", ""]
-    code, _, err = wizard(["a, b", "", "1900", "2010-12-31", "", "n", "", *born], "--target", "ill")
+    code, _, err = wizard(["", "a, b", "", "1900", "2010-12-31", "", "n", "", *born], "--target", "ill")
     assert code == 0, err
     assert hr.Schema.load("w.yaml")["dob"] == Date("1900-01-01", "2010-12-31", "10 years")
     assert "expected a date, as in 1980-12-31, got 1900. Please answer again." in err
+
+
+def test_a_number_or_an_order_is_predicted(wizard, folder):
+    (folder / "rows.csv").write_text("a,age\n")
+    code, _, err = wizard(["", "", "90", "b", "n", ""], "--target", "age")
+    assert code == 0, err
+    assert hr.Schema.load("w.yaml").label == Number("age", 0, 90)
+    answers = ["ordered", "good, bad", "ordered", "low, medium, high", "n", ""]
+    code, _, err = wizard(["number", "5", "1", *answers], "--target", "a", "--force")
+    assert code == 0, err
+    schema = hr.Schema.load("w.yaml")
+    assert schema.label == OrderedLabel("a", ("good", "bad"))
+    assert schema["age"] == Ordered(("low", "medium", "high"))
+    assert "expected low < high, got 5 and 1. Please answer again." in err
 
 
 def test_an_end_of_answers_writes_nothing(wizard, folder):

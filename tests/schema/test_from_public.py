@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError
-from hedgerow.schema import Boolean, Categorical, Date, Integer, Real
-from hedgerow.schema.from_public import MOST_CATEGORIES, public_attribute, public_classes, typed_table
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Number, Real, Schema
+from hedgerow.schema.from_public import MOST_CATEGORIES, public_attribute, public_classes, public_target, typed_table
 from hedgerow.tables.frames import column_of
 from hedgerow.tables.table_files import TextFormat
 
@@ -147,3 +147,20 @@ def test_a_decimal_comma_makes_numbers_of_columns_that_spell_them_all_and_refuse
     assert found == {"a": [1.5, 2.0, None], "b": ["1,5", "x", "1.5"], "c": [1.0, 2.0, 3.0]}
     with pytest.raises(DomainError, match="column 'a': expected numbers with a decimal comma, found points; correct"):
         typed_table(pa.table({"a": ["1.234", "2"]}), text_format=comma)
+
+
+@pytest.mark.parametrize(
+    ("values", "target"),
+    [
+        ([0.5, 2.0, NAN], Number("c", 0.5, 2)),
+        ([*range(MOST_CATEGORIES + 1)], Number("c", 0, MOST_CATEGORIES)),
+        ([*range(MOST_CATEGORIES)], Label("c", tuple(range(MOST_CATEGORIES)))),
+        ([1.0, 2.0], Label("c", (1, 2))),
+        ([True, False], Label("c", (False, True))),
+        (["b", "a"], Label("c", ("a", "b"))),
+    ],
+)
+def test_a_public_target_is_a_number_where_it_has_fractions_or_many_values(values, target):
+    assert public_target(column_of(np.array(values), "c")) == target
+    frame = pd.DataFrame({"x": [True] * len(values), "c": values})
+    assert Schema.from_public(frame, label="c").label == target

@@ -52,6 +52,7 @@ _TEMPLATE = """\
 #   {{kind: boolean}}                                          true/false or 0/1
 #   {{kind: boolean, true_values: ["yes"], false_values: ["no"]}}   or these words
 #   {{kind: categorical, values: [red, green]}}                fixed values
+#   {{kind: ordered, values: [low, medium, high]}}             values in this order; rules compare along it
 #   {{kind: integer, low: 0, high: 120}}                       whole numbers, cut at a grid of round numbers
 #   {{kind: integer, low: 0, high: 120, cuts: [30, 45, 60]}}   or at these; rules compare with the cuts
 #   {{kind: integer, low: 0, high: 120, cuts: 5}}              or at five, evenly spaced; cuts: log 5 by equal ratios
@@ -60,6 +61,8 @@ _TEMPLATE = """\
 #                      outside: clip (numbers) or bin (values beyond the domain; default: error)
 #                      description: …   unit: …   source: …   (text for people, shown with models)
 # In place of a grid, `hedgerow schema learn` finds fewer and balanced cuts from the rows, under a charge.
+# The label has classes; {{…, classes: [low, high], ordered: true}} if they are in this order. To predict a number,
+# write its bounds in place of classes: {{name: …, low: 0, high: 30}}.
 version: 1
 label: {{name: {target}, classes: FILL IN}}
 attributes:

@@ -36,6 +36,7 @@ _HINTS = {
     "cuts": "cut points: auto, a number of them, log and a number (of dates: year, 10 years, month, day), or a list",
     "classes": "its classes, with commas between them",
 }
+_IN_ORDER = "its values from the first to the last, with commas between them"
 
 
 def wizard(
@@ -106,7 +107,8 @@ def _asked(name: str, proposal: Proposal, place: str) -> dict[str, Any] | None:
         data: dict[str, Any] = {"kind": kind}
         told = proposal if proposal.get("kind") == kind else {}
         for key in (field.name for field in fields(KINDS[kind]) if not field.kw_only):
-            data[key] = _answer(_HINTS[key], told.get(key, "auto" if key == "cuts" else None), _PARSED[key])
+            hint = _IN_ORDER if (kind, key) == ("ordered", "values") else _HINTS[key]
+            data[key] = _answer(hint, told.get(key, "auto" if key == "cuts" else None), _PARSED[key])
         data |= {key: told[key] for key in ("true_values", "false_values", "missing_values") if key in told}
         if _confirmed("may values be missing", default=proposal.get("missing") == "bin"):
             data["missing"] = "bin"
@@ -124,17 +126,29 @@ def _asked(name: str, proposal: Proposal, place: str) -> dict[str, Any] | None:
 
 
 def _asked_label(name: str, proposal: Proposal) -> dict[str, Any]:
-    """Ask for the classes of the label until they are classes."""
+    """Ask for the classes of the label, or the bounds of a number, until they are such."""
     say(f"\n{printable(name)} (the label)", err=True)
-    known = proposal.get("values") or ([0, 1] if proposal.get("kind") == "boolean" else None)
+    told = _proposed_label(name, proposal)
+    usual = "number" if "low" in told else "ordered" if told.get("ordered") else "classes"
     while True:
-        data = {"name": name, "classes": _answer(_HINTS["classes"], known, _listed)}
+        what = _choice("what to predict", ("classes", "ordered", "number"), usual)
+        data: dict[str, Any] = {"name": name}
+        for key in ("low", "high") if what == "number" else ("classes",):
+            data[key] = _answer(_HINTS[key], told.get(key), _number if what == "number" else _listed)
+        data |= {"ordered": True} if what == "ordered" else {}
         try:
             label_from_dict(data)
         except SchemaError as error:
             say(f"  {error} Please answer again.", err=True)
         else:
             return data
+
+
+def _proposed_label(name: str, proposal: Proposal) -> Proposal:
+    """Return the label that the attribute of a column would be, without what is not known."""
+    told: dict[str, Any] = {field.name: proposal[field.name] for field in fields(DraftColumn) if field.name in proposal}
+    told["name"] = name
+    return {key: value for key, value in DraftColumn(**told).to_label().items() if value != FILL_IN}
 
 
 def _choice(question: str, choices: Sequence[str], default: str) -> str:

@@ -16,6 +16,7 @@ from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date
 from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Numeric, Real
+from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.tables.columns import Column, pc
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat
 from hedgerow.text.days import FIRST, LAST, Day
@@ -96,6 +97,17 @@ def public_classes(column: Column) -> tuple[Any, ...]:
     if found.dtype.kind == "f" and bool((found == np.floor(found)).all()):
         found = found.astype(np.int64)
     return tuple(found.tolist())
+
+
+def public_target(column: Column) -> Target:
+    """Return the target of a public column: a number with the bounds found, if it has fractions or many values."""
+    values = column.present()
+    if column.is_text or column.holds_dates or values.dtype.kind == "b" or not np.isfinite(values).all():
+        return Label(column.name, public_classes(column))
+    is_whole = bool((values == np.floor(values)).all())
+    if is_whole and len(np.unique(values)) <= MOST_CATEGORIES:
+        return Label(column.name, public_classes(column))
+    return Number(column.name, float(values.min()), float(values.max()))
 
 
 def typed_table(

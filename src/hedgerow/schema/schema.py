@@ -25,7 +25,7 @@ from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.schema.attributes import Attribute, BinCodes
 from hedgerow.schema.contributions import check_unit, counted_rows, draw_key
 from hedgerow.schema.files import line_of_fault, lines_of, mapping_text, read_mapping
-from hedgerow.schema.from_public import public_attribute, public_classes
+from hedgerow.schema.from_public import public_attribute, public_target
 from hedgerow.schema.literals import name_problem
 from hedgerow.schema.numbers import Numeric
 from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
@@ -280,7 +280,7 @@ class Schema:
         data : pandas, polars or pyarrow frame, or array
             Public rows.
         label : str, optional
-            The column to predict.
+            The column to predict: classes, or a number if it has fractions or more than 100 different values.
         bins : int, default=5
             How many intervals of about equal mass to cut numbers into.
         missing_values : sequence
@@ -303,7 +303,7 @@ class Schema:
         if label is not None:
             if label not in columns:
                 raise DomainError.absent(label, columns)
-            found = Label(label, public_classes(columns.pop(label)))
+            found = public_target(columns.pop(label))
         taken = {name: public_attribute(one, bins, missing_values, outside=outside) for name, one in columns.items()}
         return cls(taken, found)
 

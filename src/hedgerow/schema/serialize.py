@@ -100,15 +100,16 @@ _EXPECTED = {
     "values": "the list of its values, from what the column means and not from the rows",
     "low": "the least value that it may have, from what the column means and not from the rows",
     "high": "the greatest value that it may have, from what the column means and not from the rows",
-    "classes": "the list of the label's classes",
+    "classes": "the list of the label's classes; of a number to predict, low and high in their place",
 }
 
 
 def label_from_dict(data: object) -> Target:
     """Return the label, or the number to predict, that plain data holds; SchemaError names the key at fault."""
     body = dict(mapping(data, "label"))
-    if body.get("classes") == FILL_IN:
-        raise _unfilled("classes").placed(attribute=str(body.get("name")))
+    unfilled = [_unfilled(key) for key, value in body.items() if value == FILL_IN]
+    if unfilled:
+        raise SchemaError.of([fault.placed(attribute=str(body.get("name"))) for fault in unfilled])
     if "classes" not in body and not {"low", "high"}.isdisjoint(body):
         check_keys(body, required=("name", "low", "high"), allowed=[field.name for field in fields(Number)])
         name = _name(body.pop("name"))

@@ -144,3 +144,11 @@ def test_one_invalid_value_with_decimals_is_a_missing_one(codebook):
     text = f"<codeBook><var name='a' intrvl='contin' dcml='1'>{ranges}</var></codeBook>"
     (found,) = codebook_draft(codebook(text)).columns
     assert (found.kind, found.low, found.high, found.missing_values) == ("real", 0, 9, (99,))
+
+
+@pytest.mark.parametrize(("nature", "kind"), [("ordinal", "ordered"), ("nominal", "categorical")])
+def test_categories_of_an_ordinal_variable_are_in_an_order(codebook, nature, kind):
+    categories = "".join(f"<catgry><catValu>{code}</catValu></catgry>" for code in ("low", "mid", "high"))
+    text = f"<codeBook><dataDscr><var name='a' nature='{nature}'>{categories}</var></dataDscr></codeBook>"
+    (found,) = codebook_draft(codebook(text)).columns
+    assert (found.kind, found.values) == (kind, ("low", "mid", "high"))

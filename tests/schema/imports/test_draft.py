@@ -6,7 +6,7 @@ import math
 import pytest
 
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.schema import Boolean, Categorical, Draft, DraftColumn, Integer, Label, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Draft, DraftColumn, Integer, Label, Number, OrderedLabel, Real, Schema
 from hedgerow.schema.imports.draft import bound, bounded_column, category_or_boolean, values_of, words
 
 AGE = DraftColumn(name=" age ", kind="integer", low=0, unit="years", source="form")
@@ -22,9 +22,9 @@ def test_what_is_missing_is_marked_and_refused_all_at_once():
     with pytest.raises(SchemaError, match=r"2 faults: .*'age': key 'high': not filled in yet; expected the") as it:
         DRAFT.schema()
     assert [(fault.attribute, fault.key) for fault in it.value.faults] == list(DRAFT.gaps)
-    assert Draft((SEX, DraftColumn(name="y", kind="real")), label="y").gaps == (("y", "classes"),)
+    assert Draft((SEX, DraftColumn(name="y", kind="integer")), label="y").gaps == (("y", "classes"),)
     with pytest.raises(SchemaError, match="attribute 'y': key 'classes': not filled in yet; expected the list"):
-        Draft((SEX, DraftColumn(name="y", kind="real")), label="y").schema()
+        Draft((SEX, DraftColumn(name="y", kind="integer")), label="y").schema()
 
 
 @pytest.mark.parametrize("ending", ["yaml", "json"])
@@ -118,6 +118,7 @@ def test_missing_values_are_no_values():
         (DraftColumn(name="y", kind="boolean", true_values=("yes",), false_values=("no",)), ("no", "yes")),
         (DraftColumn(name="y", kind="boolean", true_values=("yes", "Y"), false_values=("no",)), ()),
         (DraftColumn(name="y", kind="categorical", values=(1, "b")), ("1", "b")),
+        (DraftColumn(name="y", kind="integer", low=0, high=1), (0, 1)),
         (DraftColumn(name="y", kind="categorical", values=("b",)), ()),
         (AGE, ()),
     ],
@@ -128,8 +129,38 @@ def test_the_classes_of_a_label_are_its_values(column, classes):
 
 def test_a_label_is_one_of_the_columns():
     assert DRAFT.labelled("age").label == "age"
+    with pytest.raises(DomainError, match="'born': expected a label of classes or a number, found dates"):
+        Draft((DraftColumn(name="born", kind="date"),)).labelled("born")
     with pytest.raises(DomainError, match=r"column 'aeg': .*found: age, sex, \"x: y\"[.] Did you mean 'age'"):
         DRAFT.labelled("aeg")
+
+
+@pytest.mark.parametrize(
+    ("column", "label", "gaps"),
+    [
+        (DraftColumn(name="y", kind="integer", low=0, high=30), Number("y", 0, 30), ()),
+        (DraftColumn(name="y", kind="real", low=0, high=1), Number("y", 0, 1), ()),
+        (DraftColumn(name="y", kind="integer", low=0), None, (("y", "high"),)),
+        (DraftColumn(name="y", kind="real"), None, (("y", "low"), ("y", "high"))),
+        (DraftColumn(name="y", kind="integer"), None, (("y", "classes"),)),  # codes of classes, or a number
+        (DraftColumn(name="y", kind="ordered", values=("low", "high")), OrderedLabel("y", ("low", "high")), ()),
+        (DraftColumn(name="y", kind="ordered"), None, (("y", "classes"),)),
+        (DraftColumn(name="y", kind="integer", low=0, high=1), Label("y", (0, 1)), ()),
+    ],
+)
+def test_a_label_is_a_number_or_in_an_order_as_its_column_is(column, label, gaps):
+    draft = Draft((DraftColumn(name="x", kind="boolean"), column)).labelled("y")
+    assert draft.gaps == gaps
+    if label is not None:
+        assert draft.schema().label == label
+        return
+    with pytest.raises(SchemaError, match=r"attribute 'y': key '(low|high|classes)': not filled in yet; expected the"):
+        draft.schema()
+
+
+def test_of_an_order_one_value_may_be_left():
+    column = category_or_boolean("a", ["x", "NA"], ordered=True, missing_values=("NA",))
+    assert Draft((column,)).schema()["a"] == Categorical(("x",), missing="bin", missing_values=("NA",))
 
 
 def test_a_column_that_is_described_twice_is_left_out():

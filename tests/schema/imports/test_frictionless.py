@@ -87,3 +87,31 @@ def test_words_of_one_truth_value_leave_those_of_the_other_as_the_format_has_the
     """They were dropped, and a table that has them refused."""
     (found,) = table_schema_draft({"fields": [{"name": "a", "type": "boolean", **given}]}).columns
     assert (found.true_values, found.false_values) == (true, false)
+
+
+@pytest.mark.parametrize(
+    ("field", "kind", "values"),
+    [
+        ({"categories": ["low", "mid", "high"], "categoriesOrdered": True}, "ordered", ("low", "mid", "high")),
+        ({"categories": ["low", "mid", "high"], "categoriesOrdered": False}, "categorical", ("low", "mid", "high")),
+        ({"categories": ["low", "mid", "high"]}, "categorical", ("low", "mid", "high")),
+        (
+            {"categories": [{"value": 2, "label": "b"}, {"value": 1, "label": "a"}], "categoriesOrdered": True},
+            "ordered",
+            (2, 1),
+        ),
+        (
+            {
+                "categories": ["low", "mid", "high"],
+                "categoriesOrdered": True,
+                "constraints": {"enum": ["high", "low"]},
+            },
+            "ordered",
+            ("low", "high"),
+        ),
+        ({"constraints": {"enum": ["b", "a"]}, "categoriesOrdered": True}, "categorical", ("b", "a")),
+    ],
+)
+def test_categories_are_in_an_order_where_that_is_said(field, kind, values):
+    (found,) = table_schema_draft({"fields": [{"name": "a", "type": "string", **field}]}).columns
+    assert (found.kind, found.values) == (kind, values)

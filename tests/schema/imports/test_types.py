@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hedgerow.errors import ArgumentTypeError, SchemaError
-from hedgerow.schema import import_types
+from hedgerow.schema import Ordered, import_types
 from hedgerow.schema.imports.types import parquet_draft
 
 
@@ -113,3 +113,8 @@ def test_other_files_are_refused(tmp_path):
     assert error.value.__cause__ is None
     with pytest.raises(FileNotFoundError, match=r"none\.parquet"):
         parquet_draft(tmp_path / "none.parquet")
+
+
+def test_an_ordered_type_declares_the_order_of_its_categories():
+    draft = import_types({"stage": pd.CategoricalDtype(["II", "I"], ordered=True)})
+    assert draft.schema()["stage"] == Ordered(("II", "I"), source="declared categories")

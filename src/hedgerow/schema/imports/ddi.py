@@ -30,6 +30,7 @@ class _Variable:
 
     name: str
     is_discrete: bool
+    is_ordinal: bool
     unit: str | None = None
     label: str = ""
     is_text: bool = False
@@ -101,8 +102,9 @@ class _Reader:
             raise _RefusedError("expected a DDI codebook, found elements nested too deep, or too many variables")
         if name == "var":
             given = attributes.get("name") or attributes.get("ID") or ""
-            discrete, unit = attributes.get("intrvl") != "contin", attributes.get("measUnit")
-            self.variables.append(_Variable(given, discrete, unit, decimals=attributes.get("dcml", "")))
+            discrete, ordinal = attributes.get("intrvl") != "contin", attributes.get("nature") == "ordinal"
+            unit, decimals = attributes.get("measUnit"), attributes.get("dcml", "")
+            self.variables.append(_Variable(given, discrete, ordinal, unit, decimals=decimals))
         elif "var" in self._open and self.variables:
             self._within(name, attributes, self.variables[-1])
 
@@ -160,7 +162,8 @@ def _column(variable: _Variable) -> DraftColumn | tuple[str, str]:
         _is_whole(variable) and all(set(_codes_within(one) or ("",)) <= {*values, *tokens} for one in variable.ranges)
     )
     if variable.is_discrete and has_all and (variable.ranges or len(values) > 1):
-        return DraftColumn(name=variable.name, kind="categorical", values=values, **common)
+        kind = "ordered" if variable.is_ordinal else "categorical"
+        return DraftColumn(name=variable.name, kind=kind, values=values, **common)
     if variable.is_text:
         return DraftColumn(name=variable.name, kind="categorical", **common)
     if variable.is_discrete and not variable.ranges:

@@ -106,10 +106,10 @@ class DraftColumn:
     ----------
     name : str
         The column.
-    kind : {"boolean", "categorical", "date", "integer", "real"} or None
+    kind : {"boolean", "categorical", "date", "integer", "ordered", "real"} or None
         The kind of attribute; None where it is not known.
     values : tuple of str or int
-        The values of a category; none where they are not known.
+        The values of a category, of an ordered one in their order; none where they are not known.
     low, high : float or None
         The bounds of a number or date; None where they are not known.
     true_values, false_values : tuple of str or int
@@ -123,7 +123,7 @@ class DraftColumn:
     """
 
     name: str
-    kind: Literal["boolean", "categorical", "date", "integer", "real"] | None = None
+    kind: Literal["boolean", "categorical", "date", "integer", "ordered", "real"] | None = None
     values: tuple[str | int, ...] = ()
     low: float | None = None
     high: float | None = None
@@ -147,6 +147,8 @@ class DraftColumn:
         for key in ("values", "true_values", "false_values"):
             kept = tuple(value for value in values_of(getattr(self, key)) if plain_word(value) not in meant)
             object.__setattr__(self, key, kept)
+        if self.kind == "ordered" and len(self.values) == 1:  # the others mean missing
+            object.__setattr__(self, "kind", "categorical")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as an attribute of a schema's file, with `FILL_IN` where something is not known."""
@@ -163,13 +165,28 @@ class DraftColumn:
         told = {key: getattr(self, key) for key in ("description", "unit", "source")}
         return data | {key: text for key, text in told.items() if text}
 
+    def to_label(self) -> dict[str, Any]:
+        """Return the column as the label of a schema's file, with `FILL_IN` where something is not known.
+
+        Of a real number, or a whole one with a bound, that is a number to predict; else classes, in their order if the
+        column is ordered.
+        """
+        ends = {"low": self.low, "high": self.high}
+        is_number = self.kind == "real" or (self.kind == "integer" and ends != {"low": None, "high": None})
+        if is_number and not self.classes:
+            return {"name": self.name} | {key: FILL_IN if value is None else value for key, value in ends.items()}
+        order = {"ordered": True} if self.kind == "ordered" else {}
+        return {"name": self.name, "classes": list(self.classes) or FILL_IN} | order
+
     @property
     def classes(self) -> tuple[Any, ...]:
         """The classes of a label in this column; none where they are not known."""
         if self.kind == "boolean":
             own = (*self.false_values, *self.true_values)
             return (0, 1) if not own else own if len(own) == 2 else ()
-        if self.kind != "categorical" or len(self.values) < 2:
+        if self.kind == "integer" and (self.low, self.high) == (0, 1):
+            return (0, 1)
+        if self.kind not in ("categorical", "ordered") or len(self.values) < 2:
             return ()
         return self.values if len({type(value) for value in self.values}) == 1 else tuple(map(str, self.values))
 
@@ -218,11 +235,16 @@ class Draft:
         return cls(columns, tuple(one for one in described if not isinstance(one, DraftColumn)), origin)
 
     def labelled(self, name: str) -> Self:
-        """Return the draft with this column as the label; raises DomainError if there is no such column."""
+        """Return the draft with this column as the label; DomainError if there is no such column, or one of dates."""
         names = [column.name for column in self.columns]
         if name not in names:
             raise DomainError.absent(name, names)
-        return replace(self, label=name)
+        found = replace(self, label=name)
+        if found._label.kind == "date":
+            raise DomainError(
+                "expected a label of classes or a number, found dates; count the days since a public one.", column=name
+            )
+        return found
 
     def completed(self, column: DraftColumn) -> Self:
         """Return the draft with another column in the place of the one of its name."""
@@ -231,8 +253,9 @@ class Draft:
     @property
     def gaps(self) -> tuple[tuple[str, str], ...]:
         """The columns and keys that a person has still to fill in."""
-        found = [(c.name, key) for c in self._attributes for key, value in c.to_dict().items() if value == FILL_IN]
-        return (*((name, "classes") for name in [self.label] if name and not self._label.classes), *found)
+        label = [] if self.label is None else [(self.label, self._label.to_label())]
+        described = [*label, *((column.name, column.to_dict()) for column in self._attributes)]
+        return tuple((name, key) for name, data in described for key, value in data.items() if value == FILL_IN)
 
     @property
     def _label(self) -> DraftColumn:
@@ -246,7 +269,7 @@ class Draft:
         """Return the draft as the data of a schema's file, with `FILL_IN` where something is missing."""
         data: dict[str, Any] = {"version": 1}
         if self.label is not None:
-            data["label"] = {"name": self.label, "classes": list(self._label.classes) or FILL_IN}
+            data["label"] = self._label.to_label()
         return data | {"attributes": {column.name: column.to_dict() for column in self._attributes}}
 
     def schema(self) -> Schema:
@@ -349,14 +372,14 @@ def _day(value: object) -> Day | None:
     return day if isinstance(day, Day) else None
 
 
-def category_or_boolean(name: str, values: Sequence[object], **others: Any) -> DraftColumn:
+def category_or_boolean(name: str, values: Sequence[object], *, ordered: bool = False, **others: Any) -> DraftColumn:
     """Return a column of some values: a boolean if they are true and false, else a category; a blank one is missing."""
     kept = values_of(values)
     if any(isinstance(value, str) and not value.strip() for value in values):
         others["may_be_missing"] = True
     if {plain_word(value).lower() for value in kept} == _NAMED:
         return DraftColumn(name=name, kind="boolean", **others)
-    return DraftColumn(name=name, kind="categorical", values=kept, **others)
+    return DraftColumn(name=name, kind="ordered" if ordered else "categorical", values=kept, **others)
 
 
 _AS_IDENTIFIER = (

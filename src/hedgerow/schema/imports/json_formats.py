@@ -263,14 +263,18 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
         "unit": text_in(field, "unit"),
         "source": FRICTIONLESS,
     }
-    values = list_in(limits, "enum") or _values(list_in(field, "categories")) or listed_values(limits.get("pattern"))
+    allowed, categories = list_in(limits, "enum"), _values(list_in(field, "categories"))
+    ordered = field.get("categoriesOrdered") is True and bool(categories)
+    if ordered:
+        allowed = [value for value in categories if not allowed or value in allowed]
+    values = allowed or categories or listed_values(limits.get("pattern"))
     if kind == "boolean":
         own = [tuple(list_in(field, key)) for key in ("trueValues", "falseValues")]
         if any(own):  # what is not said of the other is the format's own
             common["true_values"], common["false_values"] = own[0] or _TRUE, own[1] or _FALSE
         return DraftColumn(name=name, kind="boolean", **common)
     if values:
-        return category_or_boolean(name, values, **common)
+        return category_or_boolean(name, values, ordered=ordered, **common)
     if kind in _BOUNDED:
         declared = limits_between(limits, "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
         return column_within(name, _BOUNDED[kind], declared, **common)

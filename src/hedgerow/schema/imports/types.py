@@ -22,8 +22,8 @@ _SMALL = {"int8": (-(2**7), 2**7 - 1), "uint8": (0, 2**8 - 1)}  # of wider types
 def import_types(types: Mapping[str, Any]) -> Draft:
     """Return a draft of the types of columns.
 
-    A `pandas.CategoricalDtype` and a polars `Enum` declare their categories. What a frame infers (`astype("category")`)
-    is taken from its rows, and then becomes public.
+    A `pandas.CategoricalDtype` and a polars `Enum` declare their categories, the former also their order
+    (``ordered=True``). What a frame infers (`astype("category")`) is taken from its rows, and then becomes public.
 
     Parameters
     ----------
@@ -71,7 +71,8 @@ def _column(name: str, kind: Any) -> DraftColumn | tuple[str, str]:
     categories = getattr(kind, "categories", None)
     if categories is not None and 0 < len(categories) <= _MOST_VALUES:
         values = categories.to_list() if hasattr(categories, "to_list") else list(categories)
-        return category_or_boolean(name, values, source="declared categories")
+        ordered = getattr(kind, "ordered", None) is True
+        return category_or_boolean(name, values, ordered=ordered, source="declared categories")
     return _of_arrow(name, kind if isinstance(kind, pa.DataType) else _arrow_of(kind), nullable=_may_be_null(kind))
 
 
