@@ -146,3 +146,36 @@ def test_a_twin_that_cannot_be_made_writes_nothing(fitted, run):
     assert not (fitted / "report.html").exists()
     (fitted / "away").mkdir()
     assert "in the folder of model.json" in run("report", "model.json", "--acro", "away/results.json")[2]
+
+
+def test_what_errors_cost_is_said_by_class_or_in_a_file(folder, run):
+    a_tree(folder, old={"label": "yes"}, young={"label": "no"})
+    (folder / "costs.yaml").write_text('"no": {"yes": 1}\n"yes": {"no": 5}\n')
+    found = []
+    for i, option in enumerate((("--costs", "costs.yaml"), ("--class-weight", "yes=5"), ())):
+        assert run("report", "tree.json", "--test", "data.csv", "-o", f"{i}.json", *option)[0] == 0
+        sections = json.loads((folder / f"{i}.PRIVATE.json").read_text("utf-8"))["sections"]
+        facts = {fact["name"]: fact["value"] for one in sections if one["key"] == "accuracy" for fact in one["facts"]}
+        found.append({name: value for name, value in facts.items() if "cost" in name})
+    rows = pd.read_csv("data.csv")
+    said = rows["age"].gt(60).map({True: "yes", False: "no"})
+    cost = ((said == "yes") & (rows["ill"] == "no")).sum() + 5 * ((said == "no") & (rows["ill"] == "yes")).sum()
+    assert found[0]["mean cost on held-out rows"] == pytest.approx(cost / len(rows))
+    assert found[0] == found[1]
+    assert found[2] == {}
+    assert (
+        "got both" in run("report", "tree.json", "-o", "r.html", "--costs", "costs.yaml", "--class-weight", "yes=5")[2]
+    )
+    assert "among no, yes" in run("report", "tree.json", "-o", "r.html", "--class-weight", "maybe=5")[2]
+
+
+def test_a_model_of_a_number_is_reported_on_in_its_units(folder, run):
+    schema = hr.Schema(dict(hr.Schema.load("schema.yaml").attributes), hr.schema.Number("days", 0, 32))
+    schema.save("days.yaml")
+    rows = pd.read_csv("data.csv").drop(columns="ill")
+    rows.assign(days=rows["age"] / 4).to_csv("days.csv", index=False)
+    assert run("fit", "days.csv", "--schema", "days.yaml", "--epsilon", "5", "--model", "tree", "-o", "t.json")[0] == 0
+    assert run("report", "t.json", "--test", "days.csv", "--by", "sex", "-o", "r.html")[0] == 0
+    assert "How far off is the model, and for whom?" in (folder / "r.PRIVATE.html").read_text("utf-8")
+    code, _, err = run("report", "t.json", "--test", "days.csv", "-o", "s.html", "--class-weight", "yes=5")
+    assert (code, "expected a label with classes, got a number" in err) == (2, True)

@@ -5,9 +5,12 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.report import Subject, accuracy
-from hedgerow.report.accuracy import Accuracy
-from tests.report.subjects import a_table, a_tree, overfitted
+from hedgerow.learn import PrivateTreeClassifier
+from hedgerow.models import Leaf, Split, Tree
+from hedgerow.report import Report, Subject, accuracy
+from hedgerow.report.accuracy import Accuracy, released_accuracy
+from hedgerow.schema import Integer, Literal, OrderedLabel, Schema
+from tests.report.subjects import CARD, a_table, a_tree, overfitted
 
 
 def counted(X, y, predict, groups):
@@ -89,3 +92,68 @@ def test_the_section_says_what_was_not_measured():
     assert "--by" in section.measure
     assert "--test" in section.measure
     assert section.answer.startswith("Of 100 training rows, 97 get their own class")
+
+
+COSTS = {"no": {"yes": 1}, "yes": {"no": 5}}
+
+
+def test_costs_are_added_up_row_by_row_beside_those_of_the_cheapest_class():
+    X, y = a_table()
+    report = Report.of(a_tree(), train=(X, y), test=(X[20:80], y[20:80]), costs=COSTS, by=["smoker"])
+    of = {("no", "yes"): 1, ("yes", "no"): 5}
+    section = report.board.section("accuracy")
+    shown = [fact.value for fact in section.facts if "cost" in fact.name]
+    slow = []
+    for rows, labels in ((X, y), (X[20:80], y[20:80])):
+        said = ["yes" if age > 60 else "no" for age in rows["age"]]
+        slow.append(sum(of.get(both, 0) for both in zip(labels, said, strict=True)) / len(labels))
+        always = {one: sum(of.get((label, one), 0) for label in y) for one in ("no", "yes")}  # of the training rows
+        cheapest = min(always, key=always.get)
+        slow.append(sum(of.get((label, cheapest), 0) for label in labels) / len(labels))
+    assert shown == pytest.approx(slow)
+    assert cheapest == "yes"  # 63 rows cost 1 each, 27 would cost 5 each
+    by_smoker = section.grids[-1]
+    assert by_smoker.columns[-2:] == ("cost", "cost, one class")
+    assert sum(row[1] * row[-2] for row in by_smoker.rows) / 60 == pytest.approx(slow[2])
+    (about,) = [one for one in report.board.findings if one.key == "accuracy"]
+    assert (about.bucket, about.value) == ("supports", pytest.approx(slow[2]))
+
+
+def test_a_model_that_costs_more_than_one_class_needs_a_look_though_it_is_right_more_often():
+    X, y = a_table()
+    half = y.where(~X["smoker"] | (X["age"] > 60), "yes")  # smokers that the tree misses
+    found = {
+        one.key: one for one in Report.of(a_tree(), test=(X, half), class_weight={"yes": 50}, by=["age"]).board.findings
+    }
+    assert found["accuracy"].bucket == "look"
+    assert found["groups"].bucket == "look"
+    right = {one.key: one.bucket for one in Report.of(a_tree(), test=(X, half)).board.findings}
+    assert right["accuracy"] == "supports"
+
+
+def test_costs_are_those_of_the_estimator_and_missing_ones_are_named():
+    X, y = a_table()
+    learner = PrivateTreeClassifier(10, schema=a_tree().schema, class_weight={"yes": 5}, max_depth=1, random_state=0)
+    learner.fit(X, y)
+    with_costs, without = (Report.of(one, test=(X, y)).board.section("accuracy") for one in (learner, learner.tree_))
+    assert any("cost" in fact.name for fact in with_costs.facts)
+    assert not any("cost" in fact.name for fact in without.facts)
+    assert "--class-weight" in without.measure
+    assert without.notes[0].startswith("The model was learned by costs")
+    with pytest.raises(ValueError, match="expected class_weight or costs, got both"):
+        Report.of(learner, costs=COSTS, class_weight={"yes": 2})
+    counted = [fact.value for fact in released_accuracy(Subject.of(a_tree(), costs=COSTS)).facts]
+    assert counted[2:] == pytest.approx([(5 * 1 + 4 * 1) / 85, 54 / 85])  # a "yes" missed, four told ill, of 85 rows
+
+
+def test_ordered_classes_are_missed_by_places():
+    """The old are "high", others "low"; "middle" is one place from both."""
+    schema = Schema({"age": Integer(0, 99, cuts=(60,))}, OrderedLabel("risk", ("low", "middle", "high")))
+    old = Literal("age", ">", (60,))
+    tree = Tree(schema, Split(old, Leaf(label="high"), Leaf(label="low")), CARD)
+    X = pd.DataFrame({"age": [70, 70, 20, 20, 20]})
+    y = ["high", "low", "low", "middle", "high"]
+    facts = {fact.name: fact.value for fact in Report.of(tree, test=(X, y)).board.section("accuracy").facts}
+    assert facts["mean absolute error in classes on held-out rows"] == (0 + 2 + 0 + 1 + 2) / 5
+    assert facts["baseline: mean absolute error in classes of always one class"] == 4 / 5  # always "middle"
+    assert "cost" not in str(facts)

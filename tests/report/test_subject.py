@@ -64,5 +64,5 @@ def test_a_model_that_predicts_otherwise_is_refused():
         def predict(self, X):
             return X[:1]
 
-    with pytest.raises(ValueError, match="expected a model that predicts one class for each row of X"):
+    with pytest.raises(ValueError, match="expected a model that predicts one value for each row of X"):
         Subject.of(Broken()).predict(np.zeros((3, 1)))

@@ -27,7 +27,7 @@ from hedgerow.cli.options import (
     with_groups,
 )
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
-from hedgerow.cli.predictions import class_weights
+from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import Rows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError, NoiseWarning
@@ -43,8 +43,6 @@ from hedgerow.planning.forecast import ACCURACY_LOSS
 from hedgerow.privacy.charge import exact
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
-from hedgerow.schema.files import read_mapping
-from hedgerow.text.values import value_text
 
 app = typer.Typer(add_completion=False)
 MANY_ROWS = 1_000  # a fit that may need more says so first
@@ -177,20 +175,8 @@ def _given(model: Kind, parameters: dict[str, Any], makers: Estimators, schema: 
     if "class_weight" in given:
         given["class_weight"] = class_weights(_classes(schema), given["class_weight"])
     if "costs" in given:
-        given["costs"] = _costs(given["costs"], _classes(schema))
+        given["costs"] = costs_in(given["costs"], _classes(schema))
     return given
-
-
-def _costs(path: Path, classes: tuple[Any, ...]) -> dict[Any, Any]:
-    """Return the costs in a file, by class; what they must be is checked by the estimator."""
-    named = {value_text(value): value for value in classes} | {value: value for value in classes}
-    lines = read_mapping(path)
-    if not isinstance(lines, Mapping) or not all(isinstance(line, Mapping) for line in lines.values()):
-        raise ArgumentError("expected costs as {class: {predicted class: cost}} in the file of --costs, got others.")
-    return {
-        named.get(actual, actual): {named.get(said, said): cost for said, cost in line.items()}
-        for actual, line in lines.items()
-    }
 
 
 def _other(makers: Estimators) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.cli.options import named_values
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.models.model import Model, class_titles
+from hedgerow.schema.files import read_mapping
 from hedgerow.tables.columns import pc
 from hedgerow.text.messages import shown
 from hedgerow.text.values import NUMBER, Value, listed, quoted_text, value_text
@@ -119,6 +121,18 @@ def class_weights(values: Sequence[Value], given: Sequence[str] | None) -> dict[
             raise ArgumentError(f"expected --class-weight {form}, got {shown(f'{label}={weight}')}.")
         found[classes[label]] = float(weight)
     return found
+
+
+def costs_in(path: Path, classes: Sequence[Value]) -> dict[Any, Any]:
+    """Return the costs in a file, by class; what they must be is checked by the estimator."""
+    named = {value_text(value): value for value in classes} | {value: value for value in classes}
+    lines = read_mapping(path)
+    if not isinstance(lines, Mapping) or not all(isinstance(line, Mapping) for line in lines.values()):
+        raise ArgumentError("expected costs as {class: {predicted class: cost}} in the file of --costs, got others.")
+    return {
+        named.get(actual, actual): {named.get(said, said): cost for said, cost in line.items()}
+        for actual, line in lines.items()
+    }
 
 
 def _free(names: Sequence[str], taken: Iterable[str]) -> str:

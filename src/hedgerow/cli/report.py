@@ -10,6 +10,7 @@ import typer
 
 from hedgerow.cli.options import FILE, Force, TextOptions, option, with_groups
 from hedgerow.cli.output import check_output, check_outputs, say, stage, write_said
+from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import read_labelled
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
@@ -34,6 +35,8 @@ def report(
     test: Annotated[Path | None, option("Held-out rows of the same kind, for the board's sheet.")] = None,
     by: Annotated[list[str] | None, option("Compare the groups of this column; repeatable.  \\[the form's]")] = None,
     threshold: Annotated[int, option("The fewest rows of a leaf that are safe.")] = 10,
+    costs: Annotated[Path | None, option("What errors cost, as `hedgerow fit` takes it: YAML or JSON.")] = None,
+    class_weight: Annotated[list[str] | None, option("The same, by class. Repeatable.", metavar="LABEL=WEIGHT")] = None,
     acro: Annotated[Path | None, option("The findings as ACRO's results.json, beside the model.")] = None,
     crate: Annotated[Path | None, option("The public sheet as a Five Safes RO-Crate (.zip).")] = None,
     registry: Annotated[Path | None, option("A record for the registry of deployments (.yaml).")] = None,
@@ -70,7 +73,7 @@ def report(
         raise ArgumentError("expected --dataset with --ledger only, got it without; add --ledger.")
     sheets = [] if output is None else [output, private_name(output)]
     outputs = (*sheets, *twins, *([] if acro is None else [private_name(acro)]))
-    check_outputs(outputs, model, form, ledger, data, test, force=force)
+    check_outputs(outputs, model, form, ledger, data, test, costs, force=force)
     _check_rows(data, test)
     text.check_used("--data or --test", used=(data, test) != (None, None))
     if by and data is None and test is None:
@@ -85,6 +88,8 @@ def report(
             test=read_labelled(test, text.text_format, released.schema),
             by=by or None,
             threshold=threshold,
+            costs=None if costs is None else costs_in(costs, released.schema.classes),
+            class_weight=class_weights(released.schema.classes, class_weight) if class_weight else None,
         )
     made = _twins(found, model.name, acro=acro, crate=crate, registry=registry)
     for path in [] if output is None else found.save(output, force=force):

@@ -20,6 +20,7 @@ CONFIDENCE = 0.95
 _COUNTS = re.compile(r"counts of .* by class")
 _MECHANISM = re.compile(r"discrete Laplace, sensitivity (\d{1,9}), .*")
 _LARGEST = Fraction(2**62)  # of a scale: counts are less than 2^63
+_NONE = 1e-3  # a scale below which noise is never drawn
 _POINTS, _DEVIATION = 2**17, 4096  # 16 standard deviations to each side: beyond them there is less than 10^-9
 
 
@@ -34,6 +35,11 @@ class CountNoise:
         """Return the noise of counts by class that a card names, the largest; None where it names none."""
         scales = [scale for charge in card.charges if (scale := _scale(charge)) is not None]
         return cls(max(scales)) if scales else None
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise on one count."""
+        return 1 / (math.sqrt(2) * math.sinh(1 / (2 * self.scale))) if self.scale > _NONE else 0.0
 
     def spread(self, number: int, confidence: float = CONFIDENCE) -> int:
         """Return the least w such that a sum of so many counts is off by at most w with this confidence."""

@@ -1,4 +1,4 @@
-"""Accuracy of a model on rows, by group, beside the baseline that always says the commonest class. **Private**."""
+"""Accuracy of a model of classes on rows, by group, beside the baseline of always one class. **Private**."""
 
 from __future__ import annotations
 
@@ -15,7 +15,26 @@ from hedgerow.models.model import Model
 from hedgerow.report.contents import Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
 from hedgerow.report.subject import Subject
-from hedgerow.text.values import shown_text
+from hedgerow.schema.targets import Label
+from hedgerow.text.values import shown_text, value_text
+
+Pair = tuple[Any, Any]
+"""Rows without the target, and the target."""
+COST, PLACES = "cost", "absolute error in classes"
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """What a decision costs: as somebody said it, or how many places of the order it is off."""
+
+    name: str
+    matrix: NDArray[np.float64]  # a row of the class of a line, decided for the class of a column
+    constant: int  # the class that costs least if it is always decided for, by the first rows that were given
+
+    @property
+    def short(self) -> str:
+        """The name for a column."""
+        return "cost" if self.name == COST else "MAE"
 
 
 @dataclass(frozen=True)
@@ -26,6 +45,7 @@ class Hits:
     rows: int
     right: int  # rows that get their own class
     base: int  # rows that have the commonest class of the training rows
+    penalties: tuple[tuple[float, float], ...] = ()  # the mean of each penalty, and that of its constant class
 
     @property
     def accuracy(self) -> float:
@@ -45,16 +65,42 @@ class Accuracy:
     of: str  # which rows they are
     overall: Hits  # all rows
     groups: tuple[tuple[str, tuple[Hits, ...]], ...]  # for each column, its groups, that of the least accuracy first
+    penalties: tuple[Penalty, ...] = ()
 
     @classmethod
-    def measure(cls, subject: Subject, pair: tuple[Any, Any], of: str, commonest: str, by: Sequence[str]) -> Self:
+    def measure(
+        cls,
+        subject: Subject,
+        pair: Pair,
+        of: str,
+        commonest: str,
+        by: Sequence[str],
+        penalties: tuple[Penalty, ...] = (),
+    ) -> Self:
         """Apply the model to rows and count; the rows fit together, as `LabelledRows` checks."""
         rows, truth = LabelledRows.of(*pair), subject.class_words(pair[1])
-        right, base = subject.class_words(subject.predict(pair[0])) == truth, truth == commonest
-        everyone = np.zeros(len(rows), dtype=np.intp)
-        (overall,) = _counted(["all rows"], everyone, right, base)
-        groups = tuple((name, _counted(*groups_of(rows.table, subject.schema, name), right, base)) for name in by)
-        return cls(of, overall, groups)
+        said = subject.class_words(subject.predict(pair[0]))
+        numbers = _places(subject, truth), _places(subject, said)
+        each = [(one.matrix[numbers], one.matrix[numbers[0], one.constant]) for one in penalties]
+
+        def counted(names: Sequence[Any], codes: NDArray[np.intp]) -> tuple[Hits, ...]:
+            found = [
+                Hits(
+                    shown_text(name),
+                    int(inside.sum()),
+                    int((said == truth)[inside].sum()),
+                    int((truth == commonest)[inside].sum()),
+                    tuple((float(ours[inside].mean()), float(base[inside].mean())) for ours, base in each),
+                )
+                for code, name in enumerate(names)
+                for inside in [codes == code]
+                if inside.any()
+            ]
+            return tuple(sorted(found, key=lambda one: one.accuracy))
+
+        (overall,) = counted(["all rows"], np.zeros(len(rows), dtype=np.intp))
+        groups = tuple((name, counted(*groups_of(rows.table, subject.schema, name))) for name in by)
+        return cls(of, overall, groups, penalties)
 
 
 def commonest(subject: Subject, labels: Any) -> str:
@@ -63,19 +109,41 @@ def commonest(subject: Subject, labels: Any) -> str:
     return names[int(np.bincount(codes).argmax())]
 
 
-def _counted(
-    names: Sequence[Any], codes: NDArray[np.intp], right: NDArray[np.bool_], base: NDArray[np.bool_]
-) -> tuple[Hits, ...]:
-    found = [
-        Hits(shown_text(name), int(inside.sum()), int(right[inside].sum()), int(base[inside].sum()))
-        for code, name in enumerate(names)
-        for inside in [codes == code]
-        if inside.any()
-    ]
-    return tuple(sorted(found, key=lambda one: one.accuracy))
+def penalties_of(subject: Subject, labels: Any) -> tuple[Penalty, ...]:
+    """Return what decisions of a model cost: by costs that are known, and by the order of the classes."""
+    label = None if subject.schema is None else subject.schema.label
+    if not isinstance(label, Label):
+        return ()
+    found = [] if subject.costs is None else [(COST, subject.costs)]
+    if label.ordered and len(label.classes) > 2:
+        places = np.arange(len(label.classes), dtype=np.float64)
+        found.append((PLACES, np.abs(places[:, np.newaxis] - places)))
+    truth = _places(subject, subject.class_words(labels)) if found else []
+    return tuple(Penalty(name, matrix, int(matrix[truth].sum(axis=0).argmin())) for name, matrix in found)
 
 
-def measured_accuracy(measured: Sequence[Accuracy]) -> Section:
+def _places(subject: Subject, words: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the numbers of classes in words; 0 for all where no schema numbers them."""
+    label = None if subject.schema is None else subject.schema.label
+    known = {value_text(value): place for place, value in enumerate(label.values if label else ())}
+    return np.array([known.get(word, 0) for word in words], dtype=np.intp)
+
+
+def measured(
+    subject: Subject, train: Pair | None, test: Pair | None, by: Sequence[str]
+) -> tuple[Section, tuple[Finding, ...]]:
+    """Return the section of the board's sheet, and its findings."""
+    known, hits = train if train is not None else test, list[Accuracy]()
+    if known is not None:
+        common, penalties = commonest(subject, known[1]), penalties_of(subject, known[1])
+        pairs = ((train, "training rows"), (test, "held-out rows"))
+        hits = [Accuracy.measure(subject, one, of, common, by, penalties) for one, of in pairs if one is not None]
+    return measured_accuracy(hits, costs_missing=subject.loss.startswith(COST) and subject.costs is None), tuple(
+        findings(hits)
+    )
+
+
+def measured_accuracy(measured: Sequence[Accuracy], *, costs_missing: bool = False) -> Section:
     """Return the section of the board's sheet."""
     facts = [
         fact
@@ -83,50 +151,91 @@ def measured_accuracy(measured: Sequence[Accuracy]) -> Section:
         for fact in (
             Fact(f"accuracy on {one.of}", f"{one.overall.accuracy:.3f} of {one.overall.rows:,}", one.overall.accuracy),
             Fact(f"baseline on {one.of}", f"{one.overall.baseline:.3f}", one.overall.baseline),
+            *_penalty_facts(one),
         )
     ]
-    grids = [_grid(one.of, name, groups) for one in measured for name, groups in one.groups]
+    grids = [_grid(one, name, groups) for one in measured for name, groups in one.groups]
     last = measured[-1] if measured else None
-    return section("accuracy", facts, grids, last=last, has_groups=bool(grids), has_test=len(measured) > 1)
+    values: dict[str, Any] = {"costs_missing": costs_missing, "penalties": _in_words(last)}
+    return section("accuracy", facts, grids, last=last, has_groups=bool(grids), has_test=len(measured) > 1, **values)
 
 
-def _grid(of: str, name: str, groups: tuple[Hits, ...]) -> Grid:
-    rows = tuple((one.group, one.rows, one.right, one.accuracy, one.baseline) for one in groups)
-    return Grid(f"By {name}, on {of}", (name, "rows", "right", "accuracy", "baseline"), rows)
+def _penalty_facts(one: Accuracy) -> Iterator[Fact]:
+    for penalty, (ours, base) in zip(one.penalties, one.overall.penalties, strict=True):
+        yield Fact(f"mean {penalty.name} on {one.of}", f"{ours:.4g}", ours)
+        yield Fact(f"baseline: mean {penalty.name} of always one class", f"{base:.4g}", base)
+
+
+def _in_words(last: Accuracy | None) -> list[dict[str, str]]:
+    """Return the means of each penalty, for sentences."""
+    if last is None:
+        return []
+    both = zip(last.penalties, last.overall.penalties, strict=True)
+    return [{"name": one.name, "ours": f"{ours:.4g}", "base": f"{base:.4g}"} for one, (ours, base) in both]
+
+
+def _grid(one: Accuracy, name: str, groups: tuple[Hits, ...]) -> Grid:
+    more = [title for each in one.penalties for title in (each.short, f"{each.short}, one class")]
+    rows = tuple(
+        (hits.group, hits.rows, hits.right, hits.accuracy, hits.baseline, *(x for both in hits.penalties for x in both))
+        for hits in groups
+    )
+    return Grid(f"By {name}, on {one.of}", (name, "rows", "right", "accuracy", "baseline", *more), rows)
 
 
 def findings(measured: Sequence[Accuracy]) -> Iterator[Finding]:
-    """Yield where the model is no better than the baseline, which speaks against any use of it."""
+    """Yield where the model is no better than always one class, which speaks against any use of it.
+
+    By cost where costs are known: a model that was learned by them is wrong more often, and cheaply.
+    """
     for one in measured[-1:]:
-        share, base = one.overall.accuracy, one.overall.baseline
-        sentence = f"On {one.of} the model is right for {share:.3f}, the commonest class for {base:.3f}."
-        yield finding("accuracy", "supports" if one.overall.right > one.overall.base else "look", sentence, share)
-        worse = [(name, hits) for name, groups in one.groups for hits in groups if hits.right < hits.base]
+        cost = next((place for place, each in enumerate(one.penalties) if each.name == COST), None)
+        if cost is None:
+            share, base = one.overall.accuracy, one.overall.baseline
+            is_better, rule, what = one.overall.right > one.overall.base, "accuracy", "the commonest class"
+            sentence = f"On {one.of} the model is right for {share:.3f}, {what} for {base:.3f}."
+        else:
+            share, base = one.overall.penalties[cost]
+            is_better, rule, what = share < base, "accuracy/cost", "always one class"
+            sentence = f"On {one.of} a row costs {share:.4g} on average, with {what} {base:.4g}."
+        yield finding(rule, "supports" if is_better else "look", sentence, share)
+        worse = [(name, hits) for name, groups in one.groups for hits in groups if _is_worse(hits, cost)]
         if worse:
             name, hits = worse[0]
             many = "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
-            sentence = f"{many} served worse than by the commonest class, such as {name} = {hits.group}."
+            sentence = f"{many} served worse than by {what}, such as {name} = {hits.group}."
             yield finding("groups", "look", sentence, len(worse))
 
 
+def _is_worse(hits: Hits, cost: int | None) -> bool:
+    return hits.right < hits.base if cost is None else hits.penalties[cost][0] > hits.penalties[cost][1]
+
+
 def released_accuracy(subject: Subject) -> Section:
-    """Return how often the model is right on its training rows, by the counts released with it."""
-    released = subject.released if subject.is_private else None
-    has_counts, facts = released is not None and released.has_counts, list[Fact]()
-    share, base = (None, None) if released is None or not has_counts else _shares(released)
-    if share is not None:
+    """Return how often the model is right on its training rows, by the counts released with it, and what it costs."""
+    model = subject.released if subject.is_private else None
+    has_counts, facts = model is not None and model.has_counts, list[Fact]()
+    counts = _released_counts(model) if model is not None and has_counts else np.zeros((0, 0))
+    rows, share, base, costs = float(counts.sum()), None, None, None
+    if rows:
+        share, base = float(np.trace(counts)) / rows, float(counts.sum(axis=1).max()) / rows
         facts.append(Fact("accuracy on the training rows, by released counts", f"{share:.3f}", share))
         facts.append(Fact("baseline: the commonest class", f"{base:.3f}", base))
-    values: dict[str, Any] = {"share": share, "base": base, "has_counts": has_counts}
+    if rows and subject.costs is not None:
+        ours = float((counts * subject.costs).sum()) / rows
+        constant = float((counts.sum(axis=1) @ subject.costs).min()) / rows
+        costs = {"ours": f"{ours:.4g}", "base": f"{constant:.4g}"}
+        facts.append(Fact("mean cost on the training rows, by released counts", f"{ours:.4g}", ours))
+        facts.append(Fact("baseline: mean cost of always one class", f"{constant:.4g}", constant))
+    values: dict[str, Any] = {"share": share, "base": base, "has_counts": has_counts, "costs": costs}
     return section("accuracy", facts, template="accuracy-released", **values)
 
 
-def _shares(released: Model) -> tuple[float | None, float | None]:
-    """Return the shares of rows that get their own class, and of the commonest class; None where all counts are 0."""
-    right, by_class = 0, [0] * released.schema.target.n_levels
+def _released_counts(released: Model) -> NDArray[np.float64]:
+    """Return the released rows of each class that each class is predicted for; negative counts are none."""
+    classes = released.schema.classes
+    found = np.zeros((len(classes), len(classes)))
     for leaf, said in zip(released.leaves, released.outcomes, strict=True):
-        counts = [max(count, 0) for count in leaf.counts or [0] * len(by_class)]
-        right += counts[released.schema.classes.index(said)]
-        by_class = [total + count for total, count in zip(by_class, counts, strict=True)]
-    rows = sum(by_class)
-    return (right / rows, max(by_class) / rows) if rows else (None, None)
+        if leaf.counts is not None:
+            found[:, classes.index(said)] += np.maximum(leaf.counts, 0)
+    return found

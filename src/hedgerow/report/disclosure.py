@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
 from hedgerow.audit.entropy.totals import totals
@@ -15,7 +17,7 @@ from hedgerow.audit.exact.membership import ExactMembership
 from hedgerow.audit.inference.leaf_risk import LeafRisk
 from hedgerow.audit.inference.lira import ShadowMembership
 from hedgerow.audit.inference.membership import Membership
-from hedgerow.audit.inference.overfitting import Overfit, overfit
+from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
 from hedgerow.errors import ArgumentTypeError, HedgerowError
 from hedgerow.report.contents import NOT_STATED, Bucket, Cell, Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
@@ -33,6 +35,7 @@ def model(subject: Subject) -> Section:
         rows = [(f"{number}. {text}",) for number, text in enumerate(subject.conditions, 1)]
         grids = [Grid.of_first("The decision paths", ("leaf",), rows)] if rows else []
     facts = [Fact("limits of use, as the form says", limits or NOT_STATED)]
+    facts += [Fact("drawn by", subject.loss)] if subject.loss else []
     return section("model", facts, grids, is_shown=bool(grids), is_own=released is not None, is_stated=bool(limits))
 
 
@@ -41,10 +44,11 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
     without = None if subject.has_leaves else subject.released
     if risk is None:
         facts = () if without else (_sensitive(subject, None),)
-        return section("leaves", facts, risk=None, without=without)
-    facts = (*_sizes(risk), *_classes(risk), _sensitive(subject, risk))
-    values: dict[str, Any] = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(risk)}
-    return section("leaves", facts, _flagged(subject, risk), **values)
+        return section("leaves", facts, risk=None, without=without, part=subject.part)
+    facts = (*_sizes(risk), *_classes(subject, risk), _sensitive(subject, risk))
+    values: dict[str, Any] = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(subject, risk)}
+    values |= {"known": "the class" if subject.number is None else "the number, to within a level"}
+    return section("leaves", facts, _flagged(subject, risk), part=subject.part, **values)
 
 
 def _sizes(risk: LeafRisk) -> tuple[Fact, ...]:
@@ -58,13 +62,15 @@ def _sizes(risk: LeafRisk) -> tuple[Fact, ...]:
     )
 
 
-def _classes(risk: LeafRisk) -> tuple[Fact, ...]:
+def _classes(subject: Subject, risk: LeafRisk) -> tuple[Fact, ...]:
     if risk.counts is None:
         return ()
+    what = "leaves of one class (class disclosure)" if subject.number is None else "leaves of one level"
+    few = Fact(f"leaves in which a class has 1 to {risk.threshold - 1} rows", f"{len(risk.few):,}", len(risk.few))
     return (
-        Fact("leaves of one class (class disclosure)", f"{len(risk.pure):,}", len(risk.pure)),
-        Fact("rows in leaves of one class", *_rows_in(risk, risk.pure)),
-        Fact(f"leaves in which a class has 1 to {risk.threshold - 1} rows", f"{len(risk.few):,}", len(risk.few)),
+        Fact(what, f"{len(risk.pure):,}", len(risk.pure)),
+        Fact(f"rows in leaves of one {subject.part}", *_rows_in(risk, risk.pure)),
+        *([few] if subject.number is None else []),
     )
 
 
@@ -72,8 +78,8 @@ def _small(risk: LeafRisk) -> str:
     return f"{_how_many(risk.small, risk)} fewer than {risk.threshold} rows"
 
 
-def _pure(risk: LeafRisk) -> str:
-    return f"{_how_many(risk.pure, risk)} rows of one class alone"
+def _pure(subject: Subject, risk: LeafRisk) -> str:
+    return f"{_how_many(risk.pure, risk)} rows of one {subject.part} alone"
 
 
 def _how_many(found: tuple[int, ...], risk: LeafRisk) -> str:
@@ -101,17 +107,21 @@ def _sensitive(subject: Subject, risk: LeafRisk | None) -> Fact:
 
 
 def _flagged(subject: Subject, risk: LeafRisk) -> tuple[Grid, ...]:
-    found = sorted({*risk.small, *risk.pure, *risk.few}, key=lambda i: (risk.rows[i], i))
+    by_class = subject.number is None  # levels are too many for columns, and few of them have many rows
+    whys = _WHY if by_class else _WHY[:2]
+    found = sorted({i for why in whys for i in getattr(risk, why)}, key=lambda i: (risk.rows[i], i))
     asking = set(subject.sensitive_leaves) if subject.paths is not None and len(risk.rows) == len(subject.paths) else ()
     if not found:
         return ()
-    names = [] if risk.counts is None else [f"rows of {shown_text(name)}" for name in risk.classes or ()]
+    names = (
+        [] if risk.counts is None or not by_class else [f"rows of {shown_text(name)}" for name in risk.classes or ()]
+    )
     rows = tuple(
         (
             risk.leaves[i],
             risk.rows[i],
             *(risk.counts[i] if risk.counts is not None and names else ()),
-            ", ".join([*(why for why in _WHY if i in getattr(risk, why)), *(["sensitive"] * (i in asking))]),
+            ", ".join([*(why for why in whys if i in getattr(risk, why)), *(["sensitive"] * (i in asking))]),
         )
         for i in found
     )
@@ -137,8 +147,10 @@ def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
     sentence = _small(risk) + (f", and {ones:,} of them one row alone." if ones else ".")
     yield finding("small-leaves", grave if small else "supports", sentence, small, threshold=threshold)
     if risk.counts is not None:
-        sentence = f"{_pure(risk)}: {'class disclosure' if pure else 'that would disclose the class'}."
-        yield finding("pure-leaves", grave if pure else "supports", sentence, pure)
+        what = "class disclosure" if subject.number is None else "that discloses the number to within a level"
+        sentence = f"{_pure(subject, risk)}: {what if pure else f'that would disclose the {subject.part}'}."
+        rule = "pure-leaves" if subject.number is None else "pure-leaves/number"
+        yield finding(rule, grave if pure else "supports", sentence, pure)
 
 
 MOST_RULES = 200
@@ -264,10 +276,26 @@ def _permitted(subject: Subject, fpr: float) -> str:
 
 
 def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any, Any] | None) -> Overfit | None:
-    """Return how far the leaves of training rows and of others differ; None without both, or without leaves."""
+    """Return how far the leaves of training rows and of others differ; None without both, or without leaves.
+
+    Of a number, that is among the rows above the median of the training rows, and among the others.
+    """
     if train is None or test is None or not subject.has_leaves:
         return None
-    return overfit(subject.leaf_of, train, test)
+    if subject.number is None:
+        return overfit(subject.leaf_of, train, test)
+    ours, others = (subject.numbers(pair[1]) for pair in (train, test))
+    halves = [numbers > np.median(ours) for numbers in (ours, others)]
+    if not all(half.any() and not half.all() for half in halves):
+        return None
+    rows = [(pair[0], half.astype(np.int64)) for pair, half in zip((train, test), halves, strict=True)]
+    apply = apply_of(subject.leaf_of)
+    return overfit(lambda X: apply(X), *rows)
+
+
+def _of(subject: Subject) -> str:
+    """Return what somebody who knows a row knows of it besides its leaf."""
+    return "class" if subject.number is None else "side of the median"
 
 
 def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Section:
@@ -275,7 +303,7 @@ def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None)
     facts, grids = list[Fact](), list[Grid]()
     if leaves is not None:
         v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
-        facts.append(Fact("accuracy of the best guess from class and leaf", f"{v:.3f}", v))
+        facts.append(Fact(f"accuracy of the best guess from {_of(subject)} and leaf", f"{v:.3f}", v))
         facts.append(Fact("the same for a model of other rows", f"{chance:.3f}", chance))
     exact, worst = None, 0.0
     if isinstance(found, ExactMembership):
@@ -288,7 +316,7 @@ def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None)
         facts.append(Fact("attack", f"{found.attack}, on {found.target}"))
         facts.append(Fact("AUC", f"{found.auc:.3f} ({interval}: {low:.3f} to {high:.3f})", found.auc))
         grids.append(_beside(subject, found))
-    values: dict[str, Any] = {"leaves": leaves, "found": found, "exact": exact, "worst": worst}
+    values: dict[str, Any] = {"leaves": leaves, "found": found, "exact": exact, "worst": worst, "known": _of(subject)}
     return section("membership", facts, grids, is_bound=False, **values)
 
 
@@ -309,7 +337,10 @@ def membership_findings(subject: Subject, found: Attacked | None, leaves: Overfi
     """Yield findings on separation by leaves, and on the attack that was carried out."""
     if leaves is not None:
         v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
-        sentence = f"Class and leaf separate training rows from others in {v:.3f} of cases, by chance in {chance:.3f}."
+        known = _of(subject).capitalize()
+        sentence = (
+            f"{known} and leaf separate training rows from others in {v:.3f} of cases, by chance in {chance:.3f}."
+        )
         yield finding("separation", "look" if v > chance else "supports", sentence, v)
     if isinstance(found, ExactMembership):
         loss = float(found.realised_loss.max())

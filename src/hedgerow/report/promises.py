@@ -18,7 +18,7 @@ from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import number_of
-from hedgerow.text.values import quoted_text
+from hedgerow.text.values import printable, quoted_text
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 """Suspicions whose largest growth is printed."""
@@ -66,6 +66,8 @@ def unprotected(subject: Subject, kind: Kind) -> Section:
     if schema is not None and not is_hidden:
         size = number_of(len(schema), "attribute")
         facts.insert(0, Fact("schema", f"{size}, digest {schema.digest}", schema.digest))
+        if schema.label is not None:
+            facts.insert(1, Fact("what is predicted", f"{printable(schema.label.name)}: {schema.label.domain}"))
         title = "The schema, and where its cut points come from"
         grids.append(Grid(title, ("attribute", "domain", "cut points"), _sources(schema)))
     values: dict[str, Any] = {"has_schema": schema is not None, "is_hidden": is_hidden, "is_stated": bool(stated)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from os import PathLike
@@ -16,8 +16,10 @@ from hedgerow.audit.readers.columns import Features
 from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import reserved
 from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
+from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.card import SOFTWARE
-from hedgerow.report import accuracy, disclosure, findings, promises
+from hedgerow.report import accuracy, disclosure, findings, promises, residuals
+from hedgerow.report.accuracy import Pair
 from hedgerow.report.contents import Sheet, page, section
 from hedgerow.report.disclosure import Attacked
 from hedgerow.report.form import Form
@@ -28,7 +30,6 @@ from hedgerow.schema.schema import Schema
 PRIVATE = "PRIVATE"
 """The mark in the name of every file that has exact functions of the rows."""
 _ENDINGS = (".html", ".json")
-_Pair = tuple[Any, Any]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -61,13 +62,15 @@ class Report:
         *,
         form: Form | None = None,
         releases: Releases | None = None,
-        train: _Pair | None = None,
-        test: _Pair | None = None,
+        train: Pair | None = None,
+        test: Pair | None = None,
         membership: Attacked | None = None,
         by: Sequence[str] | None = None,
         schema: Schema | None = None,
         features: Features | None = None,
         threshold: int = 10,
+        costs: Costs | None = None,
+        class_weight: ClassWeight | None = None,
         on: date | None = None,
     ) -> Self:
         """Make the report of a model.
@@ -90,6 +93,9 @@ class Report:
             For models of other libraries: as `hedgerow.audit.reconstruction` takes them.
         threshold : int, default=10
             The fewest rows of a leaf that are safe.
+        costs, class_weight : mapping, optional
+            What errors cost, as `Model.decide` takes it, for a model of classes that was learned by costs: its expected
+            cost is then reported. Default: those of the estimator; a model's file has none.
         on : date, optional
             The date of the report. Default: today, in UTC.
 
@@ -102,7 +108,14 @@ class Report:
         """
         _check(releases, Releases, "a record of releases (report.Releases)", "releases")
         _check(on, date, "a date", "on")
-        subject = Subject.of(model, form, schema=schema, features=features, threshold=threshold)
+        subject = Subject.of(
+            *(model, form),
+            schema=schema,
+            features=features,
+            threshold=threshold,
+            costs=costs,
+            class_weight=class_weight,
+        )
         found = disclosure.check_attacked(membership)
         columns = _columns(by, subject.form.sensitive)
         made = on or datetime.now(UTC).date()
@@ -170,7 +183,7 @@ def _public(subject: Subject, releases: Releases | None, made: date) -> Sheet:
         risk = subject.leaves()
         about_model = [
             disclosure.model(subject),
-            accuracy.released_accuracy(subject),
+            accuracy.released_accuracy(subject) if subject.number is None else residuals.released_error(subject),
             disclosure.leaves(subject, risk),
             disclosure.reconstruction_section(subject, disclosure.reconstructed(subject)),
         ]
@@ -194,11 +207,12 @@ def _public(subject: Subject, releases: Releases | None, made: date) -> Sheet:
 
 
 def _board(
-    subject: Subject, train: _Pair | None, test: _Pair | None, found: Attacked | None, by: Sequence[str], made: date
+    subject: Subject, train: Pair | None, test: Pair | None, found: Attacked | None, by: Sequence[str], made: date
 ) -> Sheet:
     risk, separated = subject.leaves(train), disclosure.separation(subject, train, test)
     guessed = disclosure.reconstructed(subject, None if train is None else train[0])
-    hits = tuple(_hits(subject, train, test, by))
+    measured = accuracy.measured if subject.number is None else residuals.measured
+    performance, reached = measured(subject, train, test, by)
     sections = (
         promises.identity(subject, made, "board"),
         promises.guarantee(subject),
@@ -206,7 +220,7 @@ def _board(
         *(() if subject.is_private else (promises.charges(subject, "board"),)),
         disclosure.model(subject),
         disclosure.leaves(subject, risk),
-        accuracy.measured_accuracy(hits),
+        performance,
         disclosure.membership(subject, found, separated),
         disclosure.reconstruction_section(subject, guessed),
         *disclosure.groups(guessed, by if train is not None else ()),
@@ -217,20 +231,10 @@ def _board(
         *findings.promised(subject, None if train is None else len(train[0])),
         *disclosure.leaf_findings(subject, risk),
         *disclosure.reconstruction_findings(subject, guessed),
-        *accuracy.findings(hits),
+        *reached,
         *disclosure.membership_findings(subject, found, separated),
     )
     return Sheet("board", subject.title, made, SOFTWARE, reasons, sections)
-
-
-def _hits(subject: Subject, train: _Pair | None, test: _Pair | None, by: Sequence[str]) -> Iterator[accuracy.Accuracy]:
-    known = train if train is not None else test
-    if known is None:
-        return
-    common = accuracy.commonest(subject, known[1])
-    for pair, of in ((train, "training rows"), (test, "held-out rows")):
-        if pair is not None:
-            yield accuracy.Accuracy.measure(subject, pair, of, common, by)
 
 
 def _columns(by: Sequence[str] | None, sensitive: Sequence[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, is_regressor
 
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.labelled import label_values
@@ -19,11 +21,13 @@ from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.report.form import Form
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Number
 from hedgerow.tables.frames import column_of
 from hedgerow.text.values import listed, value_text
 
@@ -34,7 +38,8 @@ class Subject:
 
     `released` is the model, if it is hedgerow's. A model of another library has the card of one without privacy; its
     schema is None if it came without one, and `features` is the meaning of its columns. Decision paths are None for a
-    scorecard, or without a schema. `threshold` is the fewest rows of a leaf that are safe.
+    scorecard, or without a schema. `threshold` is the fewest rows of a leaf that are safe. `costs` has what it costs to
+    decide for the class of a column where the row is of that of a line, where somebody said it.
     """
 
     model: Any
@@ -45,6 +50,7 @@ class Subject:
     form: Form
     features: Features | None
     threshold: int
+    costs: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -55,6 +61,8 @@ class Subject:
         schema: Schema | None = None,
         features: Features | None = None,
         threshold: int = 10,
+        costs: Costs | None = None,
+        class_weight: ClassWeight | None = None,
     ) -> Self:
         """Return the subject of a report; arguments as of `Report.of`, which says what is refused."""
         check_integer("threshold", threshold, 1)
@@ -73,7 +81,13 @@ class Subject:
                 f"apply(X), got {type(model).__name__}."
             )
         card = _no_card(model) if released is None else released.privacy
-        subject = cls(model, released, card, known, paths, form or Form(), features, threshold)
+        matrix = _costs(model, known, costs, class_weight)
+        subject = cls(model, released, card, known, paths, form or Form(), features, threshold, matrix)
+        if released is None and subject.number is None and isinstance(model, BaseEstimator) and is_regressor(model):
+            raise ArgumentError(
+                "expected a schema whose label is a number for a regressor, got none; pass schema= with "
+                "`label: {name: ..., low: ..., high: ...}`."
+            )
         if known is not None and any(name not in known for name in subject.form.sensitive):
             raise ArgumentError(
                 f"expected names of attributes as sensitive in the form ({listed(known.names)}), got another name."
@@ -94,6 +108,22 @@ class Subject:
     def title(self) -> str:
         """The title of the form, or else the kind of model."""
         return self.form.title or (f"a {self.kind} without a name" if self.released else f"a model: {self.kind}")
+
+    @property
+    def number(self) -> Number | None:
+        """What it predicts where the schema says that it is a number; None of classes."""
+        return None if self.schema is None or self.schema.label is None else self.schema.label.as_number
+
+    @property
+    def part(self) -> str:
+        """What leaves tell rows apart by, in words: their class, or the level of their number."""
+        return "class" if self.number is None else "level"
+
+    @property
+    def loss(self) -> str:
+        """The loss by which it was drawn, as its card has it; empty where the card names none."""
+        found = (_LOSS.search(charge.mechanism) for charge in self.card.charges)
+        return next((one[1] for one in found if one), "")
 
     @property
     def own(self) -> Any:
@@ -150,13 +180,14 @@ class Subject:
         is_exact = self.released is None and self.stored_leaves is not None and self.paths and self.paths.exact
         if train is None or is_exact or not self.has_leaves:
             return self.stored_leaves
-        return leaf_risk(self.leaf_of, train, threshold=self.threshold)
+        rows = train if self.number is None else (train[0], self.levels(train[1]))
+        return leaf_risk(self.leaf_of, rows, threshold=self.threshold)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted class of each row."""
+        """Return the predicted class, or number, of each row."""
         if self.released is not None:
             return self.released.predict(X)
-        problem = ArgumentError("expected a model that predicts one class for each row of X; it failed, or has others.")
+        problem = ArgumentError("expected a model that predicts one value for each row of X; it failed, or has others.")
         found = guarded(lambda: np.asarray(self.model.predict(X)), problem)
         if found.shape != (len(X),):
             raise problem
@@ -173,6 +204,21 @@ class Subject:
         names = np.array([value_text(value) for value in label.classes], dtype=object)
         return names[label.encode(column_of(labels, label.name)).astype(np.intp)]
 
+    def numbers(self, values: Any) -> NDArray[np.float64]:
+        """Return the values of the number that is predicted; DomainError if one is missing, or refused by the schema.
+
+        A value beyond a bound that the schema clips is taken as it is: an error is that of the number itself.
+        """
+        assert self.number is not None
+        column = column_of(values, self.number.name)
+        self.number.encode(column)
+        return column.numbers()
+
+    def levels(self, values: Any) -> NDArray[np.float64]:
+        """Return the middle of the level of each value of the number; raises as `numbers` does."""
+        assert self.number is not None
+        return np.array(self.number.values)[self.number.encode(column_of(values, self.number.name))]
+
     @cached_property
     def sensitive_leaves(self) -> tuple[int, ...]:
         """The leaves whose decision path asks for a sensitive attribute, counted from 0."""
@@ -180,6 +226,22 @@ class Subject:
             return ()
         asked = set(self.form.sensitive)
         return tuple(i for i, path in enumerate(self.paths.paths) if any(x.attribute in asked for x, _ in path))
+
+
+_LOSS = re.compile(r"over all models, weight exp\(-[0-9.e+-]+ (.+)\), sensitivity")
+
+
+def _costs(
+    model: Any, schema: Schema | None, costs: Costs | None, class_weight: ClassWeight | None
+) -> NDArray[np.float64] | None:
+    """Return the costs that are given, or else those that an estimator of hedgerow was given; None without any."""
+    if costs is None and class_weight is None and released_model(model) is not None:
+        costs, class_weight = (getattr(model, name, None) for name in ("costs", "class_weight"))
+    if costs is None and class_weight is None:
+        return None
+    if schema is None:
+        raise ArgumentError("expected a schema with costs of classes, got none; pass schema=.")
+    return cost_matrix(schema.classes, class_weight=class_weight, costs=costs)
 
 
 def _no_card(model: Any) -> PrivacyCard:

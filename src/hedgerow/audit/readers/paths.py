@@ -50,9 +50,9 @@ class Paths:
     supports : tuple of int, optional
         Rows in each leaf, as stored in the model. None if it stores none.
     counts : tuple of tuple of int, optional
-        Rows of each class in each leaf, as stored in the model.
+        Rows of each class, or level of a number, in each leaf, as stored in the model.
     classes : tuple, optional
-        The class labels.
+        The class labels, or the middles of the levels.
     view : {"exact", "noisy", "weighted"}
         Whether supports and counts are true; noisy, so that they may be negative and need not sum to the number of
         rows; or weighted, where a row that was drawn twice counts twice.

@@ -51,7 +51,7 @@ def _released_paths(model: LeafModel) -> Paths:
         model.paths,
         supports if complete else None,
         counts if complete else None,
-        model.schema.classes,
+        model.schema.target.values,
         view="exact" if model.privacy.noise == "none" else "noisy",
         exclusive=model.exclusive,
     )

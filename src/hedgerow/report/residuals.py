@@ -1,0 +1,218 @@
+"""Residuals of a model of numbers on rows, by group, in units of the target beside a constant's. **Private**."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.audit.entropy.result import groups_of
+from hedgerow.audit.inference.labelled import LabelledRows
+from hedgerow.models.count_noise import CountNoise
+from hedgerow.models.model import Model
+from hedgerow.report.accuracy import Pair
+from hedgerow.report.contents import Cell, Fact, Finding, Grid, Section, section
+from hedgerow.report.findings import finding
+from hedgerow.report.subject import Subject
+from hedgerow.text.values import printable, shown_text
+
+_ABSOLUTE, _QUANTILE = "absolute", "quantile"
+"""How cards name the losses that the median, and another quantile, make least; the mean makes the squared one."""
+_NAMES = ("mean absolute error", "root mean squared error", "R²")
+_INTERVAL, _WIDEST = 1.96, 0.25  # half the width of an interval of R² that says something
+COLUMNS = ("rows", "MAE", "MAE of median", "RMSE", "RMSE of mean", "R²", "bias")
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Means over the rows of a group, beside those of a constant: the median, or the mean, of the training rows."""
+
+    group: str  # the group in words
+    rows: int
+    absolute: float  # mean absolute error
+    median: float  # the same of the median
+    squared: float  # mean squared error
+    mean: float  # the same of the mean
+    variance: float  # of the true numbers: the mean squared error of their own mean
+    bias: float  # mean of the predicted number less the true one
+    reached: float  # the share of rows whose number is no more than the predicted one
+
+    @classmethod
+    def of(cls, group: str, truth: NDArray[np.float64], said: NDArray[np.float64], mean: float, median: float) -> Self:
+        """Return the means of some rows."""
+        off = said - truth
+        return cls(
+            group,
+            len(truth),
+            float(np.abs(off).mean()),
+            float(np.abs(median - truth).mean()),
+            float((off**2).mean()),
+            float(((mean - truth) ** 2).mean()),
+            float(truth.var()),
+            float(off.mean()),
+            float((off >= 0).mean()),
+        )
+
+    @property
+    def r2(self) -> float | None:
+        """R²: the share of the variance of these rows that is explained; None where there is none."""
+        return 1 - self.squared / self.variance if self.variance else None
+
+    def compared(self, loss: str) -> tuple[float, float]:
+        """Return the error and the constant's: root mean squared ones, or absolute ones where these were learned by."""
+        is_absolute = loss.startswith(_ABSOLUTE)
+        return (self.absolute, self.median) if is_absolute else (sqrt(self.squared), sqrt(self.mean))
+
+
+@dataclass(frozen=True)
+class Error:
+    """Residuals of a model on all of some rows, and in the groups of some columns."""
+
+    of: str  # which rows they are
+    overall: Residuals  # all rows
+    groups: tuple[tuple[str, tuple[Residuals, ...]], ...]  # for each column, its groups, that of most error first
+
+    @classmethod
+    def measure(cls, subject: Subject, pair: Pair, of: str, known: NDArray[np.float64], by: Sequence[str]) -> Self:
+        """Apply the model to rows; the constants are the mean and the median of known numbers."""
+        rows, truth, said = LabelledRows.of(*pair), subject.numbers(pair[1]), subject.predict(pair[0])
+        mean, median = float(known.mean()), float(np.median(known))
+
+        def measured(names: Sequence[Any], codes: NDArray[np.intp]) -> tuple[Residuals, ...]:
+            chosen = [(shown_text(name), codes == code) for code, name in enumerate(names)]
+            found = [Residuals.of(name, truth[one], said[one], mean, median) for name, one in chosen if one.any()]
+            return tuple(sorted(found, key=lambda one: -one.absolute))
+
+        (overall,) = measured(["all rows"], np.zeros(len(rows), dtype=np.intp))
+        groups = tuple((name, measured(*groups_of(rows.table, subject.schema, name))) for name in by)
+        return cls(of, overall, groups)
+
+
+def measured(
+    subject: Subject, train: Pair | None, test: Pair | None, by: Sequence[str]
+) -> tuple[Section, tuple[Finding, ...]]:
+    """Return the section of the board's sheet, and its findings."""
+    first, found = train if train is not None else test, list[Error]()
+    if first is not None:
+        known, pairs = subject.numbers(first[1]), ((train, "training rows"), (test, "held-out rows"))
+        found = [Error.measure(subject, pair, of, known, by) for pair, of in pairs if pair is not None]
+    facts = [fact for one in found for fact in _facts(one, subject.loss)]
+    grids = [_grid(one.of, name, groups) for one in found for name, groups in one.groups]
+    last = found[-1].overall if found else None
+    values: dict[str, Any] = {
+        "of": found[-1].of if found else "",
+        "shown": None if last is None else {name: f"{value:.4g}" for name, value in _sizes(last).items()},
+        "r2": None if last is None else last.r2,
+        "has_groups": bool(grids),
+        "has_test": len(found) > 1,
+        "target": _target(subject),
+    }
+    return section("accuracy", facts, grids, template="residuals", **values), tuple(_findings(subject, found))
+
+
+def _target(subject: Subject) -> str:
+    return printable(subject.number.name) if subject.number else ""
+
+
+def _sizes(one: Residuals) -> dict[str, float]:
+    """Return the errors in units of the target."""
+    return {
+        "absolute": one.absolute,
+        "median": one.median,
+        "squared": sqrt(one.squared),
+        "mean": sqrt(one.mean),
+        "bias": one.bias,
+    }
+
+
+def _facts(one: Error, loss: str) -> Iterator[Fact]:
+    all_rows, sizes = one.overall, _sizes(one.overall)
+    named = {
+        "absolute": f"mean absolute error (MAE) on {one.of}",
+        "median": "baseline: MAE of always the median",
+        "squared": f"root mean squared error (RMSE) on {one.of}",
+        "mean": "baseline: RMSE of always the mean",
+    }
+    yield from (Fact(name, f"{sizes[key]:.4g}", sizes[key]) for key, name in named.items())
+    r2 = all_rows.r2
+    yield Fact(f"R² on {one.of}", "no two numbers differ" if r2 is None else f"{r2:.3f} of {all_rows.rows:,} rows", r2)
+    if loss.startswith(_QUANTILE):
+        share = all_rows.reached
+        yield Fact(f"rows with no more than is predicted, on {one.of}", f"{100 * share:.1f} %", share)
+
+
+def _grid(of: str, name: str, groups: tuple[Residuals, ...]) -> Grid:
+    rows = list[tuple[Cell, ...]]()
+    for one in groups:
+        shown = {key: float(f"{value:.4g}") for key, value in _sizes(one).items()}
+        errors = shown["absolute"], shown["median"], shown["squared"], shown["mean"]
+        rows.append((one.group, one.rows, *errors, one.r2, shown["bias"]))
+    return Grid(f"By {name}, on {of}", (name, *COLUMNS), tuple(rows))
+
+
+def _findings(subject: Subject, found: Sequence[Error]) -> Iterator[Finding]:
+    """Yield where the model is no better than a constant; none of a quantile, whose error is not its aim."""
+    loss = subject.loss
+    for one in [] if loss.startswith(_QUANTILE) else found[-1:]:
+        ours, base = one.overall.compared(loss)
+        is_absolute = loss.startswith(_ABSOLUTE)
+        what, constant = ("mean absolute", "median") if is_absolute else ("root mean squared", "mean")
+        sentence = f"On {one.of} the {what} error is {ours:.4g}, that of always saying the {constant} {base:.4g}."
+        yield finding("accuracy/number", "supports" if ours < base else "look", sentence, ours)
+        pairs = [(name, group, group.compared(loss)) for name, groups in one.groups for group in groups]
+        worse = [(name, group) for name, group, (error, of_constant) in pairs if error > of_constant]
+        if worse:
+            name, group = worse[0]
+            many = "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
+            sentence = f"{many} served worse than by the {constant}, such as {name} = {group.group}."
+            yield finding("groups", "look", sentence, len(worse))
+
+
+def released_error(subject: Subject) -> Section:
+    """Return the error on the training rows, by the counts of levels that were released with the model."""
+    model = subject.released if subject.is_private else None
+    has_counts = model is not None and model.has_counts
+    found = {} if model is None or not has_counts else _by_counts(model)
+    texts = {name: f"{value:.3g}" + (f" ± {half:.2g}" if half else "") for name, (value, half) in found.items()}
+    facts = [Fact(f"{name} on the training rows, by released counts", texts[name], found[name][0]) for name in found]
+    return section(
+        "accuracy",
+        facts,
+        template="residuals-released",
+        has_counts=has_counts,
+        target=_target(subject),
+        absolute=texts.get(_NAMES[0]),
+        r2=texts.get(_NAMES[2]),
+    )
+
+
+def _by_counts(model: Model) -> dict[str, tuple[float, float]]:
+    """Return errors and R² by released counts, each with half its 95 % interval by the noise; none if that is too wide.
+
+    Counts below 0 are taken as they are: sums are then unbiased. Each number is taken as the middle of its level.
+    """
+    middles = np.array(model.schema.target.values)
+    counts = np.array([leaf.counts or [0] * len(middles) for leaf in model.leaves], dtype=np.float64)
+    rows, said = counts.sum(), np.array(model.outcomes)[:, np.newaxis]
+    if rows <= 0:
+        return {}
+    shares, off = counts / rows, np.abs(middles - said)
+    around = np.broadcast_to((middles - (shares * middles).sum()) ** 2, off.shape)
+    absolute, squared, variance = (float((shares * each).sum()) for each in (off, off**2, around))
+    if absolute <= 0 or squared <= 0 or variance <= 0:
+        return {}
+    noise = CountNoise.of(model.privacy)
+    scale = 0.0 if noise is None else _INTERVAL * noise.deviation / float(rows)
+    of_squared, of_variance = off**2 - squared, around - variance
+    slopes = (
+        off - absolute,
+        of_squared / (2 * sqrt(squared)),
+        (of_squared - squared / variance * of_variance) / variance,
+    )
+    values = absolute, sqrt(squared), 1 - squared / variance
+    halves = [scale * float(np.sqrt((each**2).sum())) for each in slopes]
+    return dict(zip(_NAMES, zip(values, halves, strict=True), strict=True)) if halves[2] < _WIDEST else {}

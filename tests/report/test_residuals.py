@@ -1,0 +1,217 @@
+"""Errors of models of numbers, held against definitions in fractions, row by row."""
+
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
+from sklearn.tree import DecisionTreeRegressor
+
+from hedgerow.models import Leaf, Split, Tree
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.report import Report, Subject, residuals
+from hedgerow.report.residuals import Error
+from hedgerow.schema import Boolean, Integer, Literal, Number, Schema
+
+NUMBER = Number("days", 0, 32, levels=8)
+SCHEMA = Schema({"age": Integer(0, 99, cuts=(60,)), "smoker": Boolean()}, NUMBER)
+OLD = Literal("age", ">", (60,))
+
+
+def a_card(loss="squared loss, of which 1 is an error of 16 or more, squared"):
+    draw = f"exponential mechanism over all models, weight exp(-0.5 {loss}), sensitivity 1, 1e-9 kept for rounding"
+    counts = Charge(
+        "counts of the leaves by class", Fraction(1, 2), mechanism="discrete Laplace, sensitivity 1, secure"
+    )
+    return PrivacyCard((Charge("draw", Fraction(1, 2), mechanism=draw), counts), noise="OpenDP", software="hedgerow")
+
+
+def a_tree(counts=(None, None), card=None, said=(22.0, 6.0)):
+    leaves = [Leaf(each, label=value) for each, value in zip(counts, said, strict=True)]
+    return Tree(SCHEMA, Split(OLD, *leaves), card or a_card())
+
+
+def a_table(rows=300, seed=0):
+    rng = np.random.default_rng(seed)
+    age, smoker = rng.integers(0, 100, rows), rng.random(rows) < 0.4
+    days = np.where(age > 60, 20, 5) + 6 * smoker + rng.integers(-4, 5, rows)
+    return pd.DataFrame({"age": age, "smoker": smoker}), pd.Series(days, name="days")
+
+
+def by_definition(truth, said, mean, median):
+    """Return the means of some rows, in fractions."""
+    truth, said = [Fraction(int(y)) for y in truth], [Fraction(float(y)) for y in said]
+    n, own = len(truth), sum(truth) / len(truth)
+
+    def of(loss, predicted):
+        return sum(loss(p - y) for p, y in zip(predicted, truth, strict=True)) / n
+
+    squared = of(lambda off: off**2, said)
+    variance = of(lambda off: off**2, [own] * n)
+    return {
+        "rows": n,
+        "absolute": of(abs, said),
+        "median": of(abs, [median] * n),
+        "squared": squared,
+        "mean": of(lambda off: off**2, [mean] * n),
+        "variance": variance,
+        "bias": of(lambda off: off, said),
+        "reached": Fraction(sum(p >= y for p, y in zip(said, truth, strict=True)), n),
+        "r2": 1 - squared / variance if variance else None,
+    }
+
+
+def test_errors_of_all_rows_and_of_groups_are_those_of_the_definition():
+    (X, y), tree = a_table(), a_tree()
+    known = a_table(201, seed=1)[1]
+    mean, median = Fraction(int(known.sum()), 201), Fraction(int(sorted(known)[100]))
+    found = Error.measure(Subject.of(tree), (X, y), "held-out rows", known.to_numpy(dtype=float), ["smoker", "age"])
+    said = tree.predict(X)
+    for one, chosen in (
+        (found.overall, np.ones(300, dtype=bool)),
+        *((one, (X.smoker == (one.group == "true")).to_numpy()) for one in found.groups[0][1]),
+    ):
+        slow = by_definition(y[chosen], said[chosen], mean, median)
+        assert {name: getattr(one, name) for name in slow} == pytest.approx({k: float(v) for k, v in slow.items()})
+    assert [name for name, _ in found.groups] == ["smoker", "age"]
+    errors = [one.absolute for one in found.groups[1][1]]
+    assert errors == sorted(errors, reverse=True)  # the worst first
+
+
+def test_the_sheet_has_the_scores_of_scikit_learn_in_units_of_the_target():
+    train, test, tree = a_table(), a_table(100, seed=1), a_tree()
+    board = Report.of(tree, train=train, test=test, by=["smoker"]).board
+    section, said = board.section("accuracy"), tree.predict(test[0])
+    shown = {fact.name: fact.value for fact in section.facts}
+    assert shown["mean absolute error (MAE) on held-out rows"] == pytest.approx(mean_absolute_error(test[1], said))
+    assert shown["root mean squared error (RMSE) on held-out rows"] == pytest.approx(
+        root_mean_squared_error(test[1], said)
+    )
+    assert shown["R² on held-out rows"] == pytest.approx(r2_score(test[1], said))
+    assert section.question == "How far off is the model, and for whom?"
+    assert "what is predicted of days is off by" in section.answer
+    assert [grid.columns for grid in section.grids] == [("smoker", *residuals.COLUMNS)] * 2
+    (about,) = [one for one in board.findings if one.key == "accuracy"]
+    assert about.bucket == "supports"
+    assert "accuracy" not in section.answer
+
+
+def test_a_model_no_better_than_a_constant_and_groups_served_worse_need_a_look():
+    X, y = a_table()
+    useless = Report.of(a_tree(said=(14.0, 14.0)), train=(X, y), test=(X, y)).board
+    assert [one.bucket for one in useless.findings if one.key == "accuracy"] == ["look"]
+    flipped = y.where(~X.smoker, 40 - y)
+    found = {one.key: one for one in Report.of(a_tree(), train=(X, y), test=(X, flipped), by=["smoker"]).board.findings}
+    assert found["groups"].bucket == "look"
+    assert "served worse than by the mean, such as smoker = true" in found["groups"].sentence
+
+
+@pytest.mark.parametrize(
+    ("loss", "judged"),
+    [("absolute loss, of which 1 is an error of 28", "mean absolute"), ("squared loss, of 1", "root mean squared")],
+)
+def test_a_model_is_judged_by_the_loss_that_it_was_learned_by(loss, judged):
+    """Most numbers are 2 and few are 30: the median has less absolute error than the mean, and more squared error."""
+    X = pd.DataFrame({"age": [20] * 80 + [70] * 20, "smoker": [False] * 100})
+    y = pd.Series([2.0] * 80 + [2.0] * 10 + [30.0] * 10)
+    board = Report.of(a_tree(card=a_card(loss), said=(2.0, 2.0)), train=(X, y), test=(X, y)).board
+    (about,) = [one for one in board.findings if one.key == "accuracy"]
+    assert judged in about.sentence
+    assert about.bucket == "look"  # a constant is no better than itself
+    quantile = a_card("quantile loss, of which 1 is an error of 28 on the side that weighs 0.9")
+    board = Report.of(a_tree(card=quantile, said=(2.0, 2.0)), train=(X, y), test=(X, y)).board
+    assert not [one for one in board.findings if one.key == "accuracy"]
+    assert "rows with no more than is predicted, on held-out rows" in {
+        fact.name for fact in board.section("accuracy").facts
+    }
+
+
+def test_the_public_sheet_is_the_same_with_rows_and_without():
+    train, tree = a_table(), a_tree(counts=((0, 0, 0, 30, 60, 30, 10, 0), (40, 90, 30, 0, 0, 0, 0, 0)))
+    alone, with_rows = Report.of(tree), Report.of(tree, train=train, test=a_table(90, seed=1), by=["smoker"])
+    assert alone.public.to_dict() == with_rows.public.to_dict()
+    assert "level" in with_rows.board.section("leaves").answer
+    assert "rows of 2" not in str(with_rows.board.section("leaves").to_dict())  # levels are no columns
+
+
+EXACT = np.array(((0, 0, 0, 3000, 6000, 3000, 1000, 0), (4000, 9000, 3000, 0, 0, 0, 0, 0)))
+
+
+def test_errors_by_released_counts_are_those_of_rows_in_the_middle_of_their_level():
+    exact = PrivacyCard((Charge("draw", Fraction(1, 2)),), noise="OpenDP", software="hedgerow")  # names no noise
+    tree = a_tree(counts=tuple(map(tuple, EXACT)), card=exact)
+    truth = np.concatenate([np.repeat(NUMBER.values, leaf) for leaf in EXACT])
+    said = np.repeat([22.0, 6.0], EXACT.sum(axis=1))
+    values = [fact.value for fact in residuals.released_error(Subject.of(tree)).facts]
+    assert values == pytest.approx(
+        [mean_absolute_error(truth, said), root_mean_squared_error(truth, said), r2_score(truth, said)]
+    )
+
+
+@pytest.mark.parametrize(("scale", "is_right"), [(1, True), (0.7, False), (1.3, False)])
+def test_intervals_by_released_counts_hold_in_95_of_100(scale, is_right):
+    """600 releases at ε = 1/2: 3.3 standard deviations of a share of .95 are .03; noise 30 % off is told from it."""
+    (_, _, r2) = (fact.value for fact in residuals.released_error(Subject.of(a_tree(map(tuple, EXACT)))).facts)
+    rng, inside = np.random.default_rng(0), 0
+    mechanism = DiscreteLaplace(Fraction(1, 2) / Fraction(scale))
+    for _ in range(600):
+        noisy = np.reshape(mechanism.simulate(EXACT.ravel(), rng), EXACT.shape)
+        (value, half) = residuals._by_counts(a_tree(tuple(map(tuple, noisy.tolist()))))["R²"]
+        inside += abs(value - r2) <= half
+    assert (abs(inside / 600 - 0.95) < 0.03) is is_right
+
+
+def test_what_noise_hides_is_not_said():
+    few = a_tree(counts=((0, 0, 0, 3, 6, 3, 1, 0), (4, 9, 3, 0, 0, 0, 0, 0)))
+    assert "too large to say" in residuals.released_error(Subject.of(few)).answer
+    none = a_tree(counts=((-1,) * 8, (0,) * 8))
+    assert "too large to say" in residuals.released_error(Subject.of(none)).answer
+    assert residuals.released_error(Subject.of(a_tree())).answer.startswith("Not measured. No counts")
+
+
+def test_regressors_of_other_libraries_need_a_schema_with_a_number():
+    X, y = a_table()
+    other = DecisionTreeRegressor(random_state=0).fit(X[["age"]], y)
+    schema = Schema({"age": Integer(0, 99, cuts=())}, NUMBER)
+    board = Report.of(other, schema=schema, train=(X[["age"]], y), test=(X[["age"]], y)).board
+    shown = {fact.name: fact.value for fact in board.section("accuracy").facts}
+    assert shown["R² on held-out rows"] == pytest.approx(other.score(X[["age"]], y))
+    with pytest.raises(ValueError, match="expected a schema whose label is a number for a regressor"):
+        Report.of(other)
+    with pytest.raises(ValueError, match="expected a label with classes, got a number"):
+        Report.of(a_tree(), class_weight={"yes": 5})
+
+
+def test_numbers_without_variance_or_a_side_of_the_median_are_reported_too():
+    X, _ = a_table()
+    same = pd.Series(np.full(300, 7.0))
+    board = Report.of(a_tree(), train=(X, same), test=(X, same)).board
+    assert "no two numbers differ" in {fact.text for fact in board.section("accuracy").facts}
+    assert "explains" not in board.section("accuracy").answer
+    assert board.section("membership").answer.startswith("Not measured.")
+
+
+def test_rows_are_told_apart_by_the_side_of_the_median():
+    train, test = a_table(), a_table(100, seed=1)
+    report = Report.of(a_tree(), train=train, test=test)
+    assert "whether its number is above the median of the training rows" in report.board.section("membership").answer
+    rows, distance = 400, 0.0
+    for above in (True, False):
+        sides = [pair[0].age[(pair[1] > train[1].median()) == above] > 60 for pair in (train, test)]
+        distance += sum(map(len, sides)) / rows * abs(sides[0].mean() - sides[1].mean())  # of two leaves
+    shown = {fact.name: fact.value for fact in report.board.section("membership").facts}
+    assert shown["accuracy of the best guess from side of the median and leaf"] == pytest.approx(0.5 + distance / 2)
+
+
+def test_numbers_beyond_a_bound_are_taken_as_they_are_and_what_is_refused_is_an_error():
+    X, y = a_table()
+    board = Report.of(a_tree(), train=(X, y + 100), test=(X, y)).board
+    assert {fact.name: fact.value for fact in board.section("accuracy").facts}[
+        "root mean squared error (RMSE) on training rows"
+    ] == pytest.approx(sqrt(np.mean((a_tree().predict(X) - y - 100) ** 2)))
+    with pytest.raises(ValueError, match="some values of the target are missing"):
+        Report.of(a_tree(), train=(X, y.where(y > 5)))
