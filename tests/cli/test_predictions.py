@@ -84,6 +84,38 @@ def test_only_numbers_that_were_released_are_written(folder, run, leaves, column
     assert {row[name] for row in rows for name in columns} != {""} or not columns
 
 
+def a_tree_of_a_number(folder, **leaves):
+    """Save a tree of a number of eight levels: over 60 or not."""
+    declared = hr.Schema.load(folder / "schema.yaml")
+    schema = hr.Schema(dict(declared.attributes), hr.schema.Number("days", 0, 32, levels=8))
+    old = Split(hr.schema.Literal("age", ">", (60,)), Leaf(**leaves["old"]), Leaf(**leaves["young"]))
+    tree = Tree(schema, old, PrivacyCard.none("example", software="hedgerow"))
+    tree.save(folder / "number.json")
+    return tree
+
+
+def test_a_number_is_explained_by_its_condition_and_where_the_numbers_of_its_leaf_lie(folder, run):
+    """Of 100 old rows, the first 5 % end within the second level, at 4 + 4·5/40; 95 % at 12 + 4·15/20."""
+    old, young = (0, 40, 40, 20, 0, 0, 0, 0), (100, 0, 0, 0, 0, 0, 0, 0)
+    tree = a_tree_of_a_number(folder, old={"counts": old, "label": 10.0}, young={"counts": young, "label": 2.0})
+    found = json.loads(run("predict", "number.json", "data.csv", "--explain", "--json")[1])
+    rows = pd.read_csv("data.csv")
+    said = {
+        True: {"explanation": "age > 60", "rows": 100, "5 % quantile": 4.5, "95 % quantile": 15.0},
+        False: {"explanation": "age <= 60", "rows": 100, "5 % quantile": 0.2, "95 % quantile": 3.8},
+    }
+    for row, age in zip(found, rows["age"], strict=True):
+        assert {name: row[name] for name in said[True]} == pytest.approx(said[age > 60])
+    assert [row["days"] for row in found] == tree.predict(rows).tolist()
+    both = tree.predict_quantiles(rows, [0.05, 0.95]).tolist()
+    assert [[row["5 % quantile"], row["95 % quantile"]] for row in found] == both
+    a_tree_of_a_number(folder, old={"label": 10.0}, young={"label": 2.0})
+    assert list(table(run("predict", "number.json", "data.csv", "--explain")[1])[0]) == ["days", "leaf", "explanation"]
+    for option in (("--proba",), ("--class-weight", "2=5")):
+        code, out, err = run("predict", "number.json", "data.csv", *option)
+        assert (code, out, "expected a label with classes, got a number" in err) == (2, "", True)
+
+
 def test_no_rows_are_explained_with_all_columns(folder, run):
     (folder / "data.csv").write_text("age,sex,dose\n")
     a_tree(folder, **COUNTED)

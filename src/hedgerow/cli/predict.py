@@ -32,7 +32,7 @@ def predict(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict the class of every row of a CSV file, with the rule or leaf that predicts it.
+    """Predict the class, or number, of every row of a CSV file, with the rule or leaf that predicts it.
 
     Of a scorecard, with its total of points; for more than two classes, its total for each.
 

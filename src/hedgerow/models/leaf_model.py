@@ -31,6 +31,7 @@ from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
 
 _TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
+_ENDS = (0.05, 0.95)  # quantiles of a number that an explanation has
 _RANGES = f"ranges: {100 * CONFIDENCE:g} % by the noise on the counts; the file has the released numbers"
 
 
@@ -190,9 +191,13 @@ class LeafModel(Model):
             )
         if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 1)).all():
             raise ArgumentError("quantiles must be numbers from 0 to 1, got others.")
+        return self._leaf_quantiles(wanted)[self.apply(X)]
+
+    def _leaf_quantiles(self, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return quantiles of the number in each leaf, shape ``(n_leaves, n_quantiles)``, by the released counts."""
+        assert self._number is not None
         edges = np.array(self._number.column_kind.edges)
-        found = [_quantiles(shares, edges, wanted) for shares in self.probabilities]
-        return np.array(found)[self.apply(X)]
+        return np.array([_quantiles(shares, edges, wanted) for shares in self.probabilities])
 
     def get_rules(self) -> list[dict[str, Any]]:
         """Return one record a leaf: number, condition, prediction, its probability, released counts by class.
@@ -232,6 +237,9 @@ class LeafModel(Model):
             titles = ["rows"] if self._number is not None else class_titles("rows", self.schema.classes)
             for title, counts in zip(titles, zip(*map(self._counts_of, self.leaves), strict=True), strict=True):
                 found[title] = pa.array([counts[leaf] for leaf in leaves], pa.int64())
+        if self._number is not None and self.has_counts:
+            ends = self._leaf_quantiles(np.array(_ENDS))
+            found |= {f"{100 * end:g} % quantile": ends[leaves, place] for place, end in enumerate(_ENDS)}
         return found
 
     @property
