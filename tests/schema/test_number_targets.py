@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.schema import Boolean, Label, Number, OrderedLabel, Schema
+from hedgerow.schema import Boolean, Integer, Label, Number, OrderedLabel, Schema
 from hedgerow.schema.fits import fit_of
 from hedgerow.tables.frames import Table, column_of
 from hedgerow.tally import Tally
