@@ -15,14 +15,14 @@ from hedgerow.schema import Literal, Number, Schema
 from hedgerow.service.receipts import Signer
 from hedgerow.service.rows import FrameRows
 from tests.client.test_answers import SIGNER, Between, connected
-from tests.service.wards import ANA, STAYS, curator_of, stays
+from tests.service.wards import ANA, BINS, STAYS, curator_of, stays
 
 TREE = hr.PrivateTreeRegressor(epsilon="1/4", max_depth=1, objective="absolute")
 
 
 @pytest.fixture(scope="module")
 def curator(tmp_path_factory):
-    caps = {"cap": Account(Fraction(99)), "shares": {"ana": Account(Fraction(99))}}
+    caps = {"cap": Account(Fraction(99), Fraction(1, 9)), "shares": {"ana": Account(Fraction(99), Fraction(1, 9))}}
     url = f"sqlite:///{tmp_path_factory.mktemp('l')}/l.db"
     with curator_of(url, FrameRows.of(*stays(), STAYS), schema=STAYS, signer=SIGNER, **caps) as opened:
         yield opened
@@ -116,3 +116,48 @@ def test_a_question_in_a_file_is_answered_like_one_over_the_network(tmp_path):
     ) as one:
         answer = one.ask(ANA, "wards", asked.kind, asked.key, asked.body)
     assert json.loads(answer.body)["model"]["format"] == Tree.format
+
+
+BY = Schema.from_dict({"attributes": BINS})
+SUMS = {"age": [1, 2, 3, 4], "smoker": [1, 2, 3]}
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+def test_sums_of_levels_are_believed_of_an_honest_curator(between, delta):
+    oracle = connected().oracle(2, epsilon="1/2", delta=delta)
+    before = spent(between)
+    levels = oracle.level_marginals(BY)
+    errors = oracle.error_marginals(BY, hr.oracle.Always(True))
+    assert levels.noise == errors.noise == pytest.approx(2 * (7 * oracle.noise_scale(2)) ** 2)
+    assert (levels.steps, errors.steps, oracle.label, oracle.classes) == (7, 7, STAYS.target, (False, True))
+    assert spent(between) - before == Fraction(1, 2) == oracle.privacy.epsilon
+
+
+LIES_OF_SUMS = {
+    "a sum that is no whole number": {"above": SUMS | {"smoker": [1.5, 2, 3]}},
+    "more than all steps of all rows": {"above": SUMS | {"smoker": [8 * 2**40, 2, 3]}},
+    "less than none, beyond noise": {"below": SUMS | {"smoker": [-10_000, 2, 3]}},
+    "one bin more": {"below": SUMS | {"smoker": [1, 2, 3, 4]}},
+    "a sum for each level": {"below": {name: [[n] * 8 for n in part] for name, part in SUMS.items()}},
+    "the noise of counts": {"variance": 128.0},
+    "no noise": {"variance": 0},
+    "more noise": {"variance": 1e9},
+    "counts of rows": {"rows": SUMS, "below": None},
+}
+
+
+@pytest.mark.parametrize("lie", LIES_OF_SUMS)
+def test_sums_that_cannot_be_are_not_believed(between, lie):
+    between.body = lambda body: body | LIES_OF_SUMS[lie]
+    with pytest.raises(ServiceError, match="from the service, got another") as raised:
+        connected().oracle(1, epsilon="1/4").level_marginals(BY)
+    assert raised.value.charged is True
+
+
+@pytest.mark.usefixtures("between")
+def test_questions_of_classes_are_refused_at_no_charge():
+    oracle = connected().oracle(1, epsilon="1/4")
+    with pytest.raises(ServiceError, match="expected a question for levels") as raised:
+        oracle.class_marginals(BY)
+    assert raised.value.charged is False
+    assert oracle.queries_left == 1

@@ -102,7 +102,7 @@ def test_the_replay_catches_a_learner_that_stops_by_the_rows(monkeypatch):
 
 @pytest.mark.parametrize("release", ["counts", "gaussian"])
 def test_the_replay_catches_a_sensitivity_declared_too_small(monkeypatch, release):
-    monkeypatch.setattr(Form, "mechanism", lambda self, number, _, make=Form.mechanism: make(self, number, 1))
+    monkeypatch.setattr(Form, "mechanism", lambda self, number, *_, make=Form.mechanism: make(self, number, 1))
     with pytest.raises(AssertionError, match="further than declared"):
         check("logistic", ROWS, NEW, release, SEEDED)
 

@@ -126,3 +126,57 @@ def test_dummy_rows_hold_numbers_between_the_bounds(curator):
     rows = pd.DataFrame(curator.dummy(ANA, "wards", 200))
     assert rows.days.between(0, 32).all()
     assert Tally.count(rows, "days", STAYS).rows().sum() == 200
+
+
+HIGH = {"always": "True"}
+
+
+def sums(part, days, name):
+    """Return the sums by bin of age of a part of the answer, by definition, of an exact answer."""
+    age = np.digitize(stays()[0].age, [40.5, 60.5])
+    level = np.clip(np.ceil(days / 4) - 1, 0, 7).astype(int)
+    steps = level if name in ("above", "right") else 7 - level
+    assert part["age"] == [*np.bincount(age, weights=steps, minlength=3).astype(int).tolist(), 0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "parts"),
+    [
+        ("marginals", {"by": "levels"}, ("below", "above")),
+        ("error-marginals", {"hypothesis": HIGH}, ("wrong", "right")),
+    ],
+)
+def test_sums_of_levels_are_charged_noised_and_replayed_as_counts_are(tmp_path, kind, more, parts):
+    asked = question(epsilon="1/4", bins=BINS, **more)
+    rows = FrameRows.of(*stays(), STAYS)
+    with curator_of(f"sqlite:///{tmp_path}/l.db", rows, schema=STAYS, noise=Exact()) as curator:
+        cost = curator.cost(ANA, "wards", kind, asked)
+        first = curator.ask(ANA, "wards", kind, "1", asked)
+        assert curator.ask(ANA, "wards", kind, "1", asked) == first
+        assert curator.ledger.account("wards", "ana").spent == Fraction(cost["epsilon"]) == Fraction(1, 4)
+    answer = json.loads(first.body)
+    assert answer["variance"] == pytest.approx(2 * (2 * 7 * 4) ** 2) == pytest.approx(cost["noise_sd"] ** 2)
+    for name in parts:
+        sums(answer[name], stays()[1], name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "said"),
+    [
+        ("marginals", {"by": "classes"}, "expected a question for levels, of a target that is a number"),
+        ("marginals", {"by": "steps"}, "Input should be 'rows', 'classes' or 'levels'"),
+        ("error-marginals", {"hypothesis": {"always": "yes"}}, "expected predictions that are one of"),
+        ("error-marginals", {"hypothesis": {"always": 6.0}}, "hypothesis"),
+    ],
+)
+def test_questions_that_are_not_of_numbers_are_refused_before_a_charge(curator, kind, more, said):
+    with pytest.raises(QuestionError, match=said):
+        curator.ask(ANA, "wards", kind, "one", question(epsilon="1/4", bins=BINS, **more))
+    assert curator.ledger.account("wards", "ana").spent == 0
+
+
+def test_levels_of_classes_are_refused_before_a_charge(tmp_path):
+    with curator_of(f"sqlite:///{tmp_path}/l.db") as curator:
+        with pytest.raises(QuestionError, match="expected a question for classes, of a target with classes"):
+            curator.ask(ANA, "wards", "marginals", "1", question(epsilon="1/4", bins=BINS, by="levels"))
+        assert curator.ledger.account("wards", "ana").spent == 0

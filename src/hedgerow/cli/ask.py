@@ -136,10 +136,10 @@ def marginals(
     dataset: Name,
     *,
     bins: Bins,
-    by: Annotated[str, option("rows, or classes.")] = "rows",
+    by: Annotated[str, option("rows, classes, or levels of a number.")] = "rows",
     asking: Asking,
 ) -> None:
-    """Ask how many rows are in each bin, or of each class in each bin."""
+    """Ask how many rows are in each bin, or of each class; of a number, the sums of levels in each bin."""
     asking.send(dataset, "marginals", bins=_bins(bins), by=by)
 
 

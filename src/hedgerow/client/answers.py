@@ -18,6 +18,7 @@ from hedgerow.errors import ReceiptError, ServiceError
 from hedgerow.learn.estimators import estimators_of
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.model import Model
+from hedgerow.oracle.answers import PARTS
 from hedgerow.oracle.release import Form
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, exact, total
@@ -37,7 +38,7 @@ _CLOSE = 1e-9  # of variances and ρ, which two machines may round differently
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Noisy counts of a marginal question, by name: ``rows``, or ``wrong`` and ``right``."""
+    """Noisy counts of a marginal question, by name: ``rows``, or two of `PARTS`."""
 
     counts: Mapping[str, NDArray[np.int64]]
     variance: float
@@ -91,19 +92,21 @@ class Asked:
     def _counts(self, data: Mapping[str, Any]) -> Counts:
         bins = Schema.from_dict({"attributes": self.question["bins"]})
         form = Form("gaussian" if self._amounts[1] else "counts", *self._amounts, 1, self.schema.unit)
-        variance = 2 * form.scale(1, len(bins)) ** 2
+        by = "errors" if self.kind == "error-marginals" else self.question.get("by", "rows")
+        steps = self.schema.target.steps if by in PARTS else 1
+        variance = 2 * form.scale(1, len(bins), steps) ** 2
         _require(
             isinstance(data["variance"], float | int) and isclose(data["variance"], variance, rel_tol=_CLOSE),
             "the variance that epsilon implies",
         )
         own, card = Charge.from_dict(data["charge"]), PrivacyCard.from_dict(data["card"])
-        epsilon, delta, rho = loss_of(form.mechanism(1, len(bins)), self.schema.unit)
+        epsilon, delta, rho = loss_of(form.mechanism(1, len(bins), steps), self.schema.unit)
         same_rho = own.rho == rho or (own.rho and rho and isclose(own.rho, rho, rel_tol=_CLOSE))
         agree = (own.epsilon, own.delta, own.unit, own.declared) == (epsilon, delta, self.schema.unit, False)
         _require(agree and same_rho and own in card.charges, "an answer with its card, at the cost that was asked for")
-        names = ("wrong", "right") if self.kind == "error-marginals" else ("rows",)
-        classes = self.schema.target.n_levels if self.question.get("by") == "classes" else None
-        counts = {name: _whole(bins, data[name], classes, sqrt(variance)) for name in names}
+        classes, most = self.schema.target.n_levels if by == "classes" else None, MOST_ROWS * steps
+        names = PARTS.get(by, ("rows",))
+        counts = {name: _whole(bins, data[name], classes, sqrt(variance), most) for name in names}
         notes = card.notes if self.keys else (*card.notes, UNSIGNED)
         return Counts(counts, variance, own, replace(card, notes=notes))
 
@@ -151,7 +154,7 @@ def _require(holds: object, wanted: str) -> None:
         raise ServiceError(f"expected {wanted} from the service, got another{STAYS}", charged=True)
 
 
-def _whole(bins: Schema, answer: Any, classes: int | None, deviation: float) -> NDArray[np.int64]:
+def _whole(bins: Schema, answer: Any, classes: int | None, deviation: float, most: int) -> NDArray[np.int64]:
     """Return the counts of all bins, attribute by attribute: whole numbers that rows and noise can make."""
     _require(isinstance(answer, dict) and set(answer) == set(bins.names), "the counts of all bins")
     lines = [line for name in bins.names for line in answer[name]]
@@ -159,6 +162,6 @@ def _whole(bins: Schema, answer: Any, classes: int | None, deviation: float) -> 
     rows = [[line] if classes is None else line for line in lines]
     _require(sizes and all(len(row) == (classes or 1) for row in rows), "the counts of all bins")
     tail = _TAIL * deviation
-    within = all(type(one) is int and -tail <= one <= MOST_ROWS + tail for row in rows for one in row)
+    within = all(type(one) is int and -tail <= one <= most + tail for row in rows for one in row)
     _require(within, "whole numbers that are counts of rows with noise")
     return np.array(lines, dtype=np.int64)

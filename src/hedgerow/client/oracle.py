@@ -11,7 +11,7 @@ from hedgerow.errors import OracleExhaustedError
 from hedgerow.hypotheses import Hypothesis, TargetColumns
 from hedgerow.hypotheses.onnx_write import hypothesis_data
 from hedgerow.hypotheses.read import HypothesisCharges, charges_of
-from hedgerow.oracle.answers import ClassCounts, ErrorCounts, RowCounts
+from hedgerow.oracle.answers import ClassCounts, ErrorCounts, LevelSums, RowCounts
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
 from hedgerow.oracle.release import Form
@@ -123,6 +123,12 @@ class RemoteOracle(ChargedOracle):
         answer = self._answer("marginals", bins, by="classes")
         return ClassCounts(bins, answer.counts["rows"], answer.variance)
 
+    def level_marginals(self, bins: Schema) -> LevelSums:
+        """Answer, of a number, the sums of the levels of the rows in each bin; raises as `marginals`."""
+        bins = plain_bins(bins)
+        answer = self._answer("marginals", bins, by="levels")
+        return LevelSums(bins, answer.counts["below"], answer.counts["above"], answer.variance, self.label.steps)
+
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts:
         """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right; raises as `marginals`.
 
@@ -133,7 +139,8 @@ class RemoteOracle(ChargedOracle):
         """
         bins, sent = plain_bins(bins), self._sent(hypothesis)
         answer = self._answer("error-marginals", bins, charges_of(hypothesis), hypothesis=sent)
-        return ErrorCounts(bins, answer.counts["wrong"], answer.counts["right"], answer.variance)
+        counts = answer.counts
+        return ErrorCounts(bins, counts["wrong"], counts["right"], answer.variance, self.label.steps)
 
     def _sent(self, hypothesis: Hypothesis) -> dict[str, Any]:
         return hypothesis_data(hypothesis, TargetColumns(self._columns, self._kinds, named=True), self.classes)

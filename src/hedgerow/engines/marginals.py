@@ -68,12 +68,11 @@ def count_all(table: Expression) -> int:
     return int(ask(table.aggregate(n=table.count()))["n"][0].as_py())
 
 
-def count_errors(
-    table: Expression, label: Target, inputs: Inputs, bins: Schema, hypothesis: Model | int
-) -> tuple[Counts, Counts]:
-    """Return the rows of each bin that a model, or one class for all, gets wrong or refuses, and right. Exact, private.
+def count_right(table: Expression, label: Target, inputs: Inputs, bins: Schema, hypothesis: Model | int) -> Counts:
+    """Return the rows of each bin by the steps that a model, or one class for all, gets right of them. Exact, private.
 
-    One row changes as many numbers by one as there are attributes: it is in at most one bin of each, wrong or right.
+    Shape ``(n_bins, steps + 1)``; of classes, the rows got wrong or refused, and right. One row changes as many numbers
+    by one as there are attributes: it is in at most one bin of each.
     """
     model = None if isinstance(hypothesis, int) else hypothesis
     coded = _coded(table, label, inputs, bins, model)
@@ -81,8 +80,15 @@ def count_errors(
     if model is not None:
         of_model = {name: coded[f"m{i}"] for i, name in enumerate(model.used_attributes)}
         predicted = predicted_class(model, of_model, label.hypothesis_classes)
-    rows = _by_bin(coded.mutate(kind=ibis.cases((coded.kind == predicted, 1), else_=0)), bins, 2)
-    return rows[:, 0], rows[:, 1]
+    return _by_bin(coded.mutate(kind=_right_steps(label, coded.kind, predicted)), bins, label.steps + 1)
+
+
+def _right_steps(label: Target, level: Expression, said: Any) -> Expression:
+    """Return what `Target.right_steps` does, of a level that is none 0 or all steps."""
+    if label.as_number is None:
+        return ibis.cases((level == said, 1), else_=0)
+    inside, said = level.clip(0, label.steps), ibis.literal(said) if isinstance(said, int) else said
+    return ibis.cases((said == 1, inside), (said == 0, label.steps - inside), else_=0)
 
 
 def count_classes(table: Expression, label: Target, inputs: Inputs, bins: Schema) -> Counts:

@@ -1,7 +1,7 @@
 """Oracles: private rows that are queried for noisy marginals."""
 
 from hedgerow.hypotheses.hypothesis import Always, Hypothesis
-from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
+from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, LevelSums, RowCounts, RowShares
 from hedgerow.oracle.binning import choose_bins
 from hedgerow.oracle.federated import FederatedOracle
 from hedgerow.oracle.oracle import Oracle
@@ -14,6 +14,7 @@ __all__ = [
     "ErrorRatios",
     "FederatedOracle",
     "Hypothesis",
+    "LevelSums",
     "MarginalOracle",
     "Oracle",
     "RowCounts",

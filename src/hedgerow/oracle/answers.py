@@ -12,6 +12,8 @@ from hedgerow.schema.schema import Schema
 
 Vector = NDArray[np.float64]
 Counts = NDArray[np.int64]
+PARTS = {"errors": ("wrong", "right"), "levels": ("below", "above")}
+"""The numbers of an answer that has two for each bin, by what was asked."""
 
 
 class _BinCounts(ABC):
@@ -21,7 +23,7 @@ class _BinCounts(ABC):
 
     @property
     @abstractmethod
-    def _in_all(self) -> tuple[Counts, float]:
+    def _in_all(self) -> tuple[Counts | Vector, float]:
         """The rows in each bin, and the variance of the noise on a number."""
 
     @property
@@ -80,29 +82,33 @@ class ErrorCounts(_BinCounts):
         The numbers; they may be negative.
     noise : float
         The variance of the noise on a number.
+    steps : int
+        How many each row adds: 1, or of a number the steps from its first level to the last.
     """
 
     bins: Schema
     wrong: Counts
     right: Counts
     noise: float
+    steps: int = 1
 
     @property
-    def _in_all(self) -> tuple[Counts, float]:
-        return self.wrong + self.right, 2 * self.noise
+    def _in_all(self) -> tuple[Vector, float]:
+        return (self.wrong + self.right) / self.steps, 2 * self.noise / self.steps**2
 
     @property
     def error_rate(self) -> float:
         """The estimated error rate of the hypothesis, from 0 to 1."""
-        return float(np.clip(self.wrong.sum() / len(self.bins) / self.n_rows, 0.0, 1.0))
+        return float(np.clip(self.wrong.sum() / self.steps / len(self.bins) / self.n_rows, 0.0, 1.0))
 
     def errors(self, source: Vector) -> tuple[Vector, float]:
         """Return the mean of the two estimates of each error mass, half of whose noise cancels, and its variance.
 
         They are the rows got wrong, and what the weighted source has in the bin less the rows got right.
         """
-        found = (self.wrong / self.n_rows + source - self.right / self.n_rows) / 2
-        return found, self.noise / 2 / self.n_rows**2
+        steps = self.n_rows * self.steps
+        found = (self.wrong / steps + source - self.right / steps) / 2
+        return found, self.noise / 2 / steps**2
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +132,36 @@ class ClassCounts(_BinCounts):
     @property
     def _in_all(self) -> tuple[Counts, float]:
         return self.rows.sum(axis=1), self.rows.shape[1] * self.noise
+
+
+@dataclass(frozen=True, eq=False)
+class LevelSums(_BinCounts):
+    """Noisy sums, over the rows in each bin, of the levels of a number, counted from both ends.
+
+    A row of level ℓ of 0 to `steps` adds ℓ to `above` and ``steps − ℓ`` to `below`: together they are `steps` times the
+    rows.
+
+    Attributes
+    ----------
+    bins : Schema
+        The bins.
+    below, above : ndarray of shape (n_bins,)
+        The steps below the last level, and above the first; they may be negative.
+    noise : float
+        The variance of the noise on a sum.
+    steps : int
+        The steps from the first to the last level.
+    """
+
+    bins: Schema
+    below: Counts
+    above: Counts
+    noise: float
+    steps: int
+
+    @property
+    def _in_all(self) -> tuple[Vector, float]:
+        return (self.below + self.above) / self.steps, 2 * self.noise / self.steps**2
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Hypothesis
-from hedgerow.oracle.answers import ClassCounts, ErrorCounts, RowCounts
+from hedgerow.oracle.answers import ClassCounts, ErrorCounts, LevelSums, RowCounts
 from hedgerow.oracle.protocol import MarginalOracle
 from hedgerow.oracle.release import Release
 from hedgerow.privacy.card import PrivacyCard
@@ -52,7 +52,8 @@ class FederatedOracle(OfOneProcess):
     Parameters
     ----------
     oracles : sequence of oracles
-        Two or more, of tables with the same columns and classes: of `RemoteDataset.oracle`, or `hedgerow.Oracle`.
+        Two or more, of tables with the same columns and classes, or bounds and levels of a number: of
+        `RemoteDataset.oracle`, or `hedgerow.Oracle`.
 
     Raises
     ------
@@ -86,6 +87,10 @@ class FederatedOracle(OfOneProcess):
         for name in ("columns", "classes", "release", "unit"):
             if len({getattr(oracle, name) for oracle in self._oracles}) > 1:
                 raise ArgumentError(f"expected oracles with the same {name}, got different ones.")
+        if len({one and (one.low, one.high, one.levels) for one in (o.label.as_number for o in self._oracles)}) > 1:
+            raise ArgumentError(
+                "expected oracles of the same classes, or of one number with the same bounds and levels."
+            )
         if self.release == "ratio":
             raise ArgumentError("expected oracles that release counts, which add up, got some that release ratios.")
         self._open, self._lock = dict[tuple[str, str, int], _Open](), threading.Lock()
@@ -170,11 +175,17 @@ class FederatedOracle(OfOneProcess):
         found = self._ask("classes", bins, None, lambda oracle: oracle.class_marginals(bins))
         return ClassCounts(bins, _sum(one.rows for one in found), sum(one.noise for one in found))
 
+    def level_marginals(self, bins: Schema) -> LevelSums:
+        """Answer the sums of the levels of the rows in each bin, of all tables; raises as each oracle does."""
+        found = self._ask("levels", bins, None, lambda oracle: oracle.level_marginals(bins))
+        below, above = _sum(one.below for one in found), _sum(one.above for one in found)
+        return LevelSums(bins, below, above, sum(one.noise for one in found), self.label.steps)
+
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts:
         """Answer how many rows of each bin a hypothesis gets wrong and right, of all tables; raises as each does."""
         found = self._ask("errors", bins, hypothesis, lambda oracle: oracle.error_marginals(bins, hypothesis))
         wrong, right = _sum(one.wrong for one in found), _sum(one.right for one in found)
-        return ErrorCounts(bins, wrong, right, sum(one.noise for one in found))
+        return ErrorCounts(bins, wrong, right, sum(one.noise for one in found), self.label.steps)
 
     def _ask(self, kind: str, bins: Schema, hypothesis: Any, ask: Callable[[MarginalOracle], Any]) -> list[Any]:
         """Ask each who has not answered this question yet, and return all answers."""

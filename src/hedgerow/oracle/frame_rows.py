@@ -72,9 +72,13 @@ class OracleRows(ABC):
     def classes_by_bin(self, bins: Schema) -> Counts:
         """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``."""
 
+    def levels_by_bin(self, bins: Schema) -> tuple[Counts, Counts]:
+        """Return the steps of the rows of each bin below the last level and above the first, each ``(n_bins,)``."""
+        return summed_steps(self.classes_by_bin(bins))
+
     @abstractmethod
     def errors_by_bin(self, bins: Schema, asked: Any) -> tuple[Counts, Counts]:
-        """Return the rows of each bin that a hypothesis, prepared, gets wrong and right."""
+        """Return the steps of the rows of each bin that a hypothesis, prepared, gets wrong and right."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -135,10 +139,10 @@ class OracleFrame(OracleRows):
         return _by_bin(bins, self._columns(bins), self.codes, self.label.n_levels)
 
     def errors_by_bin(self, bins: Schema, asked: RowClassifier | OpaqueClassifier) -> tuple[Counts, Counts]:
-        """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""
+        """Return the steps of each bin's rows that a prepared hypothesis gets wrong and right. Exact, private."""
         found = asked.codes(self.table) if isinstance(asked, OpaqueClassifier) else asked(self.inputs, len(self))
-        rows = _by_bin(bins, self._columns(bins), (found == self.codes).astype(np.int64), 2)
-        return rows[:, 0], rows[:, 1]
+        right = self.label.right_steps(self.codes, found)
+        return summed_steps(_by_bin(bins, self._columns(bins), right, self.label.steps + 1))
 
     def probe_rows(self, bins: Schema) -> Table:
         """Return probe rows: public values of the bins, in columns of the target's names and types."""
@@ -208,6 +212,12 @@ def _by_bin(bins: Schema, columns: Sequence[Column], kinds: NDArray[np.int64], n
         for (_, attribute), column in zip(bins.attributes, columns, strict=True)
     ]
     return np.concatenate(found).reshape(-1, n_kinds)
+
+
+def summed_steps(rows: Counts) -> tuple[Counts, Counts]:
+    """Return the sums of `steps − r` and of r over rows that are counted by bin and r, from 0 to `steps`."""
+    steps = np.arange(rows.shape[1])
+    return rows @ steps[::-1], rows @ steps
 
 
 def target_label(name: str, classes: Any, *, are_boolean: bool) -> Target:

@@ -11,10 +11,10 @@ import numpy as np
 from hedgerow._version import __version__
 from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.randomness import RandomState
-from hedgerow.errors import ArgumentError, OracleExhaustedError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, OracleExhaustedError
 from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.hypotheses.read import HypothesisCharges, charges_of
-from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
+from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, LevelSums, RowCounts, RowShares
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
 from hedgerow.oracle.frame_rows import OracleFrame, OracleRows, target_label
@@ -27,6 +27,7 @@ from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import GaussianCounts, Mechanism, NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, loss_of
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Number
 from hedgerow.tables.frames import Labels, Table
 from hedgerow.text.messages import number_of
 
@@ -36,21 +37,22 @@ class OracleQuestion:
     """A question that was checked on what is public of an oracle's rows."""
 
     bins: Schema
-    by: Literal["rows", "classes", "errors"]  # the counts in each bin
+    by: Literal["rows", "classes", "levels", "errors"]  # the counts in each bin
     hypothesis: Any = None  # whose errors, as the rows take it
     paid: HypothesisCharges = field(default_factory=HypothesisCharges)  # on the hypothesis's own cards
+    steps: int = 1  # how much a row adds to the counts of one bin of each attribute
 
     @classmethod
     def of(cls, rows: OracleRows, bins: Schema, by: Any, hypothesis: Any = None, *, run_code: bool = False) -> Self:
         """Check a question on bins of plain data; no row is touched."""
         rows.check(bins)
-        if by != "rows" and rows.label.as_number is not None:
-            raise ArgumentError(
-                "expected a question for rows by bin, of a target that is a number; got one for classes."
-            )
+        if by in ("classes", "levels") and (by == "levels") != (rows.label.as_number is not None):
+            wanted = "levels, of a target that is a number" if by == "classes" else "classes, of a target with classes"
+            raise ArgumentError(f"expected a question for {wanted}; got one for {by}.")
         if by != "errors":
-            return cls(bins, by)
-        return cls(bins, by, rows.prepare(hypothesis, bins, run_code=run_code), charges_of(hypothesis))
+            return cls(bins, by, steps=rows.label.steps if by == "levels" else 1)
+        asked = rows.prepare(hypothesis, bins, run_code=run_code)
+        return cls(bins, by, asked, charges_of(hypothesis), rows.label.steps)
 
 
 class Oracle(ChargedOracle):
@@ -60,7 +62,8 @@ class Oracle(ChargedOracle):
     budget or the number of questions is used up, the oracle refuses and changes nothing. A failure after the charge is
     not refunded. Neighbouring tables differ by one row, or by all rows of a `unit`. A row is in one bin of each of d
     attributes, and there it is of one class, and wrong or right: it changes d of the counts by one, which is the ℓ1
-    sensitivity of an answer (√d in ℓ2), however many classes there are.
+    sensitivity of an answer (√d in ℓ2), however many classes there are. Of a number a row is as many steps, which it
+    divides between two counts: the sensitivity is as many times as much, and so is the noise.
 
     The exact number of rows is never released; it can be estimated from any answer.
 
@@ -76,6 +79,8 @@ class Oracle(ChargedOracle):
         How many questions are answered.
     classes : sequence, optional
         The classes, two or more. Default: False and True if the labels' type is boolean, else 0 and 1.
+    number : Number, optional
+        Of labels that are numbers: their public bounds and levels, in place of classes.
     release : {"counts", "ratio", "gaussian"}, default="counts"
         ``counts``: numbers of rows with discrete Laplace noise of scale d·(questions)/ε, ε-differential privacy.
         ``gaussian``: with discrete Gaussian noise, (ε, δ); the budget needs a δ. ``ratio``: the clipped ratios of
@@ -121,6 +126,7 @@ class Oracle(ChargedOracle):
         max_queries: int = 3,
         *,
         classes: Sequence[Any] | None = None,
+        number: Number | None = None,
         release: Release = "counts",
         run_code: bool = False,
         unit: Unit | None = None,
@@ -128,8 +134,8 @@ class Oracle(ChargedOracle):
     ) -> None:
         check_form(budget, max_queries, release, unit)
         check_flag("run_code", run_code)
-        given = Labels.of(labels, data)
-        label = target_label(given.name, classes, are_boolean=given.is_boolean)
+        given, declared = Labels.of(labels, data), _declared(classes, number, release)
+        label = target_label(given.name, declared, are_boolean=given.is_boolean)
         target = OracleFrame.of(Table.of(data), given, label, unit, random_state)
         self._begin(target, budget, max_queries, release, random_state, unit)
         self._run_code = run_code or budget is None
@@ -143,6 +149,7 @@ class Oracle(ChargedOracle):
         max_queries: int = 3,
         *,
         classes: Sequence[Any] | None = None,
+        number: Number | None = None,
         release: Release = "counts",
         unit: Unit | None = None,
         random_state: NoiseSource | RandomState = None,
@@ -159,7 +166,7 @@ class Oracle(ChargedOracle):
             The private rows; `hedgerow.engines.sources.open_table` opens files and databases.
         label : str
             The column with the labels.
-        budget, max_queries, classes, release, unit, random_state
+        budget, max_queries, classes, number, release, unit, random_state
             As for `Oracle`; the classes of a boolean column are False and True, of any other 0 and 1.
 
         Raises
@@ -182,8 +189,11 @@ class Oracle(ChargedOracle):
         from hedgerow.oracle.table_rows import OracleTable  # Ibis takes long to import
 
         check_form(budget, max_queries, release, unit)
+        declared = _declared(classes, number, release)
+        if number is not None and number.name != label:
+            raise ArgumentError("expected a number with the name of its column, got another name.")
         oracle = cls.__new__(cls)
-        oracle._begin(OracleTable.of(table, label, classes, unit), budget, max_queries, release, random_state, unit)
+        oracle._begin(OracleTable.of(table, label, declared, unit), budget, max_queries, release, random_state, unit)
         return oracle
 
     def _begin(
@@ -275,8 +285,25 @@ class Oracle(ChargedOracle):
             )
         return self._answer(self._question("classes", bins))
 
+    def level_marginals(self, bins: Schema) -> LevelSums:
+        """Answer, of a target that is a number, the sums of the levels of the rows in each bin; raises as `marginals`.
+
+        A row of level ℓ adds ℓ steps to one sum of its bin, and the steps up to the last level to another: as many in
+        all, for each of d attributes, as there are steps K between the first and the last level. The ℓ1 sensitivity is
+        d·K, and ℓ2 at most √d·K.
+
+        Raises
+        ------
+        ValueError
+            If the target has classes. Nothing is charged.
+        """
+        return self._answer(self._question("levels", bins))
+
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts | ErrorRatios:
         """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right.
+
+        Of a number, a hypothesis says whether it is high (True) or low (False), and gets right of a row the steps above
+        the first level, or below the last; all others it gets wrong. The sensitivity is that of `level_marginals`.
 
         The hypothesis is read as data: of a model of hedgerow's or scikit-learn's the numbers are taken, and every row
         is evaluated by itself in arithmetic of hedgerow's own (`hedgerow.hypotheses`), so that one row
@@ -313,6 +340,8 @@ class Oracle(ChargedOracle):
         if question.by == "rows":
             rows = target.rows_by_bin(bins)
             return (rows, np.full_like(rows, target.size())) if self._release == "ratio" else rows
+        if question.by == "levels":
+            return np.concatenate(target.levels_by_bin(bins))
         wrong, right = target.errors_by_bin(bins, question.hypothesis)
         return (wrong, wrong + right) if self._release == "ratio" else np.concatenate([wrong, right])
 
@@ -321,13 +350,14 @@ class Oracle(ChargedOracle):
         bins, found = question.bins, self._released(question)
         if self._release == "ratio":
             return (RowShares if question.by == "rows" else ErrorRatios)(bins, np.array(found))
-        counts, noise = np.array(found, dtype=np.int64), 2 * self.noise_scale(len(bins)) ** 2
+        scale = 0.0 if self._form is None else self._form.scale(self._next, len(bins), question.steps)
+        counts, noise = np.array(found, dtype=np.int64), 2 * scale**2
         if question.by == "rows":
             return RowCounts(bins, counts, noise)
         if question.by == "classes":
             return ClassCounts(bins, counts.reshape(-1, len(self.classes)), noise)
-        wrong, right = np.split(counts, 2)
-        return ErrorCounts(bins, wrong, right, noise)
+        one, other = np.split(counts, 2)
+        return (LevelSums if question.by == "levels" else ErrorCounts)(bins, one, other, noise, question.steps)
 
     @property
     def _next(self) -> int:
@@ -350,7 +380,7 @@ class Oracle(ChargedOracle):
             if self._budget is None or self._form is None:
                 self._asked += 1
                 return exact_answer(self._counted(question))
-            mechanism: Mechanism = self._form.mechanism(self._next, len(bins))
+            mechanism: Mechanism = self._form.mechanism(self._next, len(bins), question.steps)
             epsilon, delta, rho = loss_of(mechanism, self._unit)
             planned = Charge("the answer", epsilon, delta, unit=self._unit)
             prior = self._prior_costs(self._form, planned, bins, question.paid)
@@ -374,6 +404,18 @@ class Oracle(ChargedOracle):
 
     def __repr__(self) -> str:
         return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
+
+
+def _declared(classes: Any, number: Any, release: Release) -> Any:
+    """Return what was declared of the labels: classes, or a number."""
+    if number is None:
+        return classes
+    if not isinstance(number, Number):
+        raise ArgumentTypeError(f"number must be a Number or None, got {type(number).__name__}.")
+    if classes is not None or release == "ratio":
+        got = "both" if classes is not None else "release='ratio'"
+        raise ArgumentError(f"expected classes, or a number and release='counts' or 'gaussian'; got {got}.")
+    return number
 
 
 def ask_once(

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Hypothesis
-from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, RowCounts, RowShares
+from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, LevelSums, RowCounts, RowShares
 from hedgerow.oracle.release import Release
 from hedgerow.privacy.budget import report_charges_on_error
 from hedgerow.privacy.card import PrivacyCard
@@ -70,6 +70,10 @@ class MarginalOracle(Protocol):
 
     def class_marginals(self, bins: Schema) -> ClassCounts:
         """Answer how many rows of each class are in each bin."""
+        ...
+
+    def level_marginals(self, bins: Schema) -> LevelSums:
+        """Answer, of a target that is a number, the sums of the levels of the rows in each bin."""
         ...
 
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts | ErrorRatios:

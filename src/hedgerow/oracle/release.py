@@ -42,14 +42,19 @@ class Form:
         epsilon = budget.remaining_with_delta if release == "gaussian" else budget.remaining
         return cls(release, epsilon, budget.remaining_delta, questions, unit)
 
-    def mechanism(self, question: int, attributes: int) -> Any:
-        """Return the mechanism of a question, counted from 1, on bins of so many attributes."""
+    def mechanism(self, question: int, attributes: int, steps: int = 1) -> Any:
+        """Return the mechanism of a question, counted from 1, on bins of so many attributes.
+
+        A row adds `steps` in all to two whole numbers of one bin of each attribute: the ℓ1 sensitivity is
+        ``attributes·steps``, and its ℓ2 is at most ``√attributes·steps`` (docs/mathematics.md, fact 8).
+        """
         if self.release == "ratio":
             return PublishedRatios(self.epsilon / self.questions, attributes)
         if self.release == "gaussian":
             rows = rows_of(self.unit)
-            return GaussianCounts(self.epsilon, self.delta, self.questions, question, attributes, rows=rows)
-        return DiscreteLaplace(self.epsilon / self.questions / rows_of(self.unit), attributes)
+            squares = attributes * steps**2
+            return GaussianCounts(self.epsilon, self.delta, self.questions, question, squares, rows=rows)
+        return DiscreteLaplace(self.epsilon / self.questions / rows_of(self.unit), attributes * steps)
 
     def reserve(self, left: int, others: Collection[Charge] = ()) -> Charge | None:
         """Return what may still be charged, once a question was answered: for those left, and for hypotheses.
@@ -70,11 +75,11 @@ class Form:
         purpose = number_of(left, "question") + " left"
         return [Charge(purpose, left * epsilon, left * delta, rho=left * rho, unit=self.unit)]
 
-    def scale(self, question: int, attributes: int) -> float:
-        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count."""
+    def scale(self, question: int, attributes: int, steps: int = 1) -> float:
+        """Return λ: ``√2·λ`` is the standard deviation of the noise on a count, or a sum of steps."""
         if self.release == "gaussian":
-            return float(self.mechanism(question, attributes).scale / np.sqrt(2))
-        return float(attributes * self.questions * rows_of(self.unit) / self.epsilon)
+            return float(self.mechanism(question, attributes, steps).scale / np.sqrt(2))
+        return float(attributes * steps * self.questions * rows_of(self.unit) / self.epsilon)
 
 
 def check_form(budget: Any, max_queries: Any, release: str, unit: Any = None) -> None:

@@ -8,12 +8,12 @@ from typing import Any, Self
 
 from hedgerow.engines.columns import EngineColumn, Expression
 from hedgerow.engines.contributions import counted_table
-from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_classes, count_errors
+from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_classes, count_right
 from hedgerow.errors import DomainError, HypothesisError
 from hedgerow.hypotheses import Always
 from hedgerow.hypotheses.read import model_of
 from hedgerow.models.model import Model
-from hedgerow.oracle.frame_rows import Counts, OracleRows, target_label
+from hedgerow.oracle.frame_rows import Counts, OracleRows, summed_steps, target_label
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
@@ -82,8 +82,8 @@ class OracleTable(OracleRows):
         return count_classes(self.table, self.label, self.inputs, bins)
 
     def errors_by_bin(self, bins: Schema, asked: Model | int) -> tuple[Counts, Counts]:
-        """Return the rows of each bin that a prepared hypothesis gets wrong and right. Exact, private."""
-        return count_errors(self.table, self.label, self.inputs, bins, asked)
+        """Return the steps of each bin's rows that a prepared hypothesis gets wrong and right. Exact, private."""
+        return summed_steps(count_right(self.table, self.label, self.inputs, bins, asked))
 
 
 def _kinds(inputs: Mapping[str, EngineColumn]) -> dict[str, str]:

@@ -46,6 +46,15 @@ class Target(ABC):
         """What a hypothesis in a question to an oracle says of a row: its class, or whether its number is high."""
 
     @property
+    def steps(self) -> int:
+        """How much a row adds to the counts of its bin in a question to an oracle: 1, or the steps between levels."""
+        return 1
+
+    @abstractmethod
+    def right_steps(self, levels: NDArray[np.int64], said: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many of its steps a hypothesis gets right of each row; it says the number of a class, or −1."""
+
+    @property
     def n_levels(self) -> int:
         """The number of levels; they are numbered from 0."""
         return len(self.values)
@@ -160,6 +169,10 @@ class Label(Target):
     def hypothesis_classes(self) -> tuple[Any, ...]:
         """The classes."""
         return self.classes
+
+    def right_steps(self, levels: NDArray[np.int64], said: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return 1 where the class is the one that a hypothesis says, else 0."""
+        return (levels == said).astype(np.int64)
 
     def predicted(self, shares: NDArray[np.float64]) -> tuple[Any, ...]:
         """Return the most probable class, the first of equals."""
@@ -306,6 +319,15 @@ class Number(Target):
     def hypothesis_classes(self) -> tuple[Any, ...]:
         """False and True: whether a number is high."""
         return False, True
+
+    @property
+    def steps(self) -> int:
+        """The steps from the first to the last level."""
+        return self.levels - 1
+
+    def right_steps(self, levels: NDArray[np.int64], said: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the steps above the first level where a hypothesis says high, below the last where it says low."""
+        return np.where(said == 1, levels, np.where(said == 0, self.steps - levels, 0))
 
     @property
     def as_number(self) -> Number:

@@ -53,10 +53,10 @@ class Priced(Form):
 
 
 class Marginals(Priced):
-    """Number of rows in each bin, or of each class in each bin."""
+    """Number of rows in each bin, or of each class in each bin; of a number, the sums of levels in each bin."""
 
     bins: Bins
-    by: Literal["rows", "classes"] = "rows"
+    by: Literal["rows", "classes", "levels"] = "rows"
 
 
 class AlwaysForm(Form):
@@ -78,7 +78,7 @@ class OnnxForm(Form):
 
 
 class ErrorMarginals(Priced):
-    """Number of rows of each bin that a hypothesis gets wrong, and of those it gets right."""
+    """Number of rows, or steps of a number, of each bin that a hypothesis gets wrong, and of those it gets right."""
 
     bins: Bins
     hypothesis: AlwaysForm | ModelForm | OnnxForm

@@ -17,6 +17,7 @@ from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.learn.estimators import estimators_of
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.released import released_model
+from hedgerow.oracle.answers import PARTS
 from hedgerow.oracle.frame_rows import OracleRows
 from hedgerow.oracle.oracle import OracleQuestion, ask_once
 from hedgerow.oracle.release import Form as ReleaseForm
@@ -79,12 +80,12 @@ class MarginalQuestion:
         """Return the question of a form; raises ValueError for amounts that no mechanism is made for."""
         (epsilon, delta), bins = _loss(form), asked.bins
         release = ReleaseForm(_release(delta), epsilon, delta, 1, unit)
-        mechanism, source = release.mechanism(1, len(bins)), noise_source(noise)
+        mechanism, source = release.mechanism(1, len(bins), asked.steps), noise_source(noise)
         source.prepare(mechanism)
         purpose = f"{asked.by} by bin of {number_of(len(bins), 'attribute')}"
         loss, slack, rho = loss_of(mechanism, unit)
         charge = Charge(purpose, loss, slack, str(mechanism), source.no_guarantee_reason, rho=rho, unit=unit)
-        return cls(asked, epsilon, delta, charge, release.scale(1, len(bins)))
+        return cls(asked, epsilon, delta, charge, release.scale(1, len(bins), asked.steps))
 
     @property
     def public(self) -> dict[str, Any]:
@@ -98,7 +99,7 @@ class MarginalQuestion:
         unit, release = self.charge.unit, _release(self.delta)
         with rows.opened() as target:
             counts, card = ask_once(target, self.asked, budget, release=release, unit=unit, random_state=noise)
-        parts = ("wrong", "right") if self.asked.by == "errors" else ("rows",)
+        parts = PARTS.get(self.asked.by, ("rows",))
         found = {part: self._by_attribute(getattr(counts, part)) for part in parts}
         (charge,) = budget.charges
         return {**found, "variance": counts.noise, "charge": charge.to_dict(), "card": noted(card).to_dict()}
