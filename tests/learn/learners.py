@@ -15,6 +15,8 @@ SCORECARDS = {"max_attributes": [None, 1, 2, 3], "delta": [None, 1e-6], "epsilon
 LEARNERS = {
     "greedy lists": (GREEDY_LIST, {"max_rules": [1, 2, 4]}),
     "greedy trees": (GREEDY_TREE, {"max_depth": [0, 1, 3]}),
+    "greedy lists by any loss": (GREEDY_LIST, {"objective": ["brier", "mixed"], "max_rules": [2, 3]}),
+    "greedy trees by costs": (GREEDY_TREE, {"class_weight": [{"high": 5}, {"low": 2}], "max_depth": [1, 2]}),
     "exact lists": (EXACT_LIST, {"max_rules": [1, 2, 3, 4], "release_counts": [False, True]}),
     "exact lists in blocks": (EXACT_LIST, {"lookahead": [1, 2], "max_rules": [4, 6], "release_counts": [False, True]}),
     "exact lists by any loss": (

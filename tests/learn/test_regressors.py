@@ -1,5 +1,6 @@
 """Regressors, costs and ordered classes: by hand, by brute force over whole models, and as scikit-learn asks."""
 
+import re
 from fractions import Fraction
 from inspect import getmodule
 from itertools import product
@@ -15,8 +16,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.learn.learned import LeafCounts, LeafSums, leaf_means
 from hedgerow.learn.search.losses import FINE_STEPS, FINER, Loss, LossTable
-from hedgerow.learn.searches import SearchPlan
+from hedgerow.learn.searches import SearchPlan, draw_probabilities
 from hedgerow.privacy.noise import noise_source
 from hedgerow.schema import Boolean, Integer, Label, Number, OrderedLabel, Schema
 from tests.learn.replay import Recorder, Replayer
@@ -106,6 +108,46 @@ def test_the_certified_optimum_of_costs_is_the_least_by_trying_each(data, n):
     assert found.objective_ * len(rows) * 4.0 == pytest.approx(least_cost(rows, labels, cost))
 
 
+STAY = Number("y", 0, 32, 8)  # levels of width 4
+
+
+@given(st.lists(st.lists(st.integers(0, 9), min_size=8, max_size=8), min_size=1, max_size=3))
+def test_without_noise_the_mean_of_a_leaf_is_that_of_its_levels(rows):
+    """By the two sums and by the counts alike; of a leaf without rows it is the drawn level."""
+    for of in (LeafCounts(), LeafSums()):
+        means = leaf_means(STAY, np.array(rows) @ of.weights(STAY), Fraction(0), [3] * len(rows))
+        for counts, mean in zip(rows, means, strict=True):
+            levels = [STAY.values[k] for k, count in enumerate(counts) for _ in range(count)]
+            assert mean == pytest.approx(sum(levels) / len(levels) if levels else 14.0, abs=0.01)
+
+
+def test_a_mean_counts_by_the_inverse_of_its_variance():
+    """By hand: 70 and 630 are 100 rows, of mean 0.7 levels, beside a drawn 3 that is taken to be off by half.
+
+    At a scale of 1 row in both counts 10 and 90 the error is √2·√(6.3² + 0.7²)/100 = 0.0896 levels, at 10 it is 0.896.
+    """
+    for scale, error in ((7, 0.0896), (70, 0.896)):
+        (mean,) = leaf_means(STAY, np.array([[70, 630]]), Fraction(scale), [3])
+        level = (0.7 * 0.25 + 3 * error**2) / (0.25 + error**2)
+        assert mean == pytest.approx(2 + 4 * level, abs=0.01)
+
+
+def test_leaves_without_a_drawn_level_are_drawn_to_the_mean_of_all():
+    """Of the second leaf nothing is known: it has the mean of all, near that of the first."""
+    one, other = leaf_means(STAY, np.array([[7000, 0], [3, 4]]), Fraction(7), None)
+    assert one > 29
+    assert other == pytest.approx(one, abs=2)
+    assert leaf_means(STAY, np.array([[-5, 2]]), Fraction(7), None) == [16.0]  # no rows: the middle
+
+
+@pytest.mark.parametrize(("of", "sensitivity"), [(LeafCounts(), 1), (LeafSums(), 7)])
+def test_a_row_changes_what_is_released_of_leaves_by_their_sensitivity(of, sensitivity):
+    """One row of each level more, by one: in ℓ1. No smaller sensitivity could be declared."""
+    changes = {int(np.abs(np.eye(8, dtype=int)[level] @ of.weights(STAY)).sum()) for level in range(8)}
+    assert changes == {sensitivity}
+    assert of.mechanism(STAY, Fraction(1)).sensitivity == sensitivity
+
+
 def test_costs_move_a_private_tree_toward_the_class_that_is_dear_to_miss():
     """23 in 100 are positive: by errors the best constant is no, at 5 to 1 it is yes."""
     rows = np.zeros((2000, 1), dtype=int)
@@ -162,7 +204,7 @@ CLASSES = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
         ({"costs": {0: {1: -1}, 1: {0: 1}}}, "expected costs of at least 0"),
         ({"costs": {0: {1: 10**400}, 1: {0: 1}}}, "costs must be finite numbers"),
         ({"objective": "absolute"}, "expected ordered classes with objective='absolute'"),
-        ({"search": "greedy", "class_weight": {0: 2}}, "expected objective='errors' and no costs with search='greedy'"),
+        ({"search": "greedy", "lookahead": 2}, "expected lookahead=None with search='greedy'"),
     ],
 )
 def test_a_loss_that_does_not_fit_is_refused_before_the_charge(parameters, message):
@@ -191,14 +233,34 @@ def test_parameters_of_regressors_are_checked(regressor, parameters, message):
 
 
 @pytest.mark.parametrize("regressor", PRIVATE)
-def test_private_regressors_grow_nothing_greedily(regressor, monkeypatch):
-    with pytest.raises(ArgumentError, match="search must be one of auto, exact, got 'greedy'"):
-        made(regressor, search="greedy").fit(X, Y)
+@pytest.mark.parametrize("parameters", [{}, {"release_counts": True}, {"objective": "absolute"}])
+def test_what_is_grown_greedily_is_near_the_numbers(regressor, parameters):
+    size = {hr.PrivateTreeRegressor: "max_depth", hr.PrivateRuleListRegressor: "max_rules"}[regressor]
+    model = made(regressor, search="greedy", **{size: 4}, **parameters).fit(X, Y)
+    assert model.score(X, Y) > 0.75  # of a list, whose rules have one literal, three leaves
+    assert "permute-and-flip" in str(model.privacy_)
+
+
+@pytest.mark.parametrize("regressor", PRIVATE)
+def test_where_no_exact_search_is_quick_auto_grows_greedily(regressor, monkeypatch):
     module = getmodule(regressor)
     assert module is not None
     monkeypatch.setattr(module, "choose_search", lambda *_: SearchPlan())
-    with pytest.raises(ArgumentError, match="use fewer attributes, values or cut points"):
-        made(regressor).planned_charge(SCHEMA)
+    model = made(regressor).fit(X, Y)
+    assert model.score(X, Y) > 0.5
+    assert "greedy: no exact search is within the limits and ten seconds" in str(model.privacy_)
+
+
+def test_a_greedy_classifier_predicts_the_class_of_least_cost_by_its_counts():
+    """23 in 100 are positive, 46 in one half of the rows: at 3 to 1 it is dearer to miss them there, not elsewhere."""
+    rows, labels = np.repeat([[0], [1]], 1000, axis=0), np.array([0] * 1000 + [1] * 460 + [0] * 540)
+    schema = Schema({"a": Boolean()}, Label("y", (0, 1)))
+    for maker, size in ((hr.PrivateTreeClassifier, "max_depth"), (hr.PrivateRuleListClassifier, "max_rules")):
+        parameters = {"search": "greedy", "schema": schema, "random_state": 0, size: 2}
+        assert set(maker(5.0, **parameters).fit(rows, labels).predict(rows)) == {0}
+        dear = maker(5.0, class_weight={1: 3}, **parameters).fit(rows, labels)
+        assert dear.predict(np.array([[0], [1]])).tolist() == [0, 1]
+        assert dear._model.leaves[0].counts is not None
 
 
 @pytest.mark.parametrize("regressor", REGRESSORS)
@@ -223,7 +285,11 @@ def test_all_of_epsilon_is_charged_and_said(regressor):
 
 
 MODELS = [made(regressor, **more).fit(X, Y) for regressor in REGRESSORS for more in ({}, {"objective": "absolute"})]
-MODELS += [made(regressor, release_counts=True).fit(X, Y) for regressor in PRIVATE]
+MODELS += [
+    made(regressor, **more).fit(X, Y)
+    for regressor in PRIVATE
+    for more in ({"release_counts": True}, {"search": "greedy"})
+]
 
 
 @pytest.mark.parametrize("fitted", MODELS, ids=lambda fitted: type(fitted).__name__)
@@ -272,6 +338,35 @@ def test_quantiles_are_read_from_the_counts_by_level():
         labels_only.predict_quantiles(X[:1])
 
 
+@pytest.mark.parametrize("regressor", PRIVATE)
+def test_means_of_leaves_are_released_by_default_where_errors_are_squared(regressor):
+    """Rows are spread evenly over 0 to 16 and 16 to 24: means of 8 and 20, at a tenth of ε."""
+    rows = np.repeat([[0, 0], [1, 0]], 4000, axis=0)
+    y = np.concatenate([np.linspace(0, 15.99, 4000), np.linspace(16, 23.99, 4000)])
+    model = regressor(1.0, schema=SCHEMA, random_state=0).fit(rows, y)
+    draw, sums = model.privacy_.charges
+    assert (draw.epsilon, sums.epsilon) == (Fraction(9, 10), Fraction(1, 10))
+    assert sums.mechanism == "discrete Laplace, sensitivity 31, scale 310"
+    assert model.predict(np.array([[0, 0], [1, 0]])) == pytest.approx([8, 20], abs=0.15)
+    assert re.search(r"about (3,9|4,0)\d0 rows", str(model._model))
+    for parameters in ({"release_means": False}, {"objective": "absolute"}):
+        (alone,) = regressor(1.0, schema=SCHEMA, **parameters).fit(rows, y).privacy_.charges
+        assert alone.epsilon == 1
+
+
+def test_a_leaf_whose_sums_are_noise_predicts_what_was_drawn():
+    model = hr.PrivateTreeRegressor(0.01, schema=SCHEMA, max_depth=0, random_state=3).fit(X[:8], Y[:8]).tree_
+    (leaf,) = model.leaves
+    assert leaf.mean == pytest.approx(leaf.label, abs=0.1)
+    assert "0 to" in str(model)
+
+
+def test_exact_chances_are_of_models_without_sums():
+    estimator = hr.PrivateTreeRegressor(1.0, schema=SCHEMA)
+    with pytest.raises(ArgumentError, match="use release_means=False"):
+        draw_probabilities(estimator, hr.Tally.count(X, Y, SCHEMA))
+
+
 def test_a_number_has_no_probabilities_and_no_decisions():
     model = made(hr.PrivateTreeRegressor, release_counts=True).fit(X, Y).tree_
     for ask in (model.predict_proba, model.decide):
@@ -297,11 +392,21 @@ def test_regressors_do_the_same_on_neighbouring_tables(regressor, examples):
         st.lists(row_of, min_size=1, max_size=12),
         row_of,
         st.sampled_from(["squared", "absolute", "quantile"]),
-        st.sampled_from([{}, {"release_counts": True}, {"lookahead": 1}]),
+        st.sampled_from(
+            [
+                {},
+                {"release_counts": True},
+                {"release_means": False},
+                {"lookahead": 1},
+                {"search": "greedy"},
+                {"search": "greedy", "release_counts": True},
+            ]
+        ),
         st.integers(0, 2**32 - 1),
     )
     def same(rows, row, objective, more, seed):
         size = {hr.PrivateTreeRegressor: "max_depth", hr.PrivateRuleListRegressor: "max_rules"}[regressor]
+        more = {} if objective != "squared" and "search" in more and "release_counts" in more else more
         parameters = {"schema": TABLE, "objective": objective, size: 2, **more}
         for one, other in ((rows, [*rows, row]), ([*rows, row], rows)):
             recorder = Recorder(noise_source(np.random.default_rng(seed)))

@@ -17,6 +17,7 @@ from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.sampler import ModelSampler
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.exponential_mechanism import ModelDraw
+from hedgerow.privacy.gini import Gini, split_scores
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.learners import (
     EXACT_LIST,
@@ -142,26 +143,22 @@ NEW = {"smoker": True, "sex": "M", "age": 90, "dose": None, "risk": "mid"}
 SEEDED = SeededNoise(np.random.default_rng(1))
 
 
-@pytest.mark.parametrize(
-    ("module", "estimator"), [(greedy, GREEDY_LIST), (greedy, GREEDY_TREE)], ids=["lists", "trees"]
-)
-def test_the_replay_catches_a_sensitivity_declared_too_small(module, estimator, monkeypatch):
-    monkeypatch.setattr(module, "SENSITIVITY", 2**18)
+@pytest.mark.parametrize("estimator", [GREEDY_LIST, GREEDY_TREE], ids=["lists", "trees"])
+def test_the_replay_catches_a_sensitivity_declared_too_small(estimator, monkeypatch):
+    monkeypatch.setattr(Gini, "sensitivity", 2**18)
     with pytest.raises(AssertionError, match="further than declared"):
         check(learner(estimator), ROWS, {**NEW, "smoker": True, "risk": "high"}, SEEDED)
 
 
-@pytest.mark.parametrize(
-    ("module", "estimator"), [(greedy, GREEDY_LIST), (greedy, GREEDY_TREE)], ids=["lists", "trees"]
-)
+@pytest.mark.parametrize("estimator", [GREEDY_LIST, GREEDY_TREE], ids=["lists", "trees"])
 @pytest.mark.claim("No candidate is dropped because of its support")
-def test_the_replay_catches_candidates_filtered_by_their_support(module, estimator, monkeypatch):
+def test_the_replay_catches_candidates_filtered_by_their_support(estimator, monkeypatch):
     """What SSRL's released code does (docs/privacy.md): the candidates that are left depend on the rows."""
 
-    def filtered(caught, total, scores=greedy.split_scores):
-        return scores(caught[caught.sum(axis=1) > 0], total)
+    def filtered(_, caught, total):
+        return split_scores(caught[caught.sum(axis=1) > 0], total)
 
-    monkeypatch.setattr(module, "split_scores", filtered)
+    monkeypatch.setattr(Gini, "split_scores", filtered)
     with pytest.raises(AssertionError, match="the question itself changed"):
         check(learner(estimator), ROWS, NEW, SEEDED)
 
@@ -210,10 +207,10 @@ def test_the_replay_catches_a_tree_whose_depth_looks_at_the_rows(monkeypatch):
 def test_the_replay_catches_nodes_left_out_because_they_hold_no_rows(monkeypatch):
     def growing(tally, space, most, choose):
         def answered(query, level):
-            scores = query()
-            asked = [i for i, one in enumerate(scores) if one[-1] > 0]  # impure, hence not empty
-            picks = iter(choose(lambda: [scores[i] for i in asked], level))
-            return [next(picks) if i in asked else len(one) - 1 for i, one in enumerate(scores)]
+            nodes = query()
+            asked = [i for i, (_, total) in enumerate(nodes) if (total > 0).sum() > 1]  # impure, hence not empty
+            picks = iter(choose(lambda: [nodes[i] for i in asked], level))
+            return [next(picks) if i in asked else len(caught) for i, (caught, _) in enumerate(nodes)]
 
         return greedy.grow_tree(tally, space, most, answered)
 

@@ -94,7 +94,7 @@ THREE = Schema({name: Boolean() for name in "abc"}, Label("y", (0, 1)))
 @pytest.mark.parametrize("search", ["auto", "exact", "greedy"])
 def test_no_share_goes_to_levels_that_there_cannot_be(search, size):
     plan = hr.PrivateTreeClassifier(1, max_depth=size, search=search)._plan(THREE)
-    assert plan.depth == 3 if search == "greedy" else plan.draw.blocks == (3,)
+    assert plan.most == 3 if search == "greedy" else plan.draw.blocks == (3,)
 
 
 @pytest.mark.parametrize("size", [4, 100, 10**20])

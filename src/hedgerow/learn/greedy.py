@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from hedgerow.learn.learned import divided
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.gini import SENSITIVITY, split_scores
+from hedgerow.privacy.gini import split_scores
 from hedgerow.privacy.noise import Integers, PermuteAndFlip, Siblings
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.tally import Counts, Tally
@@ -24,6 +25,19 @@ Query = Callable[[], tuple[Counts, Counts]]
 Choose = Callable[[Query, int, int], int]
 """A choice: from a query, the position and the number of open candidates, the index to take, or that number to stop.
 The query touches private counts: a private chooser charges first."""
+
+
+class Score(Protocol):
+    """The score of a greedy search: `hedgerow.privacy.gini.Gini`, or a `Loss`, the least that both sides have."""
+
+    @property
+    def sensitivity(self) -> int:
+        """By how much one added row can raise a score; it never lowers one."""
+        ...
+
+    def split_scores(self, caught: Counts, total: Counts) -> Integers:
+        """Return the score of every candidate, from its counts by level, and last that of stopping; less is better."""
+        ...
 
 
 def grow(tally: Tally, candidates: Candidates, most: int, choose: Choose) -> tuple[Antecedent, ...]:
@@ -86,20 +100,24 @@ def _gini(counts: Counts) -> Fraction:
 
 @dataclass(frozen=True)
 class PrivateChoice:
-    """Permute-and-flip on the Gini impurity, stopping being a candidate too. ε-DP a call (mathematics.md, fact 1)."""
+    """Permute-and-flip on the score, stopping being a candidate too. ε-DP a call (mathematics.md, fact 1)."""
 
     gate: Gate  # what is charged
     epsilon: Fraction  # what each choice costs
+    score: Score
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
         """Return the open candidate drawn, or their number to stop."""
-        mechanism = PermuteAndFlip(self.epsilon, SENSITIVITY)
-        return self.gate.release(mechanism, lambda: split_scores(*query()), purpose=f"choice of rule {position + 1}")
+        mechanism = PermuteAndFlip(self.epsilon, self.score.sensitivity)
+        purpose = f"choice of rule {position + 1}"
+        return self.gate.release(mechanism, lambda: self.score.split_scores(*query()), purpose=purpose)
 
 
-ChooseTests = Callable[[Callable[[], list[Integers]], int], list[int]]
-"""A choice: from a query for the scores at every node of a level (smaller is better, stopping last) and the level, the
-index chosen at each node. The query evaluates private counts: a private choice charges first."""
+NodeCounts = list[tuple[Counts, Counts]]
+ChooseTests = Callable[[Callable[[], NodeCounts], int], list[int]]
+"""A choice: from a query for (counts that each open test catches, counts of all rows) at every node of a level, and the
+level, the index chosen at each node, or their number to stop. The query evaluates private counts: a private choice
+charges first."""
 
 
 def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Take | Stop:
@@ -117,9 +135,9 @@ def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Tak
         if not nodes:
             break
 
-        def query(nodes: list[tuple[tuple[int, ...], Tally, Integers]] = nodes) -> list[Integers]:
+        def query(nodes: list[tuple[tuple[int, ...], Tally, Open]] = nodes) -> NodeCounts:
             return [
-                split_scores(rows.class_counts(space.candidates)[space.options[options]], rows.total())
+                (rows.class_counts(space.candidates)[space.options[options]], rows.total())
                 for _, rows, options in nodes
             ]
 
@@ -142,7 +160,7 @@ def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Tak
 
 @dataclass(frozen=True)
 class PrivateTests:
-    """Permute-and-flip on the Gini impurity at every node of a level, stopping being a candidate too. ε-DP a level.
+    """Permute-and-flip on the score at every node of a level, stopping being a candidate too. ε-DP a level.
 
     The nodes of a level hold different rows, so that one added row changes the scores of one node only: one charge
     serves them all (parallel composition), and at that node fact 1 of docs/mathematics.md holds.
@@ -150,8 +168,12 @@ class PrivateTests:
 
     gate: Gate  # what is charged
     epsilon: Fraction  # what each level costs
+    score: Score
 
-    def __call__(self, query: Callable[[], list[Integers]], level: int) -> list[int]:
+    def __call__(self, query: Callable[[], NodeCounts], level: int) -> list[int]:
         """Return the index drawn at every node."""
-        mechanism = Siblings(PermuteAndFlip(self.epsilon, SENSITIVITY))
-        return self.gate.release(mechanism, query, purpose=f"choice of the tests of level {level + 1}")
+        mechanism = Siblings(PermuteAndFlip(self.epsilon, self.score.sensitivity))
+        purpose = f"choice of the tests of level {level + 1}"
+        return self.gate.release(
+            mechanism, lambda: [self.score.split_scores(*node) for node in query()], purpose=purpose
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.lattice import Stop, Take, value_of
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.models.leaf import Leaf
@@ -22,6 +23,7 @@ from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema.candidates import Antecedent
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Number, Target
 from hedgerow.tally import Counts, Tally
 from hedgerow.text.messages import number_of
 
@@ -34,14 +36,15 @@ class LearnedList:
     counts: Counts | None = None  # rows of each class in each rule, the default rule last
     values: Sequence[int] | None = None  # the value of each rule, the default rule last: a class, or what `loss` has
     loss: Loss | None = None  # the loss by which the values were drawn. None where they are classes.
+    sums: Counts | None = None  # the two sums of each rule
+    means: Sequence[float] | None = None  # the mean of each rule
 
     def model(self, schema: Schema, card: PrivacyCard) -> RuleList:
         """Return the rule list."""
         rules: list[Rule] = []
         for i, antecedent in enumerate([*self.antecedents, ()]):
-            counts, value = (None if each is None else each[i] for each in (self.counts, self.values))
-            leaf = _leaf(counts, value, self.loss, schema)
-            rules.append(Rule(antecedent, leaf.counts, leaf.label, leaf.probabilities))
+            of_rule = (None if each is None else each[i] for each in (self.values, self.counts, self.sums, self.means))
+            rules.append(Rule.of(antecedent, _leaf(schema, self.loss, *of_rule)))
         return RuleList(schema, tuple(rules), card)
 
 
@@ -54,26 +57,34 @@ class LearnedTree:
     tree: Take | Stop
     counts: Iterable[Any] | None = None  # rows of each class in each leaf, the rows that satisfy a test first
     loss: Loss | None = None  # the loss by which the values were drawn. None where they are classes.
+    sums: Counts | None = None  # the two sums of each leaf
+    means: Sequence[float] | None = None  # the mean of each leaf
 
     def model(self, schema: Schema, card: PrivacyCard) -> Tree:
         """Return the tree."""
-        return Tree(schema, self._node(self.tree, None if self.counts is None else iter(self.counts)), card)
+        released = [None if each is None else iter(each) for each in (self.counts, self.sums, self.means)]
 
-    def _node(self, part: Take | Stop, counts: Iterator[Any] | None) -> Split | Leaf:
-        if isinstance(part, Stop):
-            return _leaf(None if counts is None else next(counts), part.value, self.loss, self.space.candidates.schema)
-        (literal,) = self.space.antecedents[part.option]
-        return Split(literal, self._node(part.caught, counts), self._node(part.left, counts))
+        def node(part: Take | Stop) -> Split | Leaf:
+            if isinstance(part, Stop):
+                return _leaf(schema, self.loss, part.value, *(each and next(each) for each in released))
+            (literal,) = self.space.antecedents[part.option]
+            return Split(literal, node(part.caught), node(part.left))
+
+        return Tree(schema, node(self.tree), card)
 
 
-def _leaf(counts: Any, value: int | None, loss: Loss | None, schema: Schema) -> Leaf:
-    """Return a leaf of released counts, of a drawn value, or of both."""
-    released = None if counts is None else tuple(map(int, counts))
-    if value is None:
-        return Leaf(released)
-    if loss is None or not loss.draws_probabilities:
-        return Leaf(released, schema.target.values[value])
-    return Leaf(released, schema.target.values[loss.labels[value]], loss.values[value])
+def _leaf(schema: Schema, loss: Loss | None, value: Any, counts: Any, sums: Any, mean: Any) -> Leaf:
+    """Return a leaf of a drawn value, of what was released about its rows, or of both."""
+    label, probabilities = value, None
+    if value is not None and loss is not None and loss.draws_probabilities:
+        label, probabilities = loss.labels[value], loss.values[value]
+    return Leaf(
+        None if counts is None else tuple(map(int, counts)),
+        None if label is None else schema.target.values[label],
+        probabilities,
+        None if sums is None else (int(sums[0]), int(sums[1])),
+        mean,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,33 +109,111 @@ class LearnedScorecard:
 
 LEAF_SHARE = Fraction(1, 5)
 """The share of a model's epsilon for its leaf counts."""
+MEAN_SHARE = Fraction(1, 10)
+"""The share of a drawn model's epsilon for two sums of each leaf."""
 
 
-def release_leaf_counts(tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction) -> Counts:
-    """Release the histogram of rule and class, shape ``(n_rules, n_classes)``, the default rule last."""
-    what = f"counts of {number_of(len(antecedents) + 1, 'rule')} by class"
-    return _release_counts(tally, lambda: tally.leaf_counts(antecedents).ravel(), gate, epsilon, what)
+@dataclass(frozen=True)
+class LeafCounts:
+    """The histogram of leaf and level: what is released about the rows of leaves, as whole weights of levels.
 
-
-def release_tree_counts(tally: Tally, space: Space, tree: Take | Stop, gate: Gate, epsilon: Fraction) -> Counts:
-    """Release the histogram of leaf and class, shape ``(n_leaves, n_classes)``, the rows that satisfy a test first."""
-    return _release_counts(
-        tally,
-        lambda: np.concatenate(list(leaf_totals(tally, space, tree))),
-        gate,
-        epsilon,
-        "counts of the leaves by class",
-    )
-
-
-def _release_counts(tally: Tally, query: Callable[[], Counts], gate: Gate, epsilon: Fraction, purpose: str) -> Counts:
-    """Release counts by leaf and class.
-
-    The leaves of a model partition the rows, so one added row changes one count by one: ℓ1 sensitivity 1 for all counts
-    together, and one charge of ε for them all (docs/mathematics.md, fact 2; parallel composition).
+    The leaves of a model partition the rows, so one added row adds the weights of its level to those of one leaf: the
+    largest sum of a level's weights is the ℓ1 sensitivity of all numbers together, and one charge of ε pays for them
+    all (docs/mathematics.md, fact 2; parallel composition).
     """
-    noisy = gate.release(DiscreteLaplace(epsilon), query, purpose=purpose)
-    return np.array(noisy, dtype=np.int64).reshape(-1, tally.schema.target.n_levels)
+
+    share: Fraction = LEAF_SHARE  # of the model's epsilon, if the model is drawn
+    kept_as = "counts"  # where a learned model has the numbers
+    what = "counts of {leaves} by class"
+
+    def weights(self, target: Target) -> Counts:
+        """Return the weights of a row of each level, shape ``(n_levels, n_numbers)``: here, 1 in its own count."""
+        return np.eye(target.n_levels, dtype=np.int64)
+
+    def mechanism(self, target: Target, epsilon: Fraction) -> DiscreteLaplace:
+        """Return the noise."""
+        return DiscreteLaplace(epsilon, int(self.weights(target).sum(axis=1).max()))
+
+    def release(
+        self, target: Target, query: Callable[[], Counts], leaves: str, gate: Gate, epsilon: Fraction
+    ) -> Counts:
+        """Release numbers of the leaves, shape ``(n_leaves, n_numbers)``, from a query for their rows by level."""
+        weights, mechanism = self.weights(target), self.mechanism(target, epsilon)
+        purpose = self.what.format(leaves=leaves)
+        noisy = gate.release(mechanism, lambda: (query() @ weights).ravel(), purpose=purpose)
+        return np.array(noisy, dtype=np.int64).reshape(-1, weights.shape[1])
+
+
+@dataclass(frozen=True)
+class LeafSums(LeafCounts):
+    """Two sums over the rows of each leaf, of the levels below a row's own and of those above it.
+
+    Of L levels each row has L − 1 others, so that both sums together have sensitivity L − 1, and are L − 1 for each
+    row: rows and mean follow, with less noise than from L counts.
+    """
+
+    share: Fraction = MEAN_SHARE
+    kept_as = "sums"
+    what = "sums of the levels below and above the rows of {leaves}"
+
+    def weights(self, target: Target) -> Counts:
+        """Return how many levels are below each, and how many above it."""
+        below = np.arange(target.n_levels)
+        return np.column_stack([below, below[::-1]])
+
+
+def leaf_means(number: Number, released: Counts, scale: Fraction, drawn: Sequence[int] | None) -> list[float]:
+    """Return the mean of each leaf's rows, by `LeafCounts` or `LeafSums` with noise of this scale: no more is released.
+
+    The mean of the noisy numbers has a standard error by their noise, which is public. It is averaged with the level
+    drawn for the leaf, taken to be off by half a level; or, where none was drawn, with the mean of all leaves, from
+    which those are taken to be as far as levels are from one another: each counts by the inverse of its variance. A
+    leaf within less than a row of none has no mean of its own.
+    """
+    top = number.n_levels - 1
+    counted = released.shape[1] == number.n_levels
+    rows = released / (1.0 if counted else float(top))  # the two sums are counts of the last level, and of the first
+    places = np.arange(number.n_levels) if counted else np.array([top, 0])
+    noise = math.sqrt(2) * float(scale) / (1.0 if counted else float(top))
+
+    def estimate(rows: Any) -> tuple[Any, Any]:
+        total = rows.sum(axis=-1)
+        means = np.clip(rows @ places / np.maximum(total, 1.0), 0.0, top)
+        off = noise * np.sqrt(((places - np.expand_dims(means, -1)) ** 2).sum(axis=-1)) / np.maximum(total, 1.0)
+        return means, np.where(total < 1, np.inf, off)
+
+    means, errors = estimate(rows)
+    if drawn is None:
+        overall, error = estimate(rows.sum(axis=0))
+        others, spread = np.where(np.isinf(error), top / 2, overall), number.n_levels / math.sqrt(12)
+    else:
+        others, spread = np.array(drawn), 0.5
+    weights = spread**2 / (spread**2 + errors**2)
+    return [_rounded(number, level) for level in (others + weights * (means - others)).tolist()]
+
+
+def _rounded(number: Number, level: float) -> float:
+    """Return the number at a place between levels, to about a hundredth of their width."""
+    width = (number.high - number.low) / number.n_levels
+    value = number.low + (level + 0.5) * width
+    return min(max(round(value, 2 - math.floor(math.log10(width))), number.low), number.high)
+
+
+def release_leaf_counts(
+    tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction, of: LeafCounts = LeafCounts()
+) -> Counts:
+    """Release the histogram of rule and class, shape ``(n_rules, n_classes)``, or others, the default rule last."""
+    leaves = number_of(len(antecedents) + 1, "rule")
+    return of.release(tally.schema.target, lambda: tally.leaf_counts(antecedents), leaves, gate, epsilon)
+
+
+def release_tree_counts(
+    tally: Tally, space: Space, tree: Take | Stop, gate: Gate, epsilon: Fraction, of: LeafCounts = LeafCounts()
+) -> Counts:
+    """Release the histogram of leaf and class, or others, the rows that satisfy a test first."""
+    return of.release(
+        tally.schema.target, lambda: np.array(list(leaf_totals(tally, space, tree))), "the leaves", gate, epsilon
+    )
 
 
 def divided(tally: Tally, space: Space, option: int) -> tuple[tuple[int, Tally], tuple[int, Tally]]:
@@ -141,3 +230,19 @@ def leaf_totals(tally: Tally, space: Space, tree: Take | Stop) -> Iterator[Count
     (_, caught), (_, left) = divided(tally, space, tree.option)
     yield from leaf_totals(caught, space, tree.caught)
     yield from leaf_totals(left, space, tree.left)
+
+
+def leaf_values(tree: Take | Stop) -> Iterator[int]:
+    """Yield the value of each leaf, those that satisfy a test first."""
+    if isinstance(tree, Stop):
+        yield value_of(tree)
+        return
+    yield from leaf_values(tree.caught)
+    yield from leaf_values(tree.left)
+
+
+def with_values(tree: Take | Stop, values: Iterator[int]) -> Take | Stop:
+    """Return a tree with these values of its leaves, those that satisfy a test first."""
+    if isinstance(tree, Stop):
+        return Stop(next(values))
+    return Take(tree.option, with_values(tree.caught, values), with_values(tree.left, values))

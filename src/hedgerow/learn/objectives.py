@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from hedgerow.boundary.arguments import check_choice, check_probability
+from hedgerow.boundary.arguments import check_choice, check_flag, check_probability
 from hedgerow.errors import ArgumentError
+from hedgerow.learn.learned import LeafCounts, LeafSums
 from hedgerow.learn.search.losses import LossTable, Objective
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
 from hedgerow.schema.schema import Schema
@@ -77,7 +78,6 @@ class OfNumbers:
     objective: NumberObjective = "squared"
     quantile: float = 0.5
     clip: float = CLIP
-    _searches: ClassVar[tuple[str, ...]] = ("auto", "exact")
 
     def _check_objective(self) -> None:
         check_choice("objective", self.objective, NUMBER_OBJECTIVES)
@@ -113,3 +113,27 @@ class OfNumbers:
     def has_default_objective(self) -> bool:
         """False: numbers are missed by more or less."""
         return False
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OfReleasedNumbers(OfNumbers):
+    """The loss of a private regressor, and whether the means of its leaves are released, too."""
+
+    release_counts: bool = False
+    release_means: bool = True
+
+    def _check_objective(self) -> None:
+        super()._check_objective()
+        check_flag("release_means", self.release_means)
+
+    @property
+    def predicts_means(self) -> bool:
+        """True if leaves predict the mean of their rows, as far as what is released about these has it."""
+        return self.objective == "squared"
+
+    @property
+    def _of_leaves(self) -> LeafCounts | None:
+        """What is released about the rows of the leaves of a drawn model."""
+        if self.release_counts:
+            return LeafCounts()
+        return LeafSums() if self.predicts_means and self.release_means else None

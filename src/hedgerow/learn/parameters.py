@@ -31,10 +31,10 @@ stop_probability : float, default=0.1
 """,
     "loss of classes": """
 objective : {"errors", "brier", "mixed", "absolute"}, default="errors"
-    The loss of a row, where the search is not greedy. "errors": 0 or 1, and leaves have labels. "brier": Brier's score,
-    shifted and divided so that it is between 0 and 1; "mixed": half of each; leaves then have a probability of each
-    class from a public grid (docs/exact.md), which `predict_proba` gives, whether there are counts or not. "absolute":
-    of ordered classes, how many places they are apart.
+    The loss of a row. "errors": 0 or 1, and leaves have labels; a greedy search then goes by Gini impurity. "brier":
+    Brier's score, shifted and divided so that it is between 0 and 1; "mixed": half of each; leaves then have a
+    probability of each class from a public grid (docs/exact.md), which `predict_proba` gives, whether there are counts
+    or not. "absolute": of ordered classes, how many places they are apart.
 costs : mapping of class to mapping of class to float, optional
     ``costs[actual][predicted]``, what it costs to predict one class where the row is of another, at least 0. Those of
     errors must be given. The loss of a row is its cost over the largest.
@@ -52,15 +52,20 @@ clip : float, default=0.5
     with a long tail spends ε on it.
 """,
     "exact search of numbers": """
-search : {"auto", "exact"}, default="auto"
+search : {"auto", "exact", "greedy"}, default="auto"
     The search. "auto": the most joint exact search that is expected to take ten seconds or less, by public numbers
-    alone: everything at once, else blocks of rules or levels; the card says which.
+    alone: everything at once, else blocks of rules or levels, else greedy; the card says which. "greedy": choice by
+    choice, by permute-and-flip on the loss of the best number on each side (monotone, sensitivity 1), 80 % of ε.
 lookahead : int, optional
-    How many rules or levels are drawn jointly at a time. None: all, or what "auto" chooses.
+    With exact search: how many rules or levels are drawn jointly at a time. None: all, or what "auto" chooses.
 release_counts : bool, default=False
     Whether to release the rows of each level in each rule or leaf too, at a fifth of ε: `predict_quantiles` reads them.
+release_means : bool, default=True
+    With objective="squared" and without counts: whether to release two sums of each rule or leaf, at a tenth of ε, from
+    which its rows and their mean follow. The mean is averaged with the drawn number, each by the inverse of its
+    variance. A greedy search has the sums at a fifth of ε, and the counts where this is False or the loss another.
 stop_probability : float, default=0.1
-    The prior probability to end at any one position. docs/exact.md says how the default was chosen.
+    With exact search: the prior probability to end at any one position. docs/exact.md says how the default was chosen.
 """,
     "number schema": """
 schema : Schema or "from-data"

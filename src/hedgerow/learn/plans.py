@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,18 @@ from numpy.typing import NDArray
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import Learned
 from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree, reachable_rules
-from hedgerow.learn.greedy import PrivateChoice, PrivateTests, grow, grow_tree
-from hedgerow.learn.learned import LEAF_SHARE, LearnedList, LearnedTree, release_leaf_counts, release_tree_counts
+from hedgerow.learn.greedy import PrivateChoice, PrivateTests, Score, grow, grow_tree
+from hedgerow.learn.learned import (
+    LEAF_SHARE,
+    LeafCounts,
+    LearnedList,
+    LearnedTree,
+    leaf_means,
+    leaf_values,
+    release_leaf_counts,
+    release_tree_counts,
+    with_values,
+)
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.outside import MOST_WEIGHT, DrawChances
@@ -22,11 +32,11 @@ from hedgerow.learn.search.sampler import ModelSampler, Progress, conditioned
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.gini import SENSITIVITY
-from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, PermuteAndFlip, Siblings
+from hedgerow.privacy.noise import NoiseSource, PermuteAndFlip, Siblings
 from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema.candidates import Antecedent, Candidates
-from hedgerow.tally import Tally
+from hedgerow.schema.targets import Target
+from hedgerow.tally import Counts, Tally
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +69,38 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyList(Plan):
-    """A rule list grown rule by rule, each chosen by permute-and-flip; four fifths of ε are for the choices."""
+class LeafPlan(Plan):
+    """Base class of plans of models with leaves: what is released about the rows of these, and what follows from it."""
 
-    candidates: Candidates  # the candidate rules
-    most: int  # the most rules that are chosen
-    model = "rule list"
+    target: Target
+    of_leaves: LeafCounts | None  # what is released
+    predicts_means: bool = False  # whether leaves predict the mean of their rows
+
+    def _found(self, released: Counts | None, epsilon: Fraction, drawn: Sequence[int] | None) -> dict[str, Any]:
+        """Return what a learned model has of the released numbers, beside the levels that were drawn."""
+        if released is None or self.of_leaves is None:
+            return {}
+        found: dict[str, Any] = {self.of_leaves.kept_as: released}
+        number = self.target.as_number
+        if number is not None and self.predicts_means:
+            scale = self.of_leaves.mechanism(number, epsilon).sensitivity / epsilon
+            found["means"] = leaf_means(number, released, scale, drawn)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyPlan(LeafPlan):
+    """Base class of plans that grow a model choice by choice; four fifths of ε are for the choices.
+
+    By Gini impurity, or by the loss of the best values, each a monotone score of known sensitivity.
+    """
+
+    score: Score
+    loss: Loss | None = (
+        None  # the loss by which leaves predict, of the released counts; None for the commonest, or means
+    )
+    most: int  # how many rules, or levels, are chosen
+    of_leaves: LeafCounts
 
     @property
     def _each(self) -> Fraction:
@@ -72,45 +108,55 @@ class GreedyList(Plan):
 
     def prepare(self, noise: NoiseSource) -> None:
         """Raise ValueError for an epsilon below the supported minimum."""
-        noise.prepare(PermuteAndFlip(self._each, SENSITIVITY))
-        noise.prepare(DiscreteLaplace(self.epsilon * LEAF_SHARE))
+        noise.prepare(Siblings(PermuteAndFlip(self._each, self.score.sensitivity)))
+        noise.prepare(self.of_leaves.mechanism(self.target, self.epsilon * LEAF_SHARE))
 
-    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
-        """Choose the rules, then release the counts with what is left of ε.
-
-        Rules that no row can reach by the schema, and last rules with the label of the default rule, are left out.
-        """
-        antecedents = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._each))
-        antecedents = [antecedents[place] for place in reachable_rules(tally.schema, antecedents)[:-1]]
-        counts = release_leaf_counts(tally, antecedents, gate, gate.remaining)
-        while antecedents and counts[-2].argmax() == counts[-1].argmax():
-            counts = np.vstack([counts[:-2], counts[-2:].sum(axis=0)])
-            del antecedents[-1]
-        return LearnedList(antecedents, counts)
+    def _values(self, counts: Counts) -> list[int] | None:
+        """Return the value of each leaf by its released counts."""
+        return None if self.loss is None else [self.loss.best(row.astype(np.float64)) for row in counts]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GreedyTree(Plan):
-    """A tree grown level by level, each test chosen by permute-and-flip; four fifths of ε are for the choices."""
+class GreedyList(GreedyPlan):
+    """A rule list grown rule by rule, each chosen by permute-and-flip."""
+
+    candidates: Candidates  # the candidate rules
+    model = "rule list"
+
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
+        """Choose the rules, then release numbers of the rules with what is left of ε.
+
+        Rules that no row can reach by the schema, and last rules with the label of the default rule, are left out.
+        """
+        antecedents = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._each, self.score))
+        antecedents = [antecedents[place] for place in reachable_rules(tally.schema, antecedents)[:-1]]
+        left = gate.remaining
+        counts = release_leaf_counts(tally, antecedents, gate, left, self.of_leaves)
+        while antecedents and not self.predicts_means and self._agree(counts[-2:]):
+            counts = np.vstack([counts[:-2], counts[-2:].sum(axis=0)])
+            del antecedents[-1]
+        return LearnedList(antecedents, values=self._values(counts), loss=self.loss, **self._found(counts, left, None))
+
+    def _agree(self, counts: Counts) -> bool:
+        """Return whether leaves of these counts predict the same."""
+        one, other = self._values(counts) or counts.argmax(axis=1).tolist()
+        return one == other
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyTree(GreedyPlan):
+    """A tree grown level by level, each test chosen by permute-and-flip."""
 
     space: Space  # the tests to choose from
-    depth: int  # how many may be taken one after the other
     model = "tree"
 
-    @property
-    def _each(self) -> Fraction:
-        return self.epsilon * (1 - LEAF_SHARE) / max(self.depth, 1)
-
-    def prepare(self, noise: NoiseSource) -> None:
-        """Raise ValueError for an epsilon below the supported minimum."""
-        noise.prepare(Siblings(PermuteAndFlip(self._each, SENSITIVITY)))
-        noise.prepare(DiscreteLaplace(self.epsilon * LEAF_SHARE))
-
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:  # noqa: ARG002
-        """Choose the tests, then release the counts with what is left of ε."""
-        tree = grow_tree(tally, self.space, self.depth, PrivateTests(gate, self._each))
-        counts = release_tree_counts(tally, self.space, tree, gate, gate.remaining)
-        return LearnedTree(self.space, tree, counts)
+        """Choose the tests, then release numbers of the leaves with what is left of ε."""
+        tree = grow_tree(tally, self.space, self.most, PrivateTests(gate, self._each, self.score))
+        left = gate.remaining
+        counts = release_tree_counts(tally, self.space, tree, gate, left, self.of_leaves)
+        tree = tree if self.loss is None else with_values(tree, iter(self._values(counts) or ()))
+        return LearnedTree(self.space, tree, loss=self.loss, **self._found(counts, left, None))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,10 +172,9 @@ class DrawProbabilities:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawPlan(Plan):
-    """Base class of plans that draw a model: the cost, and a fifth of ε for the counts if they are released."""
+class DrawPlan(LeafPlan):
+    """Base class of plans that draw a model: the cost, and a share of ε for what is released of the leaves."""
 
-    release_counts: bool  # whether the counts are released
     draw: ListDraw | TreeDraw
 
     def probabilities(
@@ -144,6 +189,11 @@ class DrawPlan(Plan):
                 f"expected a model that is drawn as a whole, got one drawn in {len(self.draw.blocks)} blocks, of which "
                 "no exact chances are available; ask for a smaller model, with search='exact' and lookahead=None."
             )
+        if self.of_leaves is not None and self.of_leaves.kept_as == "sums":
+            raise ArgumentError(
+                "expected a model that is drawn alone, or with counts, got one with the means of its leaves, of which "
+                "no exact chances are available; use release_means=False."
+            )
         draw, mechanism = self.draw.block(0), self.mechanism
         if mechanism.weight > MOST_WEIGHT:
             raise ArgumentError(
@@ -154,8 +204,7 @@ class DrawPlan(Plan):
             tally, draw = conditioned(tally, draw, mechanism.weight, given)
         sampler = ModelSampler(tally, draw, draw.valued_states(), progress)
         chances = sampler.chances(float(mechanism.weight))
-        left = self.epsilon * LEAF_SHARE if self.release_counts else Fraction(0)
-        loss, options = self.draw.block(0).loss, draw.space.antecedents
+        loss, options, left = self.draw.block(0).loss, draw.space.antecedents, self.epsilon - self._for_draw
         return DrawProbabilities(chances, loss, mechanism.weight, mechanism.score, left, options)
 
     @property
@@ -173,12 +222,12 @@ class DrawPlan(Plan):
 
     @property
     def _for_draw(self) -> Fraction:
-        return self.epsilon * (1 - LEAF_SHARE if self.release_counts else 1)
+        return self.epsilon * (1 if self.of_leaves is None else 1 - self.of_leaves.share)
 
     def prepare(self, noise: NoiseSource) -> None:
         """Raise ValueError for an epsilon below the supported minimum."""
-        if self.release_counts:
-            noise.prepare(DiscreteLaplace(self.epsilon * LEAF_SHARE))
+        if self.of_leaves is not None:
+            noise.prepare(self.of_leaves.mechanism(self.target, self.epsilon - self._for_draw))
         noise.prepare(self.mechanism)
 
 
@@ -190,11 +239,12 @@ class DrawnList(DrawPlan):
     model = "rule list"
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:
-        """Draw the list, then release the counts if `release_counts`."""
+        """Draw the list, then release numbers of the rules, if it is planned."""
         antecedents, values = draw_list(tally, self.draw, gate, self._for_draw, progress)
-        left = self.epsilon - self._for_draw
-        counts = release_leaf_counts(tally, antecedents, gate, left) if self.release_counts else None
-        return LearnedList(antecedents, counts, values, self.draw.block(0).loss)
+        left, of = self.epsilon - self._for_draw, self.of_leaves
+        released = None if of is None else release_leaf_counts(tally, antecedents, gate, left, of)
+        found = self._found(released, left, values)
+        return LearnedList(antecedents, values=values, loss=self.draw.block(0).loss, **found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,8 +255,9 @@ class DrawnTree(DrawPlan):
     model = "tree"
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:
-        """Draw the tree, then release the counts if `release_counts`."""
+        """Draw the tree, then release numbers of the leaves, if it is planned."""
         space, tree = self.draw.space, draw_tree(tally, self.draw, gate, self._for_draw, progress)
-        left = self.epsilon - self._for_draw
-        counts = release_tree_counts(tally, space, tree, gate, left) if self.release_counts else None
-        return LearnedTree(space, tree, counts, self.draw.block(0).loss)
+        left, of = self.epsilon - self._for_draw, self.of_leaves
+        released = None if of is None else release_tree_counts(tally, space, tree, gate, left, of)
+        found = self._found(released, left, list(leaf_values(tree)))
+        return LearnedTree(space, tree, loss=self.draw.block(0).loss, **found)

@@ -12,7 +12,7 @@ from hedgerow.learn.base import FROM_DATA, Classifier, Regressor, RuleListEstima
 from hedgerow.learn.blocks import ListDraw, list_costs, longest_path
 from hedgerow.learn.greedy import ExactChoice, grow
 from hedgerow.learn.learned import LearnedList
-from hedgerow.learn.objectives import OfClasses, OfNumbers
+from hedgerow.learn.objectives import OfClasses, OfReleasedNumbers
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.plans import DrawnList, GreedyList, Plan
 from hedgerow.learn.search.cost import Cost
@@ -50,13 +50,13 @@ class PrivateRuleListEstimator(SearchEstimator, RuleListEstimator):
         )
 
     def _drawn(self, schema: Schema, chosen: SearchPlan, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
-        stop, counts = float(self.stop_probability), bool(self.release_counts)
+        stop = float(self.stop_probability)
         draw = ListDraw(self._candidates(schema), chosen.blocks, stop, chosen.draws_size, self._row_loss(schema))
-        return DrawnList(epsilon=epsilon, notes=notes, cost=cost, release_counts=counts, draw=draw)
+        return DrawnList(epsilon=epsilon, notes=notes, cost=cost, draw=draw, **self._leaf_plan(schema))
 
     def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
-        candidates, most = self._candidates(schema), self._most(schema)
-        return GreedyList(epsilon=epsilon, notes=notes, candidates=candidates, most=most)
+        candidates, most, leaves = self._candidates(schema), self._most(schema), self._grown_leaves(schema)
+        return GreedyList(epsilon=epsilon, notes=notes, candidates=candidates, most=most, **leaves)
 
     def _most(self, schema: Schema) -> int:
         """Return the most rules but the default: no more than there can be one after the other."""
@@ -82,8 +82,9 @@ class PrivateRuleListClassifier(OfClasses, Classifier, PrivateRuleListEstimator)
     read (`search_cost`). With `lookahead`, some rules are drawn jointly at a time, each block for an equal share of ε.
 
     A greedy search chooses each rule by permute-and-flip on the negated Gini impurity in rows, a monotone score of
-    sensitivity 2; 80 % of ε is shared equally by the choices. The rest of ε, and what unused choices leave, buys one
-    histogram of rules by class (sensitivity 1), which gives all predictions and displayed counts.
+    sensitivity 2, or by any other loss than errors, on that of the best values (sensitivity 1); 80 % of ε is shared
+    equally by the choices. The rest of ε, and what unused choices leave, buys one histogram of rules by class
+    (sensitivity 1), which gives all predictions and displayed counts.
 
     Rules that no row can reach by the schema, and last rules that say the same as the default rule, are left out.
 
@@ -177,20 +178,20 @@ class GreedyRuleListClassifier(Classifier, RuleListEstimator):
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class PrivateRuleListRegressor(OfNumbers, Regressor, PrivateRuleListEstimator):
+class PrivateRuleListRegressor(OfReleasedNumbers, Regressor, PrivateRuleListEstimator):
     """A rule list that predicts a number, learned and released under pure ε-differential privacy.
 
     One draw from *all* rule lists, as of `PrivateRuleListClassifier`, with what its rules predict. The loss of a row is
     a public function of its level (`hedgerow.schema.Number`) and of what its rule predicts, between 0 and 1: a monotone
-    score of sensitivity 1. Neighbouring tables differ by adding or removing one row, or all rows of the schema's
-    `Unit`. The total is exactly `epsilon`.
+    score of sensitivity 1. Then the means of the rules are released for a tenth of ε (`release_means`). Neighbouring
+    tables differ by adding or removing one row, or all rows of the schema's `Unit`. The total is exactly `epsilon`.
 
     Parameters
     ----------
     %(epsilon)s
     max_rules : int or None, default=None
-        Rules in the list, the default rule included. None: their number is drawn too, from those up to 10 of which an
-        exact search takes about ten seconds at most, each with the same prior probability.
+        Rules in the list, the default rule included. None: an exact search draws their number too, from those up to 10
+        of which it takes about ten seconds at most, each with the same prior probability; a greedy one chooses up to 5.
     max_literals : int, default=1
         Literals in a rule.
     %(negations)s

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,12 @@ from hedgerow.boundary.arguments import check_choice, check_flag, check_integer,
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import CostOf, equal_blocks
 from hedgerow.learn.inputs import check_learnable
-from hedgerow.learn.objectives import OBJECTIVE
+from hedgerow.learn.learned import LeafCounts
 from hedgerow.learn.plans import DrawPlan, DrawProbabilities, Plan
 from hedgerow.learn.private_base import PrivateEstimator, search_progress
 from hedgerow.learn.search.cost import Cost, largest_size
-from hedgerow.learn.search.losses import Objective
+from hedgerow.learn.search.losses import Loss, Objective
+from hedgerow.privacy.gini import Gini
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
@@ -99,7 +100,6 @@ class SearchEstimator(PrivateEstimator):
     verbose: bool = False
     _size_name: ClassVar[str]
     _parts: ClassVar[str]  # what a size counts: "rules" or "levels"
-    _searches: ClassVar[tuple[str, ...]] = ("auto", "exact", "greedy")
 
     def search_cost(self, schema: Schema) -> Cost | None:
         """Return the cost of the exact search of a fit with this schema, which does not depend on the rows.
@@ -130,6 +130,28 @@ class SearchEstimator(PrivateEstimator):
         """True if the loss is that of errors, each of which costs the same."""
         raise NotImplementedError
 
+    @property
+    def predicts_means(self) -> bool:
+        """True if leaves predict the mean of their rows, as far as what is released about these has it."""
+        return False
+
+    @property
+    def _of_leaves(self) -> LeafCounts | None:
+        """What is released about the rows of the leaves of a drawn model."""
+        return LeafCounts() if self.release_counts else None
+
+    def _leaf_plan(self, schema: Schema) -> dict[str, Any]:
+        """Return what the plan of a drawn model has of its leaves."""
+        return {"target": schema.target, "of_leaves": self._of_leaves, "predicts_means": self.predicts_means}
+
+    def _grown_leaves(self, schema: Schema) -> dict[str, Any]:
+        """Return what the plan of a model that is grown has of its leaves and its score: errors go by impurity."""
+        found = self._leaf_plan(schema) | {"of_leaves": self._of_leaves or LeafCounts()}
+        if self.has_default_objective:
+            return found | {"score": Gini()}
+        loss = Loss.of(self._row_loss(schema), schema.target.n_levels)
+        return found | {"score": loss, "loss": None if self.predicts_means else loss}
+
     def _search_plan(self, schema: Schema) -> SearchPlan:
         """Return the search of a fit."""
         raise NotImplementedError
@@ -148,17 +170,12 @@ class SearchEstimator(PrivateEstimator):
         notes = (chose,) if self.search == "auto" and self.lookahead is None else ()
         if chosen.cost is not None:
             return self._drawn(schema, chosen, chosen.cost, epsilon, notes)
-        if "greedy" not in self._searches:
-            raise ArgumentError(
-                "expected an exact search of ten seconds or less, got a longer one: use fewer attributes, values "
-                f"or cut points, a smaller {self._size_name}, or search='exact'."
-            )
         self._check_greedy("where no exact search takes ten seconds or less")
         return self._grown(schema, epsilon, notes)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice("search", self.search, self._searches)
+        check_choice("search", self.search, ("auto", "exact", "greedy"))
         check_flag("release_counts", self.release_counts)
         check_probability("stop_probability", self.stop_probability)
         self._check_objective()
@@ -179,15 +196,11 @@ class SearchEstimator(PrivateEstimator):
                 f"expected lookahead=None {when}, got a number: {self._parts} are drawn jointly by an exact search "
                 "only; use search='exact'."
             )
-        if self.search == "greedy" and self.release_counts:
+        if self.search == "greedy" and self.release_counts and not self.predicts_means:
             raise ArgumentError(f"expected release_counts=False {when}, got True: it releases the counts in any case.")
         if self.stop_probability != STOP_PROBABILITY:
             raise ArgumentError(
                 f"expected stop_probability={STOP_PROBABILITY} {when}, got another: it is the prior of an exact search."
-            )
-        if not self.has_default_objective:
-            raise ArgumentError(
-                f"expected objective={OBJECTIVE!r} and no costs {when}, got another loss: an exact search has it."
             )
 
     def _check_size(self, name: str, value: object, low: int) -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from hedgerow.learn.base import Classifier, Regressor, TreeEstimator
 from hedgerow.learn.blocks import TreeDraw, longest_path, tree_costs
-from hedgerow.learn.objectives import OfClasses, OfNumbers
+from hedgerow.learn.objectives import OfClasses, OfReleasedNumbers
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.plans import DrawnTree, GreedyTree, Plan
 from hedgerow.learn.search.cost import Cost
@@ -41,12 +41,13 @@ class PrivateTreeEstimator(SearchEstimator, TreeEstimator):
         )
 
     def _drawn(self, schema: Schema, chosen: SearchPlan, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
-        stop, counts = float(self.stop_probability), bool(self.release_counts)
+        stop = float(self.stop_probability)
         draw = TreeDraw(Space.of_trees(schema), chosen.blocks, stop, chosen.draws_size, self._row_loss(schema))
-        return DrawnTree(epsilon=epsilon, notes=notes, cost=cost, release_counts=counts, draw=draw)
+        return DrawnTree(epsilon=epsilon, notes=notes, cost=cost, draw=draw, **self._leaf_plan(schema))
 
     def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
-        return GreedyTree(epsilon=epsilon, notes=notes, space=Space.of_trees(schema), depth=self._depth(schema))
+        space, most, leaves = Space.of_trees(schema), self._depth(schema), self._grown_leaves(schema)
+        return GreedyTree(epsilon=epsilon, notes=notes, space=space, most=most, **leaves)
 
     def _depth(self, schema: Schema) -> int:
         """Return the depth, which is no more than there are tests one after the other, so that no share is idle."""
@@ -73,8 +74,9 @@ class PrivateTreeClassifier(OfClasses, Classifier, PrivateTreeEstimator):
     equal share of ε. The subtrees of a block hold different rows and share one charge (parallel composition).
 
     A greedy search chooses every node's test by permute-and-flip on the negated Gini impurity in rows, a monotone score
-    of sensitivity 2. The nodes of a level hold different rows and share one charge; 80 % of ε is shared equally by the
-    levels, and the rest buys one histogram of leaves by class, which gives the predictions.
+    of sensitivity 2; by any other loss than errors, on that of the best values of both sides (sensitivity 1). The nodes
+    of a level hold different rows and share one charge; 80 % of ε is shared equally by the levels, and the rest buys
+    one histogram of leaves by class, which gives the predictions.
 
     Parameters
     ----------
@@ -112,20 +114,21 @@ class PrivateTreeClassifier(OfClasses, Classifier, PrivateTreeEstimator):
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class PrivateTreeRegressor(OfNumbers, Regressor, PrivateTreeEstimator):
+class PrivateTreeRegressor(OfReleasedNumbers, Regressor, PrivateTreeEstimator):
     """A regression tree learned and released under pure ε-differential privacy.
 
     The tree, its depth and what its leaves predict are one draw from *all* trees, as of `PrivateTreeClassifier`; the
     loss of a row is a public function of its level (`hedgerow.schema.Number`) and of what its leaf predicts, between 0
-    and 1, so that one row raises the loss of a tree by at most 1: a monotone score of sensitivity 1. Neighbouring
-    tables differ by adding or removing one row, or all rows of the schema's `Unit`. The total is exactly `epsilon`.
+    and 1, so that one row raises the loss of a tree by at most 1: a monotone score of sensitivity 1. Then the means of
+    the leaves are released for a tenth of ε (`release_means`). Neighbouring tables differ by adding or removing one
+    row, or all rows of the schema's `Unit`. The total is exactly `epsilon`.
 
     Parameters
     ----------
     %(epsilon)s
     max_depth : int or None, default=None
-        Tests one after the other at most. None: the depth is drawn too, from those up to 5 of which an exact search
-        takes about ten seconds at most, each with the same prior probability.
+        Tests one after the other at most. None: an exact search draws the depth too, from those up to 5 of which it
+        takes about ten seconds at most, each with the same prior probability; a greedy search grows three levels.
     %(number schema)s
     %(budget)s
     %(exact search of numbers)s

@@ -18,6 +18,7 @@ from hedgerow.privacy.unit import rows_of
 CONFIDENCE = 0.95
 """How often an interval contains the exact number."""
 _COUNTS = re.compile(r"counts of .* by class")
+_SUMS = re.compile(r"sums of the levels below and above the rows of .*")
 _MECHANISM = re.compile(r"discrete Laplace, sensitivity (\d{1,9}), .*")
 _LARGEST = Fraction(2**62)  # of a scale: counts are less than 2^63
 _NONE = 1e-3  # a scale below which noise is never drawn
@@ -26,7 +27,7 @@ _POINTS, _DEVIATION = 2**17, 4096  # 16 standard deviations to each side: beyond
 
 @dataclass(frozen=True)
 class CountNoise:
-    """Discrete Laplace noise on each of a model's counts, each drawn by itself."""
+    """Discrete Laplace noise on each of a model's counts, or of its two sums a leaf, each drawn by itself."""
 
     scale: float  # its scale, in rows
 
@@ -77,11 +78,12 @@ _SAYS_NOTHING = 0.9
 
 
 def _scale(charge: Charge) -> float | None:
-    """Return the scale of the noise on counts by class that a charge was for; None where it was for something else."""
-    how = _MECHANISM.fullmatch(charge.mechanism)
-    if how is None or not _COUNTS.fullmatch(charge.purpose):
+    """Return the scale in rows of the noise on counts by class, or on sums, that a charge was for; None of others."""
+    how, is_sums = _MECHANISM.fullmatch(charge.mechanism), bool(_SUMS.fullmatch(charge.purpose))
+    if how is None or not (is_sums or _COUNTS.fullmatch(charge.purpose)):
         return None
-    sensitivity = int(how[1]) * rows_of(charge.unit)  # of all rows of a unit, which were charged
+    # Of all rows of a unit, which were charged. A row adds as much to both sums together as their sensitivity is.
+    sensitivity = (1 if is_sums else int(how[1])) * rows_of(charge.unit)
     return float(min(Fraction(sensitivity) / charge.epsilon, _LARGEST)) if charge.epsilon else float(_LARGEST)
 
 

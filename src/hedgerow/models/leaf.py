@@ -1,4 +1,4 @@
-"""Leaves: released counts of the rows routed to them, a drawn label or drawn probabilities, or both."""
+"""Leaves: released counts, or sums, of the rows routed to them, a drawn label or drawn probabilities, or both."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WIDEST = 200  # characters of the longest line by which notes are aligned
 
 @dataclass(frozen=True)
 class Leaf:
-    """Release about the rows of one leaf: counts by class, a label with or without probabilities, or both.
+    """Release about the rows of one leaf: counts by class, or two sums; a label with or without probabilities; or both.
 
     Attributes
     ----------
@@ -39,16 +39,20 @@ class Leaf:
     probabilities : tuple of float, optional
         The probability of each class, in the order of the schema's classes, where they were drawn with the model; the
         label is the most probable class, the first of equals.
+    sums : tuple of int, optional
+        Of a number: the released sums, over the rows, of the levels below that of the row and of those above it.
+    mean : float, optional
+        Of a number: the mean that is predicted, which follows from counts or sums, and the label if there is one.
 
     Raises
     ------
     ValueError
-        If there is neither, or the probabilities are none, or come without a label.
+        If there is nothing to predict, or the probabilities are none, or come without a label.
 
     Examples
     --------
     >>> Leaf((90, 10))
-    Leaf(counts=(90, 10), label=None, probabilities=None)
+    Leaf(counts=(90, 10), label=None, probabilities=None, sums=None, mean=None)
     >>> Leaf(label="no", probabilities=(0.9, 0.1)).rows is None
     True
     """
@@ -56,13 +60,18 @@ class Leaf:
     counts: tuple[int, ...] | None = None
     label: str | float | None = None
     probabilities: tuple[float, ...] | None = None
+    sums: tuple[int, int] | None = None
+    mean: float | None = None
 
     def __post_init__(self) -> None:
-        if self.counts is not None:
-            object.__setattr__(self, "counts", tuple(int(operator.index(count)) for count in self.counts))
-            if any(abs(count) >= _LARGEST_COUNT for count in self.counts):
-                raise ArgumentError("expected counts below 2^63 in size, got a larger one.")
-        if self.counts is None and self.label is None:
+        for name in ("counts", "sums"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _checked_numbers(name, getattr(self, name)))
+        if self.sums is not None and len(self.sums) != 2:
+            raise ArgumentError("expected two sums, got another number.")
+        if self.mean is not None and not (isinstance(self.mean, float) and math.isfinite(self.mean)):
+            raise ArgumentError("expected a finite float as a mean, got something else.")
+        if self.counts is None and self.label is None and self.mean is None:
             raise ArgumentError("expected counts, a label, or both; got neither.")
         label = self.label
         if not isinstance(label, (str, int, float, type(None))) or (
@@ -75,7 +84,7 @@ class Leaf:
     @property
     def is_label_alone(self) -> bool:
         """True if nothing was released but the label."""
-        return self.counts is None and self.probabilities is None
+        return self.counts is None and self.probabilities is None and self.sums is None
 
     @property
     def rows(self) -> int | None:
@@ -83,15 +92,26 @@ class Leaf:
         return None if self.counts is None else max(sum(self.counts), 0)
 
     def to_dict(self, prediction: Any) -> dict[str, Any]:
-        """Return the leaf and what it predicts as JSON-ready data; label and probabilities only where there are any."""
+        """Return the leaf and what it predicts as JSON-ready data; but for the counts only what there is."""
         counts = None if self.counts is None else list(self.counts)
-        found = {"then": prediction, "counts": counts} | ({} if self.label is None else {"label": self.label})
-        return found | ({} if self.probabilities is None else {"probabilities": list(self.probabilities)})
+        others = {name: getattr(self, name) for name in ("label", "probabilities", "sums", "mean")}
+        present = {
+            name: list(one) if isinstance(one, tuple) else one for name, one in others.items() if one is not None
+        }
+        return {"then": prediction, "counts": counts, **present}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` wrote."""
-        return cls(data["counts"], data.get("label"), data.get("probabilities"))
+        return cls(data["counts"], *map(data.get, ("label", "probabilities", "sums", "mean")))
+
+
+def _checked_numbers(name: str, values: Sequence[Any]) -> tuple[int, ...]:
+    """Return released whole numbers as a tuple."""
+    found = tuple(int(operator.index(value)) for value in values)
+    if any(abs(value) >= _LARGEST_COUNT for value in found):
+        raise ArgumentError(f"expected {name} below 2^63 in size, got a larger one.")
+    return found
 
 
 def _checked_probabilities(values: object, label: object) -> tuple[float, ...]:
@@ -123,6 +143,14 @@ def check_leaves(leaves: Sequence[Leaf], target: Target, name: str) -> None:
                 f"expected the label of a {name} to be one of the schema's classes {listed(classes)}; got "
                 f"{shown(leaf.label)}."
             )
+        number = target.as_number
+        if leaf.sums is not None or leaf.mean is not None:
+            if number is None:
+                raise ArgumentError(f"expected no mean of a {name} whose classes are no numbers, got one.")
+            if leaf.mean is None or not number.low <= leaf.mean <= number.high:
+                raise ArgumentError(
+                    f"expected a mean of a {name} within the bounds of the number, got none or another."
+                )
         if leaf.probabilities is not None:
             _check_mode(leaf.probabilities, leaf.label, classes, name)
 
@@ -147,7 +175,7 @@ def leaf_probabilities(leaves: Sequence[Leaf], target: Target) -> NDArray[np.flo
             row[:] = leaf.probabilities
             continue
         if leaf.counts is None:
-            row[classes.index(leaf.label)] = 1.0
+            row[classes.index(leaf.label) if leaf.mean is None else _nearest(classes, leaf.mean)] = 1.0
             continue
         row[:] = row if row.any() else whole
         if leaf.label is not None and target.as_number is None:
@@ -155,6 +183,11 @@ def leaf_probabilities(leaves: Sequence[Leaf], target: Target) -> NDArray[np.flo
         row /= row.sum()
     found.setflags(write=False)
     return found
+
+
+def _nearest(levels: Sequence[float], mean: float) -> int:
+    """Return the place of the level nearest to a mean."""
+    return min(range(len(levels)), key=lambda place: abs(levels[place] - mean))
 
 
 def _with_mode(counts: NDArray[np.float64], mode: int) -> NDArray[np.float64]:
@@ -171,9 +204,9 @@ def _with_mode(counts: NDArray[np.float64], mode: int) -> NDArray[np.float64]:
 
 
 def leaf_predictions(leaves: Sequence[Leaf], target: Target, probabilities: NDArray[np.float64]) -> tuple[Any, ...]:
-    """Return the prediction of each leaf: its label, or else the most probable class, or the mean of a number."""
+    """Return the prediction of each leaf: its mean, its label, or else the most probable class, or mean by counts."""
     return tuple(
-        by_counts if leaf.label is None else leaf.label
+        next(one for one in (leaf.mean, leaf.label, by_counts) if one is not None)
         for leaf, by_counts in zip(leaves, target.predicted(probabilities), strict=True)
     )
 

@@ -79,7 +79,7 @@ class LeafModel(Model):
     def predictions(self) -> tuple[Any, ...]:
         """The class each leaf predicts: its label, or else the most probable class, the first of equals.
 
-        Of a number: the drawn one, or else the mean by the released counts.
+        Of a number: the mean of its rows as it was released, or else the drawn number, or the mean by the counts.
         """
         return leaf_predictions(self.leaves, self.schema.target, self.probabilities)
 
@@ -115,19 +115,32 @@ class LeafModel(Model):
     @cached_property
     def _noise(self) -> CountNoise | None:
         """The noise on the released counts; None where there are none, they are exact, or the card does not say."""
-        return CountNoise.of(self.privacy) if self.has_counts else None
+        return CountNoise.of(self.privacy) if self._has_rows else None
+
+    @property
+    def _has_rows(self) -> bool:
+        """True if the rows of any leaf follow from what was released about it."""
+        return any(leaf.counts is not None or leaf.sums is not None for leaf in self.leaves)
 
     @property
     def _notes(self) -> list[str | None]:
         if self._number is not None:
-            return [None if leaf.counts is None else f"{self._rows_text(leaf)} rows" for leaf in self.leaves]
+            return [f"{self._rows_text(leaf)} rows" if self._has_rows else None for leaf in self.leaves]
         classes, leaves = self.schema.classes, zip(self.leaves, self.probabilities, self.predictions, strict=True)
         return [leaf_note(leaf, shares, classes.index(said), self._noise) for leaf, shares, said in leaves]
 
     def _rows_text(self, leaf: Leaf) -> str:
-        """Return the rows of a leaf with counts, as far as the noise on these leaves them open."""
-        counts = leaf.counts or ()
-        return str(leaf.rows) if self._noise is None else self._noise.rows(sum(counts), len(counts))
+        """Return the rows of a leaf of a number, as far as the noise on its counts or sums leaves them open."""
+        rows, numbers = self._released_rows(leaf), len(leaf.counts or leaf.sums or ())
+        return (
+            "unknown" if rows is None else str(max(rows, 0)) if self._noise is None else self._noise.rows(rows, numbers)
+        )
+
+    def _released_rows(self, leaf: Leaf) -> int | None:
+        """Return the rows of a leaf by its counts, or of a number by its sums; negative where the noise is."""
+        if leaf.sums is not None:
+            return round(sum(leaf.sums) / (self.schema.target.n_levels - 1))
+        return None if leaf.counts is None else sum(leaf.counts)
 
     def _noted(self, lines: Sequence[str], notes: Sequence[str | None]) -> str:
         """Return lines with their notes, and what the notes' ranges are."""
@@ -136,7 +149,7 @@ class LeafModel(Model):
     @property
     def _caption(self) -> str:
         headline = printable(self.privacy.headline)
-        if not self.has_counts:
+        if not self._has_rows:
             return f"{headline}; no counts were released"
         return f"{headline}; {_TWO_RELEASES}" if self.has_probabilities else headline
 
@@ -233,7 +246,7 @@ class LeafModel(Model):
         found: dict[str, Any] = {"explanation": [rules[leaf]["condition"] for leaf in leaves]}
         if self._has_shares:
             found["probability"] = pa.array([rules[leaf]["probability"] for leaf in leaves], pa.float64())
-        if self.has_counts:
+        if self._has_rows:
             titles = ["rows"] if self._number is not None else class_titles("rows", self.schema.classes)
             for title, counts in zip(titles, zip(*map(self._counts_of, self.leaves), strict=True), strict=True):
                 found[title] = pa.array([counts[leaf] for leaf in leaves], pa.int64())
@@ -247,17 +260,18 @@ class LeafModel(Model):
         """The titles of the columns of a table of the leaves."""
         shares = ["probability"] if self._has_shares else []
         counts = ["rows"] if self._number else [f"rows of {shown_text(value)}" for value in self.schema.classes]
-        return ["if", "then", *shares, *(counts if self.has_counts else [])]
+        return ["if", "then", *shares, *(counts if self._has_rows else [])]
 
     def _counts_of(self, leaf: Leaf) -> Sequence[int | None]:
         """Return the counts of a leaf that are shown: by class, or of a number their sum."""
         if self._number is not None:
-            return [leaf.rows]
+            rows = self._released_rows(leaf)
+            return [rows if rows is None else max(rows, 0)]
         return [None] * self.schema.target.n_levels if leaf.counts is None else leaf.counts
 
     def _cells(self, share: Any, counts: Sequence[Any]) -> list[Any]:
         """Return the cells of a leaf in the columns with probability and counts, as far as there are such."""
-        return [*([share] if self._has_shares else []), *(counts if self.has_counts else [])]
+        return [*([share] if self._has_shares else []), *(counts if self._has_rows else [])]
 
     def listings(self) -> tuple[Listing, ...]:
         """Return the leaves as a table: condition, class, its probability, released counts."""
@@ -285,7 +299,7 @@ class LeafModel(Model):
         noise, share = self._noise, record["probability"]
         shown = "" if share is None else f"{100 * share:.1f} %"
         counts = ["" if count is None else str(count) for count in self._counts_of(leaf)]
-        if self._number is not None and leaf.counts is not None:
+        if self._number is not None:
             counts = [self._rows_text(leaf)]
         elif noise is not None and leaf.counts is not None:
             counts = [noise.rows(count, 1) for count in leaf.counts]

@@ -34,7 +34,7 @@ class Rule:
     ----------
     antecedent : tuple of Literal
         The conjunction; empty for the default rule.
-    counts, label, probabilities : optional
+    counts, label, probabilities, sums, mean : optional
         The release about these rows, as of a `Leaf`.
 
     Raises
@@ -52,16 +52,23 @@ class Rule:
     counts: tuple[int, ...] | None = None
     label: str | float | None = None
     probabilities: tuple[float, ...] | None = None
+    sums: tuple[int, int] | None = None
+    mean: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "antecedent", tuple(self.antecedent))
-        object.__setattr__(self, "counts", self.leaf.counts)
-        object.__setattr__(self, "probabilities", self.leaf.probabilities)
+        for name in ("counts", "probabilities", "sums"):
+            object.__setattr__(self, name, getattr(self.leaf, name))
+
+    @classmethod
+    def of(cls, antecedent: tuple[Literal, ...], leaf: Leaf) -> Self:
+        """Return the rule of an antecedent and a leaf."""
+        return cls(antecedent, leaf.counts, leaf.label, leaf.probabilities, leaf.sums, leaf.mean)
 
     @cached_property
     def leaf(self) -> Leaf:
-        """The released counts, label and probabilities."""
-        return Leaf(self.counts, self.label, self.probabilities)
+        """The released counts or sums, label, probabilities and mean."""
+        return Leaf(self.counts, self.label, self.probabilities, self.sums, self.mean)
 
     @property
     def condition(self) -> str:
@@ -152,8 +159,7 @@ class RuleList(LeafModel):
         rules: list[Rule] = []
         for rule in data["rules"]:
             antecedent = tuple(Literal.from_dict(x) for x in rule["if"])
-            leaf = Leaf.from_dict(rule)
-            rules.append(Rule(antecedent, leaf.counts, leaf.label, leaf.probabilities))
+            rules.append(Rule.of(antecedent, Leaf.from_dict(rule)))
         return cls(schema, tuple(rules), privacy)
 
     @property

@@ -43,7 +43,7 @@ class Split:
     Examples
     --------
     >>> Split(Literal("smoker", "true"), Leaf(label="yes"), Leaf((40, 3))).false
-    Leaf(counts=(40, 3), label=None, probabilities=None)
+    Leaf(counts=(40, 3), label=None, probabilities=None, sums=None, mean=None)
     """
 
     literal: Literal

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,3 +41,14 @@ def split_scores(caught: NDArray[np.integer], total: NDArray[np.integer]) -> Int
     # Smaller is better. One added row falls either among the caught or among the left, hence U is monotone with
     # sensitivity `SENSITIVITY`, for any support (docs/mathematics.md, fact 1).
     return np.append(impurity(caught) + impurity(total - caught), impurity(total))
+
+
+@dataclass(frozen=True)
+class Gini:
+    """Gini impurity as the score of a greedy search."""
+
+    sensitivity: ClassVar[int] = SENSITIVITY
+
+    def split_scores(self, caught: NDArray[np.integer], total: NDArray[np.integer]) -> Integers:
+        """Return the scores of the candidates, and last that of stopping."""
+        return split_scores(caught, total)

@@ -88,7 +88,7 @@ CLASSES = Schema(ATTRIBUTES, Label("y", ("low", "mid", "high")))
 COSTS = {"low": {"mid": 1, "high": 5}, "mid": {"low": 2, "high": 1}, "high": {"low": 0.5, "mid": 3}}
 TREE, LIST = {"max_depth": 1}, {"max_rules": 2}
 LEARNERS = [
-    hr.PrivateTreeRegressor(2.0, schema=NUMBERS, **TREE),
+    hr.PrivateTreeRegressor(2.0, schema=NUMBERS, release_means=False, **TREE),
     hr.PrivateTreeRegressor(2.0, schema=NUMBERS, objective="quantile", quantile=0.9, **TREE),
     hr.PrivateRuleListRegressor(2.0, schema=NUMBERS, objective="absolute", **LIST),
     hr.PrivateTreeClassifier(2.0, schema=ORDERED, objective="absolute", **TREE),
@@ -196,7 +196,7 @@ def test_candidates_at_a_tiny_epsilon_are_told_apart_by_about_half_of_it():
 
 
 def test_numbers_beyond_the_bounds_are_at_the_bounds():
-    learner = hr.PrivateTreeRegressor(1.0, schema=NUMBERS, max_depth=1)
+    learner = hr.PrivateTreeRegressor(1.0, schema=NUMBERS, release_means=False, max_depth=1)
     frame, _ = as_rows(learner, [((0, 0), 0)] * 3)
     found = exact_membership(learner, frame, [0.0, -7.0, -1e300])
     assert len(set(found.advantage.tolist())) == 1
@@ -210,7 +210,11 @@ def test_numbers_beyond_the_bounds_are_at_the_bounds():
             {},
             "set release_counts=False",
         ),
-        (hr.PrivateTreeRegressor(1e-6, schema=NUMBERS, max_depth=1), {}, "use a larger epsilon"),
+        (
+            hr.PrivateTreeRegressor(1e-6, schema=NUMBERS, release_means=False, max_depth=1),
+            {},
+            "use a larger epsilon",
+        ),
         (
             hr.PrivateTreeRegressor(
                 1.0, schema=Schema({f"x{i}": Boolean() for i in range(6)}, NUMBERS.label), objective="absolute", **TREE

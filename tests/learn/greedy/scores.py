@@ -12,6 +12,12 @@ def impurity(problem, rows):
     return math.floor(RESOLUTION * (len(labels) - Fraction(squares, max(len(labels), 1))))
 
 
+def least_loss(loss):
+    """The loss of the best value, in steps, row by row."""
+    values = range(len(loss.values))
+    return lambda problem, rows: min(sum(loss.table[problem.labels[i]][value] for i in rows) for value in values)
+
+
 def divides(problem, path, option):
     """Whether an option can divide the rows on all sides of the way, (option, caught) pairs, as the schema has it."""
     (literal,) = problem.space.antecedents[option]

@@ -10,19 +10,32 @@ import hedgerow as hr
 from hedgerow.learn.greedy import PrivateTests, grow_tree
 from hedgerow.learn.learned import leaf_totals, release_tree_counts
 from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.gini import SENSITIVITY
+from hedgerow.privacy.gini import Gini
 from hedgerow.privacy.noise import DiscreteLaplace, PermuteAndFlip, Siblings
 from hedgerow.schema import Boolean, Label, Schema
 from tests.learn.best_models import problems
-from tests.learn.greedy.scores import divides, impurity
+from tests.learn.greedy.scores import divides, impurity, least_loss
+from tests.learn.objectives import objective_of
 
 THREE = Schema({"a": Boolean(), "b": Boolean(), "c": Boolean()}, Label("y", (0, 1)))
 
 
-def naive_tree(problem, most):
-    """Return the greedy tree by going through the rows, node by node: the first test of least Gini, or a leaf."""
+def score_of(name, n_classes):
+    """A score, and the same by going through the rows."""
+    if name == "gini":
+        return Gini(), impurity
+    loss = Loss.of(objective_of(name, n_classes), n_classes)
+    return loss, least_loss(loss)
+
+
+SOME_SCORES = pytest.mark.parametrize("name", ["gini", "brier", "costs"])
+
+
+def naive_tree(problem, most, impurity):
+    """Return the greedy tree by going through the rows, node by node: the first test of least score, or a leaf."""
     facts = problem.facts
 
     def grow(rows, path):
@@ -37,16 +50,18 @@ def naive_tree(problem, most):
     return grow(frozenset(range(len(problem.rows))), ())
 
 
-def smallest(query, _):
-    return [int(np.argmin(scores)) for scores in query()]
-
-
+@SOME_SCORES
 @pytest.mark.parametrize("examples", [40, pytest.param(3000, marks=pytest.mark.slow)])
-def test_growth_by_the_smallest_score_is_the_naive_greedy_algorithm(examples):
+def test_growth_by_the_smallest_score_is_the_naive_greedy_algorithm(examples, name):
     @settings(max_examples=examples)
     @given(problems("tree", most_rows=40), st.integers(0, 4))
     def same(problem, most):
-        assert grow_tree(problem.tally, problem.space, most, smallest) == naive_tree(problem, most)
+        score, by_row = score_of(name, len(problem.schema.classes))
+
+        def smallest(query, _):
+            return [int(np.argmin(score.split_scores(*node))) for node in query()]
+
+        assert grow_tree(problem.tally, problem.space, most, smallest) == naive_tree(problem, most, by_row)
 
     same()
 
@@ -60,12 +75,12 @@ def test_the_nodes_of_a_level_are_asked_for_together_each_with_the_options_the_s
     asked = []
 
     def first_open(query, level):
-        scores = query()
-        asked.append((level, [len(one) for one in scores]))
-        return [0] * len(scores)
+        nodes = query()
+        asked.append((level, [len(caught) for caught, _ in nodes]))
+        return [0] * len(nodes)
 
     grown = grow_tree(tally_of([[1, 1, 1, 1]]), Space.of_trees(THREE), 9, first_open)
-    assert asked == [(0, [4]), (1, [3, 3]), (2, [2, 2, 2, 2])]  # with that of stopping; rows or not; then none is left
+    assert asked == [(0, [3]), (1, [2, 2]), (2, [1, 1, 1, 1])]  # rows or not; then none is left
     leaf = Stop(None)
     assert grown == Take(0, *[Take(1, *[Take(2, leaf, leaf)] * 2)] * 2)
 
@@ -88,7 +103,7 @@ def test_no_question_is_asked_where_every_node_has_stopped():
 
     def stop(query, level):
         asked.append(level)
-        return [len(scores) - 1 for scores in query()]
+        return [len(caught) for caught, _ in query()]
 
     assert grow_tree(tally_of([]), Space.of_trees(THREE), 5, stop) == Stop(None)
     assert asked == [0]
@@ -105,12 +120,12 @@ def test_each_level_is_one_charge_before_any_row_is_counted():
 
     def count():
         assert budget.spent == Fraction(1, 4)
-        return ["scores"]
+        return [("caught", "total")]
 
-    assert PrivateTests(Gate(budget, SimpleNamespace(prepare=prepare, no_guarantee_reason=None)), Fraction(1, 4))(
-        count, 2
-    ) == [7]
-    assert seen == [(Siblings(PermuteAndFlip(Fraction(1, 4), SENSITIVITY)), ["scores"])]
+    score = SimpleNamespace(sensitivity=3, split_scores=lambda caught, total: f"scores of {caught} and {total}")
+    gate = Gate(budget, SimpleNamespace(prepare=prepare, no_guarantee_reason=None))
+    assert PrivateTests(gate, Fraction(1, 4), score)(count, 2) == [7]
+    assert seen == [(Siblings(PermuteAndFlip(Fraction(1, 4), 3)), ["scores of caught and total"])]
     (charge,) = budget.charges
     assert (charge.purpose, charge.epsilon) == ("choice of the tests of level 3", Fraction(1, 4))
 
@@ -164,23 +179,30 @@ def test_one_row_more_changes_one_leaf_by_one(problem, data):
     assert sorted((after - before).ravel().tolist()) == [0] * (after.size - 1) + [1]
 
 
-@given(problems("tree"), st.integers(1, 3), st.data())
-def test_one_row_more_changes_the_scores_of_one_node_of_a_level_by_no_more_than_is_declared(problem, most, data):
+@SOME_SCORES
+@given(problem=problems("tree"), most=st.integers(1, 3), data=st.data())
+def test_one_row_more_changes_the_scores_of_one_node_of_a_level_by_no_more_than_is_declared(name, problem, most, data):
     """docs/mathematics.md, facts 1 and 2: at one node no score falls and none rises by more; the other nodes' stay."""
     less = type(problem)(problem.schema, problem.rows[1:], problem.space)
     picks = {}
 
+    score, _ = score_of(name, len(problem.schema.classes))
+
+    def scores_of(query):
+        return [score.split_scores(*node) for node in query()]
+
     def record(query, level):
-        scores = query()
+        scores = scores_of(query)
         picks[level] = scores, [data.draw(st.integers(0, len(one) - 1)) for one in scores]
         return picks[level][1]
 
     def compare(query, level):
         scores, chosen = picks[level]
-        moved = [after - before for before, after in zip(query(), scores, strict=True)]
+        before = scores_of(query)
+        moved = [after - one for one, after in zip(before, scores, strict=True)]
         assert sum(bool(change.any()) for change in moved) <= 1
-        assert all(change.min() >= 0 and change.max() <= SENSITIVITY for change in moved)
-        assert Siblings(PermuteAndFlip(Fraction(1), SENSITIVITY)).distance(query(), scores) <= SENSITIVITY
+        assert all(change.min() >= 0 and change.max() <= score.sensitivity for change in moved)
+        assert Siblings(PermuteAndFlip(Fraction(1), score.sensitivity)).distance(before, scores) <= score.sensitivity
         return chosen
 
     grown = grow_tree(problem.tally, problem.space, most, record)

@@ -175,3 +175,29 @@ def test_leaves_of_any_shape_are_valued_block_by_block(objective, monkeypatch):
     monkeypatch.setattr(losses, "BLOCK", 5)
     np.testing.assert_array_equal(loss.least(counts), whole)
     assert loss.least(counts[..., :0]).shape == (7, 1, 0)
+
+
+@pytest.mark.parametrize("objective", ALL_OBJECTIVES)
+@given(n_classes=st.integers(2, 5), data=st.data())
+def test_scores_of_splits_are_the_least_losses_of_both_sides_and_one_row_moves_them_up_by_one_at_most(
+    objective, n_classes, data
+):
+    loss = Loss.of(objective_of(objective, n_classes), n_classes)
+    rows = st.lists(st.integers(0, 10**6), min_size=n_classes, max_size=n_classes)
+    caught = np.array(data.draw(st.lists(rows, min_size=1, max_size=5)))
+    total = caught.max(axis=0) + np.array(data.draw(rows))
+
+    def least(counts):
+        return min(sum(n * row[v] for n, row in zip(counts, loss.table, strict=True)) for v in range(len(loss.values)))
+
+    before = loss.split_scores(caught, total)
+    splits = [
+        least(side) + least(other) for side, other in zip(caught.tolist(), (total - caught).tolist(), strict=True)
+    ]
+    assert before.tolist() == [*splits, least(total.tolist())]
+    k = data.draw(st.integers(0, n_classes - 1))
+    catches = np.array(data.draw(st.lists(st.booleans(), min_size=len(caught), max_size=len(caught))))
+    row = np.eye(n_classes, dtype=np.int64)[k]
+    change = loss.split_scores(caught + catches[:, None] * row, total + row) - before
+    assert change.min() >= 0
+    assert change.max() <= loss.sensitivity
