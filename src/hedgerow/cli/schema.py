@@ -59,6 +59,7 @@ _TEMPLATE = """\
 #   {{kind: real, low: 0, high: 1}}                            real numbers
 # Add to any of them:  missing: bin (blank is a value of its own)   missing_values: ["?"] (these mean blank too)
 #                      outside: clip (numbers) or bin (values beyond the domain; default: error)
+#                      monotone: increasing (numbers, ordered: predictions never fall along it; for scorecards)
 #                      description: …   unit: …   source: …   (text for people, shown with models)
 # In place of a grid, `hedgerow schema learn` finds fewer and balanced cuts from the rows, under a charge.
 # The label has classes; {{…, classes: [low, high], ordered: true}} if they are in this order. To predict a number,

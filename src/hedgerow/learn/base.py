@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.boundary.arguments import check_flag, check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.learn.inputs import AccuracyMixin, R2Mixin, TrainingData, check_learnable, validated_table
+from hedgerow.learn.inputs import AccuracyMixin, R2Mixin, TrainingData, check_learnable, check_monotone, validated_table
 from hedgerow.learn.readable import Readable, ReadableLeaves
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
@@ -46,6 +46,8 @@ class TallyEstimator(Readable, BaseEstimator):
     schema: Schema | Literal["from-data"] | None
     _fitted: ClassVar[str]  # the attribute that holds the model
     _weighing: ClassVar[str] = ""  # how to weigh something else than rows
+    keeps_monotone: ClassVar[bool] = False
+    """True if the model is monotone where the schema says so."""
 
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
         """Learn a model from rows and labels; the estimator then holds released values only, no row and no tally.
@@ -101,6 +103,7 @@ class TallyEstimator(Readable, BaseEstimator):
         self._check_parameters()
         if not isinstance(tally, Tally):
             raise ArgumentTypeError(f"Expected a Tally, got {type(tally).__name__}.")
+        check_monotone(self, tally.schema)
         if not tally.schema.no_guarantee_reason:
             check_learnable(self, tally.schema)
         with self._unchanged_by_failure():

@@ -116,7 +116,8 @@ def _number_of(column: Column) -> Number:
 
 
 def check_learnable(estimator: Any, schema: Schema) -> None:
-    """Check that a schema has a target of an estimator's kind, and that every number has cut points."""
+    """Check that a schema has a target of an estimator's kind, that every number has cut points, and its order."""
+    check_monotone(estimator, schema)
     for problem in learning_problems(schema):
         raise problem
     if not is_regressor(estimator):
@@ -126,6 +127,16 @@ def check_learnable(estimator: Any, schema: Schema) -> None:
             "expected a number to predict, got a label with classes; use a classifier, or declare "
             "`label: {name: ..., low: ..., high: ...}`.",
             attribute=schema.target.name,
+        )
+
+
+def check_monotone(estimator: Any, schema: Schema) -> None:
+    """Check that an estimator keeps the order along attributes, if the schema declares one."""
+    for name in () if estimator.keeps_monotone else schema.monotone:
+        raise SchemaError(
+            "is declared as monotone, which trees and rule lists do not keep: they are searched branch by branch, and "
+            "whether a model is monotone depends on pairs of branches. Learn a scorecard, or leave `monotone` out.",
+            attribute=name,
         )
 
 

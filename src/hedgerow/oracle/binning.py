@@ -194,6 +194,11 @@ def bins_or_chosen(
 ) -> Schema:
     """Return the bins of a question: those given, or bins chosen on the weighted source."""
     if isinstance(bins, Schema):
+        for name in bins.monotone:
+            raise SchemaError(
+                "is declared as monotone, which models of marginals do not keep; leave `monotone` out of the bins.",
+                attribute=name,
+            )
         rows = bin_matrix(bins, source).sum(axis=1).tolist()
         for (name, bin), count in zip(bin_names(bins), rows, strict=True):
             if not count and bin not in ("missing", "outside"):

@@ -76,9 +76,9 @@ class Expected:
 
 
 def expected_draws(schema: Schema, epsilon: Fraction) -> list[Expected]:
-    """Return what default trees and rule lists lose at most, by size, from 1 on; none of a kind that is greedy."""
+    """Return what default trees and rule lists lose at most, by size; none of a kind that is greedy or not monotone."""
     found: list[Expected] = []
-    for kind, make in _ESTIMATORS.items():
+    for kind, make in _ESTIMATORS.items() if not schema.monotone else ():
         estimator = make(epsilon)
         try:
             cost, bounds = estimator.search_cost(schema), excess_bounds(estimator, schema)

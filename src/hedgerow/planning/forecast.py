@@ -314,12 +314,15 @@ def _enough(schema: Schema, rows: int, loss: float) -> Fraction:
     found = _least(expected_draws(schema, Fraction(1)), loss, rows)
     if found is None:
         raise ArgumentError(
-            "expected an epsilon: of the greedy models that this schema asks for, no loss is known beforehand."
+            "expected an epsilon: of models that are not drawn as a whole, as with this schema, no loss is known "
+            "beforehand."
         )
     return exact(found, "epsilon")
 
 
 def _draws(forecast: Forecast) -> list[str]:
+    if forecast.schema.monotone:
+        return ["no tree or rule list: they do not keep what the schema declares as monotone", ""]
     if not forecast.draws:
         return ["no tree or rule list is drawn as a whole: defaults are greedy here, of which no bound is known", ""]
     head = ("drawn as a whole", "more errors than the best", "", f"epsilon for {100 * forecast.accuracy_loss:g} %", "")

@@ -82,13 +82,14 @@ def simulate(
 
 
 def _models(schema: Schema, epsilon: Fraction, delta: Fraction, seed: int) -> dict[str, PrivateEstimator]:
-    """Return default models whose noise is seeded: their rows are public."""
+    """Return default models of which none refuses the schema, and whose noise is seeded: their rows are public."""
     common: Any = {"schema": schema, "random_state": seed}
-    return {
+    found: dict[str, PrivateEstimator] = {
         "rule list": PrivateRuleListClassifier(epsilon, **common),
         "tree": PrivateTreeClassifier(epsilon, **common),
         "scorecard": PrivateScorecardClassifier(epsilon, delta=delta or None, **common),
     }
+    return {name: model for name, model in found.items() if model.keeps_monotone or not schema.monotone}
 
 
 def _rows(data: Any, places: NDArray[np.intp]) -> Any:

@@ -30,6 +30,9 @@ Codes = NDArray[np.int32]
 OUTSIDE, MISSING = -1, -2
 """The codes of values outside the domain and of missing ones, before the attribute's policies have been applied."""
 _NO_VALUE = -3  # text where a number is declared: refused under every policy
+Direction = typing.Literal["increasing", "decreasing"]
+DIRECTIONS: tuple[Direction, ...] = ("increasing", "decreasing")
+"""How predictions may change along an attribute whose bins have an order."""
 MOST_SHOWN = 100
 """The most values of a list that is printed."""
 
@@ -57,6 +60,11 @@ class Attribute(ABC):
     outside : {"error", "clip", "bin"}
         What a value outside the declared domain is: an error, the nearest bound (numbers only), or a bin of its own
         (not for booleans).
+    monotone : {"increasing", "decreasing"} or None
+        Of numbers, dates and ordered attributes: whether predictions may only rise along it, all else being equal, or
+        only fall. Of two classes, the second becomes likelier. Public knowledge, such as that more priors never lower
+        a risk. It says nothing of values that are missing or outside the domain. Scorecards keep it; other learners
+        refuse a schema that declares it.
     description, unit, source : str or None
         Meaning, unit and source of the domain, for people: models show them, and nothing is computed with them.
     """
@@ -64,6 +72,7 @@ class Attribute(ABC):
     missing: typing.Literal["error", "bin"] = "error"
     missing_values: tuple[Value, ...] = ()
     outside: typing.Literal["error", "clip", "bin"] = "error"
+    monotone: Direction | None = None
     description: str | None = None
     unit: str | None = None
     source: str | None = None
@@ -84,6 +93,14 @@ class Attribute(ABC):
         _check_choice("missing", self.missing, ("error", "bin"))
         _check_choice("outside", self.outside, self.outside_policies)
         check_values("missing_values", self.missing_values)
+        if self.monotone is not None:
+            _check_choice("monotone", self.monotone, DIRECTIONS)
+            if not self.ordered:
+                raise SchemaError(
+                    f"expected it of integer, real, date and ordered attributes, got a {self.kind} one, whose values "
+                    "have no order; leave it out.",
+                    key="monotone",
+                )
         for key in ("description", "unit", "source"):
             _check_words(key, getattr(self, key))
         if self.missing_values and self.missing == "error":
@@ -283,6 +300,7 @@ class Attribute(ABC):
         text = ", missing: bin" if self.missing == "bin" else ""
         text += f" (also {listed(self.missing_values, MOST_SHOWN)})" if self.missing_values else ""
         text += f", outside: {self.outside}" if self.outside != "error" else ""
+        text += f", monotone: {self.monotone}" if self.monotone else ""
         return text + (f"; {self.meaning}" if self.meaning else "")
 
     @property

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.attributes import Cell
+from hedgerow.schema.attributes import Cell, Direction
 from hedgerow.schema.grid import MOST_SPACED, MOST_WIDTHS, spaced_cuts
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import WholeNumber
@@ -66,6 +66,7 @@ class Date(WholeNumber):
         missing: typing.Literal["error", "bin"] = "error",
         missing_values: tuple[Value, ...] = (),
         outside: typing.Literal["error", "clip", "bin"] = "error",
+        monotone: Direction | None = None,
         description: str | None = None,
         unit: str | None = None,
         source: str | None = None,
@@ -80,6 +81,7 @@ class Date(WholeNumber):
             missing=missing,
             missing_values=missing_values,
             outside=outside,
+            monotone=monotone,
             description=description,
             unit=unit,
             source=source,

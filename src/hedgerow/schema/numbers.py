@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.attributes import MOST_SHOWN, OUTSIDE, Attribute, Cell, Codes
+from hedgerow.schema.attributes import MOST_SHOWN, OUTSIDE, Attribute, Cell, Codes, Direction
 from hedgerow.schema.grid import check_bounds, check_numbers, default_cuts, spaced_cuts
 from hedgerow.schema.literals import Extent, Literal
 from hedgerow.tables.columns import Column
@@ -54,6 +54,7 @@ class Numeric(Attribute):
         missing: typing.Literal["error", "bin"] = "error",
         missing_values: tuple[Value, ...] = (),
         outside: typing.Literal["error", "clip", "bin"] = "error",
+        monotone: Direction | None = None,
         description: str | None = None,
         unit: str | None = None,
         source: str | None = None,
@@ -68,7 +69,7 @@ class Numeric(Attribute):
             found = _declared_cuts(low, high, cuts, whole=whole)
         given = {"low": low, "high": high, "cuts": found}
         given |= {"missing": missing, "missing_values": missing_values, "outside": outside}
-        given |= {"description": description, "unit": unit, "source": source}
+        given |= {"monotone": monotone, "description": description, "unit": unit, "source": source}
         for name, value in given.items():
             object.__setattr__(self, name, value)
         self.__post_init__()

@@ -22,7 +22,7 @@ from hedgerow.privacy.charge import Amount, Charge, join_reasons, total, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
-from hedgerow.schema.attributes import Attribute, BinCodes
+from hedgerow.schema.attributes import Attribute, BinCodes, Direction
 from hedgerow.schema.contributions import check_unit, counted_rows, draw_key
 from hedgerow.schema.files import line_of_fault, lines_of, mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_target
@@ -132,6 +132,11 @@ class Schema:
     def number_columns(self) -> tuple[str, ...]:
         """The columns that hold numbers or dates: attributes, and the number to predict."""
         return (*self.numbers, *(one.name for one in (self.label,) if one is not None and one.as_number is not None))
+
+    @cached_property
+    def monotone(self) -> Mapping[str, Direction]:
+        """Those attributes along which predictions may only rise, or only fall, by name."""
+        return {name: one.monotone for name, one in self.attributes if one.monotone is not None}
 
     @cached_property
     def _places(self) -> dict[str, int]:

@@ -25,8 +25,11 @@ BAD = [
     ({"monotone": {"age": np.array(["increasing"])}}, "monotone must map names to .*, got <ndarray>"),
     ({"monotone": {"size": "increasing"}}, r"attribute 'size': is in monotone but not declared\."),
     ({"monotone": {3: "increasing"}}, "attribute 3: is in monotone but not declared"),
-    ({"monotone": {"smoker": "increasing"}}, "attribute 'smoker': expected a number in monotone, got another"),
-    ({"monotone": {"age": "increasing"}, "schema": THREE}, "expected monotone=None with 3 classes, got names"),
+    (
+        {"monotone": {"smoker": "increasing"}},
+        "attribute 'smoker': expected a number or an ordered attribute in monotone, got another",
+    ),
+    ({"monotone": {"age": "increasing"}, "schema": THREE}, "expected nothing monotone with 3 classes, got names"),
     ({"schema": WIDE}, r"attribute 'zip': expected at most 2,000 bins of an attribute of a scorecard, got 2,001; decl"),
 ]
 

@@ -13,13 +13,13 @@ from hedgerow.learn.base import Classifier
 from hedgerow.learn.readable import ReadablePoints
 from hedgerow.learn.scorecard.log_odds import Direction
 from hedgerow.models.scorecard import Scorecard
+from hedgerow.schema.attributes import DIRECTIONS
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument
 
 LARGEST_POINTS = 1000
 LEAST_SMOOTH, LARGEST_SMOOTH = 0.01, 1000  # outside, float64 does not hold the precision of many bins
 MOST_BINS = 2000  # of an attribute: matrices of bin by bin are inverted
-DIRECTIONS = ("increasing", "decreasing")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -28,9 +28,10 @@ class ScorecardEstimator(ReadablePoints, Classifier):
 
     max_attributes: int | None = None
     points: int = 20
-    monotone: Mapping[str, Direction] | None = None
+    monotone: Mapping[str, Direction | None] | None = None
     scorecard_: Scorecard = field(init=False)
     _fitted = "scorecard_"
+    keeps_monotone = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -43,7 +44,7 @@ class ScorecardEstimator(ReadablePoints, Classifier):
                 f"monotone must be a mapping of names to directions, got {type(monotone).__name__}."
             )
         for direction in (monotone or {}).values():
-            if not isinstance(direction, str) or direction not in DIRECTIONS:
+            if direction is not None and (not isinstance(direction, str) or direction not in DIRECTIONS):
                 raise ArgumentError(
                     f"monotone must map names to {' or '.join(DIRECTIONS)}, got {describe_argument(direction)}."
                 )
@@ -53,12 +54,12 @@ class ScorecardEstimator(ReadablePoints, Classifier):
         return None if self.max_attributes is None else int(self.max_attributes)
 
     def _directions(self, schema: Schema) -> dict[str, Direction]:
-        """Return the directions by name, once schema and names are checked."""
+        """Return the directions by name, the schema's where none is given, once schema and names are checked."""
         _check_bins(schema)
-        monotone: dict[str, Direction] = dict(self.monotone or {})
+        monotone: dict[str, Direction | None] = {**schema.monotone, **(self.monotone or {})}
         for name in monotone:
             _check_monotone(name, schema)
-        return monotone
+        return {name: direction for name, direction in monotone.items() if direction is not None}
 
 
 def check_largest_points(points: Any) -> None:
@@ -96,9 +97,10 @@ def _check_monotone(name: str, schema: Schema) -> None:
         raise SchemaError("is in monotone but not declared.", attribute=name)
     if not schema[name].ordered:
         raise SchemaError(
-            "expected a number in monotone, got another attribute, whose bins have no order.", attribute=name
+            "expected a number or an ordered attribute in monotone, got another, whose bins have no order.",
+            attribute=name,
         )
     if schema.target.n_levels != 2:
         raise ArgumentError(
-            f"expected monotone=None with {schema.target.n_levels} classes, got names: it needs two classes."
+            f"expected nothing monotone with {schema.target.n_levels} classes, got names: it needs two classes."
         )

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from hedgerow.schema.attributes import Attribute
+from hedgerow.schema.attributes import Attribute, Direction
 
 Floats = NDArray[np.float64]
 ACROSS = 4.0
 """The prior's standard deviation of the log-odds from one end of a number to the other, where none is asked for."""
 EACH = 2.0
 """The same of other bins, and of a number's mean."""
-Direction = Literal["increasing", "decreasing"]
 _LEAST_UNIT = 0.005
 
 
