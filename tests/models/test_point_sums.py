@@ -43,7 +43,7 @@ def test_an_engine_gives_the_classes_and_totals_that_predict_does(engine: SqlEng
     def check(case: Case) -> None:
         table, model = case.arrow(), case.model
         assert engine.select(model, table) == model.predict(table).tolist()
-        if model.is_binary:
+        if model.has_one_total:
             query = f"SELECT {model.to_sql(engine.dialect, output='total')} AS p FROM t"
             assert [found for (found,) in engine.run(query, table)] == model.totals(table).tolist()
 

@@ -197,9 +197,54 @@ def points_bars(
     most: int = MOST_ATTRIBUTES,
 ) -> Axes:
     """Draw the points of each bin, for the attributes whose points differ most, in the colours of the classes."""
+    ranked = [groups[place] for place in _ranked(groups, most)]
+    n_columns = max((len(row) for _, bins in ranked for _, row in bins), default=1)
+    ax = _point_axes(groups, ranked, caption, ax, len(classes))
+    _draw_bars(ax, ranked, n_columns)
+    names = [shortened(name, 20) for name in classes]
+    if n_columns > 1:
+        class_legend(ax, class_patches(names), names, loc="upper left", bbox_to_anchor=(1, 1))
+    ax.set_xlabel(plain("points" if n_columns > 1 else f"points: below 0 for {names[0]}, above 0 for {names[1]}"))
+    return ax
+
+
+def points_curves(
+    groups: Sequence[Group], in_order: Sequence[int], title: str, caption: str, ax: Axes | None = None
+) -> Axes:
+    """Draw the points of a number: as a curve along the first bins of an attribute, which are in order, else bars."""
+    places = _ranked(groups, MOST_ATTRIBUTES)
+    ranked = [groups[place] for place in places]
+    ax = _point_axes(groups, ranked, caption, ax, 0)
+    _draw_bars(ax, ranked, 1)
+    first = 0
+    for place, (_, bins) in zip(places, ranked, strict=True):
+        n = in_order[place]
+        if n > 1:
+            ax.stairs(
+                [row[0] for _, row in bins[:n]],
+                np.arange(first, first + n + 1) - 0.5,
+                orientation="horizontal",
+                baseline=None,
+                color="0.2",
+                lw=1.5,
+            )
+        first += len(bins)
+    ax.set_xlabel(plain(shortened(title, 60)))
+    return ax
+
+
+def _ranked(groups: Sequence[Group], most: int) -> list[int]:
+    """Return the places of the attributes whose points differ most."""
+    spans = [float(np.ptp([row for _, row in bins], axis=0).max()) for _, bins in groups]
+    return sorted(range(len(groups)), key=lambda place: -spans[place])[:most]
+
+
+def _point_axes(
+    groups: Sequence[Group], ranked: Sequence[Group], caption: str, ax: Axes | None, n_classes: int
+) -> Axes:
+    """Return axes with a named line for each bin."""
     import matplotlib.pyplot as plt
 
-    ranked = sorted(groups, key=lambda group: -float(np.ptp([row for _, row in group[1]], axis=0).max()))[:most]
     n_lines = sum(len(bins) for _, bins in ranked)
     n_columns = max((len(row) for _, bins in ranked for _, row in bins), default=1)
     if n_lines * n_columns > MOST_DRAWN:
@@ -210,15 +255,10 @@ def points_bars(
         caption = f"the {len(ranked)} of {len(groups)} attributes whose points differ most; {caption}"
     labels = [label for group in ranked for label in _labels(*group)]
     if ax is None:
-        height = 1.3 + max(0.22 * n_lines * (1 + 0.4 * (n_columns - 1)), 0.25 * (len(classes) + 1) * (n_columns > 1))
+        height = 1.3 + max(0.22 * n_lines * (1 + 0.4 * (n_columns - 1)), 0.25 * (n_classes + 1) * (n_columns > 1))
         width = 5.5 + 0.07 * max((len(label) for label in labels), default=0)
         _, ax = plt.subplots(figsize=(max(8, width), height), layout="constrained")
-    _draw_bars(ax, ranked, n_columns)
     _label(ax, ranked, labels)
-    names = [shortened(name, 20) for name in classes]
-    if n_columns > 1:
-        class_legend(ax, class_patches(names), names, loc="upper left", bbox_to_anchor=(1, 1))
-    ax.set_xlabel(plain("points" if n_columns > 1 else f"points: below 0 for {names[0]}, above 0 for {names[1]}"))
     ax.set_title(plain(fill(shortened(caption, 300), 85)), fontsize="small", loc="left")
     return ax
 

@@ -28,7 +28,7 @@ MOST_TOTAL = 10**9
 MOST_IN_ALL = 2**18
 """The most points of all bins and classes: text and HTML of them have tens of MB."""
 Points = tuple[int, ...]
-"""Whole points: one number for two classes, that of the second; or else one for each class."""
+"""Whole points: one number for two classes, that of the second, or for a number; or else one for each class."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class AttributePoints:
         The attribute.
     points : tuple of tuple of int
         For each of its bins, in their order, those of missing and outside values included: one whole number for two
-        classes, the points of the second; or one for each class.
+        classes, the points of the second, or for a number; or one for each class.
 
     Raises
     ------
@@ -78,10 +78,12 @@ def whole_points(values: Any) -> Points:
 
 def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema) -> None:
     """Check that points fit a schema."""
-    width = 1 if schema.target.n_levels == 2 else schema.target.n_levels
+    is_number = schema.target.as_number is not None
+    width = 1 if is_number or schema.target.n_levels == 2 else schema.target.n_levels
     expected = "1 number" if width == 1 else f"{width} numbers"
+    of = "a number" if is_number else f"{schema.target.n_levels} classes"
     if len(base) != width:
-        raise ArgumentError(f"expected {expected} as base, for {schema.target.n_levels} classes, got {len(base)}.")
+        raise ArgumentError(f"expected {expected} as base, for {of}, got {len(base)}.")
     n_points = sum(len(row) for part in parts for row in part.points)
     if n_points > MOST_IN_ALL:
         raise ArgumentError(f"expected at most {MOST_IN_ALL:,} points of bins and classes in all, got {n_points:,}.")
@@ -96,7 +98,7 @@ def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema)
         if len(part.points) != n_bins:
             problem = f"expected points for each of {n_bins} bins, got {len(part.points)}."
         elif any(len(row) != width for row in part.points):
-            problem = f"expected {expected} a bin, for {schema.target.n_levels} classes, got others."
+            problem = f"expected {expected} a bin, for {of}, got others."
         if problem:
             raise SchemaError(problem, attribute=part.attribute)
     if max(max(map(abs, ends)) for ends in extreme_totals(base, parts)) > MOST_TOTAL:
@@ -189,7 +191,7 @@ _MOST_TERMS = 100
 
 
 def total_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect) -> list[str]:
-    """Return the total for two classes: the base plus a CASE for each attribute, NULL for a value without a bin."""
+    """Return a row's one total: the base plus a CASE for each attribute, NULL for a value without a bin."""
     return _sum(bins, 0, base, sql.conditions(schema, dialect))
 
 
@@ -198,15 +200,15 @@ def prediction_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect) -
     classes = [sql.constant(value, dialect) for value in schema.classes]
     written = sql.conditions(schema, dialect)
     if len(base) == 1:
-        total = _indented(_sum(bins, 0, base, written))
+        total = indented(_sum(bins, 0, base, written))
         return ["CASE (", *total, ") > 0", f"  WHEN TRUE THEN {classes[1]}", f"  WHEN FALSE THEN {classes[0]}", "END"]
     lines = ["CASE GREATEST("]
     for k in range(len(base)):
-        total = _indented(_sum(bins, k, base, written))
+        total = indented(_sum(bins, k, base, written))
         lines += [*total[:-1], total[-1] + ("," if k < len(base) - 1 else "")]
     lines += [")"]
     for k, value in enumerate(classes):
-        lines += ["  WHEN", *_indented(_sum(bins, k, base, written)), f"  THEN {value}"]
+        lines += ["  WHEN", *indented(_sum(bins, k, base, written)), f"  THEN {value}"]
     return [*lines, "END"]
 
 
@@ -222,12 +224,13 @@ def _added(terms: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a sum, in groups if it has many terms: engines limit how deep an expression is."""
     if len(terms) > _MOST_TERMS:
         groups = [terms[first : first + _MOST_TERMS] for first in range(0, len(terms), _MOST_TERMS)]
-        return _added([["(", *_indented(_added(group)), ")"] for group in groups])
+        return _added([["(", *indented(_added(group)), ")"] for group in groups])
     (first, *others) = terms
     return [*first, *(line for head, *rest in others for line in (f"+ {head}", *rest))]
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
+def indented(lines: Sequence[str]) -> list[str]:
+    """Return lines as those of an inner expression."""
     return [f"  {line}" for line in lines]
 
 
@@ -244,8 +247,8 @@ def _literal(one: PointBin) -> Literal:
     return declared.run_literal(name, one.start, one.stop)
 
 
-def python_functions(bins: Bins, base: Points, classes: Sequence[Any], schema: Schema, comment: str) -> str:
-    """Return the source of ``total(row)`` and ``predict(row)``."""
+def python_functions(bins: Bins, base: Points, predicted: Sequence[str], schema: Schema, comment: str) -> str:
+    """Return the source of ``total(row)`` and ``predict(row)``, whose lines are `predicted`."""
     written, functions = python_source.conditions(schema), list[str]()
     for number, ones in enumerate(bins, 1):
         functions += [f"def _points_{number}(row):", f"    # {printable(ones[0].attribute)}"]
@@ -257,10 +260,8 @@ def python_functions(bins: Bins, base: Points, classes: Sequence[Any], schema: S
     calls = [f"_points_{number}(row)" for number in range(1, len(bins) + 1)]
     if len(base) == 1:
         total = [f"points = {base[0]}", *(f"points += {call}" for call in calls), "return points"]
-        chosen = [f"return {classes[1]!r} if total(row) > 0 else {classes[0]!r}"]
     else:
         total = [f"points = [{base!r}]", *(f"points.append({call})" for call in calls)]
         total.append("return tuple(map(sum, zip(*points)))")
-        chosen = ["totals = total(row)", f"return {tuple(classes)!r}[totals.index(max(totals))]"]
-    predict = ["", "", "def predict(row):", *(f"    {line}" for line in chosen)]
+    predict = ["", "", "def predict(row):", *(f"    {line}" for line in predicted)]
     return python_source.source(total, comment, schema, written, name="total", before=functions, after=predict)

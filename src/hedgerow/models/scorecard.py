@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.errors import ArgumentError, ArgumentTypeError
@@ -17,29 +16,29 @@ from hedgerow.models import points as point_sums
 from hedgerow.models import sql
 from hedgerow.models.dialects import Dialect, DialectName, dialect_named
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
-from hedgerow.models.plot import points_bars
+from hedgerow.models.plot import points_bars, points_curves
 from hedgerow.models.points import AttributePoints, PointBin, Points, check_points, one_row, whole_points
 from hedgerow.models.scorecard_form import draw_form, form_html
 from hedgerow.models.sheet import Sheet, card_text, row_texts
+from hedgerow.models.totals import Totals
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
-from hedgerow.text.messages import describe_argument, number_of
+from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable, shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LARGEST = 1e6  # log-odds of a point, and of its standard error: totals of them are finite
-
 
 @dataclass(frozen=True, repr=False)
 class Scorecard(Model):
-    """Whole points by bin that add up: a row's total decides its class, and gives its probability.
+    """Whole points by bin that add up: a row's total decides its class, and gives its probability, or is a number.
 
     For two classes, the log-odds of the second are `unit` times the total, and it is predicted where the total is above
     0. For more, each class has its own total; the log-odds of two of them are `unit` times the difference of their
-    totals, and the class with the largest is predicted, the first of equals.
+    totals, and the class with the largest is predicted, the first of equals. A number is its lowest value plus `unit`
+    times the total, and no more or less than its bounds.
 
     Everything in it is released: the schema, the points, the map from totals to probabilities and the privacy card.
 
@@ -48,14 +47,14 @@ class Scorecard(Model):
     schema : Schema
         The public schema of the points.
     base : tuple of int
-        The points that every row starts with: one number for two classes, else one for each class.
+        The points that every row starts with: one for two classes or a number, else one for each class.
     parts : tuple of AttributePoints
         The points by bin of each attribute that is used, at most 1,000,000 in size. No total is above 1,000,000,000.
     unit : float
-        The log-odds of one point.
+        The log-odds of one point; of a number, what a point adds to it: at least a millionth of its range.
     error : float or None
-        The standard error of a row's log-odds by the noise of the release. None: there is no noise, or it is unknown.
-        It does not tell how much another sample of rows would change them.
+        The standard error of a row's log-odds, or of its number, by the noise of the release. None: there is no noise,
+        or it is unknown. It does not tell how much another sample of rows would change them.
     privacy : PrivacyCard
         What was spent and what is guaranteed.
 
@@ -111,9 +110,13 @@ class Scorecard(Model):
             if not isinstance(part, AttributePoints):
                 raise ArgumentTypeError(f"expected AttributePoints as parts, got {type(part).__name__}.")
         check_points(self.base, self.parts, self.schema)
-        object.__setattr__(self, "unit", _checked("unit", self.unit))
-        if self.error is not None:
-            object.__setattr__(self, "error", _checked("error", self.error, zero=True))
+        _ = self._meaning
+        object.__setattr__(self, "unit", float(self.unit))
+        object.__setattr__(self, "error", None if self.error is None else float(self.error))
+
+    @cached_property
+    def _meaning(self) -> Totals:
+        return Totals.of(self.schema, self.base, self.parts, self.unit, self.error)
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -132,17 +135,21 @@ class Scorecard(Model):
 
     @property
     def outcomes(self) -> tuple[Any, ...]:
-        """The classes."""
-        return self.schema.classes
+        """The classes, or the numbers that totals are."""
+        return self._meaning.outcomes
 
     def outcomes_of(self, bins: Mapping[str, NDArray[np.integer[Any]]], n_rows: int) -> NDArray[np.intp]:
-        """Return the number of the class of each row, from its bin of each attribute that is used."""
-        return self._classes_of(self.totals_of(bins, n_rows))
+        """Return the place of what is predicted of each row, from its bin of each attribute that is used."""
+        return self._meaning.places(self.totals_of(bins, n_rows))
 
     @property
-    def is_binary(self) -> bool:
-        """True if there are two classes, so that a row has one total."""
+    def has_one_total(self) -> bool:
+        """True if a row has one total: of two classes, or of a number."""
         return len(self.base) == 1
+
+    @property
+    def _has_classes(self) -> bool:
+        return self.schema.target.as_number is None
 
     def totals(self, X: Any) -> NDArray[np.int64]:
         """Return the total of each row, shape ``(n_rows,)``; for more than two classes, ``(n_rows, n_classes)``.
@@ -156,30 +163,27 @@ class Scorecard(Model):
         found = np.tile(np.array(self.base, dtype=np.int64), (n_rows, 1))
         for part in self.parts:
             found += np.array(part.points, dtype=np.int64)[bins[part.attribute]]
-        return found[:, 0] if self.is_binary else found
+        return found[:, 0] if self.has_one_total else found
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the class probabilities of each row by the released points, shape ``(n_rows, n_classes)``."""
+        """Return the class probabilities of each row by the released points, shape ``(n_rows, n_classes)``.
+
+        SchemaError where a number is predicted.
+        """
+        self.schema.classes  # noqa: B018 -- raises for a number
         return self.probabilities_of(self.totals(X))
 
     def predictions_of(self, totals: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the class that each of these `totals` predicts, shape ``(n_rows,)``."""
-        return np.array(self.schema.classes)[self._classes_of(totals)]
-
-    def _classes_of(self, totals: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return the number of the class that each of these totals predicts."""
-        return (totals > 0).astype(np.intp) if self.is_binary else totals.argmax(axis=1)
+        """Return what each of these `totals` predicts, shape ``(n_rows,)``."""
+        return np.array(self.outcomes)[self._meaning.places(totals)]
 
     def probabilities_of(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the class probabilities that these `totals` give, shape ``(n_rows, n_classes)``."""
-        if not self.is_binary:
-            return softmax(self.unit * totals, axis=1)
-        odds = self.unit * totals
-        return np.column_stack([expit(-odds), expit(odds)])
+        return self._meaning.shares(totals)
 
     @cached_property
     def _sheet(self) -> Sheet:
-        return Sheet.of(self.schema, self.base, self.parts, self.unit, self.error)
+        return self._meaning.sheet
 
     def get_points(self) -> list[dict[str, Any]]:
         """Return one record a bin: attribute, bin, points; for more than two classes, those for each class.
@@ -191,7 +195,7 @@ class Scorecard(Model):
 
     def _record(self, one: PointBin) -> dict[str, Any]:
         named = {"points": one.points[0]}
-        if not self.is_binary:
+        if not self.has_one_total:
             named = dict(zip(class_titles("points", self.schema.classes), one.points, strict=True))
         return {"attribute": one.attribute, "bin": one.name, **named}
 
@@ -207,8 +211,8 @@ class Scorecard(Model):
         -------
         dict
             ``points``: a record for each attribute that is used, as of `get_points`, the largest first; ``base``,
-            ``total``, ``prediction``, and ``probabilities`` by class. For more than two classes, base and total are by
-            class, too.
+            ``total``, ``prediction``, and ``probabilities`` by class, of a number none. For more than two classes, base
+            and total are by class, too.
 
         Raises
         ------
@@ -231,14 +235,15 @@ class Scorecard(Model):
         if self.parts and n_rows != 1:
             raise ArgumentError("expected one row to explain, got none or several.")
         held = [one for ones in self._sheet.bins for one in ones if one.start <= bins[one.attribute][0] < one.stop]
-        totals, classes = self.totals_of(bins, 1), self.schema.classes
-        whole = totals[0].tolist()
+        totals = self.totals_of(bins, 1)
+        classes, whole = self.schema.classes if self._has_classes else (), totals[0].tolist()
+        shares = dict(zip(classes, self.probabilities_of(totals)[0].tolist(), strict=True))
         return {
             "points": [self._record(one) for one in sorted(held, key=lambda one: -max(map(abs, one.points)))],
-            "base": self.base[0] if self.is_binary else dict(zip(classes, self.base, strict=True)),
-            "total": whole if self.is_binary else dict(zip(classes, whole, strict=True)),
+            "base": self.base[0] if self.has_one_total else dict(zip(classes, self.base, strict=True)),
+            "total": whole if self.has_one_total else dict(zip(classes, whole, strict=True)),
             "prediction": self.predictions_of(totals).tolist()[0],
-            "probabilities": dict(zip(classes, self.probabilities_of(totals)[0].tolist(), strict=True)),
+            **({"probabilities": shares} if classes else {}),
         }
 
     def explanations(self, X: Any) -> list[str]:
@@ -247,25 +252,29 @@ class Scorecard(Model):
         return self._explanations(codes, self.totals_of(codes, n_rows))
 
     def _explanations(self, codes: Mapping[str, BinCodes], totals: NDArray[np.int64]) -> list[str]:
-        of_classes = np.zeros(len(totals), dtype=np.intp) if self.is_binary else totals.argmax(axis=1)
+        of_classes = np.zeros(len(totals), dtype=np.intp) if self.has_one_total else totals.argmax(axis=1)
         return row_texts(self._sheet, codes, of_classes)
 
     def decisions(self, X: Any) -> RowDecisions:
         """Return what the total of each row decides, and the total; for `X` and errors see `predict`."""
         codes, n_rows = self._encoded(X)
         totals = self.totals_of(codes, n_rows)
-        titles = ["total"] if self.is_binary else class_titles("total", self.schema.classes)
+        titles = ["total"] if self.has_one_total else class_titles("total", self.schema.classes)
         reasons = dict(zip(titles, totals.reshape(len(totals), len(self.base)).T, strict=True))
         shares = self.probabilities_of(totals)
 
         def explained() -> dict[str, Any]:
-            return {"explanation": self._explanations(codes, totals), "probability": shares.max(axis=1)}
+            found = {"explanation": self._explanations(codes, totals)}
+            return found | ({"probability": shares.max(axis=1)} if self._has_classes else {})
 
         return RowDecisions(self.predictions_of(totals).tolist(), reasons, shares, explained)
 
     def listings(self) -> tuple[Listing, ...]:
-        """Return the points by bin, and for two classes what totals mean, as tables."""
-        found = (("Points by bin", self.get_points()), ("What a total means", self.risks() if self.is_binary else []))
+        """Return the points by bin, and for two classes or a number what totals mean, as tables."""
+        found = (
+            ("Points by bin", self.get_points()),
+            ("What a total means", self.risks() if self.has_one_total else []),
+        )
         return tuple(
             Listing(title, tuple(records[0]), tuple(tuple(map(_cell, one.values())) for one in records))
             for title, records in found
@@ -273,24 +282,25 @@ class Scorecard(Model):
         )
 
     def risks(self) -> list[dict[str, Any]]:
-        """Return the probability of the second class for some totals that rows can have, at most 13 in all.
+        """Return the probability of the second class, or the number, for at most 13 totals that rows can have.
 
-        Each record has the total, its probability, and the ends ``low`` and ``high`` of the 95 % interval by the noise
-        of the release, None where `error` is. They are the smallest and the largest total, and round numbers between.
+        Each record has the total, its ``probability``, or the number (``prediction``), and the ends ``low`` and
+        ``high`` of the 95 % interval by the noise of the release, None where `error` is. The totals are the smallest
+        and the largest, and round numbers between.
 
         Raises
         ------
         ValueError
             If there are more than two classes: a row then has a total for each.
         """
-        if not self.is_binary:
+        if not self.has_one_total:
             raise ArgumentError(
                 f"expected two classes, got {len(self.base)}, for each of which a row has a total; use predict_proba."
             )
         return [vars(one).copy() for one in self._sheet.risks]
 
     def to_sql(self, dialect: DialectName = "duckdb", *, output: Literal["prediction", "total"] = "prediction") -> str:
-        """Return an expression in an engine's SQL that gives the predicted class, or the total, from the raw columns.
+        """Return an expression in an engine's SQL that gives what is predicted, or the total, from the raw columns.
 
         It is NULL where a value has no bin, as where one is missing that the schema does not allow to be; `predict`
         raises an error there. For types of columns and values outside a domain see `Model.to_sql`.
@@ -300,7 +310,7 @@ class Scorecard(Model):
         dialect : {"duckdb", "postgres", "spark", "bigquery", "snowflake"}, default="duckdb"
             The engine.
         output : {"prediction", "total"}, default="prediction"
-            What the expression gives; the total for two classes only.
+            What the expression gives; the total for two classes, or of a number, only.
 
         Raises
         ------
@@ -308,7 +318,7 @@ class Scorecard(Model):
             If there is no such dialect or output, or Spark would read a column's name as another.
         """
         check_choice("output", output, ("prediction", "total"))
-        if output == "total" and not self.is_binary:
+        if output == "total" and not self.has_one_total:
             raise ArgumentError(f"output='total' is for two classes, got {len(self.base)}; leave it out.")
         if output == "prediction":
             return super().to_sql(dialect)
@@ -317,7 +327,7 @@ class Scorecard(Model):
         return sql.expression(lines, of, self._guarantee)
 
     def _sql(self, dialect: Dialect) -> list[str]:
-        return point_sums.prediction_sql(self._sheet.bins, self.base, self.schema, dialect)
+        return self._meaning.sql(self._sheet.bins, dialect)
 
     def to_python(self) -> str:
         """Return the source of Python functions ``predict(row)`` and ``total(row)`` that need nothing installed.
@@ -326,7 +336,7 @@ class Scorecard(Model):
         ValueError. For `row` see `Model.to_python`.
         """
         return point_sums.python_functions(
-            self._sheet.bins, self.base, self.schema.classes, self.schema, self._guarantee
+            self._sheet.bins, self.base, self._meaning.python, self.schema, self._guarantee
         )
 
     @property
@@ -335,12 +345,18 @@ class Scorecard(Model):
         return form_html(self._sheet)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes."""
+        """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes.
+
+        Those of a number are a curve along an attribute whose bins are in order.
+        """
         groups = [
             (printable(ones[0].attribute), [(printable(one.label), one.points) for one in ones])
             for ones in self._sheet.bins
         ]
-        return points_bars(groups, list(map(shown_text, self.schema.classes)), self._caption, ax)
+        if self._has_classes:
+            return points_bars(groups, list(map(shown_text, self.schema.classes)), self._caption, ax)
+        in_order = [sum(one.stop <= one.declared.n_ordered for one in ones) for ones in self._sheet.bins]
+        return points_curves(groups, in_order, f"points for {self._sheet.label}", self._caption, ax)
 
     def form(self, ax: Axes | None = None) -> Axes:
         """Draw a form to print and to fill in by hand, and return the axes.
@@ -354,7 +370,7 @@ class Scorecard(Model):
 
     @property
     def _has_shares(self) -> bool:
-        return True
+        return self._has_classes
 
     @property
     def _caption(self) -> str:
@@ -386,14 +402,3 @@ class Scorecard(Model):
 
 def _cell(value: str | float | None) -> str | float | None:
     return shown_text(value) if isinstance(value, str) else value
-
-
-def _checked(name: str, value: Any, *, zero: bool = False) -> float:
-    """Return a number of log-odds as a float."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not (0 < value <= _LARGEST or (zero and value == 0)):
-        least = "of at least 0" if zero else "above 0"
-        raise ArgumentError(
-            f"{name} must be a number {least}, at most {_LARGEST:,.0f}, got {describe_argument(value)}."
-        )
-    return float(value)

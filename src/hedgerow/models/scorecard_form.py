@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.errors import ArgumentError
 from hedgerow.models.plot import plain, shortened
 from hedgerow.models.points import PointBin
-from hedgerow.models.sheet import Sheet, percent
+from hedgerow.models.sheet import Sheet
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable
 
@@ -35,7 +35,7 @@ def draw_form(sheet: Sheet, caption: str, ax: Axes | None) -> Axes:
             f"{n_bins:,} with {len(sheet.classes):,} classes; export the model as HTML, SQL or Python."
         )
     below = [line for note in [*sheet.notes, caption] for line in wrap(shortened(note, 400), 105)]
-    strip = 0.7 + len(_risk_lines(sheet)) if sheet.is_binary else 0
+    strip = 0.7 + len(_risk_lines(sheet)) if sheet.has_one_total else 0
     height = 0.5 + _LINE * (n_bins + strip + 5) + _SMALL * len(below)
     if ax is None:
         _, ax = plt.subplots(figsize=(_WIDTH, height))
@@ -68,7 +68,7 @@ class _Form:
         self._sum("base", list(map(str, self.sheet.base)))
         self._rule(self.y)
         self._sum("total", [""] * len(self.sheet.base), strong=True)
-        if self.sheet.is_binary:
+        if self.sheet.has_one_total:
             self._risks()
         self.y += 0.5 * _LINE
         for line in below:
@@ -93,7 +93,7 @@ class _Form:
         titles = ["\n".join(_wrapped(one, int(self.box / 0.055), 2)) for one in self.sheet.columns]
         for x, one in zip(self.points, titles, strict=True):
             self._text(x, one, size=7, color=_FAINT, ha="center")
-        for x, one in zip(self.boxes, ["your points"] if self.sheet.is_binary else titles, strict=True):
+        for x, one in zip(self.boxes, ["your points"] if self.sheet.has_one_total else titles, strict=True):
             self._text(x + self.box / 2, one, size=7, color=_FAINT, ha="center")
         self.y += 0.6 * _LINE
         self._rule(self.y)
@@ -142,10 +142,10 @@ class _Form:
 def _risk_lines(sheet: Sheet) -> list[tuple[str, list[str]]]:
     """Return the lines of the strip of risks: a name, and an entry for each total."""
     risks = sheet.risks
-    lines = [("total", [str(one.total) for one in risks]), (sheet.probability, [one.shown for one in risks])]
+    lines = [("total", [str(one.total) for one in risks]), (sheet.meaning, [one.shown for one in risks])]
     if sheet.error is not None:
-        lines.append(("95 % by noise, from", [percent(one.low or 0) for one in risks]))
-        lines.append(("to", [percent(one.high or 0) for one in risks]))
+        lines.append(("95 % by noise, from", [one.ends[0] for one in risks]))
+        lines.append(("to", [one.ends[1] for one in risks]))
     return lines
 
 
@@ -166,7 +166,7 @@ _BOX = "border:2px solid;min-width:4em;height:1.6em;text-align:center"
 
 def form_html(sheet: Sheet) -> Html:
     """Return the points with an empty box for each attribute and for the total, and the probabilities of totals."""
-    boxes = ["your points"] if sheet.is_binary else sheet.columns
+    boxes = ["your points"] if sheet.has_one_total else sheet.columns
     titles = [element("th", name, style=_LEFT) for name in ("attribute", "bin")]
     titles += [element("th", title, style=_NUMBER) for title in sheet.columns]
     rows = [row for bins in sheet.bins for row in _rows(bins, len(sheet.base))]
@@ -176,7 +176,7 @@ def form_html(sheet: Sheet) -> Html:
     rows.append(element("tr", element("th", "total", style=_LEFT), *blank, *_boxes(1, len(sheet.base))))
     points = _table(element("tr", *titles, *(element("th", title) for title in boxes)), rows)
     notes = [element("p", note) for note in sheet.notes]
-    parts = [element("h3", sheet.title), points, *([_risks(sheet)] if sheet.is_binary else []), *notes]
+    parts = [element("h3", sheet.title), points, *([_risks(sheet)] if sheet.has_one_total else []), *notes]
     return Html("".join(parts))
 
 
