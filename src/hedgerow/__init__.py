@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         PrivateRuleListClassifier,
         PrivateRuleListRegressor,
         PrivateScorecardClassifier,
+        PrivateScorecardRegressor,
         PrivateTreeClassifier,
         PrivateTreeRegressor,
         ScorecardClassifier,
@@ -61,6 +62,7 @@ __all__ = [
     "PrivateRuleListClassifier",
     "PrivateRuleListRegressor",
     "PrivateScorecardClassifier",
+    "PrivateScorecardRegressor",
     "PrivateTreeClassifier",
     "PrivateTreeRegressor",
     "Real",
@@ -87,7 +89,8 @@ _HOMES = {
     "engines": "open_table",
     "learn": "DPGreedyRLClassifier GreedyRuleListClassifier OptimalRuleListClassifier OptimalRuleListRegressor "
     "OptimalTreeClassifier OptimalTreeRegressor PrivateRuleListClassifier PrivateRuleListRegressor "
-    "PrivateScorecardClassifier PrivateTreeClassifier PrivateTreeRegressor ScorecardClassifier",
+    "PrivateScorecardClassifier PrivateScorecardRegressor PrivateTreeClassifier PrivateTreeRegressor "
+    "ScorecardClassifier",
     "marginals": "ExprilClassifier MarginalLogisticClassifier",
     "models": "load_model",
     "oracle": "Oracle",

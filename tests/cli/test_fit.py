@@ -3,6 +3,7 @@
 import json
 import re
 from fractions import Fraction
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -131,6 +132,27 @@ def test_a_scorecard_has_the_points_attributes_and_directions_that_are_asked_for
     assert falling == sorted(falling, reverse=True)
     rising = points.get("dose", [0])[:2]
     assert rising == sorted(rising)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_scorecard_of_a_number_goes_from_a_table_to_predictions(run):
+    schema = hr.Schema(dict(hr.Schema.load("schema.yaml").attributes), hr.Number("days", 0, 32))
+    schema.save("stays.yaml")
+    data = pd.read_csv("data.csv")
+    data = data.assign(days=5 + data["age"] / 6 + 2 * (data["sex"] == "F"))
+    pd.concat([data] * 20).to_csv("stays.csv", index=False)
+    words = ("fit", "stays.csv", "--schema", "stays.yaml", "--epsilon", "5", "--model", "scorecard")
+    code, out, err = run(*words, "--points", "9", "--monotone", "age=increasing", "-o", "card.json")
+    assert (code, err) == (0, "written to card.json\n")
+    card = hr.models.Scorecard.load("card.json")
+    assert str(card) in out
+    assert np.abs(card.predict(data) - data["days"]).mean() < 3
+    assert run("show", "card.json")[1] == f"{card}\n\n{card.privacy}\n"
+    found = pd.read_csv(StringIO(run("predict", "card.json", "stays.csv", "--explain")[1]))
+    assert found["days"].tolist()[: len(data)] == card.predict(data).tolist()
+    assert list(found) == ["days", "total", "explanation"]
+    assert "expected a label with classes, got a number" in run("predict", "card.json", "stays.csv", "--proba")[2]
+    assert run("report", "card.json", "--test", "stays.csv", "-o", "report.html")[0] == 0
 
 
 @pytest.mark.usefixtures("folder")

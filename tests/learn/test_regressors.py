@@ -45,6 +45,7 @@ def made(regressor, **parameters):
     [
         hr.OptimalRuleListRegressor(max_rules=2),
         hr.PrivateTreeRegressor(epsilon=5.0, schema="from-data", random_state=0, max_depth=1),
+        hr.PrivateScorecardRegressor(epsilon=100.0, schema="from-data", random_state=0),
     ]
 )
 def test_regressors_are_estimators_of_scikit_learn(estimator, check):

@@ -303,6 +303,6 @@ def test_the_replay_catches_a_scorecard_that_asks_by_how_many_rows_there_are(mon
     def enough(self, *_):
         return self._tally.total().sum() > 20
 
-    monkeypatch.setattr(plan._Fit, "_is_enough", enough)
+    monkeypatch.setattr(plan.Fit, "_is_enough", enough)
     with pytest.raises(AssertionError, match=r"changed a mechanism or its charge|c(hang|aus)ed"):
         check(learner(SCORECARD), ROWS, NEW, SEEDED)

@@ -19,6 +19,7 @@ from tests.service.wards import ANA, BINS, STAYS, Exact, curator_of, question, s
 BY = Schema.from_dict({"attributes": BINS})
 TREE = question(epsilon="1/2", model="tree", parameters={"max_depth": 2, "objective": "absolute"})
 LIST = question(epsilon="1/2", model="rule-list", parameters={"max_rules": 3, "objective": "quantile", "quantile": 0.9})
+CARD = question(epsilon="1/2", model="scorecard", parameters={"points": 9})
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def curator(tmp_path):
         yield opened
 
 
-@pytest.mark.parametrize("asked", [TREE, LIST], ids=["tree", "rule-list"])
+@pytest.mark.parametrize("asked", [TREE, LIST, CARD], ids=["tree", "rule-list", "scorecard"])
 def test_a_model_of_a_number_is_charged_once_and_replayed(curator, asked):
     cost = curator.cost(ANA, "wards", "fits", asked)
     first = curator.ask(ANA, "wards", "fits", "one", asked)
@@ -35,7 +36,7 @@ def test_a_model_of_a_number_is_charged_once_and_replayed(curator, asked):
     assert curator.ledger.account("wards", "ana").spent == Fraction(cost["epsilon"]) == Fraction(1, 2)
     model = model_from_dict(json.loads(first.body)["model"])
     assert model.schema == STAYS
-    assert set(model.predict(stays()[0])) <= set(STAYS.target.values)
+    assert set(model.predict(stays()[0])) <= set(model.outcomes if asked is CARD else STAYS.target.values)
     assert model.privacy.epsilon == Fraction(1, 2)
 
 
@@ -50,7 +51,7 @@ def test_a_model_that_would_exceed_the_cap_touches_nothing(curator):
 @pytest.mark.parametrize(
     ("kind", "asked", "said"),
     [
-        ("fits", {"model": "scorecard"}, "expected one of rule-list, tree of a number, got a scorecard"),
+        ("fits", {"model": "scorecard", "parameters": {"objective": "squared"}}, "expected parameters of a scorecard"),
         ("fits", {"model": "tree", "parameters": {"objective": "errors"}}, "squared, absolute, quantile"),
         ("fits", {"model": "tree", "parameters": {"class_weight": {"a": "b"}}}, "expected parameters of a tree"),
         ("fits", {"model": "tree", "parameters": {"clip": 0}}, "clip must be a number > 0"),

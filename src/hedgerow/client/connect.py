@@ -199,8 +199,8 @@ class RemoteDataset(OfOneProcess):
         Parameters
         ----------
         estimator : PrivateRuleListClassifier, PrivateTreeClassifier or PrivateScorecardClassifier
-            Its parameters are what is asked for; of a number, PrivateRuleListRegressor or PrivateTreeRegressor. Leave
-            out `schema`: it is the curator's; or give one with fewer of its attributes.
+            Or the regressor of the same kind. Its parameters are what is asked for. Leave out `schema`: it is the
+            curator's; or give one with fewer of its attributes.
 
         Raises
         ------

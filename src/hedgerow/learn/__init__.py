@@ -7,7 +7,7 @@ from hedgerow.learn.optimal import (
     OptimalTreeRegressor,
 )
 from hedgerow.learn.rule_lists import GreedyRuleListClassifier, PrivateRuleListClassifier, PrivateRuleListRegressor
-from hedgerow.learn.scorecards import PrivateScorecardClassifier, ScorecardClassifier
+from hedgerow.learn.scorecards import PrivateScorecardClassifier, PrivateScorecardRegressor, ScorecardClassifier
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.ssrl.classifier import DPGreedyRLClassifier
 from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
@@ -23,6 +23,7 @@ __all__ = [
     "PrivateRuleListClassifier",
     "PrivateRuleListRegressor",
     "PrivateScorecardClassifier",
+    "PrivateScorecardRegressor",
     "PrivateTreeClassifier",
     "PrivateTreeRegressor",
     "ScorecardClassifier",

@@ -229,20 +229,24 @@ class Classifier(AccuracyMixin, TallyEstimator):
         return super()._publish(schema, learned, card)
 
 
-class Regressor(R2Mixin, TallyEstimator):
+class NumberEstimator(R2Mixin, TallyEstimator):
     """An estimator of a number."""
-
-    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> NDArray[np.float64]:
-        """Return quantiles of the number in each row's rule or leaf; see `RuleList.predict_quantiles`."""
-        rows = self._checked(X)
-        model: Any = self._model
-        return model.predict_quantiles(rows, quantiles)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         if tags.regressor_tags is not None:
             tags.regressor_tags.poor_score = True  # a model that can be read, on many linear effects
         return tags
+
+
+class Regressor(NumberEstimator):
+    """An estimator of a number by rules or leaves."""
+
+    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> NDArray[np.float64]:
+        """Return quantiles of the number in each row's rule or leaf; see `RuleList.predict_quantiles`."""
+        rows = self._checked(X)
+        model: Any = self._model
+        return model.predict_quantiles(rows, quantiles)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier, PrivateRuleListRegressor
-from hedgerow.learn.scorecards import PrivateScorecardClassifier
+from hedgerow.learn.scorecards import PrivateScorecardClassifier, PrivateScorecardRegressor
 from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
 from hedgerow.schema.targets import Target
 
@@ -16,7 +16,11 @@ CLASSIFIERS: Estimators = {
     "tree": PrivateTreeClassifier,
     "scorecard": PrivateScorecardClassifier,
 }
-REGRESSORS: Estimators = {"rule-list": PrivateRuleListRegressor, "tree": PrivateTreeRegressor}
+REGRESSORS: Estimators = {
+    "rule-list": PrivateRuleListRegressor,
+    "tree": PrivateTreeRegressor,
+    "scorecard": PrivateScorecardRegressor,
+}
 
 
 def estimators_of(target: Target) -> Estimators:

@@ -97,7 +97,7 @@ time_limit : float, optional
 points : int, default=20
     The largest number of points of a bin, in size: fewer are easier to add up by hand.
 monotone : mapping of str to {"increasing", "decreasing"} or None, optional
-    Numbers and ordered attributes whose points for the second of two classes may only rise, or only fall; None where
+    Numbers and ordered attributes whose points, of two classes for the second, may only rise, or only fall; None where
     they may do both, whatever the schema says. Others are as the schema declares them.
 """,
     "public schema": """

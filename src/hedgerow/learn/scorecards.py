@@ -1,4 +1,4 @@
-"""Scorecard estimators: private, of noisy counts, and by logistic regression, with which they are compared."""
+"""Scorecard estimators: private, of noisy counts and sums, and by logistic regression, to compare with."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 from hedgerow.errors import ArgumentError, SchemaError
-from hedgerow.learn.base import FROM_DATA
+from hedgerow.learn.base import FROM_DATA, Classifier, NumberEstimator
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.private_base import Plan, PrivateEstimator
 from hedgerow.learn.scorecard.estimator import ScorecardEstimator, check_smooth
 from hedgerow.learn.scorecard.exact import Regression, centred, rounded_card
-from hedgerow.learn.scorecard.log_odds import ACROSS, Direction
+from hedgerow.learn.scorecard.log_odds import Direction
+from hedgerow.learn.scorecard.numbers import NumberPlan
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Amount, exact
@@ -23,9 +24,44 @@ from hedgerow.tally import Tally
 from hedgerow.text.messages import describe_argument
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class PrivateScorecardEstimator(PrivateEstimator, ScorecardEstimator):
+    """A private estimator whose model is a scorecard."""
+
+    delta: Amount | None = None
+    smooth: Literal["auto"] | float = "auto"
+
+    def check_public(self) -> None:
+        """Check the parameters, and that `monotone` fits the schema; see `PrivateRuleListClassifier.check_public`."""
+        super().check_public()
+        if isinstance(self.schema, Schema):
+            self._plan(self.schema)
+
+    def _plan_parameters(self, schema: Schema) -> dict[str, Any]:
+        """Return what plans of all targets take, once schema and names are checked."""
+        monotone = self._directions(schema)
+        epsilon = exact(self.epsilon or 0, "epsilon") if self.delta else self._epsilon_of_a_row(schema)
+        given: dict[str, Any] = {
+            "epsilon": epsilon,
+            "delta": exact(self.delta or 0, "delta"),
+            "rows": rows_of(schema.unit) if self.delta else 1,
+            "schema": schema,
+            "most": self._most_attributes,
+            "points": int(self.points),
+            "monotone": monotone,
+        }
+        return given if isinstance(self.smooth, str) else given | {"across": float(self.smooth)}
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.delta is not None and not 0 < exact(self.delta, "delta") < 1:
+            raise ArgumentError(f"delta must be None or a number between 0 and 1, got {describe_argument(self.delta)}.")
+        check_smooth(self.smooth)
+
+
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
+class PrivateScorecardClassifier(Classifier, PrivateScorecardEstimator):
     """A differentially private scorecard: whole points by bin that add up to the log-odds of a row.
 
     What is released, one after the other (docs/models.md): the rows of each class; where there are few rows for the
@@ -71,34 +107,66 @@ class PrivateScorecardClassifier(PrivateEstimator, ScorecardEstimator):
     [1.0, 1.0, True]
     """
 
-    delta: Amount | None = None
-    smooth: Literal["auto"] | float = "auto"
+    def _plan(self, schema: Schema) -> Plan:
+        return ScorecardPlan(**self._plan_parameters(schema))
 
-    def check_public(self) -> None:
-        """Check the parameters, and that `monotone` fits the schema; see `PrivateRuleListClassifier.check_public`."""
-        super().check_public()
-        if isinstance(self.schema, Schema):
-            self._plan(self.schema)
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class PrivateScorecardRegressor(NumberEstimator, PrivateScorecardEstimator):
+    """A differentially private scorecard of a number: whole points by bin, each of which is worth so much of it.
+
+    What is predicted is the lowest value that the schema allows and `Scorecard.unit` for each point, within the bounds.
+    What is released, one after the other (docs/models.md): how many rows there are, and sums of the number and of its
+    square; where there are few rows for the noise, which attributes are used; rows and sums by bin of each of these;
+    and, the more rows the more often, up to three times, how large residuals are on average and their sums by bin,
+    each cut off at two and a half times that. The rest is computed from what was released: points, smooth along
+    numbers.
+
+    A number is counted by its level (`hedgerow.schema.Number`): a row of level k of K is k times as the highest and
+    K − 1 − k times as the lowest. Neighbouring tables differ by adding or removing one row, or all rows of the
+    schema's `Unit`. Sensitivities are exact, in whole numbers (docs/privacy.md, fact 5). With `delta` the noise is
+    discrete Gaussian and the releases add up under zero-concentrated differential privacy, which is worth having where
+    there are many attributes.
+
+    Parameters
+    ----------
+    %(epsilon)s
+    max_attributes : int, optional
+        The most attributes. None: all, or as many as the rows and the noise allow.
+    %(points)s
+    %(number schema)s
+    %(budget)s
+    delta : float, Fraction, Decimal or str, optional
+        δ. None: pure ε-differential privacy.
+    smooth : "auto" or float, default="auto"
+        The prior's standard deviation of what is predicted from one end of a number to the other, in standard
+        deviations of the target: less is smoother. "auto" is 2.5.
+
+    Attributes
+    ----------
+    scorecard_ : Scorecard
+        The model.
+    %(fitted to numbers)s
+
+    References
+    ----------
+    Nori, Caruana, Bu, Shen and Kulkarni, *Accuracy, Interpretability, and Differential Privacy via Explainable
+    Boosting*, ICML 2021, for additive models by noisy residuals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hedgerow.schema import Boolean, Number
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 2000)
+    >>> schema = Schema({"a": Boolean(), "b": Boolean()}, Number("y", 0, 32))
+    >>> card = PrivateScorecardRegressor(epsilon=1.0, schema=schema).fit(X, 10.0 * X[:, 0] + 5.0 * X[:, 1])
+    >>> card.score(X, 10.0 * X[:, 0] + 5.0 * X[:, 1]) > 0.9
+    True
+    """
 
     def _plan(self, schema: Schema) -> Plan:
-        monotone = self._directions(schema)
-        epsilon = exact(self.epsilon or 0, "epsilon") if self.delta else self._epsilon_of_a_row(schema)
-        return ScorecardPlan(
-            epsilon=epsilon,
-            delta=exact(self.delta or 0, "delta"),
-            rows=rows_of(schema.unit) if self.delta else 1,
-            schema=schema,
-            most=self._most_attributes,
-            points=int(self.points),
-            across=ACROSS if isinstance(self.smooth, str) else float(self.smooth),
-            monotone=monotone,
-        )
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.delta is not None and not 0 < exact(self.delta, "delta") < 1:
-            raise ArgumentError(f"delta must be None or a number between 0 and 1, got {describe_argument(self.delta)}.")
-        check_smooth(self.smooth)
+        return NumberPlan(**self._plan_parameters(schema))
 
 
 MOST_BINS_IN_ALL = 4000  # times the columns of points: a matrix of bin by bin is held
@@ -107,7 +175,7 @@ LEAST_C, LARGEST_C = 0.001, 1000
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class ScorecardClassifier(ScorecardEstimator):
+class ScorecardClassifier(Classifier, ScorecardEstimator):
     """A scorecard by logistic regression on the schema's bins, rounded well. **Not private**: its points are exact.
 
     Log-odds by bin have the prior of `PrivateScorecardClassifier`: smooth along numbers. Several sizes of a point are

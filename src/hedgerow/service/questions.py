@@ -138,10 +138,7 @@ Question = MarginalQuestion | FitQuestion
 
 
 def _fit_question(form: Fit, schema: Schema) -> FitQuestion:
-    makers = estimators_of(schema.target)
-    if form.model not in makers:
-        raise ArgumentError(f"expected one of {', '.join(makers)} of a number, got a {form.model}.")
-    make = makers[form.model]
+    make = estimators_of(schema.target)[form.model]
     known = [name for name in signature(make).parameters if name not in _OURS]
     for name in form.parameters:
         if name not in known:

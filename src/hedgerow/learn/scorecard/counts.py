@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from hedgerow.boundary.arithmetic import exponential, logistic
 from hedgerow.privacy.noise import Integers
+from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Label
 from hedgerow.tally import Tally
 
 STEPS = 2**10
@@ -97,8 +99,68 @@ class Residuals:
 
     def _moved(self, bins: NDArray[np.integer], changes: LogOdds) -> Whole:
         """Return the log-odds of each pattern after some changes, and keep them."""
-        self._log_odds = self._log_odds + added(changes, bins, np.int64)
+        if changes:
+            self._log_odds = self._log_odds + added(changes, bins, np.int64)
         return self._log_odds
+
+
+class NumberResiduals(Residuals):
+    """Residuals of a number by bin: how far it is from what attributes add up to, in shares of the range.
+
+    A row of level k of K has ``⌊STEPS·k/(K − 1)⌉``, and what is predicted of it is between 0 and `STEPS`, whatever was
+    released: a function of the row's bins. It is kept as log-odds are.
+    """
+
+    def sizes(self, changes: LogOdds) -> Integers:
+        """Return the sum of the sizes of all residuals, in steps: one added row adds at most `STEPS` to it."""
+        bins, counts = self._tally.bins_and_counts()
+        return np.array([(np.abs(self._away(bins, changes)) * counts).sum()], dtype=np.int64)
+
+    def by_bin_within(self, attribute: int, changes: LogOdds, bound: int) -> Integers:
+        """Return for each bin of an attribute the sum of residuals, each cut off at `bound` steps up and down.
+
+        One added row adds its own to one bin: ℓ1 sensitivity `bound`, and ℓ2² ``bound²``.
+        """
+        bins, counts = self._tally.bins_and_counts()
+        found = np.zeros(self._tally.schema.attributes[attribute][1].n_bins, dtype=np.int64)
+        away = np.clip(self._away(bins, changes), -bound, bound)
+        np.add.at(found, bins[:, attribute], (away * counts).sum(axis=1))
+        return found
+
+    def _away(self, bins: NDArray[np.integer], changes: LogOdds) -> Whole:
+        """Return the residual of each pattern and level, shape ``(n_patterns, n_levels)``."""
+        n_levels = self._tally.schema.target.n_levels
+        values = np.rint(STEPS * np.arange(n_levels) / (n_levels - 1)).astype(np.int64)
+        said = np.rint(STEPS * (self._moved(bins, changes) / GRID)).astype(np.int64)
+        return values - np.clip(said, 0, STEPS)  # whatever was released: the sensitivity rests on it
+
+
+def moments(tally: Tally) -> Integers:
+    """Return the sums over rows of ``k²``, ``2k(K − 1 − k)`` and ``(K − 1 − k)²`` for levels k of K.
+
+    They say how many rows there are, and the mean and the variance of their levels. One added row adds to them three
+    numbers of at least 0 whose sum is ``(K − 1)²``: that is the ℓ1 sensitivity, and its square bounds ℓ2².
+    """
+    up, down = _ends(tally.schema)
+    return tally.total() @ np.column_stack([up * up, 2 * up * down, down * down])
+
+
+def between_ends(tally: Tally) -> Tally:
+    """Return a tally of two classes, the lowest and the highest level: a row is in part in one, in part in the other.
+
+    A row of level k of K counts ``K − 1 − k`` times in the first and k times in the second, that is as K − 1 rows of
+    one class at most, or a mixture: `histograms` and `associations` of it are K − 1 times as sensitive, in ℓ1 and ℓ2.
+    """
+    bins, counts = tally.bins_and_counts()
+    up, down = _ends(tally.schema)
+    two = Schema(tally.schema.attributes, Label(tally.schema.target.name, (0, 1)))
+    return Tally(two, bins, counts @ np.column_stack([down, up]))
+
+
+def _ends(schema: Schema) -> tuple[Whole, Whole]:
+    """Return how far each level is from the lowest, and from the highest."""
+    up = np.arange(schema.target.n_levels, dtype=np.int64)
+    return up, up[::-1]
 
 
 def whole_log_odds(values: NDArray[np.float64] | float) -> Whole:

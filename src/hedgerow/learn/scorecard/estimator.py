@@ -9,7 +9,7 @@ from typing import Any
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
-from hedgerow.learn.base import Classifier
+from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.readable import ReadablePoints
 from hedgerow.learn.scorecard.log_odds import Direction
 from hedgerow.models.scorecard import Scorecard
@@ -23,8 +23,8 @@ MOST_BINS = 2000  # of an attribute: matrices of bin by bin are inverted
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ScorecardEstimator(ReadablePoints, Classifier):
-    """A classifier whose model is a `Scorecard`."""
+class ScorecardEstimator(ReadablePoints, TallyEstimator):
+    """An estimator whose model is a `Scorecard`."""
 
     max_attributes: int | None = None
     points: int = 20
@@ -100,7 +100,7 @@ def _check_monotone(name: str, schema: Schema) -> None:
             "expected a number or an ordered attribute in monotone, got another, whose bins have no order.",
             attribute=name,
         )
-    if schema.target.n_levels != 2:
+    if schema.target.as_number is None and schema.target.n_levels != 2:
         raise ArgumentError(
             f"expected nothing monotone with {schema.target.n_levels} classes, got names: it needs two classes."
         )

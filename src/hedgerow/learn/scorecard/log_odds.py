@@ -106,4 +106,9 @@ def rounded(parts: Sequence[Part], points: int) -> tuple[dict[int, NDArray[np.in
     # A point is at least 0.005 log-odds, so that where nothing was learned all points are 0.
     largest = max((float(np.abs(part.values).max()) for part in parts), default=0.0)
     unit = max(largest / points, _LEAST_UNIT)
-    return {part.attribute: np.rint(part.values / unit).astype(np.int64) for part in parts}, unit
+    return to_points(parts, unit), unit
+
+
+def to_points(parts: Sequence[Part], unit: float) -> dict[int, NDArray[np.int64]]:
+    """Return whole points by attribute, each of which is worth `unit`."""
+    return {part.attribute: np.rint(part.values / unit).astype(np.int64) for part in parts}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +43,7 @@ FIRST_SHARE = Fraction(3, 10)  # of what is left: for the histograms, where the 
 ENOUGH_TO_KEEP_ALL = 15
 ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
 ENOUGH_TO_CALIBRATE = 32
-_OF_RESIDUALS = 0.25  # of the standard deviations of the prior: those of what the residuals may still change
-_REDUNDANCY = 0.25  # log-odds are multiplied by the number of attributes to the power of minus this
 _LARGEST_STEP = 2.0
-_LEAST_SHARE = 0.01  # of a class
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
@@ -60,6 +57,7 @@ class ScorecardPlan(Plan):
     most: int | None = None  # the most attributes; None for as many as the noise allows
     points: int = 20  # the largest points of a bin, in size
     across: float = ACROSS  # the prior's standard deviation from one end of a number to the other
+    each: float = EACH  # that of other bins
     monotone: Mapping[str, Direction]  # numbers whose points only rise, or only fall
     model = "scorecard"
 
@@ -67,6 +65,11 @@ class ScorecardPlan(Plan):
     def rho(self) -> Fraction | None:
         """The ρ that (ε, δ) allows; None without δ."""
         return largest_rho(self.epsilon, self.delta) if self.delta else None
+
+    @property
+    def row(self) -> int:
+        """How much a row counts in histograms."""
+        return 1
 
     @property
     def spending(self) -> Spending:
@@ -84,42 +87,45 @@ class ScorecardPlan(Plan):
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
         """Release the counts one after the other, each for its share, and make the scorecard of them."""
-        return _Fit(self, tally, gate).run()
+        return ClassFit(self, tally, gate).run()
 
 
-class _Fit:
-    """One fit: the private table is asked through the gate only; all else is made of what the gate returned."""
+class Fit:
+    """One fit: the private table is asked through the gate only; all else is made of what the gate returned.
+
+    Of classes, or of a number, whose two ends are as two classes: a row is in part in each.
+    """
+
+    redundancy: ClassVar[float] = 0.25  # values are multiplied by the number of attributes to the power of minus this
+    of_residuals: ClassVar[float] = 0.25  # of the prior's standard deviations: what the residuals may still change
+    least_share: ClassVar[float] = 0.01  # of a class
+    by_bin: ClassVar[str] = "rows by bin and class"  # what histograms are, on the card
 
     def __init__(self, plan: ScorecardPlan, tally: Tally, gate: Gate) -> None:
         self._plan, self._tally, self._gate = plan, tally, gate
         self._spending, self._schema = plan.spending, plan.schema
-        self._binary = self._schema.target.n_levels == 2
+        self._binary = self._schema.target.n_levels == 2  # one column of values
         self._shares = np.zeros(0)
         self._rows = 0.0
+        self._unit = 1.0  # of the prior's standard deviations
 
-    def run(self) -> LearnedScorecard:
-        what = (
-            "rows of each class" if self._spending.is_pure else "all counts, charged with the first: rows of each class"
-        )
-        counts, variance = self._counts(TOTALS, 1, self._tally.total, what, first=True)
-        self._count_rows(counts)
-        calibrates = self._is_enough(CALIBRATION, 1, ENOUGH_TO_CALIBRATE)
-        for_parts = PARTS - TOTALS - (CALIBRATION if calibrates else 0)
-        n = len(self._schema)
-        refines = self._is_enough(Fraction(PARTS), n, ENOUGH_FOR_RESIDUALS / n)
-        chosen = self._choose()
-        for_parts -= CHOICE if len(chosen) < n else 0
-        first = for_parts * FIRST_SHARE if refines else for_parts
-        parts = self._histograms(chosen, first, counts, variance)
-        base = np.log(self._shares[1:] / self._shares[0]) if self._binary else np.log(self._shares)
-        if refines:
-            self._refine(parts, base, (for_parts - first) / len(parts))
-        for part in parts:
-            name, attribute = self._schema.attributes[part.attribute]
-            if name in self._plan.monotone:
-                part.make_monotone(self._plan.monotone[name], attribute.n_known)
-            base = base + part.centred()
-        return self._finish(parts, base, calibrates=calibrates)
+    @cached_property
+    def _by_class(self) -> Tally:
+        """The tally by class: private, read in queries only."""
+        return self._tally
+
+    def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:
+        """Return how fast a bin's sum grows with its value, and its variance by the rows."""
+        raise NotImplementedError
+
+    def _step(
+        self, kept: Any, part: Part, changes: Mapping[int, Whole], share: Fraction, precision: Floats
+    ) -> list[Smoothed]:
+        """Ask for the residuals of an attribute, and return the step of each column."""
+        raise NotImplementedError
+
+    def _prior(self, shrunk: float = 1.0) -> Prior:
+        return Prior(self._plan.across * self._unit * shrunk, self._plan.each * self._unit * shrunk)
 
     def _counts(
         self,
@@ -131,10 +137,10 @@ class _Fit:
         *,
         first: bool = False,
     ) -> tuple[Floats, float]:
-        """Release counts for a share, and return them with the variance of their noise."""
+        """Release counts in steps for a share, and return them as whole ones with the variance of their noise."""
         noise = self._spending.counts(parts, changes, steps, first=first)
         found = self._gate.release(noise.mechanism, query, purpose=purpose)
-        return np.array(found, dtype=np.float64), noise.variance
+        return np.array(found, dtype=np.float64) / steps, noise.variance / steps**2
 
     def _is_enough(self, parts: Fraction, changes: int, least: float) -> bool:
         """Return whether there are enough rows for counts of this sensitivity, at this share."""
@@ -144,7 +150,7 @@ class _Fit:
     def _count_rows(self, counts: Floats) -> None:
         positive = np.maximum(counts, 1)
         self._rows = float(positive.sum())
-        shares = np.maximum(positive / positive.sum(), _LEAST_SHARE)
+        shares = np.maximum(positive / positive.sum(), self.least_share)
         self._shares = shares / shares.sum()
 
     def _choose(self) -> Sequence[int]:
@@ -160,7 +166,11 @@ class _Fit:
         shares = in_steps(self._shares)
         if not self._spending.is_pure:
             scores, _ = self._counts(
-                CHOICE, n, lambda: associations(self._tally, shares), "associations of all attributes", 2 * STEPS
+                CHOICE,
+                n,
+                lambda: associations(self._by_class, shares),
+                "associations of all attributes",
+                2 * STEPS * self._plan.row,
             )
             return sorted(np.argsort(-scores, kind="stable")[:k].tolist())
         return self._draw(k, shares)
@@ -170,25 +180,27 @@ class _Fit:
         chosen: list[int] = []
         for number in range(k):
             place = self._gate.release(
-                TwoSidedPermuteAndFlip(each, 2 * STEPS),
-                lambda: -associations(self._tally, shares)[places],
+                TwoSidedPermuteAndFlip(each, 2 * STEPS * self._plan.row),
+                lambda: -associations(self._by_class, shares)[places],
                 purpose=f"choice of attribute {number + 1} of {k}",
             )
             chosen.append(places.pop(int(place)))
         return sorted(chosen)
 
     def _histograms(self, chosen: Sequence[int], share: Fraction, known: Floats, known_variance: float) -> list[Part]:
-        """Release the rows by bin and class of each attribute, and return log-odds by bin."""
-        what = f"rows by bin and class of {number_of(len(chosen), 'attribute')}"
-        counts, variance = self._counts(share, len(chosen), lambda: histograms(self._tally, chosen), what)
-        k, sizes = self._schema.target.n_levels, [self._schema.attributes[i][1].n_bins for i in chosen]
+        """Release the rows by bin and class of each attribute, and return values by bin."""
+        what = f"{self.by_bin} of {number_of(len(chosen), 'attribute')}"
+        counts, variance = self._counts(
+            share, len(chosen), lambda: histograms(self._by_class, chosen), what, self._plan.row
+        )
+        k, sizes = len(self._shares), [self._schema.attributes[i][1].n_bins for i in chosen]
         ends = np.cumsum(sizes)[:-1] * k
         tables = [table.reshape(-1, k) for table in np.split(counts, ends)]
         weights = np.array([1 / known_variance, *(1 / (size * variance) for size in sizes)])
         agreed = weights @ np.array([known, *(table.sum(axis=0) for table in tables)]) / weights.sum()
         self._count_rows(agreed)
-        shrunk = len(chosen) ** -_REDUNDANCY
-        prior = Prior(self._plan.across, EACH)
+        shrunk = len(chosen) ** -self.redundancy
+        prior = self._prior()
         return [
             self._part(i, table + (agreed - table.sum(axis=0)) / len(table), variance, prior, shrunk)
             for i, table in zip(chosen, tables, strict=True)
@@ -202,37 +214,79 @@ class _Fit:
         found: list[Smoothed] = []
         for share, column in zip(shares, own.T, strict=True):
             noise = variance * ((1 - share) ** 2 + (len(self._shares) - 1) * share**2)
-            spread = share * (1 - share) * rows
-            slopes = spread if self._binary else share * rows
+            slopes, spread = self._growth(share, rows)
             found.append(smoothed(column - share * table.sum(axis=1), slopes, spread, noise, precision))
         values = np.column_stack([one.values for one in found]) * shrunk
         part = Part(place, values, [one.covariance * shrunk**2 for one in found], rows)
         part.centred()
         return part
 
-    def _refine(self, parts: Sequence[Part], base: Floats, share: Fraction) -> None:
-        """Correct the log-odds attribute by attribute, by the residuals that the others leave, each for a share."""
-        prior = Prior(self._plan.across * _OF_RESIDUALS, EACH * _OF_RESIDUALS)
-        changes = {each.attribute: whole_log_odds(each.values) for each in parts}
-        kept = Residuals(self._tally, base)
+    def _refine(
+        self, parts: Sequence[Part], kept: Any, changes: Mapping[int, Whole], share: Fraction
+    ) -> Mapping[int, Whole]:
+        """Correct the values attribute by attribute, by the residuals that the others leave, each for a share.
+
+        Changes of values that `kept` has not yet come and go.
+        """
+        prior = self._prior(self.of_residuals)
         for part in parts:
             before = whole_log_odds(part.values)
             precision = prior.of(self._schema.attributes[part.attribute][1])
-            steps = (self._step if self._binary else self._steps)(kept, part, changes, share, precision)
+            steps = self._step(kept, part, changes, share, precision)
             values = np.column_stack([step.values for step in steps])
             part.values += np.clip(values, -_LARGEST_STEP, _LARGEST_STEP)
             part.covariances = [step.after(one) for step, one in zip(steps, part.covariances, strict=True)]
             changes = {part.attribute: whole_log_odds(part.values) - before}
+        return changes
+
+    def _together(self, parts: Sequence[Part], base: Floats) -> Floats:
+        """Make values monotone where they shall be and 0 on average, and return what every row starts with."""
+        for part in parts:
+            name, attribute = self._schema.attributes[part.attribute]
+            if name in self._plan.monotone:
+                part.make_monotone(self._plan.monotone[name], attribute.n_known)
+            base = base + part.centred()
+        return base
+
+
+class ClassFit(Fit):
+    """One fit of classes: log-odds."""
+
+    def run(self) -> LearnedScorecard:
+        """Release what is asked of the rows, and return the scorecard."""
+        what = (
+            "rows of each class" if self._spending.is_pure else "all counts, charged with the first: rows of each class"
+        )
+        counts, variance = self._counts(TOTALS, 1, self._tally.total, what, first=True)
+        self._count_rows(counts)
+        calibrates = self._is_enough(CALIBRATION, 1, ENOUGH_TO_CALIBRATE)
+        for_parts = PARTS - TOTALS - (CALIBRATION if calibrates else 0)
+        n = len(self._schema)
+        refines = self._is_enough(Fraction(PARTS), n, ENOUGH_FOR_RESIDUALS / n)
+        chosen = self._choose()
+        for_parts -= CHOICE if len(chosen) < n else 0
+        first = for_parts * FIRST_SHARE if refines else for_parts
+        parts = self._histograms(chosen, first, counts, variance)
+        base = np.log(self._shares[1:] / self._shares[0]) if self._binary else np.log(self._shares)
+        if refines:
+            changes = {each.attribute: whole_log_odds(each.values) for each in parts}
+            self._refine(parts, Residuals(self._tally, base), changes, (for_parts - first) / len(parts))
+        return self._finish(parts, self._together(parts, base), calibrates=calibrates)
+
+    def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:
+        spread = share * (1 - share) * rows
+        return (spread if self._binary else share * rows), spread
 
     def _step(
         self, kept: Residuals, part: Part, changes: Mapping[int, Whole], share: Fraction, precision: Floats
     ) -> list[Smoothed]:
-        """Ask for the residuals of an attribute with their variances, and return its step: of two classes."""
-        what = f"residuals by bin of {quoted_text(self._schema.names[part.attribute])}"
+        if not self._binary:
+            return self._steps(kept, part, changes, share, precision)
+        what = f"residuals by bin of {quoted_text(self._schema.names[part.attribute])}"  # with their variances
         found, variance = self._counts(share, 1, partial(kept.by_bin, part.attribute, changes), what, STEPS)
-        errors, spreads = found.reshape(2, -1) / STEPS
+        errors, spreads = found.reshape(2, -1)
         slopes = np.maximum(spreads, 0)
-        return [smoothed(errors, slopes, slopes, variance / STEPS**2, precision)]
+        return [smoothed(errors, slopes, slopes, variance, precision)]
 
     def _steps(
         self, kept: Residuals, part: Part, changes: Mapping[int, Whole], share: Fraction, precision: Floats
@@ -244,10 +298,10 @@ class _Fit:
         what = f"residuals by bin and class of {quoted_text(self._schema.names[part.attribute])}"
         query = partial(kept.by_bin_and_class, part.attribute, changes)
         found, variance = self._counts(share, _moved_by_residuals(self._schema), query, what, STEPS)
-        errors = found.reshape(part.values.shape) / STEPS
+        errors = found.reshape(part.values.shape)
         errors -= errors.mean(axis=1, keepdims=True)
         chances = softmax(np.log(self._shares) + part.values, axis=1)
-        noise = variance / STEPS**2 * (1 - 1 / len(self._shares))
+        noise = variance * (1 - 1 / len(self._shares))
         return [
             smoothed(error, part.rows * chance, part.rows * chance * (1 - chance), noise, precision)
             for error, chance in zip(errors.T, chances.T, strict=True)

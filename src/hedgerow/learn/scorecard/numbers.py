@@ -1,0 +1,146 @@
+"""The plan of a private scorecard of a number: points that add up to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import cached_property, partial
+from math import sqrt
+from typing import ClassVar
+
+import numpy as np
+
+from hedgerow.learn.learned import LearnedScorecard
+from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
+from hedgerow.learn.scorecard.log_odds import Part, Smoothed, smoothed, to_points
+from hedgerow.learn.scorecard.plan import CHOICE, FIRST_SHARE, TOTALS, Fit, Floats, ScorecardPlan, Whole
+from hedgerow.learn.scorecard.spending import PARTS
+from hedgerow.learn.search.sampler import Progress
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import NoiseSource, TwoSidedPermuteAndFlip
+from hedgerow.tally import Tally
+from hedgerow.text.values import quoted_text
+
+# docs/models.md says how these were chosen.
+SIZES = Fraction(20)  # parts of a thousand, for each pass of residuals
+ENOUGH = (250, 800, 4000)  # rows times ε for an attribute, from which on there is one more pass of residuals
+ACROSS, EACH = 2.5, 1.0  # the prior's standard deviations, in those of the number
+REACH = 2.5  # mean sizes of residuals beyond which one is cut off
+_MEAN_TO_SPREAD = 1.25  # the standard deviation of a normal distribution, in means of its size
+_LEAST, _MOST = 0.005, 0.5  # of a standard deviation and of a mean size, in ranges
+_LEAST_UNIT = 1e-4  # of a point, in ranges
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberPlan(ScorecardPlan):
+    """A scorecard of a number from noisy sums: levels are shares of the range from the first to the last."""
+
+    across: float = ACROSS
+    each: float = EACH
+
+    @property
+    def row(self) -> int:
+        """How much a row counts in histograms."""
+        return self.schema.target.n_levels - 1
+
+    def prepare(self, noise: NoiseSource) -> None:
+        """Raise ValueError for an epsilon below the supported minimum."""
+        n, spending = len(self.schema), self.spending
+        noise.prepare(spending.counts(TOTALS, 1, self.row**2, first=True).mechanism)
+        if spending.is_pure:
+            noise.prepare(TwoSidedPermuteAndFlip(self.epsilon * CHOICE / PARTS / n, 2 * STEPS * self.row))
+        least = (PARTS - TOTALS - CHOICE - SIZES * len(ENOUGH)) * (1 - FIRST_SHARE) / n / len(ENOUGH)
+        noise.prepare(spending.counts(min(least, SIZES), 1, STEPS).mechanism)
+
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
+        """Release the sums one after the other, each for its share, and make the scorecard of them."""
+        return NumberFit(self, tally, gate).run()
+
+
+class NumberFit(Fit):
+    """One fit of a number: values are shares of its range."""
+
+    redundancy: ClassVar[float] = 0.5
+    of_residuals: ClassVar[float] = 0.35
+    least_share: ClassVar[float] = 0.0
+    by_bin: ClassVar[str] = "rows and sums of the number by bin"
+
+    def __init__(self, plan: NumberPlan, tally: Tally, gate: Gate) -> None:
+        super().__init__(plan, tally, gate)
+        self._binary = True
+        self._bound = STEPS
+
+    @cached_property
+    def _by_class(self) -> Tally:
+        return between_ends(self._tally)
+
+    def run(self) -> LearnedScorecard:
+        """Release what is asked of the rows, and return the scorecard."""
+        what = "rows, and sums of the number and of its square"
+        if not self._spending.is_pure:
+            what = f"all sums, charged with the first: {what}"
+        row, n = self._plan.row, len(self._schema)
+        found, variance = self._counts(TOTALS, 1, lambda: moments(self._tally), what, row**2, first=True)
+        self._describe(found)
+        chosen = self._choose()
+        passes = sum(self._is_enough(Fraction(PARTS), n, least) for least in ENOUGH)
+        for_parts = PARTS - TOTALS - passes * SIZES - (CHOICE if len(chosen) < n else 0)
+        first = for_parts * FIRST_SHARE if passes else for_parts
+        ends = np.array([found[2] + found[1] / 2, found[0] + found[1] / 2])
+        parts = self._histograms(chosen, first, ends, 1.25 * variance)
+        base = self._shares[1:]
+        if passes:
+            kept, share = NumberResiduals(self._tally, base), (for_parts - first) / passes / len(parts)
+            changes: Mapping[int, Whole] = {each.attribute: whole_log_odds(each.values) for each in parts}
+            for _ in range(passes):
+                self._measure(kept, changes)
+                changes = self._refine(parts, kept, {}, share)
+        return self._finish(parts, self._together(parts, base))
+
+    def _describe(self, found: Floats) -> None:
+        """Take rows, mean and standard deviation from released moments."""
+        high, both, low = np.maximum(found, 1)
+        self._count_rows(np.array([low + both / 2, high + both / 2]))
+        variance = high / self._rows - self._shares[1] ** 2
+        self._unit = min(max(sqrt(max(variance, 0)), _LEAST), _MOST)
+
+    def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 -- of classes
+        return rows, rows * self._unit**2
+
+    def _measure(self, kept: NumberResiduals, changes: Mapping[int, Whole]) -> None:
+        """Release how large residuals are on average, from which follow where they are cut off, and the prior."""
+        (found,), _ = self._counts(SIZES, 1, lambda: kept.sizes(changes), "sum of the sizes of residuals", STEPS)
+        mean = min(max(found / self._rows, _LEAST), _MOST)
+        self._bound = min(int(np.ceil(STEPS * REACH * mean)), STEPS)
+        self._unit = _MEAN_TO_SPREAD * mean
+
+    def _step(
+        self, kept: NumberResiduals, part: Part, changes: Mapping[int, Whole], share: Fraction, precision: Floats
+    ) -> list[Smoothed]:
+        what = f"residuals by bin of {quoted_text(self._schema.names[part.attribute])}"
+        query = partial(kept.by_bin_within, part.attribute, changes, self._bound)
+        found, variance = self._counts(share, 1, query, what, self._bound)
+        reach = self._bound / STEPS
+        return [smoothed(found * reach, *self._growth(0.0, part.rows), variance * reach**2, precision)]
+
+    def _finish(self, parts: Sequence[Part], base: Floats) -> LearnedScorecard:
+        """Round to whole points, and return the scorecard."""
+        number = self._schema.target.as_number
+        assert number is not None  # checked before
+        low, span = number.values[0], number.values[-1] - number.values[0]
+        for part in parts:
+            part.values *= span
+        largest = max(float(np.abs(part.values).max()) for part in parts)
+        unit = rounded_up(max(largest / self._plan.points, span * _LEAST_UNIT))
+        points = to_points(parts, unit)
+        off = sum(part.mean(part.values - unit * points[part.attribute]) for part in parts)
+        start = (low + base * span + off - number.low) / unit
+        error = span * sqrt(sum(part.error() for part in parts))
+        return LearnedScorecard(points, np.rint(start).astype(np.int64), unit, error)
+
+
+def rounded_up(unit: float) -> float:
+    """Return a number to two digits, rounded up: what a point is worth can be said."""
+    return float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(unit)))

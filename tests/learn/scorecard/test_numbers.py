@@ -1,0 +1,447 @@
+"""Private scorecards of a number: what is asked of the rows, one row at a time, and what is made of it."""
+
+from fractions import Fraction
+from itertools import groupby
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import hedgerow as hr
+from hedgerow.errors import NotPicklableError
+from hedgerow.learn.scorecard import counts, numbers
+from hedgerow.learn.scorecard.counts import (
+    GRID,
+    STEPS,
+    NumberResiduals,
+    associations,
+    between_ends,
+    histograms,
+    in_steps,
+    moments,
+    whole_log_odds,
+)
+from hedgerow.learn.scorecard.numbers import rounded_up
+from hedgerow.privacy.charge import exact
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import GaussianCounts, SeededNoise, noise_source
+from hedgerow.tables.frames import Table
+from tests.learn.replay import Recorder, Replayer
+
+LEVELS = 5
+ATTRIBUTES = {
+    "a": hr.Integer(0, 9, cuts=(2, 5), outside="clip"),
+    "b": hr.Boolean(missing="bin"),
+    "c": hr.Categorical(("x", "y"), outside="bin"),
+}
+SCHEMA = hr.Schema(ATTRIBUTES, hr.Number("y", -5, 5, LEVELS))
+SIZES = [attribute.n_bins for attribute in ATTRIBUTES.values()]
+ROW = st.tuples(
+    st.integers(0, 12), st.sampled_from([True, False, None]), st.sampled_from(["x", "y", "?"]), st.floats(-8, 8)
+)
+ROWS = st.lists(ROW, max_size=15)
+FLOATS = st.floats(-3, 3) | st.sampled_from([np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324])
+
+
+def frame_of(rows):
+    return pd.DataFrame({name: [row[i] for row in rows] for i, name in enumerate("abcy")}).astype(
+        {"a": "int64", "b": "object", "c": "object", "y": "float64"}
+    )
+
+
+def tally(rows, schema=SCHEMA):
+    return hr.Tally.count(frame_of(rows), "y", schema)
+
+
+def by_row(rows):
+    """Yield the bins and the level of each row, each of which is encoded by itself; levels straight from the words."""
+    for row in rows:
+        codes = SCHEMA.encode(Table.of(frame_of([row])))
+        clipped = min(max(row[3], -5.0), 5.0)
+        yield [int(codes[name][0]) for name in "abc"], sum(clipped > edge for edge in (-3, -1, 1, 3))
+
+
+@st.composite
+def by_bin(draw):
+    """Draw values by bin of some attributes, as shares of the range."""
+    used = draw(st.lists(st.integers(0, 2), min_size=1, unique=True))
+    return {i: np.array(draw(st.lists(FLOATS, min_size=SIZES[i], max_size=SIZES[i])))[:, None] for i in used}
+
+
+def both(rows, row, query):
+    """Return how a query's answer changes with one row more, as in the gate: without warnings of floating point."""
+    with np.errstate(all="ignore"):
+        return query(tally([*rows, row])) - query(tally(rows))
+
+
+@given(ROWS)
+def test_moments_are_those_of_the_rows_one_by_one(rows):
+    n = LEVELS - 1
+    expected = np.zeros(3, dtype=int)
+    for _, k in by_row(rows):
+        expected += [k * k, 2 * k * (n - k), (n - k) ** 2]
+    found = moments(tally(rows)).tolist()
+    assert found == expected.tolist()
+    assert sum(found) == n * n * len(rows)
+
+
+@given(ROWS, ROW, st.lists(st.integers(0, 2), min_size=1, unique=True))
+def test_one_row_more_moves_moments_and_sums_by_exactly_their_sensitivity(rows, row, chosen):
+    n = LEVELS - 1
+    change = both(rows, row, moments)
+    assert change.min() >= 0
+    assert change.sum() == n * n
+    assert (change**2).sum() <= n**4
+    sums = both(rows, row, lambda table: histograms(between_ends(table), chosen))
+    assert sums.min() >= 0
+    assert sums.sum() == len(chosen) * n
+    assert (sums**2).sum() <= len(chosen) * n * n
+
+
+@given(ROWS, st.lists(st.integers(0, 2), min_size=1, unique=True))
+def test_sums_by_bin_are_the_rows_one_by_one(rows, chosen):
+    expected = {(i, b, end): 0 for i in chosen for b in range(SIZES[i]) for end in range(2)}
+    for bins, level in by_row(rows):
+        for i in chosen:
+            expected[i, bins[i], 0] += LEVELS - 1 - level
+            expected[i, bins[i], 1] += level
+    assert histograms(between_ends(tally(rows)), chosen).tolist() == list(expected.values())
+
+
+@given(ROWS, ROW, st.lists(st.floats(0.01, 1), min_size=2, max_size=2).map(np.array).map(in_steps))
+def test_one_row_more_moves_an_association_by_at_most_its_sensitivity(rows, row, shares):
+    change = both(rows, row, lambda table: associations(between_ends(table), shares))
+    assert np.abs(change).max() <= 2 * STEPS * (LEVELS - 1)
+
+
+def test_an_association_reaches_its_sensitivity():
+    found = associations(between_ends(tally([(0, True, "x", 5.0)])), np.array([STEPS, 0]))
+    assert found.tolist() == [2 * STEPS * (LEVELS - 1)] * 3
+
+
+def residual(base, values, bins, level):
+    """Return the residual of a row in fractions, from the words: each is nearest to a whole number of steps."""
+    said = whole_log_odds(base) + sum(whole_log_odds(each[:, 0])[bins[i]] for i, each in values.items())
+    steps = min(max(round(Fraction(STEPS * int(said), GRID)), 0), STEPS)
+    return round(Fraction(STEPS * level, LEVELS - 1)) - steps
+
+
+@given(ROWS, st.integers(0, 2), st.floats(0, 1), by_bin(), st.integers(1, STEPS))
+def test_residuals_are_the_rows_one_by_one(rows, attribute, base, values, bound):
+    expected, size = [0] * SIZES[attribute], 0
+    for bins, level in by_row(rows):
+        off = residual(base, values, bins, level)
+        expected[bins[attribute]] += min(max(off, -bound), bound)
+        size += abs(off)
+    changes = {i: whole_log_odds(each) for i, each in values.items()}
+    kept = NumberResiduals(tally(rows), np.array([base]))
+    assert abs(int(kept.sizes(changes)[0]) - size) <= len(rows)  # of two nearest whole numbers either
+    found = kept.by_bin_within(attribute, {}, bound)
+    assert np.abs(found - expected).max(initial=0) <= len(rows)
+
+
+@settings(max_examples=60)
+@given(ROWS, ROW, st.floats(-2, 2), by_bin(), by_bin(), st.integers(1, STEPS), st.integers(0, 2))
+def test_one_row_more_moves_residuals_by_what_it_is_alone_and_at_most_the_bound(
+    rows, row, base, first, then, bound, attribute
+):
+    with np.errstate(all="ignore"):
+        kept = [NumberResiduals(tally(each), np.array([base])) for each in (rows, [*rows, row], [row])]
+        changes = {i: whole_log_odds(each) for i, each in first.items()}
+        without, with_row, alone = (each.sizes(changes) for each in kept)
+        assert (with_row - without).tolist() == alone.tolist()
+        assert 0 <= alone[0] <= STEPS
+        for more in ({}, {i: whole_log_odds(each) for i, each in then.items()}):
+            without, with_row, alone = (each.by_bin_within(attribute, more, bound) for each in kept)
+            assert (with_row - without).tolist() == alone.tolist()
+            assert np.abs(alone).sum() <= bound
+            assert np.count_nonzero(alone) <= 1
+
+
+def test_residuals_reach_their_sensitivity():
+    sure = {0: whole_log_odds(np.full((SIZES[0], 1), -9.0))}
+    kept = NumberResiduals(tally([(0, True, "x", 5.0)]), np.array([0.5]))
+    assert kept.sizes(sure).tolist() == [STEPS]
+    assert kept.by_bin_within(0, {}, 300).tolist() == [300, 0, 0]
+    assert kept.by_bin_within(0, {}, STEPS).tolist() == [STEPS, 0, 0]
+
+
+def test_no_rows_have_as_many_numbers_as_one():
+    queries = (
+        moments,
+        lambda table: histograms(between_ends(table), [0, 2]),
+        lambda table: NumberResiduals(table, np.array([0.5])).sizes({0: whole_log_odds(np.zeros((SIZES[0], 1)))}),
+        lambda table: NumberResiduals(table, np.array([[0.5]])).by_bin_within(1, {}, 9),
+    )
+    for query in queries:
+        assert query(tally([])).shape == query(tally([(0, True, "x", 5.0)])).shape
+        assert not query(tally([])).any()
+
+
+# --- a fit ---------------------------------------------------------------------------------------------------------
+
+MOMENTS, SIZE, RESIDUALS = "rows, and sums of the number and of its square", "sizes of residuals", "residuals by bin"
+SUMS, CHOICE, SCORES = "rows and sums of the number by bin", "choice of attribute", "associations of all attributes"
+FIRST = [(MOMENTS, 1), (SUMS, 1)]
+WAYS = {  # rows, epsilon, max_attributes; the kinds of release, and how many there are of each
+    "three passes": (40_000, 1, None, [*FIRST, *[(SIZE, 1), (RESIDUALS, 3)] * 3]),
+    "one pass": (2000, 1, None, [*FIRST, (SIZE, 1), (RESIDUALS, 3)]),
+    "no pass": (300, 1, None, FIRST),
+    "few attributes": (2000, 1, 2, [(MOMENTS, 1), (CHOICE, 2), (SUMS, 1), (SIZE, 1), (RESIDUALS, 2)]),
+    "few rows": (10, 1, None, [(MOMENTS, 1), (CHOICE, 2), (SUMS, 1)]),
+    "no rows": (0, 1, None, [(MOMENTS, 1), (CHOICE, 2), (SUMS, 1)]),
+}
+
+
+WIDE = hr.Schema({**ATTRIBUTES, **{f"x{i}": hr.Boolean() for i in range(30)}}, SCHEMA.target)
+
+
+def stays(n, seed=0):
+    """Return a table whose number follows from two of its attributes and noise."""
+    rng = np.random.default_rng(seed)
+    c, b = np.where(rng.random(n) < 0.5, "x", "y"), rng.random(n) < 0.5
+    data = pd.DataFrame({"a": rng.integers(0, 10, n), "b": b, "c": c})
+    data = data.assign(**{name: rng.random(n) < 0.5 for name in WIDE.names[3:]})
+    return data.assign(y=0.6 * data["a"] - 4 + 2 * data["b"] + rng.normal(size=n))
+
+
+def fit(data, epsilon=1.0, **parameters):
+    given_ = {"schema": SCHEMA, "random_state": 0, **parameters}
+    return hr.PrivateScorecardRegressor(epsilon, **given_).fit(data, data["y"])
+
+
+@pytest.mark.parametrize("delta", [None, 1e-6])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.claim("that add up to it exactly on every way through a fit")
+def test_each_way_asks_for_what_it_should_and_charges_all_of_the_budget(way, delta):
+    n, epsilon, most, expected = WAYS[way]
+    recorder = Recorder(SeededNoise(np.random.default_rng(7)))
+    budget = hr.Budget(epsilon, 0 if delta is None else exact(delta, "delta"))
+    schema = WIDE if n < 100 else SCHEMA
+    clf = fit(stays(n), epsilon, schema=schema, max_attributes=most, delta=delta, random_state=recorder, budget=budget)
+    mechanisms = [mechanism for mechanism, _, _ in recorder.trace]
+    assert budget.spent == epsilon
+    if delta is not None:
+        assert {type(mechanism) for mechanism in mechanisms} == {GaussianCounts}
+        assert sum(mechanism.parts for mechanism in mechanisms) == 1000
+        return
+    kinds = (MOMENTS, CHOICE, SCORES, SUMS, SIZE, RESIDUALS)
+    found = [next(kind for kind in kinds if kind in charge.purpose) for charge in clf.privacy_.charges]
+    assert [(kind, len(list(same))) for kind, same in groupby(found)] == expected
+    assert sum(charge.epsilon for charge in clf.privacy_.charges) == epsilon
+
+
+@pytest.mark.parametrize("examples", [5, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"epsilon": 1000}, {"epsilon": 1000, "max_attributes": 1}, {"epsilon": 100, "delta": 1e-6}],
+    ids=["few rows", "many rows", "few attributes", "delta"],
+)
+@pytest.mark.claim("depends on released values alone")
+def test_scorecards_of_numbers_do_the_same_on_neighbouring_tables(more, examples):
+    """Much epsilon, so that residuals are asked for in several passes."""
+
+    @settings(max_examples=examples)
+    @given(st.lists(ROW, max_size=12), ROW, st.integers(0, 2**32 - 1), st.sampled_from([2, 32, 256]))
+    def same(rows, row, seed, levels):
+        check(more, rows, row, seed, levels)
+
+    same()
+
+
+def check(more, rows, row, seed=1, levels=LEVELS):
+    schema = hr.Schema(ATTRIBUTES, hr.Number("y", -5, 5, levels))
+    parameters = {"epsilon": 1, "schema": schema, **more}
+    for one, other in ((rows, [*rows, row]), ([*rows, row], rows)):
+        recorder = Recorder(noise_source(np.random.default_rng(seed)))
+        found = fit(frame_of(one), **parameters, random_state=recorder)
+        assert sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0)) == parameters["epsilon"]
+        replayer = Replayer(recorder.trace)
+        again = fit(frame_of(other), **parameters, random_state=replayer)
+        assert again.scorecard_._structure() == found.scorecard_._structure(), (
+            "the neighbouring table changed the model"
+        )
+        replayer.finish()
+
+
+MANY = [(i % 10, bool(i % 2), "x", float(i % 7 - 3)) for i in range(40)]
+
+
+def test_the_replay_catches_residuals_that_are_not_cut_off(monkeypatch):
+    def whole(self, attribute, changes, bound, ask=NumberResiduals.by_bin_within):  # noqa: ARG001 -- what it drops
+        return ask(self, attribute, changes, STEPS)
+
+    monkeypatch.setattr(NumberResiduals, "by_bin_within", whole)
+    with pytest.raises(AssertionError, match="further than declared"):
+        check({"epsilon": 1000}, [(0, True, "x", -5.0)] * 60, (0, True, "x", 5.0))
+
+
+def test_the_replay_catches_a_row_that_counts_more_than_declared(monkeypatch):
+    monkeypatch.setattr(counts, "_ends", lambda _: (np.arange(LEVELS) + 1, np.arange(LEVELS)[::-1]))
+    with pytest.raises(AssertionError, match="further than declared"):
+        check({}, MANY, MANY[0])
+
+
+def test_the_replay_catches_a_base_that_is_not_released(monkeypatch):
+    def residuals(table, base, make=NumberResiduals):
+        return make(table, base + table.total()[0] / 100)
+
+    monkeypatch.setattr(numbers, "NumberResiduals", residuals)
+    with pytest.raises(AssertionError, match="further than declared"):
+        check({"epsilon": 1000}, MANY, (0, True, "x", -5.0))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_rows_are_looked_at_in_queries_only_and_after_the_charge(way, monkeypatch):
+    n, epsilon, most, _ = WAYS[way]
+    budget, inside = hr.Budget(epsilon), []
+    release = Gate.release
+
+    def released(self, mechanism, query, *, purpose, no_guarantee_reason=None):
+        def watched():
+            assert budget.spent > 0
+            inside.append(purpose)
+            found = query()
+            inside.append(None)
+            return found
+
+        return release(self, mechanism, watched, purpose=purpose, no_guarantee_reason=no_guarantee_reason)
+
+    def guarded(method):
+        def call(self):
+            assert inside, "rows were looked at before a query"
+            assert inside[-1] is not None, "rows were looked at between two queries"
+            return method(self)
+
+        return call
+
+    data = stays(n)
+    counted = hr.Tally.count(data, "y", SCHEMA)
+    monkeypatch.setattr(Gate, "release", released)
+    for name in ("bins_and_counts", "total", "rows"):
+        monkeypatch.setattr(hr.Tally, name, guarded(getattr(hr.Tally, name)))
+    hr.PrivateScorecardRegressor(epsilon, schema=SCHEMA, max_attributes=most, budget=budget).fit_tally(counted)
+    assert len(inside) >= 4
+
+
+def test_what_is_learned_is_near_the_numbers_and_its_card_adds_up():
+    data = stays(4000)
+    model = fit(data, random_state=None)
+    assert model.score(data, data["y"]) > 0.72  # of .75 by least squares
+    assert model.privacy_.is_private
+    assert sum(charge.epsilon for charge in model.privacy_.charges) == 1
+    assert model.scorecard_.predict(data).tolist() == model.predict(data).tolist()
+
+
+def test_with_much_budget_it_is_least_squares_by_bin():
+    data, new = stays(20_000), stays(4000, seed=1)
+    model = fit(data, 1000.0, points=1000)
+    design = [pd.get_dummies(pd.DataFrame(SCHEMA.encode(Table.of(each))).astype("category")) for each in (data, new)]
+    levels = np.digitize(data["y"], [-3, -1, 1, 3], right=True)
+    values = np.array(SCHEMA.target.values)[levels]
+    weights = np.linalg.lstsq(design[0].to_numpy(float), values, rcond=None)[0]
+    assert np.abs(model.predict(new) - np.clip(design[1].to_numpy(float) @ weights, -5, 5)).mean() < 0.1
+    assert model.scorecard_.error < 0.05
+
+
+def test_less_epsilon_has_a_larger_error():
+    errors = [fit(stays(2000), epsilon).scorecard_.error for epsilon in (100.0, 3.0, 0.3)]
+    assert errors == sorted(errors)
+
+
+@settings(max_examples=25)
+@given(st.floats(0.05, 50), st.integers(1, 1000), st.sampled_from([None, 1e-6]), st.integers(0, 2**31 - 1))
+def test_points_are_whole_and_at_most_what_is_asked(epsilon, points, delta, seed):
+    model = fit(stays(300), epsilon, points=points, delta=delta, random_state=seed, monotone={"a": "increasing"})
+    assert all(abs(one) <= points for part in model.scorecard_.parts for (one,) in part.points)
+    found = {part.attribute: np.array(part.points)[:, 0] for part in model.scorecard_.parts}
+    assert (np.diff(found.get("a", np.zeros(3))[:3]) >= 0).all()
+    assert float(f"{model.scorecard_.unit:.1e}") == model.scorecard_.unit
+    assert model.predict(stays(50)).min() >= -5
+    assert model.predict(stays(50)).max() <= 5
+
+
+@given(st.floats(1e-300, 1e300))
+def test_a_point_is_worth_a_number_of_two_digits_which_is_no_smaller(unit):
+    found = rounded_up(unit)
+    assert unit <= found * (1 + 1e-15)  # two digits are seldom a float64
+    assert found <= unit * 1.1
+    assert float(f"{found:.1e}") == found
+
+
+def test_less_is_smoother():
+    jumps = []
+    for smooth in (0.01, "auto", 1000):
+        model = fit(stays(2000), 3.0, smooth=smooth, max_attributes=1).scorecard_
+        points = {part.attribute: np.array(part.points)[:, 0] for part in model.parts}.get("a", np.zeros(3))
+        jumps.append(np.abs(np.diff(points[:3])).sum() * model.unit)
+    assert jumps[0] < jumps[1] / 2 < jumps[2]
+
+
+HARD = {
+    "no rows": lambda data: data.iloc[:0],
+    "one row": lambda data: data.iloc[:1],
+    "the lowest": lambda data: data.assign(y=-9.0),
+    "the highest": lambda data: data.assign(y=9.0),
+    "rare and large": lambda data: data.assign(y=np.where(np.arange(len(data)) % 100, -5.0, 5.0)),
+    "constant columns": lambda data: data.assign(a=1, b=True, c="x"),
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+def test_tables_that_tell_little_make_scorecards_too(case):
+    for epsilon in (0.01, 1.0, 1e9):
+        model = fit(HARD[case](stays(500)), epsilon)
+        assert np.isfinite(model.predict(stays(50))).all()
+        assert model.privacy_.epsilon == exact(epsilon, "epsilon")
+        assert hr.models.Scorecard.from_json(model.scorecard_.to_json()) == model.scorecard_
+
+
+def test_a_number_that_is_rarely_large_keeps_its_mean():
+    data = HARD["rare and large"](stays(20_000))
+    assert fit(data, 10.0).predict(data).mean() == pytest.approx(np.clip(data["y"], -4, 4).mean(), abs=0.1)
+
+
+def test_a_unit_of_several_rows_is_protected():
+    data = stays(3000).assign(who=np.arange(3000) // 2)
+    schema = hr.Schema(ATTRIBUTES, SCHEMA.target, unit=hr.Unit("who", max_rows=2))
+    model = hr.PrivateScorecardRegressor(1.0, schema=schema).fit(data, data["y"])
+    assert model.privacy_.epsilon == 1
+    assert "scale" in str(model.privacy_)
+    assert sum(charge.epsilon for charge in model.privacy_.charges) == 1
+
+
+def test_fitting_a_tally_is_fitting_its_rows_and_holds_none_of_them():
+    data = stays(300)
+    model = fit(data)
+    assert clone(model).fit_tally(hr.Tally.count(data, "y", SCHEMA)).scorecard_ == model.scorecard_
+    assert not any(isinstance(value, hr.Tally) for value in vars(model).values())
+    assert not hasattr(model, "predict_proba")
+    assert not hasattr(model, "predict_quantiles")
+    with pytest.raises(NotPicklableError):
+        between_ends(hr.Tally.count(data, "y", SCHEMA)).__reduce__()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"delta": 0}, "delta must be None or a number between 0 and 1"),
+        ({"smooth": 0}, "smooth must be 'auto' or a number from"),
+        ({"epsilon": 1e-13, "random_state": None}, "epsilon for one release must be >="),
+        ({"points": 1001}, "points must be a whole number <= 1000"),
+        ({"monotone": {"c": "increasing"}}, "expected a number in monotone"),
+        ({"schema": hr.Schema(ATTRIBUTES, hr.Label("y", (0, 1)))}, "expected a number to predict, got a label"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_the_charge(parameters, message):
+    budget = hr.Budget(1)
+    with pytest.raises(ValueError, match=message):
+        fit(stays(10), **{"budget": budget, **parameters})
+    assert budget.spent == 0
+    if "schema" in parameters:
+        return
+    with pytest.raises(ValueError, match="expected a label with classes, got a number"):
+        hr.PrivateScorecardClassifier(1.0, schema=SCHEMA).fit(stays(10), stays(10)["y"])
