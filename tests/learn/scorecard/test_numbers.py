@@ -432,7 +432,7 @@ def test_fitting_a_tally_is_fitting_its_rows_and_holds_none_of_them():
         ({"smooth": 0}, "smooth must be 'auto' or a number from"),
         ({"epsilon": 1e-13, "random_state": None}, "epsilon for one release must be >="),
         ({"points": 1001}, "points must be a whole number <= 1000"),
-        ({"monotone": {"c": "increasing"}}, "expected a number in monotone"),
+        ({"monotone": {"c": "increasing"}}, "expected a number or an ordered attribute in monotone"),
         ({"schema": hr.Schema(ATTRIBUTES, hr.Label("y", (0, 1)))}, "expected a number to predict, got a label"),
     ],
 )
@@ -445,3 +445,10 @@ def test_what_does_not_fit_is_refused_before_the_charge(parameters, message):
         return
     with pytest.raises(ValueError, match="expected a label with classes, got a number"):
         hr.PrivateScorecardClassifier(1.0, schema=SCHEMA).fit(stays(10), stays(10)["y"])
+
+
+def test_points_rise_where_the_schema_says_so():
+    attributes = {**ATTRIBUTES, "a": hr.Integer(0, 9, cuts=(2, 5), outside="clip", monotone="decreasing")}
+    model = fit(stays(2000), schema=hr.Schema(attributes, SCHEMA.target))  # they rise, if they may
+    points = {part.attribute: part.points for part in model.scorecard_.parts}
+    assert len(set(points.get("a", ((0,),) * 3))) == 1
