@@ -13,7 +13,7 @@ import ibis
 import numpy as np
 import pytest
 import sklearn
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import hedgerow as hr
 from hedgerow.hypotheses.hypothesis import Always
@@ -225,3 +225,13 @@ def test_without_the_guard_cells_are_quoted(monkeypatch):
     for table in (COLUMNS["pyarrow date64 with a time of day"][0], HOLDERS["__array__ that fails"]()):
         text = told("count", lambda table=table: hr.Tally.count(table, LABELS, schema), ours=None)
         assert any(quoted in text for quoted in QUOTED)
+
+
+@pytest.mark.parametrize("model", [DecisionTreeRegressor(max_depth=1), lambda X: np.asarray(X)[:, 0]])
+def test_overfitting_of_numbers_quotes_none_of_them(model):
+    """Numbers are no classes that an error may list as absent."""
+    X, y = np.array([[0], [1]] * 5), np.arange(10) + 0.8765
+    model = model.fit(X, y) if hasattr(model, "fit") else model
+    with pytest.raises(hr.errors.ArgumentError, match="got one of a number") as caught:
+        hr.audit.overfit(model, (X, y), (X, y + 100))
+    assert "8765" not in "".join(traceback.format_exception(caught.value)).replace("0.8765", "")

@@ -91,3 +91,19 @@ def test_a_scorecard_is_refused_with_what_applies_to_it(folder, run):
         assert (code, out) == (2, "")
         assert "expected a model with leaves, got a scorecard" in err
         assert "Its privacy card bounds what it discloses" in " ".join(err.split())
+
+
+def test_audit_of_a_model_of_a_number_reads_rows_by_its_schema(folder, run):
+    schema = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Number("cost", 0, 32, 4))
+    rows = pd.DataFrame({"a": [0, 0, 1, 1] * 5, "b": [0, 1] * 10, "cost": [1.5, 1.5, 30, 40] * 5})
+    rows.to_csv(folder / "numbers.csv", index=False)
+    hr.OptimalTreeRegressor(schema=schema, max_depth=1).fit(rows[["a", "b"]], rows["cost"]).tree_.save(
+        folder / "number.json"
+    )
+    model = hr.load_model(folder / "number.json")
+    code, out, err = run("audit", "number.json")
+    assert (code, out, err) == (0, f"{hr.audit.reconstruction(model)}\n", "")
+    code, out, _ = run("audit", "number.json", "--data", "numbers.csv", "--by", "b", "--json", "--plot", "a.svg")
+    assert code == 0
+    assert json.loads(out)["entropy_bits"] == hr.audit.reconstruction(model, data=rows).entropy_bits
+    assert len(json.loads(out)["groups"]["b"]) == 2

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hedgerow.models import Leaf
 from hedgerow.models.leaf import check_leaves, commented, leaf_note, leaf_predictions, leaf_probabilities
-from hedgerow.schema import Label
+from hedgerow.schema import Label, Number
 
 CLASSES = ("a", "b", "c")
 LABEL = Label("y", CLASSES)
@@ -241,3 +241,10 @@ def test_probabilities_come_with_the_label_that_they_make_most_probable() -> Non
     with pytest.raises(ValueError, match=r"^expected 3 probabilities a rule, got 2\.$"):
         check_leaves([Leaf(label="a", probabilities=(0.5, 0.5))], LABEL, "rule")
     check_leaves([LIKELY, Leaf(label="a", probabilities=(0.4, 0.4, 0.2))], LABEL, "rule")
+
+
+def test_a_leaf_of_a_number_has_no_probabilities() -> None:
+    target = Number("y", 0, 32, 2)
+    check_leaves([Leaf(label=8.0)], target, "leaf")
+    with pytest.raises(ValueError, match=r"^expected no probabilities of a leaf that predicts a number, got some"):
+        check_leaves([Leaf(label=8.0, probabilities=(1.0, 0.0))], target, "leaf")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError, SchemaError
-from hedgerow.schema import Boolean, Integer, Label, Number, OrderedLabel, Schema
+from hedgerow.schema import Boolean, Integer, Label, Number, OrderedLabel, Real, Schema
 from hedgerow.schema.fits import fit_of
 from hedgerow.tables.frames import Table, column_of
 from hedgerow.tally import Tally
@@ -106,7 +106,7 @@ def test_targets_are_equal_to_their_own_kind_alone():
     assert OrderedLabel("y", ("a", "b")) != Label("y", ("a", "b"))
     assert OrderedLabel("y", ("a", "b")) != OrderedLabel("y", ("b", "a"))
     assert hash(OrderedLabel("y", ("a", "b"))) == hash(OrderedLabel("y", ("a", "b")))
-    assert Number("y", 0, 1) == Number("y", 0.0, 1.0)
+    assert Number("y", 0, 1) == Number("y", 0.0, 1.0) == Number("y", -0.0, 1)
     assert len({Schema({"a": Boolean()}, target).digest for target in TARGETS}) == len(TARGETS)
 
 
@@ -182,3 +182,23 @@ def test_the_number_to_predict_is_among_the_columns_whose_decimal_commas_are_rea
     kinds = {"age": Integer(0, 9), "smoker": Boolean()}
     assert Schema(kinds, Number("days", 0, 9)).number_columns == ("age", "days")
     assert Schema(kinds, Label("ill", (0, 1))).number_columns == Schema(kinds).number_columns == ("age",)
+
+
+def test_equal_targets_and_attributes_have_equal_digests_whatever_the_sign_of_zero():
+    for one, other in (
+        (Number("y", -0.0, 1), Number("y", 0, 1)),
+        (Number("y", -1, -0.0), Number("y", -1, 0)),
+    ):
+        assert Schema({"a": Boolean()}, one).digest == Schema({"a": Boolean()}, other).digest
+    real, same = Real(-0.0, 1, cuts=(0.5,)), Real(0, 1, cuts=(0.5,))
+    assert Schema({"a": real}).digest == Schema({"a": same}).digest
+    real, same = Real(-1, 1, cuts=(-0.0,)), Real(-1, 1, cuts=(0,))
+    assert Schema({"a": real}).digest == Schema({"a": same}).digest
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 32 * 5e-324), (2**53, 2**53 + 64), (1e16, 1e16 + 64)])
+def test_levels_whose_middles_float64_does_not_hold_are_refused(low, high):
+    """Two levels would have one middle: the second would be predicted as the first."""
+    with pytest.raises(SchemaError, match="expected bounds further apart for 32 levels"):
+        Number("y", low, high)
+    assert len(set(Number("y", low, low + 2 * (high - low)).values)) == 32

@@ -151,6 +151,8 @@ def check_leaves(leaves: Sequence[Leaf], target: Target, name: str) -> None:
                 raise ArgumentError(
                     f"expected a mean of a {name} within the bounds of the number, got none or another."
                 )
+        if leaf.probabilities is not None and number is not None:
+            raise ArgumentError(f"expected no probabilities of a {name} that predicts a number, got some.")
         if leaf.probabilities is not None:
             _check_mode(leaf.probabilities, leaf.label, classes, name)
 

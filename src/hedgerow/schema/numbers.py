@@ -372,6 +372,7 @@ class Real(Numeric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "low", float(self.low))  # 0 and 0.0 are equal: so must their digests be
-        object.__setattr__(self, "high", float(self.high))
-        object.__setattr__(self, "cuts", tuple(map(float, self.cuts)))
+        # 0, 0.0 and -0.0 are equal: so must their digests be
+        object.__setattr__(self, "low", float(self.low) + 0.0)
+        object.__setattr__(self, "high", float(self.high) + 0.0)
+        object.__setattr__(self, "cuts", tuple(float(cut) + 0.0 for cut in self.cuts))

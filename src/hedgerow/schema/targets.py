@@ -289,15 +289,16 @@ class Number(Target):
         problem, key = self._problem()
         if problem:
             raise SchemaError(problem, attribute=self.name, key=key)
-        object.__setattr__(self, "low", float(self.low))  # 0 and 0.0 are equal: so must their digests be
-        object.__setattr__(self, "high", float(self.high))
+        # 0, 0.0 and -0.0 are equal: so must their digests be
+        object.__setattr__(self, "low", float(self.low) + 0.0)
+        object.__setattr__(self, "high", float(self.high) + 0.0)
 
     def _problem(self) -> tuple[str | None, str | None]:
         if type(self.levels) is not int or not 2 <= self.levels <= MOST_LEVELS:
             return f"expected a whole number from 2 to {MOST_LEVELS}, got {shown(self.levels)}.", "levels"
         if self.outside not in ("clip", "error"):
             return f"expected one of clip, error, got {shown(self.outside)}.", "outside"
-        if len({*self._edges()}) <= self.levels:
+        if len({*self._edges(), *self.values}) <= 2 * self.levels:  # also of levels whose middle float64 does not have
             return f"expected bounds further apart for {self.levels} levels, got closer ones.", "high"
         return None, None
 

@@ -94,7 +94,7 @@ def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
     ("change", "error", "match"),
     [
         ({"repeats": 3}, ValueError, "repeats must be a whole number >= 4, got 3"),
-        ({"y": np.ones(150)}, ValueError, "expected two or more classes in y, got one"),
+        ({"y": np.ones(150)}, ValueError, "expected two or more classes, or numbers, in y, got one"),
         ({"X": X[:19], "y": Y[:19]}, ValueError, "expected 20 rows or more, got 19: coins could leave a fit without"),
         ({"y": Y[:-1]}, ValueError, "expected as many labels in y as rows in X"),
         ({"attack": "guess"}, ValueError, "expected one of offline, online, rmia, rmia-offline"),

@@ -142,7 +142,7 @@ def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
     ("change", "error", "match"),
     [
         ({"y": Y[:-1]}, ValueError, "expected as many labels in y as rows in X"),
-        ({"y": np.ones(120)}, ValueError, "expected two or more classes in y, got one"),
+        ({"y": np.ones(120)}, ValueError, "expected two or more classes, or numbers, in y, got one"),
         ({"y": [None, *Y[1:].tolist()]}, DomainError, "some labels are missing"),
         ({"y": "label"}, TypeError, "expected labels as y, got the name of a column"),
         ({"X": X[:3], "y": [0, 1, 0]}, ValueError, "expected at least one row in each of the four sets of a split"),

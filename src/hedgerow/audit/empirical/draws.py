@@ -251,9 +251,9 @@ def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, 
     """Return pairs of tables, one row apart, each as revealing as can be for some learners.
 
     The second table of a pair has the row that the first has not. Rows are at the two ends of the domain: in the first
-    bin of every attribute with the first class, or in the last with the last. The names: "one row" (none, and one), "a
-    row in an empty bin", "a row in a full bin", "the first of its class", "a duplicate of all", "a row far out" and
-    "even classes" (as many rows of each class in one bin, and one more).
+    bin of every attribute with the first class, or level of a number, or in the last with the last. The names: "one
+    row" (none, and one), "a row in an empty bin", "a row in a full bin", "the first of its class", "a duplicate of
+    all", "a row far out" and "even classes" (as many rows of each class in one bin, and one more).
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, 
         raise ArgumentTypeError(f"expected a Schema, got {type(schema).__name__}.")
     check_integer("rows", rows, 2)
     plain, odd = (_row(schema, end) for end in (0, -1))
-    first, last = schema.classes[0], schema.classes[-1]
+    first, last = schema.target.values[0], schema.target.values[-1]
     mixed = [first, last] * (rows // 2)
     cases: dict[str, tuple[list[dict[str, Any]], list[Any], dict[str, Any], Any]] = {
         "one row": ([], [], odd, last),

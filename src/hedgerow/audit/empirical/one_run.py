@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from hedgerow.audit.empirical.learner import LossBound, check_settings, learner_name, output_of
-from hedgerow.audit.inference.labelled import LabelledRows
+from hedgerow.audit.inference.labelled import LabelledRows, predicts_numbers
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
@@ -57,7 +57,8 @@ def one_run_epsilon(
         How many rows, drawn at random, or which. Default: all of them.
     score : callable, optional
         A function of ``(fitted, X, y)``, the canaries, that returns a number for each, the larger the more likely it
-        was there. Default: the chance that the model gives to the row's own label, or whether it predicts it.
+        was there. Default: the chance that the model gives to the row's own label, or whether it predicts it; of a
+        regressor, how near it predicts the row's number.
     guesses : int, optional
         How many canaries are guessed, at least 2. Default: all, half of them, a quarter and so on to 8, whichever
         refutes most, each with its share of the alarm.
@@ -136,8 +137,10 @@ def _numbers(given: int | None, n_canaries: int) -> list[int]:
 
 
 def own_label(fitted: Any, X: Any, y: Any) -> Scores:
-    """Return the chance that a model gives to the label of each row, or whether it predicts it."""
+    """Return the chance that a model gives to each row's label, or whether it predicts it; of a number, −|error|."""
     labels = np.asarray(y)
+    if predicts_numbers(fitted):
+        return -np.abs(np.asarray(fitted.predict(X), dtype=np.float64) - labels)
     if hasattr(fitted, "predict_proba") and hasattr(fitted, "classes_"):
         classes = np.asarray(fitted.classes_)
         return np.where(labels[:, np.newaxis] == classes, np.asarray(fitted.predict_proba(X)), 0.0).sum(axis=1)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.exact.membership import cells_of
+from hedgerow.audit.exact.membership import Drawn, cells_of
 from hedgerow.audit.exact.outcomes import Cells
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 def exact_inference(
-    estimator: SearchEstimator,
+    estimator: Drawn,
     X: Any,
     y: Any,
     *,

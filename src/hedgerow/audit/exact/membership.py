@@ -20,7 +20,9 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.objectives import OBJECTIVE
 from hedgerow.learn.plans import DrawProbabilities
+from hedgerow.learn.rule_lists import PrivateRuleListClassifier, PrivateRuleListRegressor
 from hedgerow.learn.searches import SearchEstimator, draw_probabilities
+from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
+Drawn = PrivateTreeClassifier | PrivateRuleListClassifier | PrivateTreeRegressor | PrivateRuleListRegressor
+"""The estimators whose model is drawn from all."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +93,7 @@ class TradeOff:
 
 
 def exact_membership(
-    estimator: SearchEstimator,
+    estimator: Drawn,
     X: Any,
     y: Any,
     *,

@@ -151,7 +151,7 @@ def classes_of(evidence: Sequence[Evidence], schema: Schema) -> tuple[Any, ...] 
     known = [one.classes for one in evidence if one.classes is not None]
     if not known:
         return None
-    classes = known[0] if schema.label is None else schema.classes
+    classes = known[0] if schema.label is None else schema.target.values
     if any(not set(own) <= set(classes) for own in known):
         raise ArgumentError("expected models of the same classes as the schema's label, got others.")
     return classes

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from hedgerow.audit.inference.labelled import Index, LabelledRows
+from hedgerow.audit.inference.labelled import NO_CLASSES, Index, LabelledRows
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.schema.booleans import boolean_schema
@@ -38,6 +38,8 @@ class Attempt:
         The schema of the model, if it has one.
     rng : numpy.random.Generator
         The source of randomness of the attack.
+    is_number : bool, default=False
+        Whether numbers are predicted, and no classes.
     """
 
     rows: LabelledRows
@@ -48,6 +50,7 @@ class Attempt:
     suspects: Index
     schema: Schema | None
     rng: np.random.Generator
+    is_number: bool = False
 
 
 class Attack(Protocol):
@@ -79,6 +82,8 @@ def chosen_attack(given: str | Chosen, named: Mapping[str, Callable[[], Chosen]]
 class RandomForestAttack:
     """A random forest on one-hot (prediction, true label), fitted on known members and non-members.
 
+    Of a learner of numbers it is a forest on the prediction, the true number and the size of the error.
+
     With the same seed, its scores are those of the black-box attack of the Adversarial Robustness Toolbox with
     ``attack_model_type="rf"``, which SSRL used.
 
@@ -97,8 +102,12 @@ class RandomForestAttack:
     def scores(self, attempt: Attempt) -> NDArray[np.float64]:
         """Return the membership probability of each suspect by the forest."""
         rows, known = attempt.rows, np.concatenate([attempt.members, attempt.non_members])
-        classes = np.unique(np.concatenate([rows.values, attempt.predictions]))
-        features = np.column_stack([attempt.predictions[:, None] == classes, rows.values[:, None] == classes])
+        predicted = attempt.predictions
+        if attempt.is_number:
+            features = np.column_stack([predicted, rows.values, np.abs(predicted - rows.values)])
+        else:
+            classes = np.unique(np.concatenate([rows.values, predicted]))
+            features = np.column_stack([predicted[:, None] == classes, rows.values[:, None] == classes])
         member = np.repeat([1, 0], [len(attempt.members), len(attempt.non_members)])
         seed = int(attempt.rng.integers(2**31))
         forest = RandomForestClassifier(self.trees, random_state=seed).fit(features[known].astype(np.float32), member)
@@ -149,6 +158,10 @@ class LabelOnlyAttack:
 
     def scores(self, attempt: Attempt) -> NDArray[np.float64]:
         """Return the robustness of the correct prediction of each suspect, from 0 to 1."""
+        if attempt.is_number:
+            raise ArgumentError(
+                f"{NO_CLASSES}: its predictions are not right or wrong; use attack='random-forest', or audit.lira."
+            )
         rows = attempt.rows
         known = np.concatenate([attempt.members, attempt.non_members])
         perturber = Perturber.of(rows, known, self.schema or attempt.schema)

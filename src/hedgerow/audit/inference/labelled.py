@@ -9,13 +9,17 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, is_regressor
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.models.released import released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Labels, Table, check_same_index
 
 Index = NDArray[np.intp]
+NO_CLASSES = "expected a model of classes, got one of a number"
+"""The beginning of errors about what is measured by class."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -85,6 +89,14 @@ class LabelledRows:
             lambda: data[index].with_columns(*(data[name][source] for name, source in sources.items())).to_native(),
             ArgumentTypeError("expected a table that can be indexed by rows, got another one."),
         )
+
+
+def predicts_numbers(model: Any) -> bool:
+    """Return whether a model, or an estimator, is one of a number: hedgerow's, or a regressor of scikit-learn."""
+    released = released_model(model)
+    if released is not None:
+        return released.schema.label is not None and released.schema.target.as_number is not None
+    return isinstance(model, BaseEstimator) and is_regressor(model)
 
 
 def label_values(y: Any) -> NDArray[Any]:

@@ -10,14 +10,16 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.audit.entropy.domain import Domain, normalised
-from hedgerow.audit.inference.labelled import LabelledRows, distinct
+from hedgerow.audit.inference.labelled import Index, LabelledRows, distinct, predicts_numbers
 from hedgerow.audit.inference.overfitting import apply_of, leaf_counts, leaf_numbers
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError
+from hedgerow.models.released import released_model
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import column_of
 from hedgerow.text.values import shown_text
 
 _SHOWN = 20  # leaves in the text
@@ -39,9 +41,10 @@ def leaf_risk(
     """Check the leaves of a model as output checkers check the cells of a table, before the model is released.
 
     A leaf with fewer rows than a threshold describes few persons; in a pure one, whoever is known to be there has the
-    class (class disclosure), though there are many; and few rows of a class tell the few of them apart. No attack is
-    run: a model without such leaves may disclose in other ways, and differential privacy bounds what one with such
-    leaves does.
+    class (class disclosure), though there are many; and few rows of a class tell the few of them apart. Of a model of a
+    number, the levels of its schema take the place of classes; of one without a schema, rows alone are counted. No
+    attack is run: a model without such leaves may disclose in other ways, and differential privacy bounds what one with
+    such leaves does.
 
     Parameters
     ----------
@@ -84,9 +87,23 @@ def leaf_risk(
         return stored_risk(paths, normalised(paths, domain.schema).conditions(domain.schema), least)
     rows = LabelledRows.of_pair("train", train)
     names, (leaves, *_) = leaf_numbers(model, [apply_of(model)(train[0])])
+    if predicts_numbers(model):
+        return _risk_of_numbers(model, names, leaves, rows, least)
     classes, labels = distinct(rows.values)
     counts = leaf_counts(leaves, labels, shape=(len(names), len(classes)))
     return LeafRisk(names, tuple(map(sum, counts)), counts, tuple(classes), "exact", least)
+
+
+def _risk_of_numbers(model: Any, names: tuple[str, ...], leaves: Index, rows: LabelledRows, least: int) -> LeafRisk:
+    """Return the risk of the leaves of a model of a number, by the levels of its schema if it has one."""
+    totals = tuple(map(int, np.bincount(leaves, minlength=len(names))))
+    released = released_model(model)
+    if released is None:
+        return LeafRisk(names, totals, None, None, "exact", least)
+    target = released.schema.target
+    levels = target.encode(column_of(rows.labels, target.name)).astype(np.intp)
+    counts = leaf_counts(leaves, levels, shape=(len(names), target.n_levels))
+    return LeafRisk(names, totals, counts, target.values, "exact", least)
 
 
 def stored_risk(paths: Paths, conditions: Sequence[str], threshold: int) -> LeafRisk:
@@ -112,7 +129,7 @@ class LeafRisk:
     counts : tuple of tuple of int, optional
         The rows of each class in each leaf; None if the model stores none, and then no leaf is known to be pure.
     classes : tuple, optional
-        The class labels.
+        The class labels, or the middles of the levels of a number.
     view : {"exact", "noisy", "weighted"}
         What the counts are.
     threshold : int

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack, chosen_attack
-from hedgerow.audit.inference.labelled import label_values
+from hedgerow.audit.inference.labelled import label_values, predicts_numbers
 from hedgerow.audit.inference.targets import Target, check_known
 from hedgerow.audit.plot import roc_band
 from hedgerow.boundary.arguments import check_integer, check_probability
@@ -69,7 +69,7 @@ def membership(
     X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
         The rows, as the target's `fit` accepts them.
     y : series or array of shape (n_rows,)
-        Their labels.
+        Their labels, or numbers.
     attack : {"random-forest", "label-only"} or Attack, default="random-forest"
         The attack. `RandomForestAttack` and `LabelOnlyAttack` describe theirs and have options.
     repeats : int, default=100
@@ -137,7 +137,7 @@ def _trial(
     model = released_model(fitted)
     schema = None if model is None else model.schema
     suspects = np.concatenate([members, others])
-    attempt = Attempt(rows, predict, predictions, known, known_others, suspects, schema, rng)
+    attempt = Attempt(rows, predict, predictions, known, known_others, suspects, schema, rng, predicts_numbers(fitted))
     scores = np.asarray(attack.scores(attempt), dtype=np.float64)
     return curve(scores[: len(members)], scores[len(members) :])
 

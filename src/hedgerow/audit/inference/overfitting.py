@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
-from hedgerow.audit.inference.labelled import Index, LabelledRows, distinct
+from hedgerow.audit.inference.labelled import NO_CLASSES, Index, LabelledRows, distinct, predicts_numbers
 from hedgerow.audit.plot import overfit_bars
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
@@ -273,8 +273,8 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
     Raises
     ------
     ValueError
-        If lengths disagree, there is only one class, a class has no rows in train or test, or, as `DomainError`, a
-        label is not a class of the model.
+        If lengths disagree, the model is one of a number, there is only one class, a class has no rows in train or
+        test, or, as `DomainError`, a label is not a class of the model.
     TypeError
         If `model` has no leaves, or `train` or `test` is not a pair.
 
@@ -311,6 +311,11 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
 def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tuple[Any, ...], list[Index]]:
     """Return the classes that have rows, and the index of the class of each row of both sets."""
     released = released_model(model)
+    if predicts_numbers(model) or (released is None and _are_measured(ours.values)):
+        raise ArgumentError(
+            f"{NO_CLASSES}: overfitting is measured class by class; attack its learner by audit.membership or "
+            "audit.lira, or compute audit.exact_membership of a private one."
+        )
     if released is not None and released.schema.label is not None:
         label = released.schema.class_label
         codes = [label.encode(column_of(rows.labels, label.name)).astype(np.intp) for rows in (ours, others)]
@@ -326,6 +331,11 @@ def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tupl
     if len(used) < 2:
         raise ArgumentError("expected two or more classes in y, got one.")
     return tuple(known[k] for k in used), [both[: len(ours)], both[len(ours) :]]
+
+
+def _are_measured(values: NDArray[Any]) -> bool:
+    """Return whether labels have decimal places: numbers, which no error names as classes."""
+    return values.dtype.kind == "f" and bool((values != np.rint(values)).any())
 
 
 def mean_deviation(total: int, marked: int, drawn: int) -> float:

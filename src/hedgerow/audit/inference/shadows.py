@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.inference.labelled import LabelledRows, label_values
+from hedgerow.audit.inference.labelled import LabelledRows, label_values, predicts_numbers
 from hedgerow.audit.inference.membership import Array
 from hedgerow.audit.inference.targets import Target, check_known
 from hedgerow.errors import ArgumentError
@@ -26,7 +26,8 @@ class Shadows:
     """The confidence of shadow fits in the label of every row. **Private**: a function of the rows.
 
     A confidence is the probability that a model gives to the true label of a row; of a model without probabilities it
-    is 1 if the predicted label is right, and else 0.
+    is 1 if the predicted label is right, and else 0. Of a model of a number it is ``1 / (1 + |error| / s)``, where s is
+    the standard deviation of all rows: its logit is ``−ln(|error| / s)``, which a monotone test may order by.
 
     Attributes
     ----------
@@ -84,6 +85,10 @@ def _split(target: Target, rng: np.random.Generator) -> tuple[Array, Array, NDAr
 def confidence(fitted: Any, rows: LabelledRows) -> Array:
     """Return the probability that a fitted estimator gives to the label of each row; 1 or 0 if it has labels only."""
     X, classes = rows.X(np.arange(len(rows))), getattr(fitted, "classes_", None)
+    if predicts_numbers(fitted):
+        check_known(fitted, rows, None)
+        y = rows.values.astype(np.float64)
+        return (1 / (1 + np.abs(np.asarray(fitted.predict(X), dtype=np.float64) - y) / y.std())).round(_DIGITS)
     if classes is None or not hasattr(fitted, "predict_proba"):
         predictions = label_values(fitted.predict(X))
         check_known(fitted, rows, predictions)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from hedgerow.audit.inference.labelled import Index, LabelledRows
+from hedgerow.audit.inference.labelled import Index, LabelledRows, predicts_numbers
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.text.progress import tracked
 
@@ -27,10 +27,10 @@ class Target:
 
     @classmethod
     def of(cls, target: Any, X: Any, y: Any, *, seeded: bool) -> Self:
-        """Check the learner, and that the rows have labels of two or more classes."""
+        """Check the learner, and that the rows have labels of two or more classes, or two or more numbers."""
         make, rows = _factory(target), LabelledRows.of(X, y)
         if len(np.unique(rows.values)) < 2:
-            raise ArgumentError("expected two or more classes in y, got one.")
+            raise ArgumentError("expected two or more classes, or numbers, in y, got one.")
         return cls(make, rows, seeded)
 
     @property
@@ -90,7 +90,14 @@ class _Clones:
 
 
 def check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:
-    """Check that some class of a fitted estimator, or else a prediction of it, is among the labels in y."""
+    """Check that some class of a fitted estimator, or else a prediction of it, is among the labels in y.
+
+    Of an estimator of numbers, that y holds numbers.
+    """
+    if predicts_numbers(fitted):
+        if rows.values.dtype.kind not in "iuf":
+            raise ArgumentError("expected numbers in y, as the target predicts, got others.")
+        return
     known = getattr(fitted, "classes_", None)
     known = set(np.asarray(predictions if known is None else known).tolist())
     if not known & set(rows.values.tolist()):

@@ -161,7 +161,9 @@ class ProbabilisticDataset:
         ]
         rows = [row for row, support in zip(known, found.supports, strict=True) for _ in range(support) if row]
         name = "label" if refined.label is None else refined.label.name
-        return cls(domains, rows, None if paths is None else _labels(paths, found.supports), label=name)
+        is_number = refined.label is not None and refined.target.as_number is not None
+        labels = None if paths is None or is_number else _labels(paths, found.supports)  # a level is not a number
+        return cls(domains, rows, labels, label=name)
 
     @property
     def n_rows(self) -> int:
