@@ -3,16 +3,20 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.readers.names import meaning
+from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.learn.search.space import Space
 from hedgerow.models import AttributePoints, Rule, RuleList, Scorecard, load_model
+from hedgerow.models.conditions import first_that_holds, in_words
 from hedgerow.models.points import point_bins
 from hedgerow.privacy import PrivacyCard
 from hedgerow.schema import Literal
+from hedgerow.tables.frames import Table
 
 STAGES = ("I", "II", "III", "IV")
 STAGE = hr.Ordered(STAGES, missing="bin")
@@ -74,6 +78,18 @@ def test_columns_of_models_are_resolved():
     assert meaning("stage_II", SCHEMA) == Literal("stage", "=", ("II",))
     codes = hr.Schema({"score": hr.Ordered((1, 2, 3))})
     assert meaning("score <= 2", codes) == Literal("score", "<=", (2,))
+
+
+def test_a_model_of_codes_is_read_along_the_order():
+    rows = pd.DataFrame({"score": [1, 2, 3, 4, 5] * 20})
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(rows, rows["score"].isin([2, 3]))
+    schema = hr.Schema({"score": hr.Ordered((1, 2, 3, 4, 5))}, hr.Label("y", (False, True)))
+    paths = paths_of(tree, schema)[0].paths
+    words = {" and ".join(in_words(literal, schema["score"], holds=holds) for literal, holds in path) for path in paths}
+    assert words == {"score <= 3 and score <= 1", "score <= 3 and score > 1", "score > 3"}
+    bins = {"score": schema["score"].encode(Table.of(rows).column("score", 0))}
+    leaves = first_that_holds(paths, schema, bins, len(rows))
+    assert len(set(zip(leaves.tolist(), tree.apply(rows).tolist(), strict=True))) == 3
 
 
 def test_values_that_spell_dates_stay_values(tmp_path):

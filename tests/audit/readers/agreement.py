@@ -14,7 +14,7 @@ from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.domain import normalised as comparable
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import paths_of
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Ordered, Real, Schema
 
 KINDS = ("boolean", "integer", "real", "codes", "words")
 LABEL = Label("y", (0, 1))
@@ -36,8 +36,10 @@ def _attribute(rng, kind, *, missing):
         case "real":
             return Real(-2.5, 3.5, cuts=(0.5,) * rng.randint(0, 1), **policy)
         case "codes":
-            return Categorical(tuple(rng.sample(range(-2, 9), rng.randint(2, 5))), **policy)
-    return Categorical(("red", "green", "blue", "white")[: rng.randint(2, 4)], **policy)
+            codes = rng.sample(range(-2, 9), rng.randint(2, 5))
+            return rng.choice([Categorical(tuple(codes), **policy), Ordered(tuple(sorted(codes)), **policy)])
+    listed = rng.choice([Categorical, Ordered])
+    return listed(("red", "green", "blue", "white")[: rng.randint(2, 4)], **policy)
 
 
 def values_of(attribute: Any) -> list[Any]:

@@ -210,7 +210,9 @@ def _one_of(name: str, attribute: Attribute, here: Sequence[Value], *, missing_h
             "declare the values of the training rows.",
             attribute=name,
         )
-    if len(here) == 1 and not missing_here:
-        return ((Literal(name, "=", (here[0],)), True),)
+    places = [attribute.listed.index(value) for value in (there if missing_here else here)]
+    start, stop = places[0], places[-1] + 1
+    if len(places) == 1 or (attribute.ordered and len(places) == stop - start):
+        return ((attribute.run_literal(name, start, stop), not missing_here),)
     literals = tuple((Literal(name, "=", (value,)), False) for value in there)
     return (*literals, (Literal(name, "missing"), False)) if missing_here is False else literals
