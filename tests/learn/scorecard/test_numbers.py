@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import hedgerow as hr
+from hedgerow import tally as tallies
 from hedgerow.errors import NotPicklableError
 from hedgerow.learn.scorecard import counts, numbers
 from hedgerow.learn.scorecard.counts import (
@@ -405,13 +406,37 @@ def test_a_number_that_is_rarely_large_keeps_its_mean():
     assert fit(data, 10.0).predict(data).mean() == pytest.approx(np.clip(data["y"], -4, 4).mean(), abs=0.1)
 
 
-def test_a_unit_of_several_rows_is_protected():
-    data = stays(3000).assign(who=np.arange(3000) // 2)
-    schema = hr.Schema(ATTRIBUTES, SCHEMA.target, unit=hr.Unit("who", max_rows=2))
-    model = hr.PrivateScorecardRegressor(1.0, schema=schema).fit(data, data["y"])
-    assert model.privacy_.epsilon == 1
-    assert "scale" in str(model.privacy_)
-    assert sum(charge.epsilon for charge in model.privacy_.charges) == 1
+@pytest.mark.parametrize("examples", [4, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("more", [{}, {"epsilon": 1000}, {"epsilon": 300, "delta": 1e-6}], ids=["few", "many", "delta"])
+def test_scorecards_of_numbers_do_the_same_with_a_person_more(more, examples, monkeypatch):
+    """The choice of rows is coupled: fact 7 of docs/mathematics.md compares tables under one key."""
+    monkeypatch.setattr(tallies, "draw_key", lambda _: b"a key")
+    unit = hr.Unit("who", 3)
+    parameters = {"epsilon": 1, "schema": hr.Schema(ATTRIBUTES, SCHEMA.target, unit=unit), **more}
+
+    def visits(rows):
+        return frame_of([row for _, row in rows]).assign(who=np.array([who for who, _ in rows], dtype=object))
+
+    @settings(max_examples=examples)
+    @given(
+        st.lists(st.tuples(st.sampled_from(["ann", "ben"]), ROW), max_size=12),
+        st.lists(ROW, min_size=1, max_size=5),
+        st.integers(0, 2**32 - 1),
+    )
+    def same(rows, person, seed):
+        one, other = visits(rows), visits([*rows, *(("zoe", row) for row in person)])
+        for table, neighbour in ((one, other), (other, one)):
+            recorder = Recorder(noise_source(np.random.default_rng(seed)))
+            found = fit(table, **parameters, random_state=recorder)
+            replayer = Replayer(recorder.trace, rows=unit.max_rows)
+            again = fit(neighbour, **parameters, random_state=replayer)
+            assert again.scorecard_._structure() == found.scorecard_._structure()
+            replayer.finish()
+            charges = found.privacy_.charges
+            assert sum(charge.epsilon for charge in charges) == parameters["epsilon"]
+            assert {charge.unit for charge in charges} == {unit}
+
+    same()
 
 
 def test_fitting_a_tally_is_fitting_its_rows_and_holds_none_of_them():
