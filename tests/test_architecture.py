@@ -36,10 +36,11 @@ class Import:
 
 def imports(importer: str, source: str) -> Iterator[Import]:
     """Yield the imports of a module's source, those inside functions included."""
-    tree = ast.parse(source)
-    guards = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    nodes = [*ast.walk(ast.parse(source))]
+    ifs = [node for node in nodes if isinstance(node, ast.If)] if "TYPE_CHECKING" in source else []
+    guards = [node for node in ifs if "TYPE_CHECKING" in ast.unparse(node.test)]
     typing = {inner for guard in guards for statement in guard.body for inner in ast.walk(statement)}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (Import(importer, alias.name, node not in typing) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -81,7 +81,6 @@ FRAMES = {
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 @given(table=st.lists(rows, min_size=1, max_size=30))
-@settings(max_examples=20)
 def test_every_table_counts_as_row_by_row(make, table):
     frame, labels = make(table), [row["ill"] for row in table]
     expected = count_by_hand(SCHEMA, table)
@@ -132,10 +131,8 @@ def test_no_rows_are_a_tally_of_nothing(labels):
     assert tally.class_counts(Candidates.of(tally.schema, 2)).sum() == 0
 
 
-@pytest.mark.parametrize("block", [tally._BLOCK, 3])
 @pytest.mark.parametrize("max_literals", [1, 2, 3, 4])
-@pytest.mark.parametrize("classes", [2, 3])
-@given(data=st.data())
+@given(block=st.sampled_from([tally._BLOCK, 3]), classes=st.sampled_from([2, 3]), data=st.data())
 @settings(max_examples=20)
 def test_class_counts_are_those_of_rows_evaluated_one_by_one(block, max_literals, classes, data):
     table = [row for row in data.draw(tables) if row["ill"] in SCHEMA.classes[:classes]]

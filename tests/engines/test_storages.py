@@ -35,7 +35,7 @@ FEW = ("pyarrow", "polars, no statistics")  # with statistics and without; the o
 WRITERS = [
     pytest.param("duckdb of a user", writer, marks=() if writer in FEW else pytest.mark.slow) for writer in PARQUET
 ]
-OPENED = [("duckdb", writer) for writer in ("pyarrow", "polars")]
+OPENED = [("duckdb", "pyarrow"), pytest.param("duckdb", "polars", marks=pytest.mark.slow)]
 OPENED += [pytest.param("spark", writer, marks=SPARK.marks) for writer in ("pyarrow", "polars", "duckdb")]
 WRITERS += OPENED
 
@@ -138,7 +138,7 @@ NAN_HIDDEN = EVERY_STORAGE.select(["NaN late, double", "NaN with one value, floa
 OF_NAN = Schema({"x": Real(0, 1, cuts=(0.5,)), "z": Real(0, 1, cuts=())}, Label("y", (0, 1)))
 
 
-@pytest.mark.parametrize(("engine", "writer"), OPENED[:3])
+@pytest.mark.parametrize(("engine", "writer"), [("duckdb", "pyarrow"), ("duckdb", "polars"), OPENED[2]])
 @pytest.mark.parametrize("folders", [False, True])
 def test_nan_is_refused_where_missing_values_are_an_error(tmp_path, request, engine, writer, folders):
     if engine == "spark":

@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -62,29 +63,48 @@ def valued_once():
 
 @contextmanager
 def valued_once_each():
-    """Keep the values of searches that are done many times over, by their plan, rows and weight."""
-    kept, models = {}, ModelSampler._models
+    """Keep states and values of searches that are done many times over: by their plan; and by rows and weight."""
+    kept, states, models = {}, Draw.states, ModelSampler._models
 
-    def once(self, weight):
-        space, (bins, counts) = self._plan.space, self._tally.bins_and_counts()
-        plan = space.options.tobytes(), space.root.tobytes(), self._plan.sizes, self._plan.objective
-        key = *plan, bins.tobytes(), counts.tobytes(), weight
-        if key not in kept:
-            kept[key] = models(self, weight)
-        return kept[key]
+    def key(plan):
+        return plan.space.options.tobytes(), plan.space.root.tobytes(), plan.sizes, plan.objective
+
+    def states_once(self):
+        if key(self) not in kept:
+            kept[key(self)] = states(self)
+        return kept[key(self)]
+
+    def models_once(self, weight):
+        bins, counts = self._tally.bins_and_counts()
+        valued = *key(self._plan), bins.tobytes(), counts.tobytes(), weight
+        if valued not in kept:
+            kept[valued] = models(self, weight)
+        return kept[valued]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ModelSampler, "_models", once)
+        patch.setattr(Draw, "states", states_once)
+        patch.setattr(ModelSampler, "_models", models_once)
         yield
 
 
+class Keeping:
+    """A noise source that keeps what it is to draw from, and the weight."""
+
+    no_guarantee_reason, description = "keeping", "keeping"
+
+    def prepare(self, mechanism):
+        self.weight = float(mechanism.weight)
+        return lambda sampler: vars(self).update(sampler=sampler)
+
+
 def probabilities(table, plan, epsilon):
-    """The log-probability of every model as the implementation draws it."""
-    found = {}
-    with valued_once():
-        for model, draws in executions(lambda choose: draw(table, plan, epsilon, Scripted(choose))):
-            assert model not in found
-            found[model] = chance(draws)
+    """The log-probability of every model as the implementation draws it: by the sampler that the gate was given."""
+    found, kept = {}, Keeping()
+    draw(table, plan, epsilon, kept)
+    kept.sampler._models = cache(kept.sampler._models)
+    for model, draws in executions(lambda choose: kept.sampler.sample(kept.weight, choose)):
+        assert model not in found
+        found[model] = chance(draws)
     return found
 
 

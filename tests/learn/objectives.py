@@ -8,6 +8,9 @@ from hedgerow.learn.search.losses import OBJECTIVES, LossTable
 
 TABLES = ("costs", "absolute", "squared", "quantile")
 ALL_OBJECTIVES = (*OBJECTIVES, *TABLES)
+ANY_TABLE = "any table"
+KINDS_OF_LOSS = (*OBJECTIVES, ANY_TABLE)
+"""Each of the library's, and one of the tables, drawn: all of these go the same way."""
 _COSTS = np.array([[0, 1, 2], [5, 0, 1.25], [3, 0.5, 0]])
 
 

@@ -64,6 +64,8 @@ from tests.learn.enumerate_models import (
 )
 from tests.privacy.chances import p_value
 
+SLOW = pytest.mark.slow
+
 
 def shortest(schema, rules, labels):
     """A list that predicts the same: without rules that no world reaches, and last rules that repeat the default."""
@@ -203,7 +205,7 @@ def test_a_list_drawn_in_these_blocks_has_the_composed_probability(plan):
     check_composed(plan, some_rows(plan.candidates.schema), Fraction(3, 2))
 
 
-@pytest.mark.parametrize("examples", [8, pytest.param(80, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [8, pytest.param(80, marks=SLOW)])
 def test_a_list_drawn_in_blocks_has_the_composed_probability(examples):
     @settings(max_examples=examples)
     @given(list_plans(), st.data(), st.sampled_from(EPSILONS))
@@ -222,12 +224,15 @@ TREES = {
 }
 
 
-@pytest.mark.parametrize("plan", TREES.values(), ids=TREES)
+@pytest.mark.parametrize(
+    "plan",
+    [pytest.param(plan, id=name, marks=SLOW if name == "three classes" else ()) for name, plan in TREES.items()],
+)
 def test_a_tree_drawn_in_these_blocks_has_the_composed_probability(plan):
     check_composed(plan, some_rows(plan.space.candidates.schema), Fraction(3, 2))
 
 
-@pytest.mark.parametrize("examples", [2, pytest.param(80, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [2, pytest.param(80, marks=SLOW)])
 def test_a_tree_drawn_in_blocks_has_the_composed_probability_on_any_rows(examples):
     @settings(max_examples=examples)
     @given(st.sampled_from([TREES["one and one"], TREES["of numbers"]]), st.data(), st.sampled_from(EPSILONS))
@@ -238,7 +243,7 @@ def test_a_tree_drawn_in_blocks_has_the_composed_probability_on_any_rows(example
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("draws", [800, pytest.param(6_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("draws", [800, pytest.param(6_000, marks=SLOW)])
 def test_trees_in_blocks_are_drawn_as_often_as_their_composed_probability_says(monkeypatch, draws):
     """Seeded; rejects a weight 30 % too small or too large, and blocks of another size."""
     plan, epsilon = TREES["of numbers"], Fraction(2)
@@ -260,7 +265,7 @@ def test_trees_in_blocks_are_drawn_as_often_as_their_composed_probability_says(m
 
 @pytest.mark.statistics
 @pytest.mark.parametrize(
-    ("draws", "lookahead"), [(800, 2), *(pytest.param(6_000, n, marks=pytest.mark.slow) for n in (1, 2, None))]
+    ("draws", "lookahead"), [(800, 2), *(pytest.param(6_000, n, marks=SLOW) for n in (1, 2, None))]
 )
 def test_lists_are_drawn_as_often_as_their_composed_probability_says(monkeypatch, draws, lookahead):
     """Seeded; rejects a weight 30 % too small or too large, and blocks of another size."""
@@ -382,11 +387,8 @@ def test_one_row_where_no_row_was_changes_no_list_in_blocks_by_more_than_epsilon
 @pytest.mark.parametrize(
     "name",
     [
-        "one and one",
         "of numbers",
-        pytest.param("three classes", marks=pytest.mark.slow),
-        pytest.param("two and one", marks=pytest.mark.slow),
-        pytest.param("by half of Brier's score", marks=pytest.mark.slow),
+        *(pytest.param(name, marks=SLOW) for name in TREES if name != "of numbers"),
     ],
 )
 def test_one_row_where_no_row_was_changes_no_tree_in_blocks_by_more_than_epsilon(name):
@@ -395,7 +397,7 @@ def test_one_row_where_no_row_was_changes_no_tree_in_blocks_by_more_than_epsilon
     check_blocks(plan, table, table.plus(all_worlds(table.schema)[-1], 1), Fraction(1, 2))
 
 
-@pytest.mark.parametrize("examples", [2, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [2, pytest.param(60, marks=SLOW)])
 @pytest.mark.claim("so one charge pays for all of them")
 def test_one_row_changes_no_tree_in_blocks_by_more_than_epsilon(examples):
     @settings(max_examples=examples)
@@ -406,7 +408,7 @@ def test_one_row_changes_no_tree_in_blocks_by_more_than_epsilon(examples):
     private()
 
 
-@pytest.mark.parametrize("examples", [8, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [8, pytest.param(60, marks=SLOW)])
 def test_one_row_changes_no_list_in_blocks_by_more_than_epsilon(examples):
     """Of what is released, and of everything that is drawn on the way."""
 

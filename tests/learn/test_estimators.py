@@ -81,15 +81,12 @@ def from_data(name, **parameters):
     return clone(PRIVATE[name]).set_params(schema="from-data", random_state=0, **parameters)
 
 
-@parametrize_with_checks(  # one of each kind; what the checks ask for is in their base classes
+@parametrize_with_checks(  # one of each base class; what the checks ask for is there
     [
         hr.GreedyRuleListClassifier(),
-        hr.OptimalRuleListClassifier(max_rules=3, negations=False, min_support=0, regularization=0.01, time_limit=60),
         hr.OptimalTreeClassifier(objective="mixed"),
         hr.ScorecardClassifier(max_attributes=5, points=3, C=1.0),
-        from_data("private list, greedy"),
         from_data("private list, exact, in blocks, with counts"),
-        from_data("private tree, exact"),
         from_data("private scorecard", epsilon=100.0),
     ],
     expected_failed_checks=waived,
@@ -103,9 +100,12 @@ def test_estimators_keep_scikit_learns_contract(estimator, check):
     [
         hr.GreedyRuleListClassifier(max_rules=8, max_literals=1, negations=False, min_support=0),
         hr.OptimalRuleListClassifier(),
+        hr.OptimalRuleListClassifier(max_rules=3, negations=False, min_support=0, regularization=0.01, time_limit=60),
         hr.OptimalTreeClassifier(max_depth=2, min_support=0, regularization=0.01, time_limit=60),
         hr.ScorecardClassifier(),
+        from_data("private list, greedy"),
         from_data("private list, exact"),
+        from_data("private tree, exact"),
         from_data("private tree, exact, with counts"),
         from_data("private tree, greedy"),
         from_data("private scorecard", epsilon=100.0, delta=1e-6, max_attributes=5),

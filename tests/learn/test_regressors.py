@@ -43,12 +43,17 @@ def made(regressor, **parameters):
 
 @parametrize_with_checks(
     [
-        hr.OptimalRuleListRegressor(max_rules=2),
         hr.PrivateTreeRegressor(epsilon=5.0, schema="from-data", random_state=0, max_depth=1),
         hr.PrivateScorecardRegressor(epsilon=100.0, schema="from-data", random_state=0),
     ]
 )
 def test_regressors_are_estimators_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([hr.OptimalRuleListRegressor(max_rules=2), hr.OptimalTreeRegressor(max_depth=1)])
+def test_certified_ones_are_too(estimator, check):
     check(estimator)
 
 
@@ -285,15 +290,17 @@ def test_all_of_epsilon_is_charged_and_said(regressor):
     assert "predictions (exponential mechanism over all models" in str(model.privacy_)
 
 
-MODELS = [made(regressor, **more).fit(X, Y) for regressor in REGRESSORS for more in ({}, {"objective": "absolute"})]
-MODELS += [
-    made(regressor, **more).fit(X, Y)
-    for regressor in PRIVATE
-    for more in ({"release_counts": True}, {"search": "greedy"})
+UNFITTED = [made(regressor, **more) for regressor in REGRESSORS for more in ({}, {"objective": "absolute"})]
+UNFITTED += [
+    made(regressor, **more) for regressor in PRIVATE for more in ({"release_counts": True}, {"search": "greedy"})
 ]
 
 
-@pytest.mark.parametrize("fitted", MODELS, ids=lambda fitted: type(fitted).__name__)
+@pytest.fixture(scope="module", params=UNFITTED, ids=lambda unfitted: type(unfitted).__name__)
+def fitted(request):
+    return request.param.fit(X, Y)
+
+
 def test_sql_python_and_files_predict_the_same_numbers(fitted, tmp_path):
     model, frame = fitted._model, pd.DataFrame(X[:4], columns=["a", "b"])
     expected = fitted.predict(frame).tolist()
@@ -311,7 +318,6 @@ def test_sql_python_and_files_predict_the_same_numbers(fitted, tmp_path):
     assert again.predict(frame).tolist() == expected
 
 
-@pytest.mark.parametrize("fitted", MODELS, ids=lambda fitted: type(fitted).__name__)
 def test_numbers_are_shown_in_text_tables_pages_and_pictures(fitted):
     model = fitted._model
     said = f"{model.predictions[0]:g}"
@@ -385,7 +391,7 @@ def frame_of(rows):
     )
 
 
-@pytest.mark.parametrize("examples", [15, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [6, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("regressor", PRIVATE)
 def test_regressors_do_the_same_on_neighbouring_tables(regressor, examples):
     @settings(max_examples=examples)

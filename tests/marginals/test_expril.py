@@ -302,11 +302,15 @@ def test_polars_frames_are_learned_from():
         assert learner.score(make(TEST), TRUTH) > 0.8
 
 
-def test_the_default_is_the_papers_network():
+def test_the_default_is_the_papers_network_and_learns_from_a_frame_without_text():
+    """scikit-learn leaves a part of a ColumnTransformer without columns unfitted; it is read as nothing."""
+    source, target, test = (pd.DataFrame(rows, columns=list("abc")) for rows in (SOURCE, TARGET, TEST))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        learner = hr.ExprilClassifier(queries=2, random_state=0).fit(SOURCE[:400], oracle=oracle())
-    assert learner.score(TEST, TRUTH) > 0.8
+        asked = hr.Oracle(target, LABELS, None, 2)
+        learner = hr.ExprilClassifier(queries=2, random_state=0).fit(source, oracle=asked)
+    assert asked.queries_left == 0
+    assert learner.score(test, TRUTH) > 0.8
     assert learner.hypothesis_.steps[-1][1].hidden_layer_sizes == (16, 256, 256, 16)
 
 
@@ -347,16 +351,6 @@ def test_labels_explain_all_answers_or_the_last(variant, used, monkeypatch):
     hr.ExprilClassifier(TREE, variant=variant).fit(SOURCE, oracle=oracle())
     asked = list(dict.fromkeys(map(id, answers)))
     assert [asked.index(id(answer)) for answer in answers] == used
-
-
-def test_the_default_learns_from_a_frame_without_text():
-    """scikit-learn leaves a part of a ColumnTransformer without columns unfitted; it is read as nothing."""
-    frame = pd.DataFrame(TARGET[:400], columns=list("abc"))
-    asked = hr.Oracle(frame, LABELS[:400], hr.Budget(30), random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        hr.ExprilClassifier(random_state=0).fit(frame, oracle=asked)
-    assert asked.queries_left == 0
 
 
 def test_an_estimator_that_the_oracle_cannot_read_is_refused_before_a_charge():

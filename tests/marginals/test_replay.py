@@ -62,7 +62,7 @@ def check(name, rows, row, release, noise, **options):
 
 @pytest.mark.parametrize("release", ["counts", "gaussian"])
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("examples", [4, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [2, pytest.param(200, marks=pytest.mark.slow)])
 def test_neighbouring_targets_are_asked_the_same(examples, name, release):
     @settings(max_examples=examples)
     @given(st.lists(ROW, max_size=20), ROW, st.integers(0, 2**32))

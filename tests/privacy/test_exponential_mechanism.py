@@ -43,7 +43,7 @@ from tests.privacy.chances import p_value
 
 SOURCES = [SecureNoise(), SeededNoise(np.random.default_rng(11))]
 EPSILONS = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(10)]
-SIZES = [20, pytest.param(300, marks=pytest.mark.slow)]
+SIZES = [8, pytest.param(300, marks=pytest.mark.slow)]
 
 sizes = st.builds(
     Rounding,

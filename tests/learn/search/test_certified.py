@@ -21,7 +21,7 @@ from tests.learn.best_models import account, problems
 from tests.learn.objectives import ALL_OBJECTIVES, objective_of
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
-SIZES = pytest.mark.parametrize("examples", [40, pytest.param(5000, marks=pytest.mark.slow)])
+SIZES = pytest.mark.parametrize("examples", [25, pytest.param(5000, marks=pytest.mark.slow)])
 objectives = st.sampled_from(ALL_OBJECTIVES)
 terms_of = st.builds(SearchSettings, st.integers(0, 4), st.integers(0, 5), PENALTIES, objectives)
 

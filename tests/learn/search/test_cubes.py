@@ -29,7 +29,7 @@ from tests.learn.enumerate_models import (
     schemas,
     tables,
 )
-from tests.learn.objectives import ALL_OBJECTIVES
+from tests.learn.objectives import KINDS_OF_LOSS
 
 SIZES = [15, pytest.param(300, marks=pytest.mark.slow)]
 wide = st.one_of(schemas.map(Space.of_trees), schemas.map(list_space))
@@ -44,7 +44,7 @@ def by_masks(table, space, depth, semiring, min_rows=0.0):
     return Masks(search, range(depth + 1))
 
 
-@pytest.mark.parametrize("objective", ALL_OBJECTIVES)
+@pytest.mark.parametrize("objective", KINDS_OF_LOSS)
 @pytest.mark.parametrize("examples", SIZES)
 def test_the_value_of_each_size_is_the_sum_over_all_models_of_that_size(examples, objective):
     @settings(max_examples=examples)

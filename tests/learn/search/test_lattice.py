@@ -28,7 +28,7 @@ from tests.learn.enumerate_models import (
 )
 
 THREE = schema_of(Boolean(), Boolean(missing="bin"), Boolean(), classes=3)
-SIZES = [25, pytest.param(600, marks=pytest.mark.slow)]
+SIZES = [15, pytest.param(600, marks=pytest.mark.slow)]
 
 
 def search(table, found, semiring, min_rows=0.0):

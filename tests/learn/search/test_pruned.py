@@ -25,7 +25,7 @@ def value_of(problem, rows, settings, expansion, objective="errors"):
 
 
 @BLOCKS
-@pytest.mark.parametrize("examples", [40, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [20, pytest.param(3000, marks=pytest.mark.slow)])
 def test_the_states_that_are_kept_hold_an_optimal_model(block_bytes, examples):
     @settings(max_examples=examples)
     @given(problems(), st.integers(0, 4), st.integers(0, 4), PENALTIES, st.sampled_from(OBJECTIVES))

@@ -41,7 +41,7 @@ def check(mechanism, rows, row, source, **parameters):
 
 
 @pytest.mark.parametrize("mechanism", PROVEN)
-@pytest.mark.parametrize("examples", [15, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [6, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.claim("hedgerow never does it, with `smooth-*` neither")
 def test_they_do_the_same_on_neighbouring_tables(examples, mechanism):
     @settings(max_examples=examples)
