@@ -241,3 +241,12 @@ def test_a_regressor_needs_a_schema_with_a_number(audit):
     for schema, y in ((None, [0, 1]), (CLASSES, ["low", "mid"])):
         with pytest.raises(SchemaError, match="expected a number to predict, got a label with classes"):
             audit(hr.PrivateTreeRegressor(1.0, schema=schema), np.zeros((2, 2)), y, **more)
+
+
+def test_means_of_leaves_say_more_than_the_draw_and_are_refused():
+    learner = hr.PrivateTreeRegressor(1.0, schema=NUMBERS, **TREE)
+    frame, y = as_rows(learner, [((0, 0), 0), ((1, 1), 4)])
+    with pytest.raises(ArgumentError, match="use release_means=False"):
+        exact_membership(learner, frame, y)
+    with pytest.raises(ArgumentError, match="use release_means=False"):
+        exact_inference(learner, frame, y, candidates=(frame, y))

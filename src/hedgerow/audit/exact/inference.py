@@ -60,7 +60,7 @@ def exact_inference(
     Raises
     ------
     ValueError
-        If the chances do not sum to 1, there are too many candidates, or counts are released; and as
+        If the chances do not sum to 1, there are too many candidates, or counts or means are released; and as
         `exact_membership` does.
     TypeError
         If the estimator is of another kind.

@@ -125,7 +125,7 @@ def exact_membership(
     ------
     ValueError
         If a parameter is out of range, a value does not fit the schema, the search is greedy, in several blocks or too
-        large, the schema is taken from the data, or it has a unit of privacy.
+        large, means of a number are released, too, the schema is taken from the data, or it has a unit of privacy.
     TypeError
         If the estimator is of another kind.
 
