@@ -32,7 +32,12 @@ if TYPE_CHECKING:
         PrivateTreeRegressor,
         ScorecardClassifier,
     )
-    from hedgerow.marginals import ExprilClassifier, MarginalLogisticClassifier
+    from hedgerow.marginals import (
+        ExprilClassifier,
+        ExprilRegressor,
+        MarginalLinearRegressor,
+        MarginalLogisticClassifier,
+    )
     from hedgerow.models import load_model
     from hedgerow.oracle import Oracle
     from hedgerow.planning import plan
@@ -48,9 +53,11 @@ __all__ = [
     "DPGreedyRLClassifier",
     "Date",
     "ExprilClassifier",
+    "ExprilRegressor",
     "GreedyRuleListClassifier",
     "Integer",
     "Label",
+    "MarginalLinearRegressor",
     "MarginalLogisticClassifier",
     "Number",
     "OptimalRuleListClassifier",
@@ -91,7 +98,7 @@ _HOMES = {
     "OptimalTreeClassifier OptimalTreeRegressor PrivateRuleListClassifier PrivateRuleListRegressor "
     "PrivateScorecardClassifier PrivateScorecardRegressor PrivateTreeClassifier PrivateTreeRegressor "
     "ScorecardClassifier",
-    "marginals": "ExprilClassifier MarginalLogisticClassifier",
+    "marginals": "ExprilClassifier ExprilRegressor MarginalLinearRegressor MarginalLogisticClassifier",
     "models": "load_model",
     "oracle": "Oracle",
     "planning": "plan",

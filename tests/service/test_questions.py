@@ -9,15 +9,38 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import BudgetExceededError, QuestionError
 from hedgerow.privacy.account import Account
-from tests.service.wards import ANA, curator_of
+from hedgerow.service.rows import FrameRows
+from tests.service.wards import ANA, SCHEMA, STAYS, curator_of, stays, table
 
 SCALARS = st.sampled_from(
-    [None, True, False, 0, 1, 2, 3, -1, 10**18, 0.5, 1e-300, 1e300, "auto", "exact", "greedy", "brier", "mixed", ""]
+    [
+        None,
+        True,
+        False,
+        0,
+        1,
+        2,
+        3,
+        -1,
+        10**18,
+        0.5,
+        1e-300,
+        1e300,
+        "auto",
+        "exact",
+        "greedy",
+        "brier",
+        "mixed",
+        "squared",
+        "quantile",
+        "absolute",
+        "",
+    ]
 )
 DIRECTIONS = st.dictionaries(st.sampled_from(["age", "smoker", "x"]), st.sampled_from(["increasing", "decreasing"]))
 PARAMETERS = {
     "rule-list": ["max_rules", "max_literals", "negations", "search", "lookahead", "release_counts", "objective"],
-    "tree": ["max_depth", "search", "lookahead", "release_counts", "stop_probability", "objective"],
+    "tree": ["max_depth", "search", "lookahead", "release_counts", "stop_probability", "objective", "clip", "quantile"],
     "scorecard": ["max_attributes", "points", "monotone", "smooth"],
 }
 EPSILONS = st.sampled_from(["1", "1/1000", "1e-9", "30", "1/3", "0.000000000001"])
@@ -55,15 +78,18 @@ def marginals(draw):
     asked = draw(st.dictionaries(st.sampled_from(["age", "smoker", "ward"]), bins(), min_size=1))
     question = {"epsilon": draw(EPSILONS), "delta": draw(DELTAS), "bins": asked}
     if draw(st.booleans()):
-        return "marginals", question | {"by": draw(st.sampled_from(["rows", "classes"]))}
-    return "error-marginals", question | {"hypothesis": {"always": draw(st.sampled_from(["yes", "no"]))}}
+        return "marginals", question | {"by": draw(st.sampled_from(["rows", "classes", "levels"]))}
+    always = draw(st.sampled_from(["yes", "no", "True", "False", True, 1]))
+    return "error-marginals", question | {"hypothesis": {"always": always}}
 
 
-@pytest.fixture(scope="module")
-def curator(tmp_path_factory):
+@pytest.fixture(scope="module", params=[SCHEMA, STAYS], ids=["classes", "number"])
+def curator(request, tmp_path_factory):
     url = f"sqlite:///{tmp_path_factory.mktemp('l')}/l.db"
     shares = {"ana": Account(Fraction(10**6), Fraction(9, 10))}
-    with curator_of(url, cap=Account(Fraction(10**6), Fraction(9, 10)), shares=shares) as opened:
+    rows = FrameRows.of(*(table() if request.param is SCHEMA else stays()), request.param)
+    caps = {"cap": Account(Fraction(10**6), Fraction(9, 10)), "shares": shares}
+    with curator_of(url, rows, schema=request.param, **caps) as opened:
         yield opened
 
 

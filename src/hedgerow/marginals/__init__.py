@@ -1,6 +1,8 @@
 """Learning from noisy marginals of a private table that never leaves its curator."""
 
 from hedgerow.marginals.expril import ExprilClassifier
+from hedgerow.marginals.expril_regressor import ExprilRegressor
+from hedgerow.marginals.linear import MarginalLinearRegressor
 from hedgerow.marginals.logistic import MarginalLogisticClassifier
 
-__all__ = ["ExprilClassifier", "MarginalLogisticClassifier"]
+__all__ = ["ExprilClassifier", "ExprilRegressor", "MarginalLinearRegressor", "MarginalLogisticClassifier"]

@@ -1,4 +1,4 @@
-"""Base class of the classifiers that learn from a public source and an oracle's answers."""
+"""Base classes of the estimators that learn from a public source and an oracle's answers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.learn.inputs import AccuracyMixin
+from hedgerow.learn.inputs import AccuracyMixin, R2Mixin
 from hedgerow.oracle.protocol import MarginalOracle, check_oracle, telling_answers
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Target
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import shown
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MarginalEstimator(AccuracyMixin, BaseEstimator):
-    """A classifier of an oracle's private rows; subclasses define what it asks, and what it makes of the answers."""
+class MarginalEstimator(BaseEstimator):
+    """An estimator of an oracle's private rows; subclasses define what it asks, and what it makes of the answers."""
 
     reweight: bool = True
     bins: Literal["auto", "published"] | int | Schema = "auto"
@@ -45,11 +46,10 @@ class MarginalEstimator(AccuracyMixin, BaseEstimator):
             If the columns are not those of the target, or are constant. Nothing is charged then.
         ValueError
             If a parameter is out of range, or the oracle has too few questions left, or its answers are of a form that
-            the classifier does not learn from. Nothing is charged then.
+            the estimator does not learn from. Nothing is charged then.
         """
         check_oracle(oracle, y)
-        if oracle.label.as_number is not None:
-            raise ArgumentError(f"expected an oracle of classes, got one of a number, {shown(oracle.label.name)}.")
+        self._check_target(oracle.label)
         self._check_parameters(oracle)
         source = Table.of(X)
         if source.column_names != oracle.columns:
@@ -65,6 +65,9 @@ class MarginalEstimator(AccuracyMixin, BaseEstimator):
         """The fitted model."""
         raise NotImplementedError
 
+    def _check_target(self, label: Target) -> None:
+        raise NotImplementedError
+
     def _check_parameters(self, oracle: MarginalOracle) -> None:
         raise NotImplementedError
 
@@ -73,11 +76,27 @@ class MarginalEstimator(AccuracyMixin, BaseEstimator):
         raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row, shape ``(n_rows,)``."""
+        """Return the class, or the number, of each row, shape ``(n_rows,)``."""
         check_is_fitted(self)
         return np.asarray(self._model.predict(X))
+
+
+class MarginalClassifier(AccuracyMixin, MarginalEstimator):
+    """An estimator of classes."""
+
+    def _check_target(self, label: Target) -> None:
+        if label.as_number is not None:
+            raise ArgumentError(f"expected an oracle of classes, got one of a number, {shown(label.name)}.")
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class for each row, shape ``(n_rows, n_classes)``."""
         check_is_fitted(self)
         return np.asarray(self._model.predict_proba(X))
+
+
+class MarginalRegressor(R2Mixin, MarginalEstimator):
+    """An estimator of a number."""
+
+    def _check_target(self, label: Target) -> None:
+        if label.as_number is None:
+            raise ArgumentError(f"expected an oracle of a number, got one of classes, {shown(label.name)}.")

@@ -1,4 +1,4 @@
-"""EXPRIL: classifiers of a private target learned from an unlabelled source and an oracle's error marginals."""
+"""EXPRIL: learning a private target from an unlabelled source and an oracle's error marginals; its classifiers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.neural_network import MLPClassifier
@@ -24,7 +24,7 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Always, codes_of, has_hypothesis
-from hedgerow.marginals.base import MarginalEstimator
+from hedgerow.marginals.base import MarginalClassifier, MarginalEstimator
 from hedgerow.marginals.reweight import Weights, bounded_least_squares, equal_weights, reweight
 from hedgerow.oracle.answers import ErrorCounts, ErrorMasses
 from hedgerow.oracle.binning import bin_matrix, bins_or_chosen
@@ -35,12 +35,12 @@ from hedgerow.text.messages import describe_argument
 VARIANTS = ("cumulative", "instantaneous")
 ONE = 0.5
 """Estimated labels from this value on count as positive."""
-_TRIED = 200  # rows of the source on which an estimator is tried before the first question
+TRIED = 200  # rows of the source on which an estimator is tried before the first question
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class Question:
     """One question: the bins of the source's rows, what the hypothesis predicts for them, and the answer."""
 
     matrix: NDArray[np.float64]
@@ -48,9 +48,124 @@ class _Question:
     answer: ErrorMasses
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class Expril(MarginalEstimator):
+    """Rounds of questions about a hypothesis, each learned from labels that explain the answers."""
+
+    estimator: Any = field(default=None, kw_only=False)
+    variant: Literal["cumulative", "instantaneous"] = "cumulative"
+    queries: int = 3
+    random_state: RandomState = None
+
+    @property
+    def _model(self) -> Any:
+        return self.hypothesis_
+
+    def _learn(self, X: Any, oracle: MarginalOracle) -> None:
+        self._try_estimator(Table.of(X), oracle)
+        self._begin(oracle)
+        questions: list[Question] = []
+        weights, hypothesis = self._first_weights(X, oracle), cast(Any, None)
+        labels, history = np.empty(0), list[dict[str, Any]]()
+        for _ in range(self._error_questions(oracle)):
+            asked = Always(oracle.classes[1]) if hypothesis is None else self._asked(hypothesis, X, weights)
+            questions.append(self._ask(X, asked, weights, questions, oracle))
+            if self.reweight and oracle.release != "ratio":
+                weights = _weights(questions)
+            labels = self._labels(questions, weights)
+            history.append(_record(questions, weights, oracle) | self._shares(labels, weights))
+            hypothesis = self._next_hypothesis(X, labels, weights)
+        self.hypothesis_, self.history_ = hypothesis, history
+        self.synthetic_ = Synthetic(X, self._rounded(labels), weights.values, labels)
+        self.privacy_ = oracle.privacy
+
+    def _begin(self, oracle: MarginalOracle) -> None:
+        """Set what is known of the target."""
+        raise NotImplementedError
+
+    def _try_estimator(self, source: Table, oracle: MarginalOracle) -> None:
+        """Fit on some rows with arbitrary labels, so that an estimator that fails does so before the charge."""
+        raise NotImplementedError
+
+    def _asked(self, hypothesis: Any, X: Any, weights: Weights) -> Any:
+        """Return the classifier that is asked about."""
+        raise NotImplementedError
+
+    def _next_hypothesis(self, X: Any, labels: Vector, weights: Weights) -> Any:
+        """Learn from the estimated labels, from 0 to 1."""
+        raise NotImplementedError
+
+    def _rounded(self, labels: Vector) -> NDArray[Any]:
+        """Return what the estimated labels stand for."""
+        raise NotImplementedError
+
+    def _shares(self, labels: Vector, weights: Weights) -> dict[str, float]:
+        """Return what a record of a question says of the labels."""
+        raise NotImplementedError
+
+    def _error_questions(self, oracle: MarginalOracle) -> int:
+        """Return the number of questions on errors: all, but one less if ratios need a question on marginals."""
+        return self.queries - (self.reweight and oracle.release == "ratio")
+
+    def _first_weights(self, X: Any, oracle: MarginalOracle) -> Weights:
+        if not self.reweight or oracle.release != "ratio":
+            return equal_weights(len(X))
+        bins = bins_or_chosen(self.bins, X, len(X), oracle.noise_scale(Table.of(X).width))
+        answer = oracle.marginals(bins)
+        return reweight(bin_matrix(bins, X), answer.masses, len(bins), variance=answer.variance)
+
+    def _ask(
+        self, X: Any, hypothesis: Any, weights: Weights, questions: list[Question], oracle: MarginalOracle
+    ) -> Question:
+        rows = getattr(questions[-1].answer, "n_rows", len(X)) if questions else len(X)
+        bins = bins_or_chosen(self.bins, X, rows, oracle.noise_scale(Table.of(X).width), weights.values)
+        predicted = codes_of(hypothesis.predict(X), oracle.classes, len(X)).astype(np.float64)
+        return Question(bin_matrix(bins, X), predicted, oracle.error_marginals(bins, hypothesis))
+
+    def _check_parameters(self, oracle: MarginalOracle) -> None:
+        check_choice("variant", self.variant, VARIANTS)
+        check_integer("queries", self.queries, 1)
+        if self.queries > oracle.queries_left:
+            raise ArgumentError(
+                f"queries must be at most the {oracle.queries_left} that the oracle has left, got {self.queries}."
+            )
+        if self.reweight and oracle.release == "ratio" and self.queries < 2:
+            raise ArgumentError(
+                "queries must be 2 or more with ratios and reweight=True, since reweighting spends one."
+            )
+        if not (self.estimator is None or hasattr(self.estimator, "get_params")):
+            kind = "regressor" if is_regressor(self) else "classifier"
+            raise ArgumentTypeError(f"estimator must be a {kind} or None, got {type(self.estimator).__name__}.")
+        problem = ArgumentError(
+            f"random_state must be None, a whole number or a RandomState, as for scikit-learn's networks, got "
+            f"{describe_argument(self.random_state)}."
+        )
+        guarded(lambda: check_random_state(self.random_state), problem)
+
+    def _labels(self, questions: list[Question], weights: Weights) -> Vector:
+        used = questions if self.variant == "cumulative" else questions[-1:]
+        equations = [
+            Equations.of(one.matrix, weights.values, one.hypothesis, *one.answer.errors(one.matrix @ weights.values))
+            for one in used
+        ]
+        return estimate_labels(equations, *self._expected(questions, equations))
+
+    def _expected(self, questions: list[Question], equations: list[Equations]) -> tuple[float, float]:
+        """Return what labels are expected to be, and how far answers say that they deviate from it."""
+        raise NotImplementedError
+
+    def _fitted(self, X: Any, labels: NDArray[Any], weights: Vector) -> Any:
+        estimator: Any = self._default(X) if self.estimator is None else clone(self.estimator)
+        return fit_weighted(estimator, X, labels, weights)
+
+    def _default(self, X: Any) -> Pipeline:
+        """Return the unfitted estimator that is learned by default."""
+        raise NotImplementedError
+
+
 @has_hypothesis("hypothesis_")
 @dataclass(eq=False, repr=False, kw_only=True)
-class ExprilClassifier(MarginalEstimator):
+class ExprilClassifier(MarginalClassifier, Expril):
     """Learn from an unlabelled source and an oracle's noisy counts, by bin, of a hypothesis's errors on private rows.
 
     The first hypothesis is that every row is of the positive class. After each answer the labels of the source are
@@ -109,69 +224,11 @@ class ExprilClassifier(MarginalEstimator):
     (2,)
     """
 
-    estimator: Any = field(default=None, kw_only=False)
-    variant: Literal["cumulative", "instantaneous"] = "cumulative"
-    queries: int = 3
-    random_state: RandomState = None
-
-    @property
-    def _model(self) -> Any:
-        return self.hypothesis_
-
-    def _learn(self, X: Any, oracle: MarginalOracle) -> None:
-        self._try_estimator(Table.of(X), oracle)
+    def _begin(self, oracle: MarginalOracle) -> None:
         self.classes_ = np.array(oracle.classes)
-        questions: list[_Question] = []
-        weights, hypothesis = self._first_weights(X, oracle), cast(Any, Always(oracle.classes[1]))
-        labels, history = np.empty(0), list[dict[str, Any]]()
-        for _ in range(self._error_questions(oracle)):
-            questions.append(self._ask(X, hypothesis, weights, questions, oracle))
-            if self.reweight and oracle.release != "ratio":
-                weights = _weights(questions)
-            labels = self._labels(questions, weights)
-            history.append(_record(questions, weights, labels, oracle))
-            hypothesis = self._next_hypothesis(X, labels >= ONE, weights)
-        self.hypothesis_, self.history_ = hypothesis, history
-        self.synthetic_ = Synthetic(X, self.classes_[np.where(labels >= ONE, 1, 0)], weights.values, labels)
-        self.privacy_ = oracle.privacy
-
-    def _error_questions(self, oracle: MarginalOracle) -> int:
-        """Return the number of questions on errors: all, but one less if ratios need a question on marginals."""
-        return self.queries - (self.reweight and oracle.release == "ratio")
-
-    def _first_weights(self, X: Any, oracle: MarginalOracle) -> Weights:
-        if not self.reweight or oracle.release != "ratio":
-            return equal_weights(len(X))
-        bins = bins_or_chosen(self.bins, X, len(X), oracle.noise_scale(Table.of(X).width))
-        answer = oracle.marginals(bins)
-        return reweight(bin_matrix(bins, X), answer.masses, len(bins), variance=answer.variance)
-
-    def _ask(
-        self, X: Any, hypothesis: Any, weights: Weights, questions: list[_Question], oracle: MarginalOracle
-    ) -> _Question:
-        rows = getattr(questions[-1].answer, "n_rows", len(X)) if questions else len(X)
-        bins = bins_or_chosen(self.bins, X, rows, oracle.noise_scale(Table.of(X).width), weights.values)
-        predicted = codes_of(hypothesis.predict(X), oracle.classes, len(X)).astype(np.float64)
-        return _Question(bin_matrix(bins, X), predicted, oracle.error_marginals(bins, hypothesis))
 
     def _check_parameters(self, oracle: MarginalOracle) -> None:
-        check_choice("variant", self.variant, VARIANTS)
-        check_integer("queries", self.queries, 1)
-        if self.queries > oracle.queries_left:
-            raise ArgumentError(
-                f"queries must be at most the {oracle.queries_left} that the oracle has left, got {self.queries}."
-            )
-        if self.reweight and oracle.release == "ratio" and self.queries < 2:
-            raise ArgumentError(
-                "queries must be 2 or more with ratios and reweight=True, since reweighting spends one."
-            )
-        if not (self.estimator is None or hasattr(self.estimator, "get_params")):
-            raise ArgumentTypeError(f"estimator must be a classifier or None, got {type(self.estimator).__name__}.")
-        problem = ArgumentError(
-            f"random_state must be None, a whole number or a RandomState, as for scikit-learn's networks, got "
-            f"{describe_argument(self.random_state)}."
-        )
-        guarded(lambda: check_random_state(self.random_state), problem)
+        super()._check_parameters(oracle)
         if len(oracle.classes) != 2:
             raise ArgumentError(f"expected an oracle with two classes, got {len(oracle.classes)}.")
 
@@ -181,7 +238,7 @@ class ExprilClassifier(MarginalEstimator):
         Nor is anything charged where the oracle could not be asked about what is fitted.
         """
         classes = np.array(oracle.classes)
-        rows = np.unique(np.linspace(0, len(source) - 1, _TRIED).astype(np.int64))
+        rows = np.unique(np.linspace(0, len(source) - 1, TRIED).astype(np.int64))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = self._fitted(source.take(rows), classes[np.arange(len(rows)) % 2], np.ones(len(rows)))
@@ -189,28 +246,30 @@ class ExprilClassifier(MarginalEstimator):
             bins = bins_or_chosen(self.bins, source.data, len(source), oracle.noise_scale(source.width))
             oracle.check(bins, fitted)
 
-    def _labels(self, questions: list[_Question], weights: Weights) -> Vector:
-        used = questions if self.variant == "cumulative" else questions[-1:]
-        return estimate_labels(
-            [
-                Equations.of(
-                    one.matrix, weights.values, one.hypothesis, *one.answer.errors(one.matrix @ weights.values)
-                )
-                for one in used
-            ]
-        )
+    def _asked(self, hypothesis: Any, X: Any, weights: Weights) -> Any:  # noqa: ARG002 -- itself
+        return hypothesis
 
-    def _next_hypothesis(self, X: Any, positive: NDArray[np.bool_], weights: Weights) -> Any:
+    def _next_hypothesis(self, X: Any, labels: Vector, weights: Weights) -> Any:
         rows = np.flatnonzero(weights.values)
-        labels = self.classes_[np.where(positive[rows], 1, 0)]
-        if len(set(labels.tolist())) == 1:
-            return Always(labels.tolist()[0])
-        return self._fitted(Table.of(X).take(rows), labels, weights.values[rows] * len(rows))
+        said = self._rounded(labels[rows])
+        if len(set(said.tolist())) == 1:
+            return Always(said.tolist()[0])
+        return self._fitted(Table.of(X).take(rows), said, weights.values[rows] * len(rows))
 
-    def _fitted(self, X: Any, labels: NDArray[Any], weights: Vector) -> Any:
-        estimator: Any = network(X, self.random_state) if self.estimator is None else clone(self.estimator)
-        name = f"{estimator.steps[-1][0]}__sample_weight" if isinstance(estimator, Pipeline) else "sample_weight"
-        return estimator.fit(X, labels, **{name: weights})
+    def _rounded(self, labels: Vector) -> NDArray[Any]:
+        return self.classes_[np.where(labels >= ONE, 1, 0)]
+
+    def _expected(self, questions: list[Question], equations: list[Equations]) -> tuple[float, float]:  # noqa: ARG002
+        return ONE, 0.5
+
+    def _shares(self, labels: Vector, weights: Weights) -> dict[str, float]:
+        return {
+            "positive": float(weights.values[labels >= ONE].sum()),
+            "undecided": float(weights.values[np.abs(labels - ONE) < 0.05].sum()),
+        }
+
+    def _default(self, X: Any) -> Pipeline:
+        return network(X, self.random_state)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class for each row, shape ``(n_rows, 2)``; 0 or 1 if there are none."""
@@ -220,7 +279,7 @@ class ExprilClassifier(MarginalEstimator):
         return (self.predict(X)[:, None] == self.classes_[None, :]).astype(np.float64)
 
 
-def _weights(questions: list[_Question]) -> Weights:
+def _weights(questions: list[Question]) -> Weights:
     """Return the weights under which the source has the marginals of all answers."""
     counts = [one.answer for one in questions if isinstance(one.answer, ErrorCounts)]
     return reweight(
@@ -231,7 +290,13 @@ def _weights(questions: list[_Question]) -> Weights:
     )
 
 
-def _record(questions: list[_Question], weights: Weights, labels: Vector, oracle: MarginalOracle) -> dict[str, Any]:
+def fit_weighted(estimator: Any, X: Any, labels: NDArray[Any], weights: Vector) -> Any:
+    """Fit an estimator, or a pipeline that ends in one, with weights of the rows."""
+    name = f"{estimator.steps[-1][0]}__sample_weight" if isinstance(estimator, Pipeline) else "sample_weight"
+    return estimator.fit(X, labels, **{name: weights})
+
+
+def _record(questions: list[Question], weights: Weights, oracle: MarginalOracle) -> dict[str, Any]:
     answer = questions[-1].answer
     return {
         "question": len(questions),
@@ -239,8 +304,6 @@ def _record(questions: list[_Question], weights: Weights, labels: Vector, oracle
         "noise_scale": oracle.noise_scale(len(answer.bins)),
         "rows": getattr(answer, "n_rows", None),
         "error_rate": getattr(answer, "error_rate", None),
-        "positive": float(weights.values[labels >= ONE].sum()),
-        "undecided": float(weights.values[np.abs(labels - ONE) < 0.05].sum()),
         "effective_sample_size": weights.effective_sample_size,
         "uncovered": weights.uncovered,
         "misfit": weights.misfit,
@@ -267,19 +330,21 @@ class Equations:
         return cls(weighted * np.sign(hypothesis - 0.5), weighted @ hypothesis - errors, variance)
 
 
-def estimate_labels(equations: Sequence[Equations]) -> Vector:
+def estimate_labels(equations: Sequence[Equations], expected: float = ONE, deviation: float = 0.5) -> Vector:
     """Return the labels in [0, 1] that fit best: one answer's (instantaneous) or all stacked (cumulative, eq. 6).
 
     Equations are weighted by the inverse of their noise's variance. The system is underdetermined: of the
-    labels that fit equally, those nearest to ½ are taken, and more noise pulls nearer to ½.
+    labels that fit equally, those nearest to what is `expected` are taken, ½ of classes, and more noise pulls nearer
+    to it, the less labels deviate from it.
     """
     n = equations[0].matrix.shape[1]
     least = min((one.variance for one in equations if one.variance > 0), default=0.0)
     scales = [np.sqrt(least / one.variance) if one.variance > 0 else 1.0 for one in equations]
     matrix = np.vstack([scale * one.matrix for scale, one in zip(scales, equations, strict=True)])
     target = np.concatenate([scale * one.target for scale, one in zip(scales, equations, strict=True)])
-    ridge = _NEAREST * max(float(np.mean(np.sum(matrix**2, axis=1))), np.finfo(float).tiny) + 4 * least / n
-    return bounded_least_squares(matrix, target, np.full(n, 0.5), ridge, 0.0, 1.0)
+    ridge = _NEAREST * max(float(np.mean(np.sum(matrix**2, axis=1))), np.finfo(float).tiny)
+    ridge += least / deviation**2 / n
+    return bounded_least_squares(matrix, target, np.full(n, expected), ridge, 0.0, 1.0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -317,13 +382,6 @@ def network(X: Any, random_state: RandomState = None, hidden: tuple[int, ...] = 
     It passes over the rows 25 times, more often if they are few, and its weights are drawn to 0: the labels that it
     learns from are estimates, and to fit them to the end is to fit their noise.
     """
-    numbers: Any = make_pipeline(SimpleImputer(), StandardScaler())
-    columns = numbers
-    table = Table.of(X)
-    if table.names is not None:
-        words: Any = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))
-        text = [name for name in table.names if table.column(name, 0).is_text]
-        columns = make_column_transformer((words, text), remainder=numbers)
     passes = _passes(len(X))
     learner = MLPClassifier(
         hidden,
@@ -334,7 +392,18 @@ def network(X: Any, random_state: RandomState = None, hidden: tuple[int, ...] = 
         max_iter=2 * passes,
         random_state=random_state,
     )
-    return make_pipeline(columns, learner)
+    return make_pipeline(prepared(X), learner)
+
+
+def prepared(X: Any) -> Any:
+    """Return what makes numbers of a table like X: standardised numbers, one-hot text, imputed missing values."""
+    numbers: Any = make_pipeline(SimpleImputer(), StandardScaler())
+    table = Table.of(X)
+    if table.names is None:
+        return numbers
+    words: Any = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))
+    text = [name for name in table.names if table.column(name, 0).is_text]
+    return make_column_transformer((words, text), remainder=numbers)
 
 
 def _passes(n_rows: int) -> int:

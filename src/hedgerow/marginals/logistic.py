@@ -16,7 +16,7 @@ from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.readable import ReadablePoints
 from hedgerow.learn.scorecard.estimator import check_largest_points, check_smooth
 from hedgerow.learn.scorecard.log_odds import Part, Prior, rounded
-from hedgerow.marginals.base import MarginalEstimator
+from hedgerow.marginals.base import MarginalClassifier
 from hedgerow.marginals.log_odds import SPREADS, LogOdds, SufficientStatistics, estimated
 from hedgerow.marginals.reweight import equal_weights, reweight
 from hedgerow.models.scorecard import Scorecard
@@ -36,7 +36,7 @@ _EACH = 2 / 3  # of the prior's standard deviation along a number: that of a cat
 
 @has_hypothesis("model_")
 @dataclass(eq=False, repr=False, kw_only=True)
-class MarginalLogisticClassifier(ReadablePoints, MarginalEstimator):
+class MarginalLogisticClassifier(ReadablePoints, MarginalClassifier):
     """A scorecard from one question to an oracle: how many rows of each class are in each bin.
 
     These counts and the rows' own distribution, which the weighted source estimates, are all that the likelihood of an
@@ -95,9 +95,9 @@ class MarginalLogisticClassifier(ReadablePoints, MarginalEstimator):
         rows = answer.n_rows * self.weights_.values
         statistics = SufficientStatistics(matrix, rows, answer.rows.astype(np.float64), answer.noise)
         spreads = SPREADS if isinstance(self.smooth, str) else (float(self.smooth),)
-        found = estimated(statistics, _prior(bins), spreads)
+        found = estimated(statistics, prior_of(bins), spreads)
         learned = _learned(found, schema, matrix @ rows, int(self.points), is_exact=not answer.noise)
-        self.model_ = learned.model(schema, _card(oracle, left_out))
+        self.model_ = learned.model(schema, card_of(oracle, left_out))
         self.smooth_, self.classes_ = found.spreads, np.array(oracle.classes)
 
     def _check_parameters(self, oracle: MarginalOracle) -> None:
@@ -120,7 +120,7 @@ class MarginalLogisticClassifier(ReadablePoints, MarginalEstimator):
         return self.model_.privacy
 
 
-def _prior(bins: Schema) -> NDArray[np.float64]:
+def prior_of(bins: Schema) -> NDArray[np.float64]:
     """Return the covariance of the log-odds by bin for a standard deviation of 1: attributes are independent."""
     sizes = [attribute.n_bins for _, attribute in bins.attributes]
     ends, found = np.cumsum(sizes), np.zeros((sum(sizes), sum(sizes)))
@@ -149,7 +149,8 @@ def _learned(
     return LearnedScorecard(whole, np.rint(base / unit).astype(np.int64), unit, None if is_exact else found.error)
 
 
-def _card(oracle: MarginalOracle, left_out: Sequence[str]) -> PrivacyCard:
+def card_of(oracle: MarginalOracle, left_out: Sequence[str]) -> PrivacyCard:
+    """Return an oracle's card, with a note of the columns that were left out."""
     card = oracle.privacy
     if not left_out:
         return card
