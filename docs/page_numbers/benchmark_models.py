@@ -345,6 +345,22 @@ def two_way_tables_error() -> str:
     return short(max(float(row[f"standard error of {score}, more"]) for row in found for score in SCORES[:2]), 4)
 
 
+@table
+def columns() -> str:
+    """Accuracy of EXPRIL by the share of columns that a question is about."""
+    shares = {"1": "all", "0.5": "half", "0.25": "a quarter"}
+    rows = (
+        (
+            row["table"],
+            shares[row["share of columns"]],
+            f"{short(row['accuracy'], 3)} ± {short(row['se'], 3)}",
+            f"{float(row['more than all']):+.3f} ± {float(row['se of that']):.3f}" if float(row["se of that"]) else "",
+        )
+        for row in records("columns.csv")
+    )
+    return markdown(("table", "columns", "accuracy ± s.e.", "more than all, by run"), rows, (0, 1))
+
+
 # --- Cut points
 
 

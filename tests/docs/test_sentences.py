@@ -55,6 +55,13 @@ def test_noisy_two_way_tables_are_worse_than_the_scorecard():
     assert better == [("tree, exact tables for nothing", "AUROC")]
 
 
+def test_questions_about_some_columns_gain_no_two_standard_errors():
+    some = [row for row in records("columns.csv") if float(row["share of columns"]) < 1]
+    assert len(some) == 6
+    assert all(float(row["more than all"]) < 2 * float(row["se of that"]) for row in some)
+    assert all(float(row["more than all"]) < -0.1 for row in some if row["table"] == "compas")
+
+
 def test_joint_cut_points_are_worse_where_one_value_has_most_rows_and_bins_are_many():
     many = {"age": 99, "hours-per-week": 52, "capital-gain": 10}
     for row in records("cut_points.csv"):
