@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ import hedgerow as hr
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HypothesisError
 from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.models import Leaf, Split, Tree
-from hedgerow.oracle import FederatedOracle, LevelSums
+from hedgerow.oracle import FederatedOracle, LevelSums, frame_rows
 from hedgerow.oracle.answers import ErrorCounts
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise, SeededNoise
@@ -242,3 +243,25 @@ def test_several_curators_add_up_or_refuse():
             FederatedOracle([parts[0], hr.Oracle(of(other)[0], labels[0], None, 3, number=labels[1])])
     alike = hr.Oracle(*of(other), None, 3, number=Number("wage", -3, 17, 8))
     assert FederatedOracle([parts[0], alike]).level_marginals(ALL).steps == STEPS
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@given(rows=st.lists(VALUES, max_size=6), more=st.lists(VALUES, min_size=1, max_size=4))
+def test_all_rows_of_a_person_move_an_answer_no_further_than_is_charged(release, rows, more):
+    bins, unit = Schema({"age": ALL["age"]}), hr.Unit("who", 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frame_rows, "draw_key", lambda _: b"a key")  # the same rows of the others are counted
+        traces = []
+        for own in ([], more):
+            whose, values = ["ann"] * len(rows) + ["zoe"] * len(own), np.array([*rows, *own], dtype=float)
+            frame = pd.DataFrame({"who": np.array(whose, dtype=object), "age": np.full(len(whose), 5)})
+            recorder, budget = Recorder(SeededNoise(np.random.default_rng(0))), hr.Budget(1, 1e-6)
+            options = {"unit": unit, "release": release, "random_state": recorder}
+            hr.Oracle(frame, values, budget, 1, number=NUMBER, **options).level_marginals(bins)
+            traces.append(recorder.trace)
+            assert budget.spent == 1
+    ((mechanism, before, _),), ((same, after, _),) = traces
+    assert mechanism == same
+    rows_of_a_unit = 1 if release == "gaussian" else 2  # Laplace noise is of one row's sensitivity at half of ε
+    assert mechanism.distance(before, after) <= rows_of_a_unit * mechanism.sensitivity
+    assert release == "gaussian" or mechanism.epsilon == Fraction(1, 2)
