@@ -71,8 +71,7 @@ class ExprilRegressor(MarginalRegressor, Expril):
 
     References
     ----------
-    Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Section 6, leaves regression to
-    future work.
+    Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Algorithm 1, for classes.
 
     Examples
     --------
