@@ -1,3 +1,4 @@
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -5,7 +6,8 @@ from hypothesis import strategies as st
 
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Ordered, Real, Schema
+from hedgerow.tables.frames import Table
 from tests.models.hostile import AGE, FLAG, HOSTILE, HOSTILE_VALUE, NONE, hostile_model
 from tests.models.sql_engines import SqlEngine, generated
 from tests.models.strategies import Case, Cell, cases, told_apart, trees
@@ -70,6 +72,15 @@ def test_what_is_missing_goes_to_the_false_branch(engine: SqlEngine) -> None:
     table = pa.table({"x": pa.array(values, pa.float64()), "b": [True, False] * 3})
     for tree, found in zip(trees, engine.select_all(trees, table), strict=True):
         assert found == tree.predict(table).tolist() == [4, 2] * 3
+
+
+def test_comparisons_along_an_order_are_not_those_of_text(engine: SqlEngine) -> None:
+    kind = Ordered(("low", "high", "V", "10", "9"), missing="bin", missing_values=("?",), outside="bin")
+    literals = [*kind.literals("x", negations=True), Literal("x", "!=", ("V",))]
+    table = pa.table({"x": [*kind.values, " high ", "10.0", "?", "", None, "other", "LOW"]})
+    found = engine.select_all([told_apart(kind, literal, [], "text").model for literal in literals], table)
+    bins = kind.encode(Table.of(table).column("x", 0))
+    assert found == [np.where(kind.truth(literal)[bins], "no", "yes").tolist() for literal in literals]
 
 
 def test_a_tree_of_the_greatest_depth_is_read(engine: SqlEngine) -> None:
