@@ -37,6 +37,8 @@ Each exception is also one of Python's, in parentheses, so that ``except ValueEr
   * NoiseWarning
   * OverlapWarning
   * PreparationWarning
+  * UselessModelWarning
+  * LabelsOnlyWarning
 """
 
 from __future__ import annotations
@@ -388,3 +390,11 @@ class PreparationWarning(UserWarning):
 
 class NoiseWarning(UserWarning):
     """The ε of a fit is so small that what is released says nearly nothing of a table of any usual size."""
+
+
+class UselessModelWarning(UserWarning):
+    """A fitted model predicts the same for every row, or is right no more often than the commonest class."""
+
+
+class LabelsOnlyWarning(UserWarning):
+    """Probabilities are asked of a model of which labels alone were released: each is 0 or 1, which no row says."""

@@ -21,9 +21,9 @@ def test_fit_show_and_predict_go_from_a_table_to_predictions(folder, run):
     model = hr.models.RuleList.load("model.json")
     assert str(model) in out
     assert run("show", "model.json")[1] == f"{model}\n\n{model.privacy}\n"
-    code, out, _ = run("predict", "model.json", "data.csv", "--proba")
+    code, out, _ = run("predict", "model.json", "data.csv")
     lines = out.splitlines()
-    assert lines[0] == '"ill","rule","P(no)","P(yes)"'
+    assert lines[0] == '"ill","rule"'
     assert len(lines) == 601
     code, out, _ = run("predict", "model.json", "data.csv", "--json")
     data = pd.read_csv("data.csv")
@@ -417,3 +417,13 @@ def test_an_epsilon_for_which_no_usual_table_is_large_enough_is_told_in_one_line
     assert "too noisy to say; 0 to " in shown
     assert " % of" not in shown
     assert "warning" not in run(*FIT, "--epsilon", "1", "-o", "n.json")[2]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_model_that_predicts_the_same_for_every_row_is_told(run):
+    data = pd.read_csv("data.csv")
+    data.assign(ill="no").to_csv("data.csv", index=False)
+    code, out, err = run(*TREE)
+    assert code == 0
+    assert "warning: It predicts no for every row: nothing in a row matters." in err
+    assert "caveat: It predicts no for every row" in out

@@ -8,11 +8,16 @@ import pytest
 from tests.cli.table import SCHEMA, a_scorecard, a_tree
 
 
-def test_probabilities_without_counts_are_zero_or_one(folder, run):
+def test_probabilities_of_labels_alone_are_refused(folder, run):
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
-    records = json.loads(run("predict", "tree.json", "data.csv", "--proba", "--json")[1])
-    assert {tuple(record.values()) for record in records} == {("yes", 1, 0.0, 1.0), ("no", 2, 1.0, 0.0)}
-    assert list(records[0]) == ["ill", "leaf", "P(no)", "P(yes)"]
+    code, _, err = run("predict", "tree.json", "data.csv", "--proba", "--json")
+    assert code == 2
+    assert "got one with labels alone; fit it with --objective mixed or --release-counts" in err
+    records = json.loads(run("predict", "tree.json", "data.csv", "--json")[1])
+    assert {tuple(record.items()) for record in records} == {
+        (("ill", "yes"), ("leaf", 1)),
+        (("ill", "no"), ("leaf", 2)),
+    }
 
 
 def test_a_label_of_the_name_of_the_other_column_does_not_hide_it(folder, run):

@@ -30,7 +30,7 @@ from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import Rows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
-from hedgerow.errors import ArgumentError, NoiseWarning
+from hedgerow.errors import ArgumentError, NoiseWarning, UselessModelWarning
 from hedgerow.learn import DPGreedyRLClassifier
 from hedgerow.learn.estimators import CLASSIFIERS, REGRESSORS, Estimators
 from hedgerow.learn.private_base import PrivateEstimator, noise_warning
@@ -228,8 +228,11 @@ def _learn(classifier: PrivateEstimator, rows: Rows, label: str) -> Model:
     if too_noisy:
         say(f"warning: {too_noisy}", err=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoiseWarning)  # told above, without a line of source
+        warnings.simplefilter("ignore", NoiseWarning)  # told without a line of source
+        warnings.simplefilter("ignore", UselessModelWarning)
         rows.learn(classifier, label, quietly=cost is not None)
     model = released_model(classifier)
     assert model is not None
+    for caveat in classifier.caveats:
+        say(f"warning: {caveat.sentence}", err=True)
     return model

@@ -37,7 +37,7 @@ def predict(
     Of a scorecard, with its total of points; for more than two classes, its total for each.
 
     With --class-weight, the decision of the least expected cost is added: any error about a row of this class costs so
-    much, and about others 1. The probabilities of --proba are 0 or 1 where leaves have labels alone.
+    much, and about others 1. Models with labels alone have no probabilities for --proba.
 
     The rows are not charged: a released model is public.
 
@@ -53,6 +53,11 @@ def predict(
     if append and ids:
         raise ArgumentError("expected --id or --append, got both; --append copies all columns.")
     released = load_model(model)
+    if proba and not released.has_shares and released.schema.classes:
+        raise ArgumentError(
+            "expected a model with probabilities or counts for --proba, got one with labels alone; fit it with "
+            "--objective mixed or --release-counts."
+        )
     weights = class_weights(released.schema.classes, class_weight) if class_weight else {}
     columns = OutputColumns(tuple(ids or ()), everything=append, proba=proba, explain=explain, class_weight=weights)
     with stage(f"reading {data}"):

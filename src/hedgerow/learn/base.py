@@ -74,7 +74,9 @@ class TallyEstimator(Readable, BaseEstimator):
         with self._unchanged_by_failure():
             data = TrainingData.of(self, X, y)
             self._warn(data.schema)
-            return self._learn(data.schema, lambda: data.count(getattr(self, "random_state", None)))
+            self._learn(data.schema, lambda: data.count(getattr(self, "random_state", None)))
+        self._warn_of_result()  # outside: what was paid for stays where a warning is an error
+        return self
 
     def check_public(self) -> None:
         """Check the parameters, the schema included, as `fit` does before it counts rows; for tables counted elsewhere.
@@ -108,7 +110,9 @@ class TallyEstimator(Readable, BaseEstimator):
             check_learnable(self, tally.schema)
         with self._unchanged_by_failure():
             vars(self).pop("n_features_in_", None)  # those of an earlier fit
-            return self._learn(tally.schema, lambda: tally)
+            self._learn(tally.schema, lambda: tally)
+        self._warn_of_result()
+        return self
 
     def _check_refused(self, given: Mapping[str, Any]) -> None:
         """Refuse what `fit` does not take; weights of rows with the reason."""
@@ -122,6 +126,9 @@ class TallyEstimator(Readable, BaseEstimator):
 
     def _warn(self, schema: Schema) -> None:
         """Warn of what the parameters and the schema show: called by `fit`, whose caller is named."""
+
+    def _warn_of_result(self) -> None:
+        """Warn of what the released model shows."""
 
     @contextmanager
     def _unchanged_by_failure(self) -> Generator[None]:
@@ -207,7 +214,7 @@ class Classifier(AccuracyMixin, TallyEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities, shape ``(n_samples, n_classes)``: from the released counts if there are any.
 
-        Where only labels were released, the label has probability 1.
+        Where only labels were released, the label has probability 1: `LabelsOnlyWarning` says so.
 
         Parameters
         ----------

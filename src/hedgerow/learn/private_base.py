@@ -15,11 +15,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 
 from hedgerow.boundary.randomness import RandomState
-from hedgerow.errors import ArgumentError, NoiseWarning, PreparationWarning
+from hedgerow.errors import ArgumentError, NoiseWarning, PreparationWarning, UselessModelWarning
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress
+from hedgerow.models.caveats import Caveat
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_reasons, total, unit_of
@@ -145,6 +146,18 @@ class PrivateEstimator(TallyEstimator):
             with share.telling():
                 learned = plan.learn(count(), Gate(share, noise, schema.unit), progress)
                 return self._publish(schema, learned, _card(plan, schema, share, noise))
+
+    def _warn_of_result(self) -> None:
+        for caveat in self.caveats if self.privacy_.is_private else ():  # not of trials and tests, which are seeded
+            warnings.warn(f"{caveat.sentence} See `hedgerow.plan`.", UselessModelWarning, stacklevel=3)
+
+    @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """Reasons why the fitted model as a whole is of little use, unless a model without a choice was asked for."""
+        model = self._model
+        asked = any(getattr(self, name, None) == size for name, size in model.sizes.items())
+        is_one = len(model.paths) == 1 and asked
+        return tuple(caveat for caveat in model.caveats if caveat.is_of_model and not is_one)
 
     def _noise(self) -> NoiseSource:
         seed = self.random_state

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models import python_source
+from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning
+from hedgerow.models import caveats, python_source
+from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Path, Pieces, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
 from hedgerow.models.leaf import (
@@ -30,6 +32,10 @@ from hedgerow.schema.targets import Number
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
 
+_LABELS_ALONE = (
+    "expected a {kind} with probabilities or counts, got one with labels alone, whose probabilities are 0 or 1; learn "
+    "it with objective='mixed' or release_counts=True."
+)
 _TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
 _ENDS = (0.05, 0.95)  # quantiles of a number that an explanation has
 _RANGES = f"ranges: {100 * CONFIDENCE:g} % by the noise on the counts; the file has the released numbers"
@@ -83,13 +89,25 @@ class LeafModel(Model):
         """
         return leaf_predictions(self.leaves, self.schema.target, self.probabilities)
 
+    def _caveats(self) -> Iterator[Caveat]:
+        """Yield what `caveats` has: of all rows, then of leaves."""
+        leaves, said, number = self.leaves, self.predictions, self._number
+        if len(set(said)) == 1:
+            yield caveats.constant(said[0])
+        elif number is None:
+            yield from caveats.no_better(leaves, list(map(self.schema.classes.index, said)))
+        yield from caveats.unreachable(self.schema, self.paths, self.leaf_name, exclusive=self.exclusive)
+        if self._noise is not None:
+            yield from caveats.empty(leaves, list(map(self._released_rows, leaves)), self._noise, self.leaf_name)
+
     @property
     def has_probabilities(self) -> bool:
         """True if probabilities of any leaf were drawn with the model."""
         return any(leaf.probabilities is not None for leaf in self.leaves)
 
     @property
-    def _has_shares(self) -> bool:
+    def has_shares(self) -> bool:
+        """True if its probabilities say more than its labels."""
         return self._number is None and (self.has_counts or self.has_probabilities)
 
     @property
@@ -172,8 +190,16 @@ class LeafModel(Model):
         return self.outcomes_of(*self._encoded(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the class probabilities of each row, those of its leaf; SchemaError where a number is predicted."""
+        """Return the class probabilities of each row, those of its leaf; SchemaError where a number is predicted.
+
+        Warns
+        -----
+        LabelsOnlyWarning
+            If nothing was released but labels, so that each probability is 0 or 1.
+        """
         self.schema.classes  # noqa: B018 -- raises for a number
+        if not self.has_shares:
+            warnings.warn(_LABELS_ALONE.format(kind=self.kind), LabelsOnlyWarning, stacklevel=2)
         return self.probabilities[self.apply(X)]
 
     def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> NDArray[np.float64]:
@@ -225,7 +251,7 @@ class LeafModel(Model):
                 self.leaf_name: number,
                 "condition": condition,
                 "prediction": prediction,
-                "probability": float(shares.max()) if self._has_shares and not leaf.is_label_alone else None,
+                "probability": float(shares.max()) if self.has_shares and not leaf.is_label_alone else None,
                 "counts": None if leaf.counts is None else dict(zip(levels, leaf.counts, strict=True)),
             }
             for number, (leaf, condition, prediction, shares) in enumerate(
@@ -244,7 +270,7 @@ class LeafModel(Model):
         """Return the condition that holds of each row, and what was released about the rows of which it does."""
         rules = self.get_rules()
         found: dict[str, Any] = {"explanation": [rules[leaf]["condition"] for leaf in leaves]}
-        if self._has_shares:
+        if self.has_shares:
             found["probability"] = pa.array([rules[leaf]["probability"] for leaf in leaves], pa.float64())
         if self._has_rows:
             titles = ["rows"] if self._number is not None else class_titles("rows", self.schema.classes)
@@ -258,7 +284,7 @@ class LeafModel(Model):
     @property
     def _titles(self) -> list[str]:
         """The titles of the columns of a table of the leaves."""
-        shares = ["probability"] if self._has_shares else []
+        shares = ["probability"] if self.has_shares else []
         counts = ["rows"] if self._number else [f"rows of {shown_text(value)}" for value in self.schema.classes]
         return ["if", "then", *shares, *(counts if self._has_rows else [])]
 
@@ -271,7 +297,7 @@ class LeafModel(Model):
 
     def _cells(self, share: Any, counts: Sequence[Any]) -> list[Any]:
         """Return the cells of a leaf in the columns with probability and counts, as far as there are such."""
-        return [*([share] if self._has_shares else []), *(counts if self._has_rows else [])]
+        return [*([share] if self.has_shares else []), *(counts if self._has_rows else [])]
 
     def listings(self) -> tuple[Listing, ...]:
         """Return the leaves as a table: condition, class, its probability, released counts."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
 from hedgerow.models import envelope, sql
+from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Path as DecisionPath
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.dialects import Dialect, DialectName, dialect_named
@@ -147,7 +148,7 @@ class Model(ABC):
 
     @property
     @abstractmethod
-    def _has_shares(self) -> bool:
+    def has_shares(self) -> bool:
         """True if its probabilities say more than its labels."""
 
     def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> NDArray[Any]:
@@ -179,7 +180,7 @@ class Model(ABC):
         """
         classes = self.schema.classes
         matrix = cost_matrix(classes, class_weight=class_weight, costs=costs)
-        if not self._has_shares:
+        if not self.has_shares:
             raise ArgumentTypeError(
                 f"expected a {self.kind} with probabilities or counts, got one with labels alone, which no cost can "
                 "change; learn it with objective='mixed' or release_counts=True."
@@ -252,8 +253,18 @@ class Model(ABC):
     def _text(self) -> str:
         """The parts of the model in words."""
 
+    @cached_property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """Reasons why it, or a leaf, is of little use, by what was released alone; none of a model without charges."""
+        return tuple(self._caveats()) if self.privacy.charges else ()
+
+    def _caveats(self) -> Iterator[Caveat]:
+        """Yield what `caveats` has."""
+        return iter(())
+
     def __str__(self) -> str:
         lines = [f"{printable(name)}: {meaning}" for name, meaning in self._meanings]
+        lines += [f"caveat: {caveat.sentence}" for caveat in self.caveats]
         return "\n".join([self._text, "", *lines]) if lines else self._text
 
     @property
@@ -263,9 +274,10 @@ class Model(ABC):
 
     @property
     def _body_html(self) -> Html:
-        """The parts of the model, and what its attributes mean."""
+        """The parts of the model, its caveats, and what its attributes mean."""
         terms = [element("div", element("dt", printable(name)), element("dd", text)) for name, text in self._meanings]
-        return Html(self._parts_html + (element("dl", *terms) if terms else ""))
+        caveats = (element("p", f"Caveat: {caveat.sentence}") for caveat in self.caveats)
+        return Html(self._parts_html + "".join(caveats) + (element("dl", *terms) if terms else ""))
 
     def to_html(self) -> str:
         """Return the model and its card as an HTML fragment; names and values are escaped."""

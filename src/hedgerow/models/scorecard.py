@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -14,10 +14,19 @@ from hedgerow.boundary.arguments import check_choice
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import points as point_sums
 from hedgerow.models import sql
+from hedgerow.models.caveats import Caveat, constant
 from hedgerow.models.dialects import Dialect, DialectName, dialect_named
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
 from hedgerow.models.plot import points_bars, points_curves
-from hedgerow.models.points import AttributePoints, PointBin, Points, check_points, one_row, whole_points
+from hedgerow.models.points import (
+    AttributePoints,
+    PointBin,
+    Points,
+    check_points,
+    extreme_totals,
+    one_row,
+    whole_points,
+)
 from hedgerow.models.scorecard_form import draw_form, form_html
 from hedgerow.models.sheet import Sheet, card_text, row_texts
 from hedgerow.models.totals import Totals
@@ -369,8 +378,18 @@ class Scorecard(Model):
         return draw_form(self._sheet, f"Guarantee: {self._caption}.", ax)
 
     @property
-    def _has_shares(self) -> bool:
+    def has_shares(self) -> bool:
+        """True if its totals give probabilities of classes."""
         return self._has_classes
+
+    def _caveats(self) -> Iterator[Caveat]:
+        ends = extreme_totals(self.base, self.parts)
+        if self._has_classes and self.has_one_total:
+            ends = [(0, 0), *ends]  # the first class is decided for up to a total of 0
+        for place, (low, high) in enumerate(ends):
+            others = [most + (other < place) for other, (_, most) in enumerate(ends) if other != place]
+            if low >= max(others, default=high):
+                yield constant(self.outcomes[place])
 
     @property
     def _caption(self) -> str:

@@ -216,7 +216,7 @@ class Tree(LeafModel):
         check_drawable(len(leaves), len(levels))
 
         def drawn(i: int) -> tree_plot.DrawnLeaf:
-            shares = () if notes[i] is None or not self._has_shares else tuple(map(float, self.probabilities[i]))
+            shares = () if notes[i] is None or not self.has_shares else tuple(map(float, self.probabilities[i]))
             note = (notes[i] or "").replace("of ", f"of{tree_plot.NO_BREAK}")
             return tree_plot.DrawnLeaf(levels.index(self.predictions[i]), note, shares)
 

@@ -54,6 +54,10 @@ RULES: dict[str, tuple[str, str, str]] = {
     "accuracy": ("accuracy", "better than the commonest class", _HOUSE),
     "accuracy/cost": ("accuracy", "less than the cost of always one class", _HOUSE),
     "accuracy/number": ("accuracy", "less error than a constant", _HOUSE),
+    "caveat/constant": ("model", "not the same prediction for all rows", _HOUSE),
+    "caveat/no-better": ("model", "better than the commonest class", _HOUSE),
+    "caveat/unreachable": ("model", "every leaf can be reached", _HOUSE),
+    "caveat/empty": ("model", "more rows in every leaf than the noise", _HOUSE),
     "groups": ("accuracy", "no group below its baseline", _HOUSE),
     "separation": ("membership", "no more than by chance", _HOUSE),
     "membership": ("membership", "an attack was measured", _HOUSE),
@@ -90,7 +94,7 @@ def findings(subject: Subject, releases: Releases | None) -> Iterator[Finding]:
 
 
 def promised(subject: Subject, n_rows: int | None = None) -> Iterator[Finding]:
-    """Yield what ε and δ say; the number of training rows, where it is known, is **private**."""
+    """Yield what ε, δ and released numbers say; the number of training rows, where it is known, is **private**."""
     card = subject.card
     yield _promised(card)
     if card.is_private and card.delta:
@@ -99,6 +103,8 @@ def promised(subject: Subject, n_rows: int | None = None) -> Iterator[Finding]:
         exception = f"The guarantee has an exception of delta = {amount_text(card.delta)}"
         sentence = f"{exception}; it should be far below {known}."
         yield finding("delta", "reject" if is_large else "look", sentence, float(card.delta))
+    for caveat in subject.released.caveats if subject.released is not None and subject.is_private else ():
+        yield finding(f"caveat/{caveat.kind}", "look", caveat.sentence)
 
 
 def _promised(card: PrivacyCard) -> Finding:

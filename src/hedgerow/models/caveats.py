@@ -1,0 +1,99 @@
+"""Caveats of a released model, by what was released alone: it says the same of all rows, or of leaves without any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.models.conditions import Path
+from hedgerow.models.count_noise import CountNoise
+from hedgerow.models.leaf import Leaf
+from hedgerow.schema.schema import Schema
+from hedgerow.text.values import shown_text
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """A reason why a model, or a leaf of it, is of little use. No row decides it, only what was released.
+
+    Attributes
+    ----------
+    kind : {"constant", "no-better", "unreachable", "empty"}
+        Whether one prediction is made for all rows; the model is right no more often than the commonest class, by the
+        released counts; the schema has no row for a leaf; or the released rows of a leaf may be none but for the noise.
+    sentence : str
+        The same in words.
+    """
+
+    kind: str
+    sentence: str
+
+    @property
+    def is_of_model(self) -> bool:
+        """True if it is about the model as a whole."""
+        return self.kind in ("constant", "no-better")
+
+
+def constant(prediction: Any) -> Caveat:
+    """Return the caveat of a model that predicts the same for every row."""
+    return Caveat("constant", f"It predicts {shown_text(prediction)} for every row: nothing in a row matters.")
+
+
+def no_better(leaves: Sequence[Leaf], places: Sequence[int]) -> Iterator[Caveat]:
+    """Yield whether leaves that predict the classes of these places are right no more often than the commonest one."""
+    counts = np.array([leaf.counts for leaf in leaves if leaf.counts is not None])
+    if len(counts) < len(leaves) or counts.sum() <= 0:
+        return
+    right, commonest = int(counts[np.arange(len(counts)), places].sum()), int(counts.sum(axis=0).max())
+    if right <= commonest:
+        shares = (f"{100 * max(one, 0) / counts.sum():.1f} %" for one in (right, commonest))
+        said = "By the released counts it is right for {} of the rows, and the commonest class alone for {}"
+        yield Caveat("no-better", f"{said.format(*shares)}: it helps only where errors cost differently.")
+
+
+def unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: bool) -> Iterator[Caveat]:
+    """Yield which leaves no row of the schema reaches: their literals contradict each other, or an earlier path."""
+    boxes = [_box(schema, path) for path in paths]
+    earlier = [[] if exclusive else boxes[:place] for place in range(len(boxes))]
+    none = [
+        number
+        for number, (box, before) in enumerate(zip(boxes, earlier, strict=True), 1)
+        if not all(bins.any() for bins in box.values()) or any(_is_inside(box, other) for other in before)
+    ]
+    if none:
+        yield Caveat("unreachable", f"By the schema no row reaches {_named(name, none)}.")
+
+
+def empty(leaves: Sequence[Leaf], rows: Sequence[int | None], noise: CountNoise, name: str) -> Iterator[Caveat]:
+    """Yield which leaves have so few released rows that there may be none but for the noise."""
+    none = [
+        number
+        for number, (leaf, held) in enumerate(zip(leaves, rows, strict=True), 1)
+        if held is not None and held <= noise.spread(len(leaf.counts or leaf.sums or ()))
+    ]
+    if none:
+        yield Caveat("empty", f"The released rows of {_named(name, none)} may be none but for the noise.")
+
+
+def _box(schema: Schema, path: Path) -> dict[str, NDArray[np.bool_]]:
+    """Return which bins of each attribute that a path asks for satisfy all its literals."""
+    box: dict[str, NDArray[np.bool_]] = {}
+    for literal, holds in path:
+        bins = schema[literal.attribute].truth(literal) == holds
+        box[literal.attribute] = box.get(literal.attribute, bins) & bins
+    return box
+
+
+def _is_inside(box: dict[str, NDArray[np.bool_]], other: dict[str, NDArray[np.bool_]]) -> bool:
+    return all(name in box and not (box[name] & ~bins).any() for name, bins in other.items() if not bins.all())
+
+
+def _named(name: str, numbers: Sequence[int]) -> str:
+    """Return leaves by their numbers, at most ten of them."""
+    shown = ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
+    plural = "leaves" if name == "leaf" else f"{name}s"
+    return f"{name if len(numbers) == 1 else plural} {shown}"

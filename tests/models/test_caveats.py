@@ -1,0 +1,134 @@
+"""Caveats of released models: by hand, and those leaves that no row reaches by going through all rows."""
+
+import warnings
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.errors import LabelsOnlyWarning, UselessModelWarning
+from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
+from hedgerow.privacy import Charge, PrivacyCard
+from hedgerow.schema import Boolean, Integer, Label, Literal, Number, Schema
+
+SCHEMA = Schema({"age": Integer(0, 9, cuts=(2, 5)), "smoker": Boolean()}, Label("ill", ("no", "yes")))
+COUNTED = Charge("counts of the leaves by class", Fraction(1), mechanism="discrete Laplace, sensitivity 1, scale 1")
+CARD = PrivacyCard((COUNTED,), noise="OpenDP", software="hedgerow")
+SMOKER = Literal("smoker", "true")
+
+
+def kinds(model):
+    return [caveat.kind for caveat in model.caveats]
+
+
+def tree_of(*leaves, schema=SCHEMA):
+    return Tree(schema, Split(SMOKER, *leaves), CARD)
+
+
+def test_a_model_that_says_the_same_of_every_row_says_so_in_text_and_pages():
+    model = tree_of(Leaf(label="no"), Leaf(label="no"))
+    (caveat,) = model.caveats
+    assert (caveat.kind, caveat.is_of_model) == ("constant", True)
+    assert str(model).endswith("caveat: It predicts no for every row: nothing in a row matters.")
+    assert "Caveat: It predicts no for every row" in model.to_html()
+    assert not kinds(tree_of(Leaf(label="no"), Leaf(label="yes")))
+    number = Schema({"smoker": Boolean()}, Number("y", 0, 8, 4))
+    assert kinds(Tree(number, Leaf(label=3.0), CARD)) == ["constant"]
+
+
+def test_a_model_that_was_not_charged_for_has_no_caveats():
+    free = PrivacyCard.none("not private")
+    assert not Tree(SCHEMA, Leaf(label="no"), free).caveats
+
+
+@pytest.mark.parametrize(("counts", "found"), [((30, 31), []), ((30, 30), ["no-better"]), ((30, 29), ["no-better"])])
+def test_a_model_that_is_right_no_more_often_than_the_commonest_class_says_so(counts, found):
+    """Of smokers `counts`, of others 70 and 10: of 101 and more rows, always no is right for 70 + the first count."""
+    model = tree_of(Leaf(counts, label="yes"), Leaf((70, 10)))
+    assert kinds(model) == found
+    if found:
+        assert "the commonest class alone for" in str(model)
+
+
+def test_a_leaf_whose_rows_may_be_none_but_for_the_noise_is_named():
+    """By the exact chances of a sum of two counts with noise of scale 1: at most so far from 0 in 95 of 100."""
+    chances = np.exp(-np.abs(np.arange(-60, 61)))
+    chances = np.convolve(chances, chances) / chances.sum() ** 2
+    most = next(w for w in range(60) if chances[120 - w : 121 + w].sum() >= 0.95)
+    for rows, found in ((most + 1, []), (most, ["empty"]), (-2, ["empty"])):
+        model = tree_of(Leaf((rows - 50, 50)), Leaf((170, 10)))
+        assert kinds(model) == found
+        assert ("The released rows of leaf 1 may be none but for the noise." in str(model)) == bool(found)
+
+
+def test_constant_scorecards_are_those_whose_totals_are_on_one_side():
+    def card(base, *points):
+        parts = (AttributePoints("smoker", points),) if points else ()
+        return Scorecard(SCHEMA, (base,), parts, 0.1, None, CARD)
+
+    assert kinds(card(3)) == kinds(card(3, (-2,), (1,))) == kinds(card(-1, (0,), (1,))) == ["constant"]
+    assert not kinds(card(3, (-3,), (1,)))  # 0 is no, 4 is yes
+    number = Schema({"smoker": Boolean()}, Number("y", 0, 8, 4))
+    assert kinds(Scorecard(number, (3,), (), 0.5, None, CARD)) == ["constant"]
+    assert not kinds(Scorecard(number, (3,), (AttributePoints("smoker", ((0,), (1,))),), 0.5, None, CARD))
+
+
+LITERALS = [Literal("age", op, (cut,)) for op, cut in product(("<=", ">"), (2, 5))]
+LITERALS += [Literal("smoker", op) for op in ("true", "false")]
+ROWS = pd.DataFrame(list(product((0, 4, 9), (False, True))), columns=["age", "smoker"])
+
+
+@given(st.lists(st.lists(st.sampled_from(LITERALS), min_size=1, max_size=3, unique=True), min_size=1, max_size=4))
+def test_rules_that_are_said_to_be_out_of_reach_have_no_row(antecedents):
+    """Whoever goes through all rows finds none there; of lists, rules that several others cover are not all found."""
+    rules = [Rule(tuple(antecedent), label="no") for antecedent in antecedents]
+    model = RuleList(SCHEMA, (*rules, Rule((), label="yes")), CARD)
+    reached = set((model.apply(ROWS) + 1).tolist())
+    for caveat in model.caveats:
+        if caveat.kind == "unreachable":
+            words = caveat.sentence.removesuffix(".").replace(",", "").split()
+            assert not reached & {int(word) for word in words if word.isdigit()}
+    lists = [RuleList(SCHEMA, (rule, Rule((), label="yes")), CARD) for rule in rules]
+    assert all(0 in one.apply(ROWS) for one in lists) or "unreachable" in kinds(model)
+
+
+def test_a_branch_that_contradicts_an_earlier_one_is_out_of_reach():
+    inner = Split(Literal("age", ">", (5,)), Leaf(label="no"), Leaf(label="yes"))
+    model = Tree(SCHEMA, Split(Literal("age", "<=", (2,)), inner, Leaf(label="no")), CARD)
+    assert [caveat.sentence for caveat in model.caveats] == ["By the schema no row reaches leaf 1."]
+
+
+X = np.arange(1600).reshape(800, 2) // 4 % 2
+LABELS = np.arange(800) % 16 == 0  # of both values of a column
+
+
+def test_a_fit_that_found_noise_alone_warns_and_one_that_was_asked_for_a_constant_does_not():
+    with pytest.warns(UselessModelWarning, match="for every row: nothing in a row matters") as told:
+        hr.PrivateTreeClassifier(50.0, max_depth=1).fit(X, LABELS)
+    assert told[0].filename == __file__
+    for clf in (hr.PrivateTreeClassifier(50.0, max_depth=0), hr.PrivateRuleListClassifier(50.0, max_rules=1)):
+        assert not clf.fit(X, LABELS).caveats
+
+
+def test_a_model_that_was_paid_for_stays_where_warnings_are_errors():
+    budget = hr.Budget(50)
+    clf = hr.PrivateTreeClassifier(50.0, max_depth=1, budget=budget)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UselessModelWarning, match="for every row"):
+            clf.fit(X, LABELS)
+    assert budget.remaining == 0
+    assert set(clf.tree_.predictions) == {0}
+
+
+def test_probabilities_of_labels_alone_come_with_a_warning():
+    rows = np.arange(80).reshape(40, 2) % 4 // 2
+    model = hr.PrivateTreeClassifier(50.0, max_depth=1).fit(rows, rows[:, 0])
+    for ask in (model.predict_proba, model.tree_.predict_proba):
+        with pytest.warns(LabelsOnlyWarning, match="got one with labels alone, whose probabilities are 0 or 1"):
+            ask(pd.DataFrame(rows, columns=["x0", "x1"]))
