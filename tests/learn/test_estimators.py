@@ -62,17 +62,28 @@ OPEN = {
     "optimal list": hr.OptimalRuleListClassifier(max_rules=4),
     "optimal tree": hr.OptimalTreeClassifier(max_depth=2),
     "optimal tree, mixed": hr.OptimalTreeClassifier(max_depth=2, objective="mixed"),
-    "scorecard": hr.ScorecardClassifier(max_attributes=3, points=10),
+    "scorecard": hr.ScorecardClassifier(max_attributes=3, points=10, C=1.0),
 }
 ALL = OPEN | PRIVATE
+SELDOM = {  # beside another of the same class
+    "optimal tree, mixed",
+    "private list, exact",
+    "private list, by Brier's score",
+    "private tree, exact, with counts",
+    "private scorecard of few attributes",
+}
 
 
-@pytest.fixture(params=ALL)
+def of_each_class(names):
+    return [pytest.param(name, marks=pytest.mark.slow if name in SELDOM else ()) for name in names]
+
+
+@pytest.fixture(params=of_each_class(ALL))
 def estimator(request):
     return clone(ALL[request.param])
 
 
-@pytest.fixture(params=PRIVATE)
+@pytest.fixture(params=of_each_class(PRIVATE))
 def private(request):
     return clone(PRIVATE[request.param])
 

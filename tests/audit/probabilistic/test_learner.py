@@ -224,7 +224,7 @@ def test_bad_arguments_are_refused():
     real = RuleList(wide, (Rule((Literal("r", "<=", (0.5,)),), (1, 1)), Rule((), (1, 0))), card)
     with pytest.raises(ValueError, match="a resolution for each real attribute"):
         condition_on_learner(real, always(real))
-    assert condition_on_learner(real, always(real), resolution={"r": 0.5}).share == 1
+    assert condition_on_learner(real, always(real), resolution={"r": 0.5}, limit=100, draws=100).share == 1
     uncut = Schema({"n": Integer(0, 9, cuts=()), "r": Real(0, 1, cuts=(0.5,))}, LABEL)
     split = RuleList(wide, (Rule((Literal("n", "<=", (4,)),), (1, 1)), Rule((), (1, 0))), card)
     with pytest.raises(ValueError, match="whose thresholds are cut points of the schema"):
