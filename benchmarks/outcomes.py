@@ -1,0 +1,248 @@
+"""Numbers and costs with default settings, pure ε, 20 splits 80/20: R², absolute error, and expected cost.
+
+Numbers: four tables (outcome_tables.py), of which nothing but bounds and values is declared, the same for all learners;
+predictions of peers are clipped to the target's bounds, as ours are. Beside hedgerow's: the private mean (a noisy sum
+and a noisy number of rows), a private explainable boosting machine (DP-EBM, δ = 1e-5; `pip install interpret-core`),
+diffprivlib's linear regression (`pip install diffprivlib`; numbers from −1 to 1, places of an order as numbers, other
+values as indicators), CART of depth 3 and gradient boosting without privacy. A peer that is not there is left out.
+
+Costs: Adult and COMPAS, where an error about one class costs five times one about the other. Private trees of depth 3
+drawn by costs, and by errors, beside the certified optimum of the training rows.
+
+Runs that a file of results has are left as they are, so that it may be stopped and go on: delete lines to repeat them.
+"""
+
+import argparse
+import csv
+import sys
+import time
+import warnings
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+from measure import RESULTS, use_all_cores
+from outcome_tables import TABLES
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.metrics import mean_absolute_error, r2_score
+from sklearn.model_selection import train_test_split
+from sklearn.tree import DecisionTreeRegressor
+
+import hedgerow as hr
+from hedgerow.schema import Categorical, Real, Schema
+
+EPSILONS = (0.1, 1.0)
+DELTA = 1e-5
+COSTS = {"adult": {">50K": 5}, "compas": {1: 5}}
+NUMBERS = ["table", "split", "learner", "epsilon", "R2", "absolute error", "seconds"]
+DECISIONS = ["table", "split", "learner", "epsilon", "cost", "cost of training rows", "seconds"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--splits", type=int, default=20)
+    parser.add_argument("--tables", nargs="*", default=[*TABLES, *COSTS])
+    parser.add_argument("--learners", nargs="*", help="of numbers, instead of all")
+    given = parser.parse_args()
+    use_all_cores()
+    warnings.simplefilter("ignore")
+    for split in range(given.splits):
+        for name in given.tables:
+            if name in COSTS:
+                record("outcomes_costs_runs", DECISIONS, name, split, costs_of(name, split))
+            else:
+                some = given.learners or LEARNERS
+                wanted = [(learner, epsilon) for learner in some for epsilon in (EPSILONS, [""])[learner in OPEN]]
+                numbers(name, split, wanted)
+    report()
+
+
+def record(file, columns, name, split, runs):
+    """Add runs to a file but for those that it has; `runs` yields a key and a function that returns the rest."""
+    path = RESULTS / f"{file}.csv"
+    done = {(row["table"], row["split"], row["learner"], row["epsilon"]) for row in lines(path)}
+    for learner, epsilon, run in runs:
+        key = (name, str(split), learner, str(epsilon))
+        if key in done:
+            continue
+        start, scores = time.perf_counter(), run()
+        if scores is not None:
+            row = [*key, *(f"{score:.6g}" for score in scores), f"{time.perf_counter() - start:.2f}"]
+            with path.open("a", newline="") as out:
+                writer = csv.writer(out, lineterminator="\n")
+                writer.writerows([row] if done or out.tell() else [columns, row])
+            print(*row, flush=True)
+
+
+def lines(path):
+    return csv.DictReader(path.read_text().splitlines()) if path.exists() else ()
+
+
+def numbers(name, split, wanted):
+    """Record what learners reach on one split of a table."""
+    frame, y, schema = TABLES[name]()
+    parts = train_test_split(frame, y, test_size=0.2, random_state=split)
+    X, X_test, y, y_test = (part.reset_index(drop=True) for part in parts)
+    data = SimpleNamespace(X=X, y=y, schema=schema, X_test=X_test, seed=split, tallies={})
+    low, high = schema.target.low, schema.target.high
+
+    def scored(learner, epsilon):
+        predicted = LEARNERS[learner](data, epsilon)
+        if predicted is None:
+            return None
+        predicted = np.clip(np.nan_to_num(predicted), low, high)
+        return r2_score(y_test, predicted), mean_absolute_error(y_test, predicted)
+
+    runs = ((learner, epsilon, lambda of=(learner, epsilon): scored(*of)) for learner, epsilon in wanted)
+    record("outcomes_runs", NUMBERS, name, split, runs)
+
+
+def ours(estimator, cuts=None, **settings):
+    """Return a learner of hedgerow that predicts the test rows; real numbers may have so many cut points instead."""
+
+    def predicted(data, epsilon):
+        schema = data.schema if cuts is None else finer(data.schema, cuts)
+        if cuts and schema == data.schema:  # there is no real number
+            return None
+        if cuts not in data.tallies:
+            data.tallies[cuts] = hr.Tally.count(data.X, data.y, schema)
+        return getattr(hr, estimator)(epsilon, **settings).fit_tally(data.tallies[cuts]).predict(data.X_test)
+
+    return predicted
+
+
+def finer(schema, cuts):
+    """Return the schema with so many cut points of each real number, at equal distances."""
+    found = {name: replace(a, cuts=cuts) if isinstance(a, Real) else a for name, a in schema.attributes}
+    return Schema(found, schema.target)
+
+
+def mean(data, epsilon):
+    """Return the private mean: a noisy sum, centred at the middle of the bounds, and a noisy number of rows."""
+    low, high = data.schema.target.low, data.schema.target.high
+    middle, half, rng = (low + high) / 2, (high - low) / 2, np.random.default_rng(data.seed)
+    total = (data.y - middle).sum() + rng.laplace(scale=half / (epsilon / 2))
+    rows = max(len(data.y) + rng.laplace(scale=1 / (epsilon / 2)), 1)
+    return np.full(len(data.X_test), middle + total / rows)
+
+
+def boosted(data, epsilon):
+    """Return what DP-EBM predicts."""
+    try:
+        from interpret.privacy import DPExplainableBoostingRegressor
+    except ImportError as error:
+        print("DP-EBM: left out,", error)
+        return None
+    kinds = ["nominal" if name in words(data.schema) else "continuous" for name in data.schema]
+    machine = DPExplainableBoostingRegressor(
+        epsilon=epsilon,
+        delta=DELTA,
+        feature_types=kinds,
+        privacy_bounds=bounds(data.schema),
+        privacy_target_min=data.schema.target.low,
+        privacy_target_max=data.schema.target.high,
+        random_state=data.seed,
+        n_jobs=1,
+    )
+    X, X_test = within(data.X, data.schema), within(data.X_test, data.schema)
+    return machine.fit(X, data.y).predict(X_test)
+
+
+def linear(data, epsilon):
+    """Return what diffprivlib's linear regression predicts."""
+    trees = SimpleNamespace(RandomForestClassifier=None, DecisionTreeClassifier=None)
+    sys.modules.setdefault("diffprivlib.models.forest", trees)  # whose import newer scikit-learn breaks
+    try:
+        from diffprivlib.models import LinearRegression
+    except ImportError as error:
+        print("diffprivlib: left out,", error)
+        return None
+    X, X_test = indicators(data.X, data.schema), indicators(data.X_test, data.schema)
+    whole = (np.full(X.shape[1], -1.0), np.full(X.shape[1], 1.0))
+    target = (data.schema.target.low, data.schema.target.high)
+    model = LinearRegression(epsilon=epsilon, bounds_X=whole, bounds_y=target, random_state=data.seed)
+    return model.fit(X, data.y).predict(X_test)
+
+
+def open_model(estimator):
+    """Return a learner without privacy."""
+    return lambda data, _: estimator.fit(indicators(data.X, data.schema, 0), data.y).predict(
+        indicators(data.X_test, data.schema, 0)
+    )
+
+
+def words(schema):
+    return [name for name, attribute in schema.attributes if isinstance(attribute, Categorical)]
+
+
+def bounds(schema):
+    return {name: (float(a.low), float(a.high)) for name, a in schema.attributes if not isinstance(a, Categorical)}
+
+
+def within(X, schema):
+    """Return the columns, numbers clipped to their bounds."""
+    return X.assign(**{name: X[name].clip(low, high).astype(float) for name, (low, high) in bounds(schema).items()})
+
+
+def indicators(X, schema, first=1):
+    """Return columns from −1 to 1: numbers by their bounds, and an indicator of each value from the first on."""
+    numbers = [(within(X, schema)[name] - low) / (high - low) for name, (low, high) in bounds(schema).items()]
+    values = [X[name] == value for name in words(schema) for value in schema[name].values[first:]]
+    return 2 * np.column_stack([*numbers, *values]).astype(float) - 1
+
+
+LEARNERS = {
+    "mean": mean,
+    "tree of depth 3": ours("PrivateTreeRegressor", max_depth=3),
+    "list": ours("PrivateRuleListRegressor"),
+    "scorecard": ours("PrivateScorecardRegressor"),
+    "scorecard, 50 cut points": ours("PrivateScorecardRegressor", cuts=50),
+    "DP-EBM": boosted,
+    "linear": linear,
+    "CART of depth 3": open_model(DecisionTreeRegressor(max_depth=3, random_state=0)),
+    "gradient boosting": open_model(HistGradientBoostingRegressor(random_state=0)),
+}
+OPEN = ("CART of depth 3", "gradient boosting")
+
+
+def costs_of(name, split):
+    """Yield runs on one split of a table with costs: expected costs of test rows and of training rows."""
+    data, weights = hr.datasets.load(name), COSTS[name]
+    parts = train_test_split(data.frame, data.labels, test_size=0.2, random_state=split, stratify=data.labels)
+    X, X_test, y, y_test = (part.reset_index(drop=True) for part in parts)
+    tally = hr.Tally.count(X, y, data.schema)
+
+    def cost(estimator):
+        model = estimator.fit_tally(tally)
+        return [
+            ((np.asarray(model.predict(rows)) != labels) * labels.map(lambda label: weights.get(label, 1))).mean()
+            for rows, labels in ((X_test, y_test), (X, y))
+        ]
+
+    optimum = hr.OptimalTreeClassifier(max_depth=3, min_support=0, class_weight=weights)
+    yield "optimum of costs", "", lambda: cost(optimum)
+    for epsilon in EPSILONS:
+        by_costs = hr.PrivateTreeClassifier(epsilon, max_depth=3, class_weight=weights)
+        by_errors = hr.PrivateTreeClassifier(epsilon, max_depth=3)
+        yield "drawn by costs", epsilon, lambda model=by_costs: cost(model)
+        yield "drawn by errors", epsilon, lambda model=by_errors: cost(model)
+
+
+def report():
+    """Write the means over the splits with their standard errors, and print them."""
+    for name, scores in (("outcomes", NUMBERS[4:6]), ("outcomes_costs", DECISIONS[4:6])):
+        path = RESULTS / f"{name}_runs.csv"
+        if not path.exists():
+            continue
+        found = pd.read_csv(path)
+        found["epsilon"] = found["epsilon"].map(lambda value: "" if pd.isna(value) else f"{value:g}")
+        grouped = found.groupby(["table", "epsilon", "learner"])
+        table = grouped[scores].mean().join(grouped[scores].sem().add_prefix("standard error of "))
+        table = table.join(grouped["seconds"].median()).join(grouped.size().rename("splits"))
+        table.map(lambda value: f"{value:.5g}").to_csv(RESULTS / f"{name}.csv", lineterminator="\n")
+        print(table.to_string())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Numbers, costs and certified regression trees: the section of benchmarks/README.md on outcomes."""
+
+from __future__ import annotations
+
+from page_numbers.marks import Row, between, markdown, number, records, short, table
+
+TITLES = {
+    "wages": "wages, dollars a week",
+    "diamonds": "diamonds, dollars",
+    "hours": "hours of work a week",
+    "pupils": "pupils' scores",
+    "adult": "Adult",
+    "compas": "COMPAS",
+}
+DIGITS = {"wages": 0, "diamonds": 0, "hours": 1, "pupils": 2}
+OURS = ("tree of depth 3", "list", "scorecard", "scorecard, 50 cut points")
+PEERS = ("DP-EBM", "linear", "mean")
+OPEN = ("CART of depth 3", "gradient boosting")
+
+
+def _found(file: str) -> dict[tuple[str, str, str], Row]:
+    return {(row["table"], row["learner"], row["epsilon"]): row for row in records(file)}
+
+
+@table
+def outcomes() -> str:
+    """Return R² and absolute errors by table, ε and learner."""
+    found = _found("outcomes.csv")
+
+    def cells(name: str, epsilon: str) -> list[str]:
+        keys = [*((name, one, epsilon) for one in (*OURS, *PEERS)), *((name, one, "") for one in OPEN)]
+        return [
+            f"{short(found[key]['R2'], 3)} / {short(found[key]['absolute error'], DIGITS[name])}"
+            if key in found
+            else ""
+            for key in keys
+        ]
+
+    rows = ((TITLES[name], epsilon, *cells(name, epsilon)) for name in DIGITS for epsilon in ("0.1", "1"))
+    names = [*OURS[:-1], "scorecard, 50 cuts", "DP-EBM, δ", "linear, diffprivlib", "mean", "CART, depth 3", "boosting"]
+    return markdown(("R² / absolute error", "ε", *names), rows)
+
+
+@table
+def outcome_goals() -> str:
+    """Return R² of private trees of depth 3 as a share of CART's."""
+    found = _found("outcomes.csv")
+
+    def share(name: str, epsilon: str) -> str:
+        cart = float(found[name, OPEN[0], ""]["R2"])
+        return short(float(found[name, OURS[0], epsilon]["R2"]) / cart, 3)
+
+    rows = ((TITLES[name], share(name, "0.1"), share(name, "1")) for name in DIGITS)
+    return markdown(("R² of a private tree / CART's", "ε = 0.1, goal .85", "ε = 1, goal .98"), rows)
+
+
+@number
+def outcome_errors() -> str:
+    """Return the largest standard errors of R² of hedgerow's learners at ε = 0.1 and 1."""
+    rows = [row for row in records("outcomes.csv") if row["learner"] in OURS]
+    by_epsilon = ([float(row["standard error of R2"]) for row in rows if row["epsilon"] == e] for e in ("0.1", "1"))
+    return " and ".join(short(max(errors), 3) for errors in by_epsilon)
+
+
+@table
+def outcome_costs() -> str:
+    """Return expected costs of trees drawn by costs and by errors, and of the optimum."""
+    found = _found("outcomes_costs.csv")
+
+    def cells(name: str, epsilon: str) -> list[str]:
+        keys = (("drawn by costs", epsilon), ("optimum of costs", ""), ("drawn by errors", epsilon))
+        rows = [found[name, *key] for key in keys]
+        cost, best, by_errors = (float(row["cost"]) for row in rows)
+        numbers = [f"{short(row['cost'], 4)} ± {short(row['standard error of cost'], 4)}" for row in rows]
+        return [*numbers, f"{short(100 * (cost / best - 1), 2)} %", f"{short(100 * (1 - cost / by_errors), 1)} %"]
+
+    rows = ((TITLES[name], epsilon, *cells(name, epsilon)) for name in ("adult", "compas") for epsilon in ("0.1", "1"))
+    compared = ("above the optimum, goal 3 %", "below drawn by errors, goal 15 %")
+    head = ("expected cost", "ε", "drawn by costs", "certified optimum", "drawn by errors", *compared)
+    return markdown(head, rows)
+
+
+@table
+def optimal_numbers() -> str:
+    """Return certified regression trees of hedgerow and STreeD."""
+    keys = ("what", "solver", "seconds", "of means", "of levels")
+    says = {"True": "yes", "False": "no"}
+    rows = ((*(row[key] for key in keys), says[row["says optimal"]]) for row in records("optimal_numbers.csv"))
+    head = ("what", "solver", "seconds", "squared error of means", "of levels", "says optimal")
+    return markdown(head, rows, (0, 1, 5))
+
+
+def _ratios(few: bool) -> str:
+    found = {(row["what"], row["solver"]): float(row["seconds"]) for row in records("optimal_numbers.csv")}
+    names = [what for what, solver in found if solver == "STreeD" and ("33 levels" in what) == few]
+    return between((found[what, "hedgerow"] / found[what, "STreeD"] for what in names), 1)
+
+
+@number
+def optimal_ratio_few() -> str:
+    """Return how many times as long hedgerow takes as STreeD, with few levels."""
+    return _ratios(few=True)
+
+
+@number
+def optimal_ratio_many() -> str:
+    """Return the same with many levels."""
+    return _ratios(few=False)
+
+
+@number
+def pupils_gap() -> str:
+    """Return by how much DP-EBM's R² is above the scorecard's on pupils, at ε = 1."""
+    found = _found("outcomes.csv")
+    return short(float(found["pupils", "DP-EBM", "1"]["R2"]) - float(found["pupils", "scorecard", "1"]["R2"]), 3)
