@@ -26,7 +26,8 @@ def forecast(
     rows: Annotated[int, option("About how many rows there are, as one knows it who does not look.")],
     epsilon: Annotated[str | None, number("Privacy loss.  \\[the least for --accuracy-loss]")] = None,
     delta: Annotated[str, number("The delta of a scorecard.")] = "0",
-    accuracy_loss: Annotated[float, option("Share of errors beside the best model's.")] = ACCURACY_LOSS,
+    accuracy_loss: Annotated[float, option("Share of errors, or of R², beside the best model's.")] = ACCURACY_LOSS,
+    spread: Annotated[float | None, option("Of a number: about its standard deviation.  \\[spread evenly]")] = None,
     public: Annotated[Path | None, option(f"PUBLIC rows that models are tried on: {FILE}.")] = None,
     runs: Annotated[int | None, option("With --public: how often.  \\[20]")] = None,
     text: TextOptions,
@@ -37,7 +38,8 @@ def forecast(
     """Forecast what models lose at an epsilon, or which epsilon they need, before anything is spent.
 
     All is computed of public numbers: the schema, about how many rows there are, and epsilon. The bounds are on the
-    mean number of errors of a drawn model beside the best one of each size, whatever the rows are.
+    mean number of errors of a drawn model beside the best one of each size, whatever the rows are; of a number, on R²
+    and the mean absolute error. The chance of one class for every row is that on a made-up table.
 
     [bold]Examples[/bold]:
 
@@ -59,7 +61,13 @@ def forecast(
             pair = read_labelled(public, text.text_format, declared)
     times = 20 if runs is None else runs
     found = plan(
-        declared, rows, epsilon, delta=delta, accuracy_loss=accuracy_loss, public=pair, runs=times, verbose=True
+        *(declared, rows, epsilon),
+        delta=delta,
+        accuracy_loss=accuracy_loss,
+        spread=spread,
+        public=pair,
+        runs=times,
+        verbose=True,
     )
     draw(found.plot, plot)
     say(json.dumps(found.to_dict()) if as_json else found)

@@ -96,6 +96,12 @@ class OfNumbers:
         of, unit = self._loss_of_distance(number)
         return LossTable.of_distances(number.values, of, self.objective, unit)
 
+    def largest_loss(self, number: Number) -> float:
+        """Return the loss that counts as 1, in units of the target, or, where it is squared, of their squares."""
+        of, _ = self._loss_of_distance(number)
+        most = Fraction(number.values[-1]) - Fraction(number.values[0])
+        return float(max(of(most), of(-most)))
+
     def _loss_of_distance(self, number: Number) -> tuple[Callable[[Fraction], Fraction], str]:
         most = Fraction(number.values[-1]) - Fraction(number.values[0])
         if self.objective == "absolute":

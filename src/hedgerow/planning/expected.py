@@ -1,9 +1,12 @@
-"""Bounds that are known of each kind and size of model beforehand: average loss, noise and seconds."""
+"""What is known of each kind and size of model beforehand: average loss, noise, seconds, the chance of a constant."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from itertools import product
 from math import exp, inf, log, sqrt
 from typing import Literal
 
@@ -12,17 +15,18 @@ import numpy as np
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.learned import LEAF_SHARE
 from hedgerow.learn.plans import DrawPlan
-from hedgerow.learn.rule_lists import PrivateRuleListClassifier
+from hedgerow.learn.rule_lists import PrivateRuleListClassifier, PrivateRuleListRegressor
 from hedgerow.learn.scorecard.plan import TOTALS
 from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.searches import SearchEstimator
-from hedgerow.learn.trees import PrivateTreeClassifier
+from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Number
 
 Kind = Literal["tree", "rule list"]
 PARTS_OF: dict[Kind, str] = {"tree": "levels", "rule list": "rules"}
@@ -33,10 +37,10 @@ CUT_BINS = 5
 """The number of bins that `Schema.learn` aims at by default."""
 _TYPICAL_PATTERNS = 10_000
 _SEED, _DRAWS = 20261123, 4
-_ESTIMATORS: dict[Kind, type[PrivateTreeClassifier | PrivateRuleListClassifier]] = {
-    "tree": PrivateTreeClassifier,
-    "rule list": PrivateRuleListClassifier,
-}
+_Classifiers = type[PrivateTreeClassifier | PrivateRuleListClassifier]
+_Regressors = type[PrivateTreeRegressor | PrivateRuleListRegressor]
+CLASSIFIERS: dict[Kind, _Classifiers] = {"tree": PrivateTreeClassifier, "rule list": PrivateRuleListClassifier}
+REGRESSORS: dict[Kind, _Regressors] = {"tree": PrivateTreeRegressor, "rule list": PrivateRuleListRegressor}
 
 
 @dataclass(frozen=True)
@@ -50,15 +54,23 @@ class Expected:
     size : int
         Levels, or rules besides the default.
     excess_times_epsilon : float
-        The bound on the mean excess errors, in rows, times ε: it falls as 1/ε.
+        The bound on the mean excess errors, in rows, times ε: it falls as 1/ε. Of a number, squared errors in units of
+        its variance: as a share of the rows it is what R² may be lower.
     seconds : float
         About how long the draw takes on one core, all sizes up to the largest at once.
+    usual_times_epsilon : float
+        The same bound, in 95 of 100 draws.
+    absolute_times_epsilon : float
+        Of a number, by how much more the rows are missed in all, in units of the target, by a model that is drawn by
+        absolute errors; 0 of classes.
     """
 
     kind: Kind
     size: int
     excess_times_epsilon: float
     seconds: float
+    usual_times_epsilon: float = 0.0
+    absolute_times_epsilon: float = 0.0
 
     def excess(self, epsilon: Fraction) -> float:
         """Return the bound in rows."""
@@ -75,19 +87,35 @@ class Expected:
         return f"{self.kind}, {self.size} {parts}"
 
 
-def expected_draws(schema: Schema, epsilon: Fraction) -> list[Expected]:
-    """Return what default trees and rule lists lose at most, by size; none of a kind that is greedy or not monotone."""
-    found: list[Expected] = []
-    for kind, make in _ESTIMATORS.items() if not schema.monotone else ():
-        estimator = make(epsilon)
+def expected_draws(schema: Schema, epsilon: Fraction, spread: float | None = None) -> list[Expected]:
+    """Return what default trees and rule lists lose at most, by size; none of a greedy kind or a monotone schema.
+
+    `spread` is the standard deviation of a number, as somebody who does not look knows it.
+    """
+    number, found = schema.target.as_number, list[Expected]()
+    for kind in PARTS_OF if not schema.monotone else ():
+        estimator = CLASSIFIERS[kind](epsilon) if number is None else REGRESSORS[kind](epsilon)
         try:
-            cost, bounds = estimator.search_cost(schema), excess_bounds(estimator, schema)
+            cost = estimator.search_cost(schema)
+            bounds, usual = (excess_bounds(estimator, schema, missed) for missed in (None, 1 - CONFIDENCE))
         except SearchTooLargeError:
             continue
+        unit, absolute = 1.0, (0.0,) * len(bounds)
+        if number is not None:
+            unit = REGRESSORS[kind](epsilon).largest_loss(number) / (spread or even_spread(number)) ** 2
+            by_absolute = REGRESSORS[kind](epsilon, objective="absolute")
+            absolute = [most * by_absolute.largest_loss(number) for most in excess_bounds(by_absolute, schema)]
         seconds = 0.0 if cost is None else cost.seconds(_TYPICAL_PATTERNS)
-        for size, most in enumerate(bounds[1:], start=1):
-            found.append(Expected(kind, size, most * float(epsilon), seconds))
+        for size, (most, often, missed_by) in enumerate(zip(bounds, usual, absolute, strict=True)):
+            scaled = (each * float(epsilon) for each in (unit * most, unit * often, missed_by))
+            excess, in_most, of_absolute = scaled
+            found += [Expected(kind, size, excess, seconds, in_most, of_absolute)] * (size > 0)
     return found
+
+
+def even_spread(number: Number) -> float:
+    """Return the standard deviation of numbers that are spread evenly between the bounds."""
+    return (number.high - number.low) / sqrt(12)
 
 
 def rows_needed(estimator: SearchEstimator, schema: Schema, loss: float) -> float | None:
@@ -169,12 +197,16 @@ def _rows_off(mechanism: JointQuantiles, rows: int) -> float:
     return float(np.mean(off))
 
 
-def excess_bounds(estimator: SearchEstimator, schema: Schema) -> tuple[float, ...]:
-    """Return, by size, how much more than the best model up to that size a draw loses, on average, at most.
+def excess_bounds(estimator: SearchEstimator, schema: Schema, missed: float | None = None) -> tuple[float, ...]:
+    """Return, by size, how much more than the best model up to that size a draw loses at most.
+
+    On average, or but for a share `missed` of the draws.
 
     A draw has probability π(m)·exp(−w·loss(m))/Z. Of all distributions it is the one that minimises the mean loss plus
     1/w of the divergence from the prior (the variational formula of Donsker and Varadhan), so that for every model m,
-    whatever the rows: mean loss ≤ loss(m) + ln(1/π(m))/w.
+    whatever the rows: mean loss ≤ loss(m) + ln(1/π(m))/w. Models that lose more than ``loss(m) + (ln(1/π(m)) + t)/w``
+    weigh at most e^(−t)·π(m)·exp(−w·loss(m)) together, which is at most e^(−t)·Z: a draw is one of them with
+    probability e^(−t) at most.
 
     Examples
     --------
@@ -184,13 +216,18 @@ def excess_bounds(estimator: SearchEstimator, schema: Schema) -> tuple[float, ..
     >>> [round(most, 1) for most in excess_bounds(PrivateTreeClassifier(epsilon=1, max_depth=1), schema)]
     [2.2]
     """
+    planned = _whole_draw(estimator, schema)
+    more = 0.0 if missed is None else -log(missed)
+    return tuple((surprise(planned[0], size) + more) / planned[1] for size in planned[0].sizes) if planned else ()
+
+
+def _whole_draw(estimator: SearchEstimator, schema: Schema) -> tuple[Draw, float] | None:
+    """Return the draw of a fit and the weight of a loss of 1; None where a model is not drawn as a whole."""
     estimator.check_public()
     plan = estimator._plan(schema)  # pyright: ignore[reportPrivateUsage] -- for this room, not for users
     if not isinstance(plan, DrawPlan) or len(plan.draw.blocks) > 1:
-        return ()
-    draw = plan.draw.block(0)
-    weight = float(plan.mechanism.weight)
-    return tuple(surprise(draw, size) / weight for size in draw.sizes)
+        return None
+    return plan.draw.block(0), float(plan.mechanism.weight)
 
 
 def surprise(draw: Draw, size: int) -> float:
@@ -203,3 +240,121 @@ def surprise(draw: Draw, size: int) -> float:
     positions, leaves = (2**size - 1, 2**size) if CAUGHT in draw.space.branches else (size, size + 1)
     of_size = log(len(draw.sizes))
     return of_size + positions * (log(options) - log(1 - draw.stop_probability)) + leaves * log(values)
+
+
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
+"""The shares of the rarer class for which the chance of a constant model is forecast."""
+SAVED = (0.1, 0.25, 0.5)
+"""The shares of the rarer class's rows that the one informative test saves from error, in these forecasts."""
+_PURITY = 0.75  # of the rarer class where that test finds it
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Chance that a default model predicts one class for every row.
+
+    It is exact for a table where one test finds rows of which three in four are of the rarer class, so that a model
+    with this test saves the share `saved` of the rarer class's rows from error, every other test tells nothing and
+    halves the rows, and each attribute has as many tests. With several good tests the chance is less.
+
+    Attributes
+    ----------
+    kind : {"tree", "rule list"}
+        The model.
+    share : float
+        The share of the rarer class among the rows.
+    saved : float
+        The share of its rows that the best test saves from error.
+    chance : float
+        The probability.
+    """
+
+    kind: Kind
+    share: float
+    saved: float
+    chance: float
+
+
+def constants(schema: Schema, rows: int, epsilon: Fraction) -> list[Constant]:
+    """Return the chance of a constant model, by the share of the rarer class; none of numbers, or of greedy models."""
+    found = list[Constant]()
+    known = CLASSIFIERS if schema.target.as_number is None and not schema.monotone else {}
+    for kind, make in known.items():
+        try:
+            planned = _whole_draw(make(epsilon), schema)
+        except SearchTooLargeError:
+            continue
+        if planned is not None:
+            for share, saved in product(SHARES, SAVED):
+                chance = chance_of_constant(planned[0], planned[1], rows, share, saved)
+                found.append(Constant(kind, share, saved, chance))
+    return found
+
+
+def chance_of_constant(draw: Draw, weight: float, rows: float, share: float, saved: float) -> float:
+    """Return the chance that a draw predicts one class for every row; see `Constant` for the rows."""
+    # `weigh` is the recursion of all draws over three kinds of rows: those that the informative test finds, those that
+    # it leaves, and both, in which its attribute is `open`. `agreed` is the prior of models whose leaves agree.
+    space, log_stop, log_go = draw.space, log(draw.stop_probability), log(1 - draw.stop_probability)
+    is_tree, attributes = CAUGHT in space.branches, len(space.candidates.schema)
+    each = space.n_options / attributes  # options of an attribute, of which none is open once one is taken
+    classes, found = len(draw.loss.values), saved * share / (2 * _PURITY - 1)
+    rarer = {"found": _PURITY, "left": (share - found * _PURITY) / (1 - found), "open": share}
+    ways = [("found", "left", found), *([] if is_tree else [("left", "found", 1 - found)])]  # a list has its complement
+
+    def leaf(rows_of: str, size: float) -> float:
+        missed = [rarer[rows_of], 1 - rarer[rows_of], *[1.0] * (classes - 2)]
+        return float(np.logaddexp.reduce([-weight * size * one for one in missed])) - log(classes)
+
+    @cache
+    def weigh(rows_of: str, depth: int, size: float, unused: int) -> float:
+        if not depth or not unused:
+            return leaf(rows_of, size)
+
+        def taken(caught: str, left: str, part: float) -> float:
+            first = weigh(caught, depth - 1, part * size, unused - 1) if is_tree else leaf(caught, part * size)
+            return first + weigh(left, depth - 1, size - part * size, unused - 1)
+
+        informative = ways if rows_of == "open" else []
+        useless, log_each = each * unused - len(informative), log_go - log(each * unused)
+        weights = [log_stop + leaf(rows_of, size), *(log_each + taken(*way) for way in informative)]
+        weights += [log_each + log(useless) + taken(rows_of, rows_of, 0.5)] if useless > 0 else []
+        return float(np.logaddexp.reduce(weights))
+
+    def agreed(depth: int, unused: int) -> float:
+        if not depth or not unused:
+            return -log(classes)
+        below = agreed(depth - 1, unused - 1)
+        return float(np.logaddexp(log_stop - log(classes), log_go + below + (below if is_tree else -log(classes))))
+
+    whole = np.logaddexp.reduce([weigh("open", depth, float(rows), attributes) for depth in draw.sizes])
+    same = np.logaddexp.reduce([agreed(depth, attributes) for depth in draw.sizes])
+    return min(1.0, exp(same + leaf("open", float(rows)) + log(classes) - whole))
+
+
+_LEAST_CHANCE = 0.01
+
+
+def constant_lines(found: Sequence[Constant]) -> list[str]:
+    """Return the chances of constant models as a table by the share of the rarer class, where there is any."""
+    if not found:
+        return []
+    chances = {(one.kind, one.share, one.saved): one.chance for one in found}
+    columns = [(kind, saved) for kind in dict.fromkeys(one.kind for one in found) for saved in SAVED]
+    heads = ["rarer class", *(f"{kind}: {100 * saved:g} %" for kind, saved in columns)]
+    rows = [
+        [f"{100 * share:g} %", *(_chance_text(chances[kind, share, saved]) for kind, saved in columns)]
+        for share in SHARES
+        if max(chances[kind, share, saved] for kind, saved in columns) >= _LEAST_CHANCE
+    ]
+    what = "chance of one class for every row, if one test saves so much of the rarer class from error"
+    if not rows:
+        what = f"one class for every row is unlikely if one test saves {100 * min(SAVED):g} % of the rarer class"
+    lines = ["  ".join(cell.rjust(len(head)) for cell, head in zip(row, heads, strict=True)) for row in [heads, *rows]]
+    last = "if none saves any, one class is the best answer by errors: declare what these cost"
+    return ["", what, *(lines if rows else []), last]
+
+
+def _chance_text(chance: float) -> str:
+    least = _LEAST_CHANCE
+    return "< 1 %" if chance < least else "> 99 %" if chance > 1 - least else f"{100 * chance:.0f} %"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
+from math import inf, isfinite
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,13 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.plot import colour
 from hedgerow.planning.expected import (
     CUT_BINS,
+    Constant,
     Expected,
     bin_noise,
+    constant_lines,
+    constants,
     cut_points_noise,
+    even_spread,
     expected_draws,
     leaf_noise,
     least_epsilon,
@@ -54,22 +58,28 @@ class Forecast:
     epsilon, delta : Fraction
         The budget of a model.
     accuracy_loss : float
-        The share of rows that may be in error besides those that the best model of a size gets wrong.
+        The share of rows that may be in error besides those that the best model of a size gets wrong; of a number, by
+        how much R² may be lower.
+    spread : float, optional
+        About the standard deviation of a number; None of classes.
     draws : tuple of Expected
         Trees and rule lists that are drawn as a whole, by size.
     leaf_noise : int
-        Half the width, in rows, of the 95 % interval of a leaf's count, where counts are released with a draw.
+        Half the width, in rows, of the 95 % interval of a leaf's count, where counts are released with a draw: of each
+        class, or of each level of a number.
     bin_noise : float
-        The same of the rows of a class in a bin of a scorecard of all attributes.
+        The same of the rows of a class in a bin of a scorecard of all attributes; infinite for a number.
     rows_in_a_bin : float
         How many rows of a class a bin has, if all had as many.
     least_epsilon : float
-        The ε from which a leaf of 5 % of the rows can be told from an empty one.
+        The ε from which a leaf of 5 % of the rows can be told from an empty one, by one count.
     cut_points : tuple of (int, float), or None
         Of how many numbers `Schema.learn` finds cut points for a fifth of ε, and by about how many rows the bins of one
         are off, in all; None if all have cut points.
     simulated : tuple of Simulated
         What default models got right on a public table.
+    constants : tuple of Constant
+        The chance that a model says one class for every row, by the share of the rarer class; none of a number.
     """
 
     schema: Schema
@@ -84,6 +94,8 @@ class Forecast:
     least_epsilon: float
     cut_points: tuple[int, float] | None
     simulated: tuple[Simulated, ...] = ()
+    spread: float | None = None
+    constants: tuple[Constant, ...] = ()
 
     @property
     def largest(self) -> tuple[Expected, ...]:
@@ -109,7 +121,7 @@ class Forecast:
     @property
     def recommendation(self) -> str:
         """The model to fit, in a sentence or two."""
-        loss = f"{100 * self.accuracy_loss:g} %"
+        is_number, loss = self.spread is not None, f"{100 * self.accuracy_loss:g} %"
         if self.is_hopeless:
             enough = self.enough_epsilon
             more = (
@@ -118,7 +130,8 @@ class Forecast:
                 else f"From epsilon = {enough:g} on, or with "
                 f"{round_up(self.rows * enough / float(self.epsilon)):,.0f} rows, one test loses {loss} at most."
             )
-            return f"Too little for any model: expect no more than the most frequent class. {more}"
+            constant = "the mean" if is_number else "the most frequent class"
+            return f"Too little for any model: expect no more than {constant}. {more}"
         card = (
             f"a bin of a scorecard is off by {self.bin_noise:,.0f} rows of {self.rows_in_a_bin:,.0f}"
             if self.is_scorecard_sensible
@@ -129,9 +142,9 @@ class Forecast:
         first, *rest = (f"the best one of up to {one.name.partition(', ')[2]}" for one in self.largest)
         kinds = [one.kind for one in self.largest]
         more = "".join(f"; a {kind} beside {best}" for kind, best in zip(kinds[1:], rest, strict=True))
-        return (
-            f"A {kinds[0]} loses, on average, at most {loss} of the rows beside {first}{more}. In comparison, {card}."
-        )
+        of = "variance" if is_number else "rows"
+        compared = "" if is_number else f" In comparison, {card}."
+        return f"A {kinds[0]} loses, on average, at most {loss} of the {of} beside {first}{more}.{compared}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the forecast as JSON-ready data."""
@@ -150,11 +163,14 @@ class Forecast:
                     "excess_share": one.excess(epsilon) / self.rows,
                     "epsilon_for_accuracy_loss": one.epsilon_for(self.accuracy_loss, self.rows),
                     "seconds": one.seconds,
+                    **({} if self.spread is None else _of_number(self, one)),
                 }
                 for one in self.draws
             ],
+            "spread": self.spread,
+            "constant": [vars(one) for one in self.constants],
             "leaf_noise": self.leaf_noise,
-            "bin_noise": self.bin_noise,
+            "bin_noise": self.bin_noise if isfinite(self.bin_noise) else None,
             "rows_in_a_bin": self.rows_in_a_bin,
             "least_epsilon": self.least_epsilon if isfinite(self.least_epsilon) else None,
             "cut_points": None if cuts is None else {"numbers": cuts[0], "rows_off": cuts[1]},
@@ -183,7 +199,11 @@ class Forecast:
         ax.xaxis.set_major_formatter("{x:g}")
         ax.set_ylim(0, 100)
         ax.set_xlabel("epsilon")
-        ax.set_ylabel("more errors than the best of its size,\nat most, on average (% of rows)")
+        ax.set_ylabel(
+            "more errors than the best of its size,\nat most, on average (% of rows)"
+            if self.spread is None
+            else "R² below that of the best of its size,\nat most, on average (% of the variance)"
+        )
         ax.set_title(f"about {self.rows:,} rows", loc="left")
         if self.draws:
             ax.legend(frameon=False, fontsize=9)
@@ -194,15 +214,7 @@ class Forecast:
         delta = f", delta = {amount_text(self.delta)}" if self.delta else ""
         lines = [f"about {rows:,} rows, epsilon = {epsilon}{delta}; from public numbers alone, nothing is spent", ""]
         lines += _draws(self)
-        lines += [
-            f"a leaf's count, released too    ± {self.leaf_noise:,} rows (95 %)",
-            f"a class in a scorecard's bin    ± {self.bin_noise:,.0f} rows (95 %) of {self.rows_in_a_bin:,.0f} on "
-            "average",
-        ]
-        if isfinite(self.least_epsilon):
-            lines.append(f"a leaf of 5 % of the rows is detectable from epsilon = {self.least_epsilon:g} on")
-        else:
-            lines.append("a leaf of 5 % has less than a row: it is detectable at no epsilon")
+        lines += _noise(self)
         if self.cut_points is not None:
             numbers, off = self.cut_points
             of = "of 1 number" if numbers == 1 else f"of {numbers} numbers"
@@ -210,9 +222,11 @@ class Forecast:
                 f"cut points {of}, for a fifth of epsilon: {CUT_BINS} bins of {rows / CUT_BINS:,.0f} rows are off by "
                 f"about {off:,.0f} rows in all"
             )
+        lines += constant_lines(self.constants)
         if self.simulated:
-            lines += ["", "on the public table, right of 100 rows: mean (5th to 95th percentile)"]
-            lines += [f"  {one.name:<12}  {one.text()}" for one in self.simulated]
+            what = "right of 100 rows" if self.spread is None else "R², and mean absolute error"
+            lines += ["", f"on the public table, {what}: mean (5th to 95th percentile)"]
+            lines += [f"  {one.name:<13}  {one.text()}" for one in self.simulated]
         return "\n".join([*lines, "", fill(self.recommendation, _WIDTH)])
 
     def __repr__(self) -> str:
@@ -226,6 +240,7 @@ def plan(
     *,
     delta: Amount = 0,
     accuracy_loss: float = ACCURACY_LOSS,
+    spread: float | None = None,
     public: tuple[Any, Any] | None = None,
     runs: int = 20,
     verbose: bool = False,
@@ -243,7 +258,12 @@ def plan(
     delta : float, Fraction, Decimal or str, default=0
         The δ of a scorecard.
     accuracy_loss : float, default=0.05
-        The share of rows that may be in error besides those that the best model gets wrong.
+        The share of rows that may be in error besides those that the best model gets wrong; of a number, by how much R²
+        may be lower than the best model's.
+    spread : float, optional
+        About the standard deviation of a number that is predicted, as somebody who does not look knows it, for R².
+        Default: that of numbers that are spread evenly between the bounds, which is rather large: R² is then
+        lower by more than is said.
     public : tuple of (data, labels), optional
         A **public** table like the private one: default models are fitted to as many of its rows, and tried on others.
     runs : int, default=20
@@ -281,8 +301,8 @@ def plan(
         raise ArgumentError("rows must be below 2^32, got more: from there on no model and no cut points are drawn.")
     check_integer("runs", runs, 1)
     check_probability("accuracy_loss", accuracy_loss)
-    slack = exact(delta, "delta")
-    spent = _enough(schema, int(rows), float(accuracy_loss)) if epsilon is None else exact(epsilon, "epsilon")
+    slack, about = exact(delta, "delta"), _spread(schema, spread)
+    spent = _enough(schema, int(rows), float(accuracy_loss), about) if epsilon is None else exact(epsilon, "epsilon")
     if not spent:
         raise ArgumentError("epsilon must be a number > 0, got 0.")
     if not slack < 1:
@@ -294,13 +314,15 @@ def plan(
         epsilon=spent,
         delta=slack,
         accuracy_loss=float(accuracy_loss),
-        draws=tuple(expected_draws(schema, spent)),
+        draws=tuple(expected_draws(schema, spent, about)),
         leaf_noise=leaf_noise(float(spent) / rows_of(schema.unit)),
-        bin_noise=bin_noise(schema, spent, slack),
+        bin_noise=inf if about else bin_noise(schema, spent, slack),
         rows_in_a_bin=rows_in_a_bin(schema, int(rows)),
         least_epsilon=least_epsilon(int(rows)) * rows_of(schema.unit),
         cut_points=cut_points_noise(schema, spent * _SHARE_FOR_CUTS, int(rows)),
         simulated=simulated,
+        spread=about,
+        constants=tuple(constants(schema, int(rows), spent)),
     )
 
 
@@ -310,8 +332,22 @@ def _least(draws: Sequence[Expected], loss: float, rows: int) -> float | None:
     return round_up(min(needed)) if needed else None
 
 
-def _enough(schema: Schema, rows: int, loss: float) -> Fraction:
-    found = _least(expected_draws(schema, Fraction(1)), loss, rows)
+def _spread(schema: Schema, given: float | None) -> float | None:
+    """Return about the standard deviation of a number, checked; None of classes."""
+    number = schema.target.as_number
+    if number is None and given is not None:
+        raise ArgumentError("expected spread for a label that is a number only, got classes.")
+    if number is None:
+        return None
+    most = (number.high - number.low) / 2
+    is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    if given is not None and not (is_number and 0 < given <= most):
+        raise ArgumentError(f"spread must be a number > 0 and <= {most:g}, half the bounds' distance, got another.")
+    return even_spread(number) if given is None else float(given)
+
+
+def _enough(schema: Schema, rows: int, loss: float, spread: float | None) -> Fraction:
+    found = _least(expected_draws(schema, Fraction(1), spread), loss, rows)
     if found is None:
         raise ArgumentError(
             "expected an epsilon: of models that are not drawn as a whole, as with this schema, no loss is known "
@@ -325,14 +361,20 @@ def _draws(forecast: Forecast) -> list[str]:
         return ["no tree or rule list: they do not keep what the schema declares as monotone", ""]
     if not forecast.draws:
         return ["no tree or rule list is drawn as a whole: defaults are greedy here, of which no bound is known", ""]
-    head = ("drawn as a whole", "more errors than the best", "", f"epsilon for {100 * forecast.accuracy_loss:g} %", "")
+    needed = f"epsilon for {100 * forecast.accuracy_loss:g} %"
+    head = ("drawn as a whole", "more errors than the best", "", needed, "")
+    if forecast.spread is not None:
+        head = ("drawn as a whole", "R² below the best", "95 of 100 draws", "MAE above the best", needed, "")
     table = [head, *(_row(forecast, one) for one in forecast.draws)]
     widths = [max(len(row[place]) for row in table) for place in range(len(head))]
     lines = ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
     kinds = {one.kind: one.seconds for one in forecast.draws}
+    spread = forecast.spread
+    about = [] if spread is None else [f"for a standard deviation of {spread:.4g}; MAE by objective='absolute'"]
     return [
         *lines,
         "",
+        *about,
         "about how long a draw takes: " + ", ".join(f"a {kind} {_seconds(s)}" for kind, s in kinds.items()),
         "",
     ]
@@ -343,7 +385,36 @@ def _row(forecast: Forecast, one: Expected) -> tuple[str, ...]:
     share = 100 * excess / forecast.rows
     needed = round_up(one.epsilon_for(forecast.accuracy_loss, forecast.rows))
     mark = "" if share <= 100 * forecast.accuracy_loss else "too noisy"
+    if forecast.spread is not None:
+        of = _of_number(forecast, one)
+        by = (of[name] for name in ("r2_below", "r2_usually_below"))
+        texts = (f"by at most {each:.2g}" if each < 1 else "no bound" for each in by)
+        return one.name, *texts, f"by at most {of['mae_above']:.3g}", f"{needed:g}", mark
     return one.name, f"at most {_share(share)}", f"({excess:,.0f} rows)", f"{needed:g}", mark
+
+
+def _of_number(forecast: Forecast, one: Expected) -> dict[str, float]:
+    """Return by how much R² may be lower, on average and in 95 of 100 draws, and the mean absolute error higher."""
+    scale = float(forecast.epsilon) * forecast.rows
+    return {
+        "r2_below": one.excess_times_epsilon / scale,
+        "r2_usually_below": one.usual_times_epsilon / scale,
+        "mae_above": one.absolute_times_epsilon / scale,
+    }
+
+
+def _noise(forecast: Forecast) -> list[str]:
+    """Return the noise on what may be released besides a model."""
+    if forecast.spread is not None:
+        return [f"rows of a leaf in a level, released too    ± {forecast.leaf_noise:,} rows (95 %)"]
+    lines = [
+        f"a leaf's count, released too    ± {forecast.leaf_noise:,} rows (95 %)",
+        f"a class in a scorecard's bin    ± {forecast.bin_noise:,.0f} rows (95 %) of {forecast.rows_in_a_bin:,.0f} on "
+        "average",
+    ]
+    if isfinite(forecast.least_epsilon):
+        return [*lines, f"a leaf of 5 % of the rows is detectable from epsilon = {forecast.least_epsilon:g} on"]
+    return [*lines, "a leaf of 5 % has less than a row: it is detectable at no epsilon"]
 
 
 def _share(percent: float) -> str:

@@ -1,0 +1,148 @@
+"""Forecasts for numbers: bounds in the target's units that draws keep, and fits to public rows."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import mean_absolute_error, r2_score
+
+import hedgerow as hr
+from hedgerow.learn import OptimalTreeRegressor, PrivateTreeClassifier, PrivateTreeRegressor
+from hedgerow.learn.search.lattice import Take
+from hedgerow.planning.expected import excess_bounds, expected_draws
+from hedgerow.tally import Tally
+from tests.planning.draws import drawn_models
+
+NUMBER = hr.Number("days", 0, 32, levels=8)
+ATTRIBUTES = {"age": hr.Integer(0, 99, cuts=(50,)), "smoker": hr.Boolean()}
+SCHEMA = hr.Schema(ATTRIBUTES, NUMBER)
+
+
+def a_table(rows, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"age": rng.integers(0, 100, rows), "smoker": rng.random(rows) < 0.4})
+    return frame, np.clip(6 + 14 * (frame.age > 50) + 4 * frame.smoker + rng.normal(0, 4, rows), 0, 32).to_numpy()
+
+
+def test_bounds_are_in_units_of_variance_and_of_the_target():
+    """A squared loss of 1 is (32/2)²; an absolute one, from the middle of the first level to that of the last, 28."""
+    epsilon, rows, spread = Fraction(1, 2), 500, 6.0
+    forecast = hr.plan(SCHEMA, rows, epsilon, spread=spread)
+    of = {
+        name: excess_bounds(PrivateTreeRegressor(epsilon, objective=name), SCHEMA) for name in ("squared", "absolute")
+    }
+    usual = excess_bounds(PrivateTreeRegressor(epsilon), SCHEMA, 0.05)
+    shown = [one for one in forecast.to_dict()["draws"] if one["model"] == "tree"]
+    assert [one["r2_below"] for one in shown] == pytest.approx(
+        [x * 16**2 / rows / spread**2 for x in of["squared"][1:]]
+    )
+    assert [one["r2_usually_below"] for one in shown] == pytest.approx(
+        [x * 16**2 / rows / spread**2 for x in usual[1:]]
+    )
+    assert [one["mae_above"] for one in shown] == pytest.approx([x * 28 / rows for x in of["absolute"][1:]])
+    assert hr.plan(SCHEMA, rows, epsilon).spread == pytest.approx(32 / 12**0.5)
+    assert forecast.draws[0].excess(epsilon) == pytest.approx(rows * shown[0]["r2_below"])
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)])
+def test_r2_of_draws_is_no_lower_than_the_bound_on_average_and_in_95_of_100(epsilon):
+    """No error is beyond half the range but by chance, so that the clipped loss is the squared one but for a few."""
+    data, days = a_table(200)
+    models = [PrivateTreeRegressor(epsilon, schema=SCHEMA, random_state=seed).fit(data, days) for seed in range(60)]
+    scores = np.array([model.score(data, days) for model in models])
+    for one in expected_draws(SCHEMA, epsilon, float(days.std())):
+        if one.kind == "tree":
+            best = OptimalTreeRegressor(max_depth=one.size, schema=SCHEMA, min_support=0, regularization=0)
+            below = best.fit(data, days).score(data, days) - scores
+            scale = float(epsilon) * 200
+            assert below.mean() <= one.excess_times_epsilon / scale
+            assert np.mean(below > one.usual_times_epsilon / scale) <= 0.05 + 3 * (0.05 * 0.95 / 60) ** 0.5
+
+
+@pytest.mark.parametrize(("scale", "holds"), [(1, True), (0.7, False)])
+def test_the_bound_of_95_of_100_draws_is_near_what_some_table_does(scale, holds):
+    """One test tells the classes apart, and every other model errs in half of the rows: as many as the bound, or .7.
+
+    1,000 draws: three standard deviations of a share of .05 are .02.
+    """
+    schema = hr.Schema({"x": hr.Boolean()}, hr.Label("y", ("no", "yes")))
+    bound = excess_bounds(PrivateTreeClassifier(1), schema, 0.05)[1]
+    half = int(scale * bound) + 1
+    models = drawn_models(
+        PrivateTreeClassifier(1), Tally(schema, np.array([[0], [1]]), half * np.eye(2, dtype=int)), 1000
+    )
+    right = [isinstance(one, Take) and (one.caught.value, one.left.value) == (1, 0) for one in models]
+    assert bool(1 - np.mean(right) <= 0.05 + 0.02) is holds
+
+
+def test_the_text_is_about_r2_and_no_scorecard():
+    text = str(hr.plan(SCHEMA, 5000, 1, spread=8))
+    assert "R² below the best" in text
+    assert "for a standard deviation of 8; MAE by objective='absolute'" in text
+    assert "A tree loses, on average, at most 5 % of the variance beside the best one" in text
+    assert "bin" not in text  # of a scorecard
+    assert "one class" not in text
+    assert "no bound" in str(hr.plan(SCHEMA, 50, "0.1"))
+    assert "expect no more than the mean." in hr.plan(SCHEMA, 50, "0.1").recommendation
+    assert hr.plan(SCHEMA, 5000, accuracy_loss=0.02).largest
+    assert "R²" in hr.plan(SCHEMA, 5000, 1).plot().get_ylabel()
+    assert json.loads(json.dumps(hr.plan(SCHEMA, 5000, 1).to_dict(), allow_nan=False))["bin_noise"] is None
+
+
+def test_public_rows_are_scored_as_scikit_learn_does():
+    data, days = a_table(300)
+    forecast = hr.plan(SCHEMA, 200, 2, public=(data, days), runs=2)
+    assert [one.name for one in forecast.simulated] == ["mean", "rule list", "tree", "scorecard"]
+    rng = np.random.default_rng([20261123, 0])
+    order = rng.permutation(300)
+    drawn, tried = rng.choice(order[:150], 200), order[150:]
+    tree = PrivateTreeRegressor(2, schema=SCHEMA, random_state=0).fit(
+        data.iloc[drawn].reset_index(drop=True), days[drawn]
+    )
+    said, truth = tree.predict(data.iloc[tried]), days[tried]
+    assert forecast.simulated[2].accuracies[0] == pytest.approx(r2_score(truth, said))
+    assert forecast.simulated[2].errors[0] == pytest.approx(mean_absolute_error(truth, said))
+    assert forecast.simulated[0].constant == 2
+    assert "on the public table, R², and mean absolute error" in str(forecast)
+    assert json.loads(json.dumps(forecast.to_dict()))["simulated"][1]["errors"]
+    hopeless = hr.plan(SCHEMA, 5, "0.01", public=(data, days), runs=20).simulated[2]
+    assert hopeless.constant > 0
+    assert f"one number for every row in {hopeless.constant} of 20 runs" in hopeless.text()
+
+
+@pytest.mark.statistics
+def test_real_fits_are_in_the_band_of_nine_in_ten_and_not_in_that_of_another_epsilon():
+    """30 fits to other rows of the same kind: three standard deviations of a share of .9 are .16.
+
+    The band, of 30 runs, is itself off by about as much; that of twenty times ε is elsewhere.
+    """
+    public, (data, days) = a_table(2000, 1), a_table(7000, 2)
+    parts = [slice(200 * run, 200 * run + 200) for run in range(30)]
+    fits = [
+        PrivateTreeRegressor("0.1", schema=SCHEMA, random_state=run).fit(data[part].reset_index(drop=True), days[part])
+        for run, part in enumerate(parts)
+    ]
+    scores = np.array([fit.score(data[6000:], days[6000:]) for fit in fits])
+    for epsilon, holds in (("0.1", True), ("2", False)):
+        band = hr.plan(SCHEMA, 200, epsilon, public=public, runs=30).simulated[2].accuracies
+        low, high = np.percentile(band, [5, 95])
+        assert bool(np.mean((low <= scores) & (scores <= high)) >= 0.7) is holds
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"spread": 0}, "spread must be a number > 0 and <= 16"),
+        ({"spread": 17}, "spread must be"),
+        ({"spread": True}, "spread must be"),
+        ({"public": (a_table(20)[0], np.full(20, 3.0))}, "different finite numbers to predict"),
+        ({"public": (a_table(20)[0], ["many"] * 20)}, "different finite numbers"),
+        ({"schema": hr.Schema(ATTRIBUTES, hr.Label("ill", ("no", "yes"))), "spread": 2}, "a number only, got classes"),
+    ],
+)
+def test_bad_values_are_refused(arguments, problem):
+    with pytest.raises((ValueError, TypeError), match=problem):
+        hr.plan(**{"schema": SCHEMA, "rows": 400, "epsilon": 1} | arguments)
