@@ -122,8 +122,8 @@ REMOTE = (RemoteCurator, RemoteDataset, RemoteOracle, Connection)
 SERVICE = (Database, Ledger, Curator)
 REFUSES = dict.fromkeys({*REMOTE} - {RemoteOracle}, Connection) | dict.fromkeys(SERVICE, Database) | {Gate: hr.Budget}
 NAMES = {kind.__name__ for kind in (*HERE, *REMOTE, *SERVICE)}
-MARGINALS = {"marginals", "class_marginals", "level_marginals", "error_marginals"}
-ANSWERS = {"charge", "allocate", "release", "ask", "reserve", *MARGINALS}
+COUNTED = {"marginals", "class_marginals", "level_marginals", "error_marginals"}
+ANSWERS = {"charge", "allocate", "release", "ask", "reserve", *COUNTED}
 
 
 @contextmanager
