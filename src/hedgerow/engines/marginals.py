@@ -110,17 +110,20 @@ def _coded(table: Expression, label: Target, inputs: Inputs, bins: Schema, model
 
 
 def _by_bin(coded: Expression, bins: Schema, n_kinds: int) -> Counts:
-    """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``: one aggregate."""
+    """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``: one aggregate.
+
+    A row without a bin, or without a level, such as one whose label came to be missing after the check, is left out.
+    """
     sizes = [len(attribute.bins) for _, attribute in bins.attributes]
     firsts = [sum(sizes[:i]) for i in range(len(sizes))]
     places = [
-        ibis.cases((coded[f"b{i}"] >= 0, n_kinds * (coded[f"b{i}"] + first) + coded.kind))
+        ibis.cases(((coded[f"b{i}"] >= 0) & (coded.kind >= 0), n_kinds * (coded[f"b{i}"] + first) + coded.kind))
         for i, first in enumerate(firsts)
     ]
     found = ask(coded.select(place=ibis.array(places).unnest()).group_by("place").agg(n=ibis._.count()))
     rows = np.zeros((sum(sizes), n_kinds), dtype=np.int64)
     for place, n in zip(found["place"].to_pylist(), found["n"].to_pylist(), strict=True):
-        if place is not None:  # a value without a bin
+        if place is not None:
             rows[divmod(place, n_kinds)] = n
     return rows
 

@@ -1,0 +1,27 @@
+"""Targets that are numbers or ordered classes: what was claimed of them and was not true."""
+
+import ibis
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.schema import Boolean, Number, Schema
+
+SMOKER = Schema({"smoker": Boolean(missing="bin")})
+
+
+@pytest.mark.parametrize("kind", ["levels", "classes"])
+def test_a_row_whose_label_came_to_be_missing_moves_no_number(kind):
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE t AS SELECT NULL::boolean AS smoker, 5.5 AS stay, 'a' AS ward FROM range(500)")
+    number = Number("stay", 0, 7, levels=7)
+    declared = {"label": "stay", "number": number} if kind == "levels" else {"label": "ward", "classes": tuple("abc")}
+    oracle = hr.Oracle.from_table(connection.table("t"), budget=None, **declared)
+
+    def numbers():
+        answer = oracle.level_marginals(SMOKER) if kind == "levels" else oracle.class_marginals(SMOKER)
+        return np.concatenate([answer.below, answer.above]) if kind == "levels" else answer.rows.ravel()
+
+    before = numbers()
+    connection.raw_sql("INSERT INTO t VALUES (false, NULL, NULL)")
+    assert numbers().tolist() == before.tolist()
