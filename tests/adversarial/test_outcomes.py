@@ -2,10 +2,13 @@
 
 import ibis
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.schema import Boolean, Number, Schema
+from hedgerow.schema import Boolean, Number, OrderedLabel, Schema
+from hedgerow.tally import Tally
 
 SMOKER = Schema({"smoker": Boolean(missing="bin")})
 
@@ -25,3 +28,13 @@ def test_a_row_whose_label_came_to_be_missing_moves_no_number(kind):
     before = numbers()
     connection.raw_sql("INSERT INTO t VALUES (false, NULL, NULL)")
     assert numbers().tolist() == before.tolist()
+
+
+@pytest.mark.parametrize("classes", [(1, 0), (0, 1), (True, False)])
+@pytest.mark.parametrize("values", [[1, 1, 0], ["1", "1", "0"], ["TRUE", "true", "false"], [True, True, False]])
+def test_text_is_the_class_that_it_spells_in_every_order(classes, values):
+    schema = Schema({"x": Boolean()}, OrderedLabel("y", classes))
+    frame = pd.DataFrame({"x": [1, 0, 1], "y": values})
+    expected = [2, 1] if classes[0] else [1, 2]
+    assert Tally.count(frame, "y", schema).total().tolist() == expected
+    assert Tally.from_table(ibis.memtable(pa.Table.from_pandas(frame)), schema).total().tolist() == expected

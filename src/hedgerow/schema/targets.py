@@ -198,7 +198,8 @@ class Label(Target):
     def spellings(self, *, is_text: bool) -> tuple[tuple[Value, int], ...]:
         """Return each class and its number; in text also false and true, if the classes are 0 and 1."""
         if is_text and self.ignores_case:
-            return (("0", 0), ("1", 1), ("false", 0), ("true", 1))
+            no, yes = self.classes.index(0), self.classes.index(1)  # in an order, 1 may come first
+            return (("0", no), ("1", yes), ("false", no), ("true", yes))
         return tuple((str(value) if is_text else value, number) for number, value in enumerate(self.classes))
 
     def codes(self, column: Column) -> NDArray[np.integer[Any]]:
