@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.schema import Boolean, Number, OrderedLabel, Schema
+from hedgerow.schema import Boolean, Integer, Number, OrderedLabel, Schema
 from hedgerow.tally import Tally
 
 SMOKER = Schema({"smoker": Boolean(missing="bin")})
@@ -38,3 +38,11 @@ def test_text_is_the_class_that_it_spells_in_every_order(classes, values):
     expected = [2, 1] if classes[0] else [1, 2]
     assert Tally.count(frame, "y", schema).total().tolist() == expected
     assert Tally.from_table(ibis.memtable(pa.Table.from_pandas(frame)), schema).total().tolist() == expected
+
+
+def test_a_fit_that_was_charged_ends_with_a_scorecard_whatever_the_noise():
+    rng = np.random.default_rng(0)
+    frame, schema = pd.DataFrame({"x": rng.integers(0, 99, 400)}), Schema({"x": Integer(0, 99)}, Number("y", 0, 9.37))
+    for seed in range(30):
+        card = hr.PrivateScorecardRegressor(epsilon=0.1, schema=schema, points=1, smooth=1000.0, random_state=seed)
+        assert card.fit(frame, rng.uniform(0, 9, 400)).scorecard_.unit <= 9.37

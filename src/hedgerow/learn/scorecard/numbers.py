@@ -130,13 +130,13 @@ class NumberFit(Fit):
         number = self._schema.target.as_number
         assert number is not None  # checked before
         low, span = number.values[0], number.values[-1] - number.values[0]
-        for part in parts:
-            part.values *= span
+        for part in parts:  # a point is worth the range at most, beyond which a bound is predicted
+            part.values = np.clip(part.values, -self._plan.points, self._plan.points)
         largest = max(float(np.abs(part.values).max()) for part in parts)
-        unit = rounded_up(max(largest / self._plan.points, span * _LEAST_UNIT))
-        points = to_points(parts, unit)
-        off = sum(part.mean(part.values - unit * points[part.attribute]) for part in parts)
-        start = (low + base * span + off - number.low) / unit
+        unit = min(rounded_up(span * max(largest / self._plan.points, _LEAST_UNIT)), number.high - number.low)
+        points = to_points(parts, unit / span)
+        off = sum(part.mean(part.values - unit / span * points[part.attribute]) for part in parts)
+        start = (low - number.low + span * (base + off)) / unit
         error = span * sqrt(sum(part.error() for part in parts))
         return LearnedScorecard(points, np.rint(start).astype(np.int64), unit, error)
 
