@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from fractions import Fraction
 from os import PathLike
 from typing import Any, cast
@@ -78,10 +78,10 @@ def _plain_copy(value: Any) -> Any:
         return tuple(map(_plain_copy, value))
     if kind is dict:
         return {_plain_copy(key): _plain_copy(part) for key, part in value.items()}
-    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen or not _is_ours(kind):  # estimators are not
+    if not getattr(getattr(kind, "__dataclass_params__", None), "frozen", False) or not _is_ours(kind):
         raise ArgumentError(f"it holds an object of type {kind.__name__}, which could run code of its own")
     copied = object.__new__(kind)
-    for field in fields(kind):
+    for field in fields(cast("Any", kind)):
         object.__setattr__(copied, field.name, _plain_copy(object.__getattribute__(value, field.name)))
     return copied
 

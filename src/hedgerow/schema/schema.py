@@ -95,7 +95,8 @@ class Schema:
     ) -> None:
         if not (label is None or isinstance(label, Target)):
             raise ArgumentTypeError(f"label must be a Label, OrderedLabel, Number or None, got {type(label).__name__}.")
-        _check_type("unit", unit, Unit)
+        if not (unit is None or isinstance(unit, Unit)):
+            raise ArgumentTypeError(f"unit must be a Unit or None, got {type(unit).__name__}.")
         if not isinstance(charges, (tuple, list)) or not all(isinstance(charge, Charge) for charge in charges):
             raise ArgumentTypeError("charges must be a tuple of Charge.")
         given = {"attributes": _pairs(attributes), "label": label, "charges": tuple(charges), "unit": unit}
@@ -371,7 +372,8 @@ class Schema:
         """
         if not isinstance(declared, Schema):
             raise ArgumentTypeError(f"declared must be a Schema, got {type(declared).__name__}.")
-        _check_type("budget", budget, Budget)
+        if not (budget is None or isinstance(budget, Budget)):
+            raise ArgumentTypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
         source, table, unit = noise_source(random_state), Table.of(data), declared.unit
         declared.check_columns(table)
         declared.check_unit(table)
@@ -414,10 +416,8 @@ class Schema:
         return "\n".join(f"{name:<{width}}  {kind:<11}  {text}" for name, kind, text in rows)
 
     def __repr__(self) -> str:
-        return (
-            f"<Schema {number_of(len(self), 'attribute')}, label {shown(self.label.name if self.label else None)}, "
-            f"{self.digest[:12]}>"
-        )
+        label = shown(self.label.name if self.label else None)
+        return f"<Schema {number_of(len(self), 'attribute')}, label {label}, {self.digest[:12]}>"
 
 
 def _names_of(attributes: Iterable[tuple[Any, Any]]) -> set[str]:
@@ -437,18 +437,12 @@ def _names_of(attributes: Iterable[tuple[Any, Any]]) -> set[str]:
     return found
 
 
-def _check_type(name: str, value: object, kind: type) -> None:
-    if not (value is None or isinstance(value, kind)):
-        raise ArgumentTypeError(f"{name} must be a {kind.__name__} or None, got {type(value).__name__}.")
-
-
 def _pairs(attributes: Any) -> tuple[tuple[str, Attribute], ...]:
     """Return attributes with their names; a table in their place is refused without being quoted."""
     if isinstance(attributes, Mapping):
         return tuple(cast("Mapping[str, Attribute]", attributes).items())
-    problem = ArgumentTypeError(
-        f"attributes must be a mapping of names to attributes, got {type(attributes).__name__}."
-    )
+    kind = type(attributes).__name__
+    problem = ArgumentTypeError(f"attributes must be a mapping of names to attributes, got {kind}.")
     pairs = guarded(lambda: tuple((name, attribute) for name, attribute in attributes), problem)
     if not all(isinstance(attribute, Attribute) for _, attribute in pairs):
         raise problem
