@@ -15,6 +15,9 @@ from hedgerow.models.leaf import Leaf
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import shown_text
 
+_MOST_WORK = 2 * 10**8  # of looks at leaves, times bins: about a second, for a model from somebody else
+_A_LOOK = 1_000  # takes as long as so many bins
+
 
 @dataclass(frozen=True)
 class Caveat:
@@ -56,7 +59,13 @@ def no_better(leaves: Sequence[Leaf], places: Sequence[int]) -> Iterator[Caveat]
 
 
 def unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: bool) -> Iterator[Caveat]:
-    """Yield which leaves no row of the schema reaches: their literals contradict each other, or an earlier path."""
+    """Yield which leaves no row of the schema reaches: their literals contradict each other, or an earlier path.
+
+    None of a model that is too large for each pair of its leaves to be looked at, as none is that a person reads.
+    """
+    looks = sum(map(len, paths)) + (0 if exclusive else len(paths) ** 2 // 2)
+    if looks * (_A_LOOK + max(attribute.n_bins for _, attribute in schema.attributes)) > _MOST_WORK:
+        return
     boxes = [_box(schema, path) for path in paths]
     earlier = [[] if exclusive else boxes[:place] for place in range(len(boxes))]
     none = [
