@@ -74,6 +74,19 @@ def test_over_a_network(run):
     assert (code, "left: 97/100. Nothing was charged" in err) == (2, True)
 
 
+def test_costs_are_asked_for_by_the_names_of_classes(folder, run):
+    (folder / "costs.yaml").write_text('"yes": {"no": 50}\n"no": {"yes": 1}\n')
+    (folder / "lines.yaml").write_text('"yes": 50\n')
+    words = ("ask", "fit", "wards", "--model", "tree", "--epsilon", "1/2", "--to")
+    assert run(*words, "weights.json", "--class-weight", "yes=50")[0] == 0
+    assert run(*words, "costs.json", "--costs", "costs.yaml")[0] == 0
+    for name in ("weights", "costs"):
+        assert run("answer", f"{name}.json", "--analyst", "ana", "-o", f"{name}-tree.json")[0] == 0
+        assert {leaf.label for leaf in load_model(f"{name}-tree.json").leaves} == {"yes"}
+    code, _, err = run(*words, "other.json", "--costs", "lines.yaml")
+    assert (code, "{class: {predicted class: cost}}" in err) == (2, True)
+
+
 @pytest.mark.parametrize("lost", ["interrupted", "a full disk", "before it is sent"])
 def test_a_question_that_was_interrupted_is_asked_again_at_no_further_charge(folder, service, run, monkeypatch, lost):
     words = ("ask", "marginals", "wards", "--epsilon", "1/4", "--bins", "bins.yaml", "-o", "rows.json")

@@ -166,6 +166,8 @@ def test_what_errors_cost_is_said_by_class_or_in_a_file(folder, run):
     assert (
         "got both" in run("report", "tree.json", "-o", "r.html", "--costs", "costs.yaml", "--class-weight", "yes=5")[2]
     )
+    (folder / "bare.yaml").write_text("no: {yes: 1}\nyes: {no: 5}\n")
+    assert "put them in quotes" in run("report", "tree.json", "-o", "r.html", "--costs", "bare.yaml")[2]
     assert "among no, yes" in run("report", "tree.json", "-o", "r.html", "--class-weight", "maybe=5")[2]
 
 

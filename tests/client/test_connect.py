@@ -21,6 +21,7 @@ from hedgerow.service.receipts import Receipt, Signer
 from tests.service.wards import BINS, SCHEMA, Exact, WatchedRows, table
 from tests.service.web import running
 
+COSTS = {"no": {"yes": 1}, "yes": {"no": Fraction(50)}}
 BY = Schema.from_dict({"attributes": BINS})
 SIGNER = Signer.new()
 
@@ -106,6 +107,14 @@ def test_a_fit_comes_back_as_its_model_with_card_and_receipt(private):
     assert (type(card), card.schema.names) == (hr.models.Scorecard, ("age",))
 
 
+@pytest.mark.parametrize("given", [{"class_weight": {"yes": np.int64(50)}}, {"costs": COSTS}], ids=["weight", "costs"])
+def test_costs_of_classes_are_asked_for_by_their_names(private, given):
+    """Where a missed illness costs fifty times as much, everybody with a share of the ill is called ill."""
+    model = connected(private).fit(hr.PrivateTreeClassifier(epsilon="1/2", max_depth=1, **given))
+    assert {leaf.label for leaf in model.leaves} == {"yes"}
+    assert "a cost of 50" in str(model.privacy)
+
+
 @pytest.mark.parametrize(
     ("estimator", "problem"),
     [
@@ -116,6 +125,11 @@ def test_a_fit_comes_back_as_its_model_with_card_and_receipt(private):
         (lambda: hr.PrivateTreeClassifier(epsilon=1, schema="from-data"), ArgumentError),
         (lambda: hr.PrivateTreeClassifier(), ServiceError),
         (lambda: hr.PrivateTreeClassifier(epsilon=1, max_depth=-1), ServiceError),
+        (lambda: hr.PrivateTreeClassifier(epsilon=1, class_weight={"maybe": 2}), ArgumentError),
+        (lambda: hr.PrivateTreeClassifier(epsilon=1, class_weight={"yes": float("nan")}), ArgumentError),
+        (lambda: hr.PrivateTreeClassifier(epsilon=1, class_weight="balanced"), ServiceError),
+        (lambda: hr.PrivateTreeClassifier(epsilon=1, costs={"yes": {"no": -1}, "no": {"yes": 1}}), ServiceError),
+        (lambda: hr.PrivateScorecardClassifier(epsilon=1, monotone={"age": 3}), ServiceError),
     ],
 )
 def test_what_cannot_be_asked_is_refused_at_no_charge(private, estimator, problem):

@@ -1,16 +1,23 @@
 """A question that passes its checks is answered: whatever it holds, it does not fail once it is charged."""
 
 import json
+import time
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import BudgetExceededError, QuestionError
+from hedgerow.models.decisions import cost_matrix
 from hedgerow.privacy.account import Account
+from hedgerow.schema import Label
+from hedgerow.service.forms import read_form
+from hedgerow.service.questions import read_question
 from hedgerow.service.rows import FrameRows
-from tests.service.wards import ANA, SCHEMA, STAYS, curator_of, stays, table
+from tests.service.wards import ANA, SCHEMA, STAYS, curator_of, question, stays, table
 
 SCALARS = st.sampled_from(
     [
@@ -38,6 +45,14 @@ SCALARS = st.sampled_from(
     ]
 )
 DIRECTIONS = st.dictionaries(st.sampled_from(["age", "smoker", "x"]), st.sampled_from(["increasing", "decreasing"]))
+COSTS = st.sampled_from([0, 1, 5, 0.5, 1e308, 5e-324, 10**300])
+WRONG = st.sampled_from(["5", -1, -0.0, 10**399, True, None, [], {}])
+CLASSES = st.sampled_from(["yes", "no", "no", "yes", "maybe", "True", ""])
+COSTLY = st.fixed_dictionaries(
+    {"yes": st.fixed_dictionaries({"no": COSTS}), "no": st.fixed_dictionaries({"yes": COSTS})}
+)
+ODD = st.dictionaries(CLASSES, st.one_of(COSTS, WRONG, st.dictionaries(CLASSES, st.one_of(COSTS, WRONG), max_size=3)))
+PRICES = st.one_of(ODD, COSTLY, st.dictionaries(st.sampled_from(["yes", "no"]), COSTS))
 PARAMETERS = {
     "rule-list": ["max_rules", "max_literals", "negations", "search", "lookahead", "release_counts", "objective"],
     "tree": ["max_depth", "search", "lookahead", "release_counts", "stop_probability", "objective", "clip", "quantile"],
@@ -54,6 +69,8 @@ def fits(draw):
     model = draw(st.sampled_from(sorted(PARAMETERS)))
     names = draw(st.lists(st.sampled_from(PARAMETERS[model]), max_size=3, unique=True))
     parameters = {name: draw(st.one_of(SCALARS, DIRECTIONS)) for name in names}
+    if draw(st.booleans()):
+        parameters = parameters | {draw(st.sampled_from(["costs", "class_weight"])): draw(PRICES)}
     return "fits", {"model": model, "epsilon": draw(EPSILONS), "delta": draw(DELTAS), "parameters": parameters}
 
 
@@ -108,3 +125,51 @@ def test_what_passes_its_checks_is_answered(curator, asked):
     except (QuestionError, BudgetExceededError):
         return
     assert curator.ledger.account("wards").spent - before == Fraction(cost["epsilon"])
+
+
+@pytest.mark.parametrize("classes", [("no", "yes"), (0, 1), (False, True), (7, 12, 30)])
+@pytest.mark.parametrize("name", ["class_weight", "costs"])
+def test_classes_are_named_by_their_text(classes, name):
+    texts = [str(value) for value in classes]
+    costs = {one: {other: 1 if one != texts[-1] else 5 for other in texts if other != one} for one in texts}
+    given = {"class_weight": {texts[-1]: 5}, "costs": costs}[name]
+    schema = replace(SCHEMA, label=Label("ill", classes))
+    form = read_form("fits", question(epsilon="1", model="tree", parameters={name: given}))
+    estimator = read_question(form, schema, None).estimator
+    expected = (1 - np.eye(len(classes))) * np.array([*[1] * (len(classes) - 1), 5])[:, None]
+    found = {"class_weight": None, "costs": None, name: getattr(estimator, name)}
+    assert cost_matrix(classes, **found).tolist() == expected.tolist()
+
+
+HUGE = "9" * 401
+REFUSED_PRICES = {
+    "NaN": '{"yes": NaN}',
+    "infinite": '{"yes": Infinity}',
+    "infinite when read": '{"yes": 1e999}',
+    "negative": '{"yes": -1}',
+    "too long": f'{{"yes": {HUGE}}}',
+    "more than a double": f'{{"yes": {HUGE[:399]}}}',
+    "text": '{"yes": "5"}',
+    "a truth value": '{"yes": true}',
+    "null": '{"yes": null}',
+    "a list": '[["yes", 5]]',
+    "balanced": '"balanced"',
+    "unknown": '{"maybe": 5}',
+    "twice": '{"yes": 5, "yes": 6}',
+    "more than there are": json.dumps({"yes": 5, "no": 1, **{f"c{i}": 1 for i in range(40_000)}}),
+    "one in another": '{"yes": {"no": {"yes": 1}}}',
+}
+
+
+@pytest.mark.parametrize("wrong", REFUSED_PRICES.values(), ids=REFUSED_PRICES)
+@pytest.mark.parametrize("name", ["class_weight", "costs"])
+def test_hostile_costs_are_refused_in_a_moment_and_before_a_charge(curator, name, wrong):
+    if name == "costs":
+        wrong = f'{{"no": {{"yes": 1}}, "yes": {wrong.replace("yes", "no")}}}'
+    body = b'{"epsilon": "1", "model": "tree", "parameters": {"%s": %s}}' % (name.encode(), wrong.encode())
+    before, began = curator.ledger.account("wards").spent, time.process_time()
+    with pytest.raises(QuestionError) as raised:
+        curator.ask(ANA, "wards", "fits", str(next(KEYS)), body)
+    assert time.process_time() - began < 1
+    assert len(str(raised.value)) < 400
+    assert curator.ledger.account("wards").spent == before

@@ -17,11 +17,13 @@ from hedgerow.boundary.durable import write_whole
 from hedgerow.boundary.untrusted_text import read_text
 from hedgerow.cli.options import named_values, number, option, with_groups
 from hedgerow.cli.output import check_output, check_outputs, say, write_said
+from hedgerow.cli.predictions import cost_lines
 from hedgerow.client.connect import RemoteCurator, connect
 from hedgerow.client.http import SETTLED
 from hedgerow.client.question_files import QuestionFile
 from hedgerow.errors import ArgumentError
 from hedgerow.hypotheses.onnx_write import hypothesis_data
+from hedgerow.models.decisions import by_text
 from hedgerow.models.files import load_model
 from hedgerow.oracle import Always
 from hedgerow.privacy.charge import exact
@@ -118,6 +120,8 @@ def fit(
     model: Annotated[str, option("rule-list, tree or scorecard.")] = "rule-list",
     attribute: Annotated[list[str] | None, option("Use this attribute alone. Repeatable.")] = None,
     given: Annotated[list[str] | None, option("A parameter. Repeatable.", "--set", metavar="NAME=VALUE")] = None,
+    class_weight: Annotated[list[str] | None, option("Cost of errors: CLASS=5. Repeatable.", metavar="RULE")] = None,
+    costs: Annotated[Path | None, option("YAML or JSON file of costs; the manual has one.")] = None,
     asking: Asking,
 ) -> None:
     """Have a private model learned at the curator's.
@@ -126,6 +130,9 @@ def fit(
     """
     values = named_values("--set", given, "NAME=VALUE", "name")
     parameters = {name: _value(text) for name, text in values.items()}
+    weights = named_values("--class-weight", class_weight, "CLASS=NUMBER", "class")
+    parameters |= {"class_weight": {name: _value(text) for name, text in weights.items()}} if weights else {}
+    parameters |= {} if costs is None else {"costs": by_text(cost_lines(costs))}
     attributes = {"attributes": list(attribute)} if attribute else {}
     asking.send(dataset, "fits", model=model, parameters=parameters, **attributes)
 

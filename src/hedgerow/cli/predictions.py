@@ -18,6 +18,7 @@ import pyarrow.csv as pacsv
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.cli.options import named_values
 from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.models.decisions import by_class
 from hedgerow.models.model import Model, class_titles
 from hedgerow.schema.files import read_mapping
 from hedgerow.tables.columns import pc
@@ -125,14 +126,21 @@ def class_weights(values: Sequence[Value], given: Sequence[str] | None) -> dict[
 
 def costs_in(path: Path, classes: Sequence[Value]) -> dict[Any, Any]:
     """Return the costs in a file, by class; what they must be is checked by the estimator."""
-    named = {value_text(value): value for value in classes} | {value: value for value in classes}
+    lines = cost_lines(path)
+    if any(isinstance(key, bool) and key not in classes for line in (lines, *lines.values()) for key in line):
+        raise ArgumentError(
+            f"expected costs of the classes {listed(classes)} in the file of --costs, got true or false; YAML reads "
+            "yes and no so: put them in quotes."
+        )
+    return by_class(classes, {actual: by_class(classes, line) for actual, line in lines.items()})
+
+
+def cost_lines(path: Path) -> Mapping[Any, Mapping[Any, Any]]:
+    """Return the costs in a file as they are written."""
     lines = read_mapping(path)
     if not isinstance(lines, Mapping) or not all(isinstance(line, Mapping) for line in lines.values()):
         raise ArgumentError("expected costs as {class: {predicted class: cost}} in the file of --costs, got others.")
-    return {
-        named.get(actual, actual): {named.get(said, said): cost for said, cost in line.items()}
-        for actual, line in lines.items()
-    }
+    return lines
 
 
 def _free(names: Sequence[str], taken: Iterable[str]) -> str:

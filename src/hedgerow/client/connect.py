@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +15,7 @@ from hedgerow.client.oracle import RemoteOracle
 from hedgerow.client.question_files import body_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ServiceError
 from hedgerow.learn.estimators import estimators_of
+from hedgerow.models.decisions import by_text, cost_matrix
 from hedgerow.models.model import Model
 from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.process import OfOneProcess
@@ -274,6 +276,10 @@ class RemoteDataset(OfOneProcess):
         if given.get("delta"):
             question["delta"] = str(exact(given["delta"], "delta"))
         changed = {name: v for name, v in given.items() if name not in _NOT_SENT and v != default[name]}
+        priced = {name: v for name, v in changed.items() if name in ("class_weight", "costs")}
+        if all(isinstance(v, Mapping) for v in priced.values()) and priced:
+            cost_matrix(self.schema.classes, **{"class_weight": None, "costs": None, **priced})
+            changed |= {name: by_text(v) for name, v in priced.items()}
         return {**question, **self._attributes(given["schema"]), "parameters": changed}
 
     def _attributes(self, schema: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.text.messages import describe_argument
-from hedgerow.text.values import Value, listed, shown_text
+from hedgerow.text.values import Value, listed, shown_text, value_text
 
 ClassWeight = Mapping[Any, float]
 """The weight of an error about each class; 1 for a class that is left out."""
@@ -38,6 +38,23 @@ def cost_matrix(
             raise ArgumentError(f"class_weight must be finite numbers > 0, got {describe_argument(weight)}.")
         weights[classes.index(value)] = weight
     return weights[:, np.newaxis] * (1 - np.eye(len(classes)))
+
+
+def by_class(classes: Sequence[Value], entries: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return entries by classes where their keys are classes, or name them as text does; others as they are."""
+    named: dict[Any, Value] = {value_text(value): value for value in classes} | {value: value for value in classes}
+    return {named.get(key, key): entry for key, entry in entries.items()}
+
+
+def by_text(entries: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return entries by classes as JSON has them: classes as text, and numbers of its kinds."""
+    return {value_text(key): _plain(entry) for key, entry in entries.items()}
+
+
+def _plain(entry: Any) -> Any:
+    if isinstance(entry, Mapping):
+        return by_text(entry)
+    return float(entry) if isinstance(entry, Number) and not isinstance(entry, int) else entry
 
 
 def decisions(

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    create_model,
+)
 from pydantic.json_schema import models_json_schema
+from pydantic_core import PydanticCustomError
 
 from hedgerow.boundary.chain import digest
 from hedgerow.boundary.untrusted_text import parse_json
@@ -35,7 +46,18 @@ Bins = Annotated[
     ),
 ]
 Value = str | int | bool
-Parameter = bool | int | float | str | dict[str, str] | None
+
+
+def _one_of(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """Refuse what is of no type of a union in one sentence, and not in one for each type."""
+    with suppress(ValidationError):
+        return check(value)
+    raise PydanticCustomError("parameter", "Expected a truth value, a number, text, or such by name or by class")
+
+
+Parameter = Annotated[
+    bool | int | float | str | dict[str, str | int | float | dict[str, int | float]] | None, WrapValidator(_one_of)
+]
 
 
 class Form(BaseModel):
@@ -89,7 +111,9 @@ class Fit(Priced):
 
     model: Literal["rule-list", "tree", "scorecard"]
     attributes: list[str] | None = Field(None, min_length=1, description="Attributes of the schema. Default: all.")
-    parameters: dict[str, Parameter] = Field({}, description="Parameters of the estimator, such as `max_depth`.")
+    parameters: dict[str, Parameter] = Field(
+        {}, description="Parameters of the estimator, such as `max_depth`; classes are named by text."
+    )
 
 
 Asked = Marginals | ErrorMarginals | Fit

@@ -15,6 +15,7 @@ from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.hypotheses import read_onnx
 from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.learn.estimators import estimators_of
+from hedgerow.models.decisions import by_class
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.released import released_model
 from hedgerow.oracle.answers import PARTS
@@ -148,9 +149,21 @@ def _fit_question(form: Fit, schema: Schema) -> FitQuestion:
     more = {"delta": delta} if delta else {}
     if delta and "delta" not in signature(make).parameters:
         raise ArgumentError(f"expected delta 0 for a {form.model}, which has pure epsilon, got a larger one.")
-    estimator = make(epsilon, schema=asked, **more, **form.parameters)
+    estimator = make(epsilon, schema=asked, **more, **_parameters(form, schema))
     estimator.check_public()
     return FitQuestion(estimator, asked, estimator.planned_charge(asked))
+
+
+def _parameters(form: Fit, schema: Schema) -> dict[str, Any]:
+    """Return the parameters of a form, with classes where it has their names."""
+    found: dict[str, Any] = dict(form.parameters)
+    for name in ("class_weight", "costs"):
+        if isinstance(given := found.get(name), dict):
+            lines = {
+                key: by_class(schema.classes, line) if isinstance(line, dict) else line for key, line in given.items()
+            }
+            found[name] = by_class(schema.classes, lines)
+    return found
 
 
 def _restricted(schema: Schema, names: list[str]) -> Schema:
