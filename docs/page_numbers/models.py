@@ -42,4 +42,4 @@ def ways() -> str:
         dict(row, rows=f"{int(row['rows']):,}", known=said) for row, said in zip(records("way.csv"), known, strict=True)
     )
     head = ("table", "columns", "rows", "known of it", "commands", "refused", "schema lines edited")
-    return markdown(head, ((row[key] for key in keys) for row in rows))
+    return markdown(head, (tuple(row[key] for key in keys) for row in rows))

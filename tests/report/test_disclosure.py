@@ -36,6 +36,15 @@ def test_a_scorecard_shows_points_and_what_totals_mean(tmp_path):
     assert [row[0] for row in totals.rows] == [one["total"] for one in card.risks()]
 
 
+def test_a_scorecard_is_not_told_to_release_counts(tmp_path):
+    """It has no leaves to count rows in: `hedgerow fit --model scorecard --release-counts` is refused."""
+    (tmp_path / "schema.yaml").write_text(CLINIC)
+    found = accuracy.released_accuracy(Subject.of(a_scorecard(tmp_path)))
+    assert found.measure.startswith("Give the rows")
+    assert "--release-counts" not in found.measure
+    assert "--release-counts" in accuracy.released_accuracy(Subject.of(RuleList(SCHEMA, (Rule((), label="no"),), CARD))).measure
+
+
 def test_long_models_are_cut_and_say_so(monkeypatch):
     monkeypatch.setattr(contents, "MOST_ROWS", 2)
     (grid,) = disclosure.model(Subject.of(a_tree())).grids

@@ -227,7 +227,8 @@ def released_accuracy(subject: Subject) -> Section:
         costs = {"ours": f"{ours:.4g}", "base": f"{constant:.4g}"}
         facts.append(Fact("mean cost on the training rows, by released counts", f"{ours:.4g}", ours))
         facts.append(Fact("baseline: mean cost of always one class", f"{constant:.4g}", constant))
-    values: dict[str, Any] = {"share": share, "base": base, "has_counts": has_counts, "costs": costs}
+    has = {"has_counts": has_counts, "has_leaves": subject.has_leaves}
+    values: dict[str, Any] = {"share": share, "base": base, "costs": costs, **has}
     return section("accuracy", facts, template="accuracy-released", **values)
 
 

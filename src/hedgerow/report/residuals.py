@@ -184,6 +184,7 @@ def released_error(subject: Subject) -> Section:
         facts,
         template="residuals-released",
         has_counts=has_counts,
+        has_leaves=subject.has_leaves,
         target=_target(subject),
         absolute=texts.get(_NAMES[0]),
         r2=texts.get(_NAMES[2]),
