@@ -42,7 +42,10 @@ def test_a_scorecard_is_not_told_to_release_counts(tmp_path):
     found = accuracy.released_accuracy(Subject.of(a_scorecard(tmp_path)))
     assert found.measure.startswith("Give the rows")
     assert "--release-counts" not in found.measure
-    assert "--release-counts" in accuracy.released_accuracy(Subject.of(RuleList(SCHEMA, (Rule((), label="no"),), CARD))).measure
+    assert (
+        "--release-counts"
+        in accuracy.released_accuracy(Subject.of(RuleList(SCHEMA, (Rule((), label="no"),), CARD))).measure
+    )
 
 
 def test_long_models_are_cut_and_say_so(monkeypatch):

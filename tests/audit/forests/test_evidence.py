@@ -5,6 +5,9 @@ from sklearn.ensemble import RandomForestClassifier
 from hedgerow.audit import Paths
 from hedgerow.audit.forests.evidence import evidence_of
 from hedgerow.errors import ArgumentError
+from hedgerow.models import Leaf, Split, Tree
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Literal, Number, Schema
 from tests.audit.forests.twin import SCHEMA, drawn
 
 
@@ -24,6 +27,16 @@ def test_numbers_are_those_of_the_rows_that_a_tree_was_grown_on(bagging):
             if bagging:
                 assert one.distinct[place] == len(np.unique(rows[places == place]))
         assert one.is_exact is not bagging
+
+
+def test_rows_that_follow_from_noisy_sums_are_refused():
+    """Both sums have noise: their total, of which the rows are a part, has not the noise that `noise=` is taken for."""
+    schema = Schema(SCHEMA.attributes, Number("days", 0, 32, 8))
+    leaves = (Leaf(sums=(40, 30), mean=12.0), Leaf(sums=(7, 0), mean=2.0))
+    tree = Tree(schema, Split(Literal("a", "true"), *leaves), PrivacyCard.none("made up", software="hedgerow"))
+    for model in (tree, [tree]):
+        with pytest.raises(ArgumentError, match=r"got sums of a number.*release_counts=True"):
+            evidence_of(model, None, None, 1.0)
 
 
 def test_noise_belongs_to_noisy_counts_alone():

@@ -16,6 +16,7 @@ from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.pipelines import last_step
 from hedgerow.audit.readers.read import Features, paths_of, trees_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.models.released import released_leaf_model
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument
 
@@ -77,6 +78,12 @@ def _read(model: Any, schema: Schema | None, features: Features | None) -> tuple
         raise ArgumentTypeError(
             f"expected a RandomForestClassifier, an ExtraTreesClassifier or a single model, got a "
             f"{type(last).__name__}, whose leaves do not hold class counts of the whole table."
+        )
+    released = released_leaf_model(model)
+    if released is not None and any(leaf.sums is not None for leaf in released.leaves):
+        raise ArgumentError(
+            "expected counts of rows in leaves, got sums of a number, whose noise on rows is no Laplace noise; release "
+            "the model with counts of levels (release_counts=True), or leave it out."
         )
     paths, own = paths_of(model, schema, features)
     return [_of_paths(paths)], own

@@ -97,8 +97,8 @@ def reconstruct(
     SearchTooLargeError
         If the models distinguish too many patterns; says how many.
     ValueError
-        If a model has no leaf counts, or weighted ones, or several outputs; the number of rows or the scale of noise is
-        needed and not given; no table has these counts; or none was found in time.
+        If a model has no leaf counts, or weighted ones, or sums of a number, or several outputs; the number of rows or
+        the scale of noise is needed and not given; no table has these counts; or none was found in time.
 
     References
     ----------
