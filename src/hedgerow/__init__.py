@@ -43,7 +43,19 @@ if TYPE_CHECKING:
     from hedgerow.planning import plan
     from hedgerow.privacy import Budget
     from hedgerow.report import Report
-    from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Number, Ordered, Real, Schema, Unit
+    from hedgerow.schema import (
+        Boolean,
+        Categorical,
+        Date,
+        Integer,
+        Label,
+        Number,
+        Ordered,
+        OrderedLabel,
+        Real,
+        Schema,
+        Unit,
+    )
     from hedgerow.tally import Tally
 
 __all__ = [
@@ -66,6 +78,7 @@ __all__ = [
     "OptimalTreeRegressor",
     "Oracle",
     "Ordered",
+    "OrderedLabel",
     "PrivateRuleListClassifier",
     "PrivateRuleListRegressor",
     "PrivateScorecardClassifier",
@@ -104,7 +117,7 @@ _HOMES = {
     "planning": "plan",
     "privacy": "Budget",
     "report": "Report",
-    "schema": "Boolean Categorical Date Integer Label Number Ordered Real Schema Unit",
+    "schema": "Boolean Categorical Date Integer Label Number Ordered OrderedLabel Real Schema Unit",
     "tally": "Tally",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
