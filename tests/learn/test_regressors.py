@@ -368,10 +368,12 @@ def test_a_leaf_whose_sums_are_noise_predicts_what_was_drawn():
     assert "0 to" in str(model)
 
 
-def test_exact_chances_are_of_models_without_sums():
-    estimator = hr.PrivateTreeRegressor(1.0, schema=SCHEMA)
-    with pytest.raises(ArgumentError, match="use release_means=False"):
-        draw_probabilities(estimator, hr.Tally.count(X, Y, SCHEMA))
+def test_exact_chances_know_the_noise_of_the_sums():
+    found = draw_probabilities(hr.PrivateTreeRegressor(1.0, schema=SCHEMA), hr.Tally.count(X, Y, SCHEMA))
+    top = SCHEMA.target.n_levels - 1
+    assert found.for_counts == Fraction(1, 10)
+    assert found.step == pytest.approx(0.1 / top)
+    assert found.added.tolist() == [[level, top - level] for level in range(top + 1)]
 
 
 def test_a_number_has_no_probabilities_and_no_decisions():

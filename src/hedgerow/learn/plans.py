@@ -167,8 +167,14 @@ class DrawProbabilities:
     loss: Loss  # the loss of a row
     weight: Fraction  # the weight of a loss of 1: what is left of the draw's share of ε after rounding
     score: str  # the loss in words, and what a loss of 1 is
-    for_counts: Fraction  # the share of ε of the counts that are released too; 0 where none are
+    for_counts: Fraction  # the share of ε of the counts, or sums, that are released too; 0 where none are
+    added: Counts  # by level, what a row adds to each of these of its leaf, shape (n_levels, n_numbers)
     options: tuple[Antecedent, ...]  # the rules, or tests
+
+    @property
+    def step(self) -> float:
+        """The share of ε of a change by 1 of one count, or sum: the inverse of the scale of its noise."""
+        return float(self.for_counts) / max(int(self.added.sum(axis=1).max()), 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,11 +195,6 @@ class DrawPlan(LeafPlan):
                 f"expected a model that is drawn as a whole, got one drawn in {len(self.draw.blocks)} blocks, of which "
                 "no exact chances are available; ask for a smaller model, with search='exact' and lookahead=None."
             )
-        if self.of_leaves is not None and self.of_leaves.kept_as == "sums":
-            raise ArgumentError(
-                "expected a model that is drawn alone, or with counts, got one with the means of its leaves, of which "
-                "no exact chances are available; use release_means=False."
-            )
         draw, mechanism = self.draw.block(0), self.mechanism
         if mechanism.weight > MOST_WEIGHT:
             raise ArgumentError(
@@ -205,7 +206,9 @@ class DrawPlan(LeafPlan):
         sampler = ModelSampler(tally, draw, draw.valued_states(), progress)
         chances = sampler.chances(float(mechanism.weight))
         loss, options, left = self.draw.block(0).loss, draw.space.antecedents, self.epsilon - self._for_draw
-        return DrawProbabilities(chances, loss, mechanism.weight, mechanism.score, left, options)
+        added = np.zeros((self.target.n_levels, 0), dtype=np.int64)
+        added = added if self.of_leaves is None else self.of_leaves.weights(self.target)
+        return DrawProbabilities(chances, loss, mechanism.weight, mechanism.score, left, added, options)
 
     @property
     def mechanism(self) -> ModelDraw:

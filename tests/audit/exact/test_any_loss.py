@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.audit import exact_inference, exact_membership
-from hedgerow.audit.exact import inference
+from hedgerow.audit.exact import inference, outcomes
 from hedgerow.audit.exact.outcomes import Outcomes, distance
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.learn.plans import DrawProbabilities
@@ -63,7 +63,8 @@ def test_the_risk_is_that_of_all_models_and_of_no_mechanism_with_another_weight(
         ratio = max(abs(float(logs[0][model] - logs[1][model])) for model in logs[0])
         used = weight * factor
         seen = chances(found, inside, used, exhaustive_levels(found.space, found.depth))
-        draw = DrawProbabilities(seen, plan_of(found).loss, used, "any loss", Fraction(0), found.space.antecedents)
+        loss, added = plan_of(found).loss, np.zeros((len(found.schema.classes), 0), dtype=int)
+        draw = DrawProbabilities(seen, loss, used, "any loss", Fraction(0), added, found.space.antecedents)
         outcomes = Outcomes.of(draw, patterns, levels, np.array([True]))
         told = distance(*outcomes.membership(levels)), outcomes.largest_ratio(levels)
         expected = np.abs(one - other).sum() / 2, ratio
@@ -74,7 +75,7 @@ def test_the_risk_is_that_of_all_models_and_of_no_mechanism_with_another_weight(
             assert ratio <= weight
             for k in range(len(found.schema.classes)):
                 two = of_models(found, without.plus(world, k), weight)
-                told_label = outcomes.label_distance(levels, np.array([k]))
+                told_label = outcomes.label_distance(levels, k)
                 assert told_label == pytest.approx(np.abs(one - two).sum() / 2, rel=1e-7, abs=1e-12)
 
     same()
@@ -208,7 +209,19 @@ def test_numbers_beyond_the_bounds_are_at_the_bounds():
         (
             hr.PrivateTreeRegressor(1.0, schema=NUMBERS, release_counts=True, max_depth=1),
             {},
-            "set release_counts=False",
+            "set release_counts=False, and release_means=False of numbers",
+        ),
+        (
+            hr.PrivateTreeRegressor(1.0, schema=NUMBERS, **TREE),
+            {},
+            "candidates with the same attributes, or a draw alone",
+        ),
+        (
+            hr.PrivateTreeRegressor(
+                1.0, schema=Schema(ATTRIBUTES, Number("y", 0, 40, 30)), release_counts=True, **TREE
+            ),
+            {"candidates": (np.zeros((30, 2), dtype=int), np.arange(30) * 4 / 3 + 0.5)},
+            "10,000,000 likelihoods of released numbers at most, got 33,285,996,544",
         ),
         (
             hr.PrivateTreeRegressor(1e-6, schema=NUMBERS, release_means=False, max_depth=1),
@@ -243,10 +256,69 @@ def test_a_regressor_needs_a_schema_with_a_number(audit):
             audit(hr.PrivateTreeRegressor(1.0, schema=schema), np.zeros((2, 2)), y, **more)
 
 
-def test_means_of_leaves_say_more_than_the_draw_and_are_refused():
+def released_pairs(learner, found, table, weight, bins, level, far=45):
+    """The chance of each model with each pair of noisy sums, or of all counts, of the leaf of those bins. Exact."""
+    top = learner.schema.target.n_levels - 1
+    adds = np.eye(top + 1, dtype=int) if learner.release_counts else np.array([[k, top - k] for k in range(top + 1)])
+    step = learner.epsilon * (0.2 if learner.release_counts else 0.1) / adds[0].sum()
+    table, added = (table, 0 * adds[0]) if level is None else (table.plus(bins, level), adds[level])
+    grid = np.arange(-far, top + far + 1)
+    noise = [np.tanh(step / 2) * np.exp(-step * np.abs(grid - value)) for value in added]
+    joint = of_models(found, table, weight)
+    for each in noise:
+        joint = np.multiply.outer(joint, each)
+    return joint
+
+
+WITH_NUMBERS = [
+    hr.PrivateTreeRegressor(40.0, schema=NUMBERS, **TREE),
+    hr.PrivateRuleListRegressor(30.0, schema=NUMBERS, **LIST),
+    hr.PrivateTreeRegressor(20.0, schema=Schema(ATTRIBUTES, Number("y", 0, 40, 2)), release_counts=True, **TREE),
+]
+
+
+@pytest.mark.parametrize("learner", WITH_NUMBERS, ids=["tree", "list", "counts"])
+def test_noisy_sums_of_a_leaf_compose_with_the_draw_as_the_whole_release_does(learner):
+    """By the definition: all models, each with the noisy numbers of the row's leaf on a grid, for each level."""
+    rows = [((0, 0), 0), ((0, 1), 1), ((1, 0), 1), ((1, 1), 0), ((1, 1), 1)]
+    n, found, bins = learner.schema.target.n_levels, listed(learner), (1, 1)
+    table = Table(learner.schema, tuple((bins, level, 1) for bins, level in rows))
+    own = exact_membership(learner, *as_rows(learner, rows), others=as_rows(learner, [(bins, k) for k in range(n)]))
+    assert own.epsilon_of_counts == pytest.approx(learner.epsilon * (0.2 if learner.release_counts else 0.1))
+    assert (own.advantage <= own.draw_bound).all()
+    assert (own.realised_loss <= learner.epsilon).all()
+    assert own.inside.sum(axis=1) == pytest.approx(1)
+    assert own.outside.sum(axis=1) == pytest.approx(1)
+    pairs = [released_pairs(learner, found, table, own.weight, bins, k) for k in [*range(n), None]]
+    for k in range(n):
+        row = len(rows) + k
+        assert own.advantage[row] == pytest.approx(np.abs(pairs[k] - pairs[-1]).sum() / 2, rel=1e-9)
+        assert own.trade_off(row).advantage == pytest.approx(own.advantage[row], rel=1e-9)
+        distances = [np.abs(pairs[k] - each).sum() / 2 for each in pairs[:-1]]
+        assert own.label_advantage[row] == pytest.approx(max(distances), rel=1e-9)
+        logs = np.log(pairs[k]) - np.log(pairs[-1])
+        assert own.realised_loss[row] == pytest.approx(np.abs(logs).max(), rel=1e-9)
+    for levels, absent in ((range(n), 0.0), (range(n), 0.3), ([0, n - 1, 0], 0.1), ([1], 0.5)):
+        prior = [(1 - absent) / len(levels)] * len(levels) + [absent]
+        given = as_rows(learner, [(bins, k) for k in levels])
+        result = exact_inference(learner, *as_rows(learner, rows), candidates=given, absent=absent)
+        likelihoods = [chance * pairs[k] for chance, k in zip(prior, [*levels, -1], strict=True)]
+        assert result.success == pytest.approx(np.max(likelihoods, axis=0).sum(), rel=1e-9)
+
+
+def test_means_tell_levels_apart_that_the_draw_does_not():
+    """A release of both is no safer than one of the draw alone with the same share of epsilon."""
+    rows = as_rows(WITH_NUMBERS[0], [((0, 0), 0), ((1, 1), 4)])
+    both = exact_membership(hr.PrivateTreeRegressor(10.0, schema=NUMBERS, **TREE), *rows)
+    alone = exact_membership(hr.PrivateTreeRegressor(9.0, schema=NUMBERS, release_means=False, **TREE), *rows)
+    assert both.weight == pytest.approx(alone.weight)
+    assert (both.advantage > alone.advantage + 1e-3).all()
+    assert (both.label_advantage > alone.label_advantage).all()
+    assert both.realised_loss == pytest.approx(alone.realised_loss + 1)
+
+
+def test_outcomes_beyond_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(outcomes, "_MOST_OUTCOMES", 49)
     learner = hr.PrivateTreeRegressor(1.0, schema=NUMBERS, **TREE)
-    frame, y = as_rows(learner, [((0, 0), 0), ((1, 1), 4)])
-    with pytest.raises(ArgumentError, match="use release_means=False"):
-        exact_membership(learner, frame, y)
-    with pytest.raises(ArgumentError, match="use release_means=False"):
-        exact_inference(learner, frame, y, candidates=(frame, y))
+    with pytest.raises(ArgumentError, match="49 outcomes of all rows at most, got 50; release labels or numbers alone"):
+        exact_membership(learner, *as_rows(learner, [((0, 0), 0), ((1, 1), 4)]))

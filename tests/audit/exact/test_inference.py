@@ -107,7 +107,7 @@ def test_more_knowledge_does_not_help_less():
         (TREE, {"prior": [1.0, 0.0]}, "that are possible"),
         (TREE, {"absent": 1}, "absent must be"),
         (TREE, {"candidates": (candidates(ALICE)[0][:0], [])}, "one candidate or more"),
-        (hr.PrivateTreeClassifier(1.0, max_depth=1, schema=SCHEMA, release_counts=True), {}, "without counts"),
+        (hr.PrivateTreeClassifier(1.0, max_depth=1, schema=SCHEMA, release_counts=True), {}, "same attributes"),
     ],
 )
 def test_what_has_no_exact_answer_is_refused(learner, arguments, message):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.audit.exact.outcomes import Outcomes, distance
+from hedgerow.audit.exact.outcomes import Outcomes, distance, number_chances, ratio_chances
 from hedgerow.learn.plans import DrawProbabilities
 from hedgerow.learn.search.lattice import exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES
@@ -19,9 +19,10 @@ WEIGHTS = [*EPSILONS, Fraction(150)]
 FAR = 120  # noise beyond has a chance of e^(-24) at the smallest epsilon here
 
 
-def known(found, table, weight, for_counts=Fraction(0)):
+def known(found, table, weight, for_counts=Fraction(0), added=None):
+    added = np.zeros((len(found.schema.classes), 0), dtype=int) if added is None else added
     seen = chances(found, table, weight, exhaustive_levels(found.space, found.depth))
-    return DrawProbabilities(seen, plan_of(found).loss, weight, "a loss", for_counts, found.space.antecedents)
+    return DrawProbabilities(seen, plan_of(found).loss, weight, "a loss", for_counts, added, found.space.antecedents)
 
 
 def model_chances(found, table, weight):
@@ -76,7 +77,7 @@ def test_labels_are_told_apart_as_by_all_models(objective):
         outcomes = Outcomes.of(known(found, inside, weight), patterns, classes, np.array([True]))
         for other in range(len(found.schema.classes)):
             one, two = (model_chances(found, without.plus(world, k), weight) for k in (label, other))
-            seen = outcomes.label_distance(classes, np.array([other]))
+            seen = outcomes.label_distance(classes, other)
             assert seen == pytest.approx(np.abs(one - two).sum() / 2, rel=1e-7, abs=1e-12)
 
     with coarse_grid():
@@ -96,7 +97,7 @@ def test_a_noisy_count_composes_as_its_whole_distribution_does(for_counts):
         one, other = (model_chances(found, table, weight) for table in (inside, without))
         more, fewer = laplace(for_counts, 1), laplace(for_counts, 0)
         joint = np.abs(np.multiply.outer(one, more) - np.multiply.outer(other, fewer)).sum() / 2
-        draw = known(found, inside, weight, for_counts)
+        draw = known(found, inside, weight, for_counts, np.eye(len(found.schema.classes), dtype=int))
         outcomes = Outcomes.of(draw, patterns, classes, np.array([True]))
         assert distance(*outcomes.membership(classes)) == pytest.approx(joint, rel=1e-7)
         loss = np.abs(np.log(one / other)).max() + float(for_counts)
@@ -107,7 +108,42 @@ def test_a_noisy_count_composes_as_its_whole_distribution_does(for_counts):
             if k != label:
                 two = model_chances(found, without.plus(world, k), weight)
                 parts = [np.multiply.outer(m, c) for m, c in zip((one, two), swapped, strict=True)]
-                seen = outcomes.label_distance(classes, np.array([k]))
+                seen = outcomes.label_distance(classes, k)
                 assert seen == pytest.approx(np.abs(parts[0] - parts[1]).sum() / 2, rel=1e-7)
 
     same()
+
+
+def exact_noise(p, values, far=120):
+    """The chances of noisy numbers that are `values` without noise, as fractions; what is beyond has p to the `far`."""
+    grid = range(min(values) - far, max(values) + far + 1)
+    return [[(1 - p) / (1 + p) * p ** abs(x - value) for value in values] for x in grid]
+
+
+@pytest.mark.parametrize("p", [Fraction(3, 4), Fraction(1, 7)])
+@pytest.mark.parametrize("values", [[0, 3], [2, 0], [1, 1], [0, 4, 1, 4], [5, 0, 2]])
+def test_noisy_numbers_fall_into_classes_of_equal_likelihood_ratios(values, p):
+    """The whole distribution in fractions, summed where all ratios of the values are the same."""
+    sums = {}
+    for chances_of in exact_noise(p, values):
+        ratios = tuple(chance / chances_of[0] for chance in chances_of)
+        sums[ratios] = [a + b for a, b in zip(sums.get(ratios, [0] * len(values)), chances_of, strict=True)]
+    expected = np.array(sorted([float(chance) for chance in each] for each in sums.values()))
+    found = np.array(sorted(number_chances(np.array(values), -np.log(float(p))).tolist()))
+    assert len(found) == max(values) - min(values) + 1
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("one", "other"), [(3, 1), (0, 4), (4, 4), (2, 3)])
+def test_the_ratios_of_two_sums_are_those_of_the_pair(one, other):
+    """For two levels, and for a row that is not there: the distance of the pairs on the whole grid, in fractions."""
+    p, sums = Fraction(1, 3), [[level, 4 - level] for level in range(5)]
+    step = np.log(3)
+    for two in (sums[other], [0, 0]):
+        parts = [exact_noise(p, values, 30) for values in zip(sums[one], two, strict=True)]
+        pairs = [(a[0] * b[0], a[1] * b[1]) for a in parts[0] for b in parts[1]]
+        found = ratio_chances(np.array(sums[one]) - np.array(two), step)
+        assert np.abs(found - found[::-1]).sum() / 2 == pytest.approx(float(sum(abs(a - b) for a, b in pairs) / 2))
+        assert found.sum() == pytest.approx(1, rel=1e-14)
+        logs = -step * (len(found) - 1), step * (len(found) - 1)
+        assert np.exp(logs) == pytest.approx([float(least(a / b for a, b in pairs)) for least in (min, max)])

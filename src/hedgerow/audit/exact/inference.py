@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import prod
 from numbers import Real
 from operator import mul
 from typing import Any
@@ -13,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.exact.membership import Drawn, cells_of
-from hedgerow.audit.exact.outcomes import Cells
+from hedgerow.audit.exact.outcomes import Cells, number_chances
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.searches import SearchEstimator, draw_probabilities
 
 _MOST_PASSES = 1_000
+_MOST_LIKELIHOODS = 10_000_000
 _NEGLIGIBLE = 1e-40  # the chance, times e^(−weight), of combinations that are left out
 _LEAST_WEIGHT = 1e-5  # below it the rows that condition a draw are too many
 
@@ -47,11 +49,11 @@ def exact_inference(
     Parameters
     ----------
     estimator, X, y
-        As in `exact_membership`; no counts are released, and the rows are those that the attacker knows.
+        As in `exact_membership`; the rows are those that the attacker knows.
     candidates : tuple of X and y
         Rows with their labels, or numbers, one of which is in the table besides. Those that differ in their label
         alone take one pass over the table; n different rows, of which each may lose k amounts, about k to the power of
-        n − 1 passes.
+        n − 1 passes. If counts or means of leaves are released, they must not differ in an attribute.
     prior : sequence of float, optional
         The chance of each candidate before the model is seen; they and `absent` sum to 1. Default: all alike.
     absent : float, default=0
@@ -60,8 +62,8 @@ def exact_inference(
     Raises
     ------
     ValueError
-        If the chances do not sum to 1, there are too many candidates, or counts or means are released; and as
-        `exact_membership` does.
+        If the chances do not sum to 1, there are too many candidates, or some that differ in an attribute while counts
+        or means are released; and as `exact_membership` does.
     TypeError
         If the estimator is of another kind.
 
@@ -84,12 +86,14 @@ def exact_inference(
     cells = cells_of(estimator, X, y, others)
     chances = _prior(prior, absent, len(others))
     joint = _Joint(estimator, cells)
+    numbers = joint.numbers()
     joint.find({}, 1.0, np.zeros(len(others)))
     lost, shares = np.array(joint.losses), np.array(joint.chances)
     shares /= shares.sum()
     evidence = np.exp(-joint.weight * lost)
     likelihoods = np.column_stack([shares[:, None] * evidence / (shares @ evidence), shares])
-    return ExactInference(lost, shares, chances, float((likelihoods * chances).max(axis=1).sum()))
+    success = sum(float((numbers * each).max(axis=1).sum()) for each in likelihoods * chances)
+    return ExactInference(lost, shares, chances, success)
 
 
 class _Joint:
@@ -104,6 +108,7 @@ class _Joint:
         self._base = draw_probabilities(estimator, cells.tally)
         self.weight, self.losses, self.chances = float(self._base.weight), list[Floats](), list[float]()
         patterns, levels = (part[cells.n_members :] for part in (cells.patterns, cells.levels))
+        self._levels = levels
         table = self._base.loss.by_value / self._base.loss.steps
         self._parts: list[tuple[int, NDArray[np.bool_], Floats, NDArray[np.intp]]] = []
         for pattern in np.unique(patterns):
@@ -114,9 +119,10 @@ class _Joint:
         self._check()
 
     def _check(self) -> None:
-        if self._base.for_counts:
+        if self._base.for_counts and len(self._parts) > 1:
             raise ArgumentError(
-                "expected a draw without counts, whose noise says more of a candidate; set release_counts=False."
+                "expected candidates with the same attributes, or a draw alone, got others, and counts or means of "
+                "leaves; set release_counts=False, and release_means=False of numbers."
             )
         passes = sum(accumulate((len(part[1]) for part in self._parts[:-1]), mul, initial=1))
         if passes > _MOST_PASSES:
@@ -129,6 +135,21 @@ class _Joint:
                 f"expected a weight of {_LEAST_WEIGHT:g} or more for candidates that differ in an attribute, got "
                 f"{self.weight:.3g}; use a larger epsilon."
             )
+
+    def numbers(self) -> Floats:
+        """Return the chances of what is released of the candidates' leaf, by who is there, ``(n_outcomes, n + 1)``."""
+        values = np.vstack([self._base.added[self._levels], np.zeros_like(self._base.added[:1])])
+        size = prod((np.ptp(values, axis=0) + 1).tolist()) * len(values)
+        if size > _MOST_LIKELIHOODS:
+            raise ArgumentError(
+                f"expected {_MOST_LIKELIHOODS:,} likelihoods of released numbers at most, got {size:,}; use fewer "
+                "candidates, or set release_counts=False, and release_means=False of numbers."
+            )
+        found = np.ones((1, len(values)))
+        for column in values.T:
+            each = number_chances(column, self._base.step)
+            found = (found[:, None] * each).reshape(-1, len(values))
+        return found
 
     def find(self, given: dict[int, NDArray[np.bool_]], chance: float, lost: Floats) -> None:
         """Add all combinations that go on from those groups of the first patterns, which have this chance."""
@@ -175,7 +196,7 @@ class ExactInference:
     prior : ndarray of shape (n_candidates + 1,)
         The chance of each candidate before the model is seen, and at the end that of none.
     success : float
-        The chance that the best attacker guesses right.
+        The chance that the best attacker guesses right, who sees the counts or means of leaves, too, if released.
     """
 
     losses: Floats

@@ -125,7 +125,7 @@ def exact_membership(
     ------
     ValueError
         If a parameter is out of range, a value does not fit the schema, the search is greedy, in several blocks or too
-        large, means of a number are released, too, the schema is taken from the data, or it has a unit of privacy.
+        large, there are too many outcomes, the schema is taken from the data, or it has a unit of privacy.
     TypeError
         If the estimator is of another kind.
 
@@ -171,7 +171,6 @@ def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells)
     now = np.exp(outcomes.inside(levels))[is_member]
     right = float((now * ~is_wrong[is_member]).sum(axis=1).mean()) if cells.n_members else nan
     lost = now * draw.loss.by_value.T[levels[is_member]] / draw.loss.steps
-    labels = (np.where(levels == k, levels, k) for k in range(target.n_levels))
     options = ["none", *(" and ".join(map(str, option)) for option in draw.options)]
     first = pd.Series(draw.chances.first, options, name="chance")
     uses = pd.Series(draw.chances.uses, options[1:], name="uses")
@@ -184,7 +183,7 @@ def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells)
         error_probability=(np.exp(outcomes.without) * is_wrong).sum(axis=1),
         advantage=distance(inside, outside),
         realised_loss=outcomes.largest_ratio(levels),
-        label_advantage=np.max([outcomes.label_distance(levels, other) for other in labels], axis=0),
+        label_advantage=np.max([outcomes.label_distance(levels, other) for other in range(target.n_levels)], axis=0),
         inside=inside,
         outside=outside,
         expected_accuracy=right if target.as_number is None else nan,
@@ -232,7 +231,7 @@ class ExactMembership:
     weight : float
         The weight of a loss of 1 in the draw: the share of ε that it spends, less what is kept for rounding.
     epsilon_of_counts : float
-        The share of ε of the counts that are released too; 0 where none are.
+        The share of ε of the counts, or sums, of leaves that are released too; 0 where none are.
     loss : str
         The objective, and what a loss of 1 is.
     error_probability : ndarray of shape (n_rows,)
@@ -289,7 +288,7 @@ class ExactMembership:
 
         ``tanh(w / 4)`` for the weight w and no counts. With the share ε₂ of counts the best test goes by the draw
         alone, by the counts alone (``tanh(ε₂ / 2)``), or by whether at least one of them speaks for the row;
-        docs/attacks.md has the derivation.
+        docs/attacks.md has the derivation. Sums of a number's levels at the same share allow no more.
         """
         w, counts = self.weight, self.epsilon_of_counts
         if counts >= w:

@@ -1,4 +1,4 @@
-"""Outcomes of a draw that depend on one row, by cells: the value of its leaf, and the noisy count of its level there.
+"""Outcomes of a draw that depend on one row, by cells: the value of its leaf, and what noisy numbers of it say.
 
 A level is a class, or of a number the interval that is counted. With the losses of all other rows as they are, a row of
 level k changes the chance of a model by a factor that depends on the value v of the leaf that it falls into only,
@@ -6,29 +6,31 @@ whatever the public table of losses is:
 
     P(v | with the row) = P(v | without) · e^(-w·loss_k(v)) / Σ_u P(u | without) · e^(-w·loss_k(u))
 
-So the values are all the outcomes that a test needs (docs/attacks.md has the theorem). Where counts are released too,
-one of them is one larger with the row, and a test needs one bit of it: whether it is at least the larger of the two.
+So the values are all the outcomes that a test needs (docs/attacks.md has the theorem). Where counts or sums of the leaf
+are released too, a row adds whole numbers to them. Discrete Laplace noise has t + 1 likelihood ratios for a number that
+is t larger, so that a test needs the product of these, one of d + 1 for a row that adds d in all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import logsumexp
 
 from hedgerow.audit.inference.labelled import LabelledRows
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.plans import DrawProbabilities
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
-from hedgerow.tally import Tally
+from hedgerow.tally import Counts, Tally
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
+_MOST_OUTCOMES = 2**27  # 1 GiB of chances
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,23 +62,32 @@ class Outcomes:
         """Return the largest logarithm of a likelihood ratio of releases with and without the row, either way."""
         return np.abs(self.log_ratios(levels)).max(axis=1) + float(self.draw.for_counts)
 
-    def released(self, chances: Floats, counted: Sequence[bool]) -> Floats:
-        """Return the chances of all outcomes, from those of the values, shape ``(n_rows, …)``."""
-        # each released count doubles the outcomes; `counted` has for some counts whether the row is in there
-        for is_counted in counted if self.draw.for_counts else ():
-            high = float(expit(float(self.draw.for_counts) * (1 if is_counted else -1)))
-            chances = np.concatenate([high * chances, (1 - high) * chances], axis=1)
-        return chances
-
     def membership(self, levels: Index) -> tuple[Floats, Floats]:
         """Return the chances of all outcomes with and without the row."""
-        return self.released(self._inside_chances(levels), [True]), self.released(self._chances, [False])
+        n_outcomes = self.without.size * (int(self.draw.added[0].sum()) + 1)
+        if n_outcomes > _MOST_OUTCOMES:
+            raise ArgumentError(
+                f"expected {_MOST_OUTCOMES:,} outcomes of all rows at most, got {n_outcomes:,}; release labels or "
+                "numbers alone, with release_counts=False and release_means=False, or count fewer levels of a number."
+            )
+        numbers = np.array([ratio_chances(added, self.draw.step) for added in self.draw.added])[levels][:, :, None]
+        found = numbers * self._inside_chances(levels)[:, None], numbers[:, ::-1] * self._chances[:, None]
+        return found[0].reshape(len(levels), -1), found[1].reshape(len(levels), -1)
 
-    def label_distance(self, levels: Index, other: Index) -> Floats:
-        """Return the total variation between releases with rows of these levels and of others, shape ``(n_rows,)``."""
-        one = self.released(self._inside_chances(levels), [True, False])
-        two = self.released(self._inside_chances(other), [False, True])
-        return np.where(levels == other, 0, distance(one, two))
+    def label_distance(self, levels: Index, other: int) -> Floats:
+        """Return the total variation between releases with rows of these levels and of another, ``(n_rows,)``."""
+        found, others_level = np.zeros(len(levels)), np.full(len(levels), other)
+        one, two = self._inside_chances(levels), self._inside_chances(others_level)
+        logs = self.log_ratios(levels) - self.log_ratios(others_level)
+        for level in set(levels.tolist()) - {other}:
+            rows, more = levels == level, self.draw.added[level] - self.draw.added[other]
+            numbers = ratio_chances(more, self.draw.step)
+            # the first outcomes speak for the level: their ratio in the numbers is above the inverse of the draw's
+            ratios = self.draw.step * np.arange(1 - len(numbers), len(numbers), 2)
+            first = np.searchsorted(ratios, logs[rows])
+            own, others = (np.cumsum([0.0, *chances])[first] for chances in (numbers, numbers[::-1]))
+            found[rows] = (own * one[rows] - others * two[rows]).sum(axis=1)
+        return found
 
     @cached_property
     def _chances(self) -> Floats:
@@ -95,6 +106,33 @@ class Outcomes:
 def losses(draw: DrawProbabilities, levels: Index) -> Floats:
     """Return the weight times the loss of rows of these levels by value, shape ``(n_rows, n_values)``."""
     return float(draw.weight) / draw.loss.steps * draw.loss.by_value.T[levels]
+
+
+def number_chances(values: Counts, step: float) -> Floats:
+    """Return the chances of one noisy number by what it is without noise, shape ``(n_outcomes, n_values)``.
+
+    With discrete Laplace noise of scale 1/step. Likelihood ratios of the values depend on an outcome only if it lies
+    between the largest and the least of them: one outcome is all that is at least the largest, one each number between,
+    one all that is at most the least.
+    """
+    places = np.arange(values.max(), values.min() - 1, -1)
+    if len(places) == 1:
+        return np.ones((1, len(values)))
+    found = np.exp(-step * np.abs(places[:, None] - values)) / (1 + np.exp(-step))
+    found[1:-1] *= -np.expm1(-step)
+    return found
+
+
+def ratio_chances(more: Counts, step: float) -> Floats:
+    """Return the chances of the likelihood ratios of noisy numbers, where each is larger or smaller by so much.
+
+    With d the sum of these amounts, the logarithms are step times d, d − 2, …, −d; read backwards, these are the
+    chances where no number differs.
+    """
+    found = np.ones(1)
+    for amount in np.abs(more):
+        found = np.convolve(found, number_chances(np.array([amount, 0]), step)[:, 0])
+    return found
 
 
 def distance(one: Floats, other: Floats) -> Floats:
