@@ -334,7 +334,7 @@ class Claims:
 
     columns, classes, label, release, unit, queries_left = SCHEMA.names, SCHEMA.classes, SCHEMA.label, "counts", None, 1
     privacy = hr.privacy.PrivacyCard.none("nothing was answered")
-    check = class_marginals = error_marginals = noise_scale = len
+    check = class_marginals = error_marginals = level_marginals = noise_scale = len
 
     def __init__(self, rows):
         self.rows = rows

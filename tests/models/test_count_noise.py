@@ -130,6 +130,9 @@ def test_a_rule_list_shows_ranges_and_its_file_the_numbers():
         "if smoker then yes    # 65 to 71 % of about 720",
         "else yes              # too noisy to say; 0 to 30 rows",
         "(ranges: 95 % by the noise on the counts; the file has the released numbers)",
+        "",
+        "caveat: It predicts yes for every row: nothing in a row matters.",
+        "caveat: The released rows of rule 2 may be none but for the noise.",
     ]
     assert [rule["counts"] for rule in model.to_dict()["rules"]] == [[229, 496], [-2, 5]]
     assert [rule["counts"]["no"] for rule in model.get_rules()] == [229, -2]

@@ -32,7 +32,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Read": {
         "show": "Show a model with its counts and privacy card; or export it as SQL, Python, HTML, JSON.",
-        "predict": "Predict the class of every row of a CSV file, with the rule or leaf that predicts it.",
+        "predict": "Predict the class, or number, of every row of a CSV file, with the rule or leaf that predicts it.",
     },
     "Report": {
         "audit": "Measure how much a model discloses about its training rows, by counting possible rows.",

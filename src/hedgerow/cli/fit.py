@@ -90,7 +90,7 @@ _PARAMETERS: Mapping[str, _Parameter] = {
     "monotone": _Parameter("Scorecard: age=increasing. Repeatable.", ADVANCED, list[str], "RULE"),
     "smooth": _Parameter("Scorecard: less is smoother.", ADVANCED, float),
     "mechanism": _Parameter("dp-greedyrl's.", ADVANCED, str, "NAME"),
-    "min_remaining": _Parameter("smooth-*: the least share of rows left.", ADVANCED),
+    "min_remaining": _Parameter("smooth-*: least share of rows left.", ADVANCED),
     "confidence": _Parameter("smooth-*: the probability of that.", ADVANCED),
 }
 
@@ -122,7 +122,7 @@ def fit(
     force: Force = False,
     as_json: AsJson = False,
     table: TableOptions,
-    seed: Annotated[int | None, advanced("Repeatable noise, NOT private; with --research.")] = None,
+    seed: Annotated[int | None, advanced("Repeatable, NOT private: --research.")] = None,
     research: Annotated[bool, advanced("Allow writing a model without guarantee.", "--research")] = False,
     **parameters: Any,
 ) -> None:

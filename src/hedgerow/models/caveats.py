@@ -46,10 +46,10 @@ def constant(prediction: Any) -> Caveat:
     return Caveat("constant", f"It predicts {shown_text(prediction)} for every row: nothing in a row matters.")
 
 
-def no_better(leaves: Sequence[Leaf], places: Sequence[int]) -> Iterator[Caveat]:
+def no_better(leaves: Sequence[Leaf], places: Sequence[int], noise: CountNoise | None) -> Iterator[Caveat]:
     """Yield whether leaves that predict the classes of these places are right no more often than the commonest one."""
     counts = np.array([leaf.counts for leaf in leaves if leaf.counts is not None])
-    if len(counts) < len(leaves) or counts.sum() <= 0:
+    if len(counts) < len(leaves) or counts.sum() <= (noise.spread(counts.size) if noise is not None else 0):
         return
     right, commonest = int(counts[np.arange(len(counts)), places].sum()), int(counts.sum(axis=0).max())
     if right <= commonest:

@@ -95,7 +95,7 @@ class LeafModel(Model):
         if len(set(said)) == 1:
             yield caveats.constant(said[0])
         elif number is None:
-            yield from caveats.no_better(leaves, list(map(self.schema.classes.index, said)))
+            yield from caveats.no_better(leaves, list(map(self.schema.classes.index, said)), self._noise)
         yield from caveats.unreachable(self.schema, self.paths, self.leaf_name, exclusive=self.exclusive)
         if self._noise is not None:
             yield from caveats.empty(leaves, list(map(self._released_rows, leaves)), self._noise, self.leaf_name)
