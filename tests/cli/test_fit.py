@@ -149,7 +149,7 @@ def test_a_scorecard_of_a_number_goes_from_a_table_to_predictions(run):
     assert np.abs(card.predict(data) - data["days"]).mean() < 3
     assert run("show", "card.json")[1] == f"{card}\n\n{card.privacy}\n"
     found = pd.read_csv(StringIO(run("predict", "card.json", "stays.csv", "--explain")[1]))
-    assert found["days"].tolist()[: len(data)] == card.predict(data).tolist()
+    assert found["days"].tolist()[: len(data)] == [float(f"{said:.15g}") for said in card.predict(data)]
     assert list(found) == ["days", "total", "explanation"]
     assert "expected a label with classes, got a number" in run("predict", "card.json", "stays.csv", "--proba")[2]
     assert run("report", "card.json", "--test", "stays.csv", "-o", "report.html")[0] == 0
@@ -427,3 +427,12 @@ def test_a_model_that_predicts_the_same_for_every_row_is_told(run):
     assert code == 0
     assert "warning: It predicts no for every row: nothing in a row matters." in err
     assert "caveat: It predicts no for every row" in out
+
+
+@pytest.mark.usefixtures("folder")
+def test_costs_of_a_number_are_refused_by_what_its_label_is(run):
+    schema = hr.Schema(dict(hr.Schema.load("schema.yaml").attributes), hr.Number("days", 0, 32))
+    schema.save("days.yaml")
+    words = ("fit", "data.csv", "--schema", "days.yaml", "--epsilon", "1", "--class-weight", "yes=5", "-o", "m.json")
+    code, _, err = run(*words)
+    assert (code, "a label with classes only, got one that is a number" in err) == (2, True)

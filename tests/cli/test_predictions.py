@@ -94,6 +94,13 @@ def a_tree_of_a_number(folder, **leaves):
     return tree
 
 
+def test_a_number_is_written_without_what_rounding_adds(folder, run):
+    a_tree_of_a_number(folder, old={"sums": (4, 3), "mean": 37 * 0.24}, young={"sums": (7, 7), "mean": 2.5})
+    found = json.loads(run("predict", "number.json", "data.csv", "--json")[1])
+    assert {row["days"] for row in found} == {8.88, 2.5}
+    assert 37 * 0.24 != 8.88
+
+
 def test_a_number_is_explained_by_its_condition_and_where_the_numbers_of_its_leaf_lie(folder, run):
     """Of 100 old rows, the first 5 % end within the second level, at 4 + 4·5/40; 95 % at 12 + 4·15/20."""
     old, young = (0, 40, 40, 20, 0, 0, 0, 0), (100, 0, 0, 0, 0, 0, 0, 0)

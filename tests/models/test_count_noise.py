@@ -14,7 +14,7 @@ from hedgerow.models.leaf import leaf_note, share_text
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.noise import DiscreteLaplace
-from hedgerow.schema import Boolean, Label, Literal, Schema
+from hedgerow.schema import Boolean, Label, Literal, Number, Schema
 
 SCHEMA = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
 SMOKER = Literal("smoker", "true")
@@ -175,6 +175,16 @@ def test_the_cards_of_our_learners_name_the_noise(estimator, search):
     released = model.tree_ if estimator is PrivateTreeClassifier else model.rule_list_
     assert CountNoise.of(released.privacy) == CountNoise(5.0)
     assert "ranges: 95 %" in str(released)
+
+
+def test_of_a_number_rows_alone_are_said_to_be_of_few_digits():
+    schema = Schema(SCHEMA.attributes, Number("days", 0, 32, 2))
+    model = RuleList(schema, (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5))), card("1/5"))
+    assert (
+        str(model).splitlines()[2]
+        == "(rows: to the digits that the noise leaves, 95 %; the file has the released numbers)"
+    )
+    assert "ranges" not in f"{model}{model._repr_html_()}"
 
 
 def test_bars_say_how_far_they_are_off():

@@ -166,8 +166,10 @@ def _given(model: Kind, parameters: dict[str, Any], makers: Estimators, schema: 
     for name in given:
         takers = [kind for kind, make in makers.items() if name in signature(make).parameters]
         if model not in takers:
-            only = f"--model {' or '.join(takers)} only" if takers else f"a label {_other(makers)} only"
-            raise ArgumentError(f"expected --{name.replace('_', '-')} with {only}, got --model {model}.")
+            label, other = ("with classes", "that is a number")[:: 1 if makers is ESTIMATORS else -1]
+            only = f"--model {' or '.join(takers)} only" if takers else f"a label {other} only"
+            got = f"--model {model}" if takers else f"one {label}"
+            raise ArgumentError(f"expected --{name.replace('_', '-')} with {only}, got {got}.")
     if "delta" in given:
         given["delta"] = exact(given["delta"], "delta")
     if "monotone" in given:
@@ -178,10 +180,6 @@ def _given(model: Kind, parameters: dict[str, Any], makers: Estimators, schema: 
     if "costs" in given:
         given["costs"] = costs_in(given["costs"], _classes(schema))
     return given
-
-
-def _other(makers: Estimators) -> str:
-    return "that is a number" if makers is ESTIMATORS else "with classes"
 
 
 def _classes(schema: Schema | None) -> tuple[Any, ...]:

@@ -39,6 +39,7 @@ _LABELS_ALONE = (
 _TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
 _ENDS = (0.05, 0.95)  # quantiles of a number that an explanation has
 _RANGES = f"ranges: {100 * CONFIDENCE:g} % by the noise on the counts; the file has the released numbers"
+_ROWS = f"rows: to the digits that the noise leaves, {100 * CONFIDENCE:g} %; the file has the released numbers"
 
 
 class LeafModel(Model):
@@ -162,7 +163,12 @@ class LeafModel(Model):
 
     def _noted(self, lines: Sequence[str], notes: Sequence[str | None]) -> str:
         """Return lines with their notes, and what the notes' ranges are."""
-        return commented(lines, notes) + (f"\n({_RANGES})" if self._noise else "")
+        return commented(lines, notes) + (f"\n({self._ranges})" if self._noise else "")
+
+    @property
+    def _ranges(self) -> str:
+        """What is said of numbers that are shown as far as noise leaves them known: of numbers, only rows are."""
+        return _RANGES if self._number is None else _ROWS
 
     @property
     def _caption(self) -> str:
@@ -317,7 +323,7 @@ class LeafModel(Model):
         rows = map(self._html_row, self.get_rules(), self.leaves)
         table = element("table", element("thead", head), element("tbody", *rows))
         said = [_TWO_RELEASES] if self.has_counts and self.has_probabilities else []
-        notes = [element("p", text) for text in [*said, *([_RANGES] if self._noise else [])]]
+        notes = [element("p", text) for text in [*said, *([self._ranges] if self._noise else [])]]
         return "".join([table, *notes])
 
     def _html_row(self, record: Mapping[str, Any], leaf: Leaf) -> Html:
