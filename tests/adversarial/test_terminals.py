@@ -244,7 +244,8 @@ def test_names_that_begin_with_white_space_are_inert_too(start: str) -> None:
 
 def tree(name: str, value: str) -> Tree:
     schema = Schema({"b": Boolean()}, Label(name, (value, "z")))
-    return Tree(schema, Split(Literal("b", "true"), Leaf(label=value), Leaf(label="z")), card("x"))
+    first, other = (tuple(5 * (one == label) for one in schema.classes) for label in (value, "z"))
+    return Tree(schema, Split(Literal("b", "true"), Leaf(first), Leaf(other)), card("x"))
 
 
 def predicted(folder: Path, run: Run, *options: str) -> tuple[str, str]:

@@ -193,7 +193,7 @@ def condition_on_learner(
     paths, schema = paths_of(model, schema)
     known = ProbabilisticDataset.of(model, schema, resolution=resolution)
     if not paths.exact or known.labels is None:
-        raise ArgumentError("expected a model with exact counts of each class in each leaf, got another.")
+        raise ArgumentError("expected a model of classes with exact counts of each class in each leaf, got another.")
     refit = refit_of(learner, known, schema)
     disclosed = disclosed_by(model, schema)
     bits = known.entropy_bits, known.n_rows * fsum(values.bits for values in known.domains)
