@@ -76,6 +76,9 @@ def test_constant_scorecards_are_those_whose_totals_are_on_one_side():
     number = Schema({"smoker": Boolean()}, Number("y", 0, 8, 4))
     assert kinds(Scorecard(number, (3,), (), 0.5, None, CARD)) == ["constant"]
     assert not kinds(Scorecard(number, (3,), (AttributePoints("smoker", ((0,), (1,))),), 0.5, None, CARD))
+    part = AttributePoints("smoker", ((0,), (1,)))
+    assert kinds(Scorecard(number, (-9,), (part,), 0.5, None, CARD)) == ["constant"]  # always the lower bound
+    assert kinds(Scorecard(number, (99,), (part,), 0.5, None, CARD)) == ["constant"]  # always the upper bound
 
 
 LITERALS = [Literal("age", op, (cut,)) for op, cut in product(("<=", ">"), (2, 5))]

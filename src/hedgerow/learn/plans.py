@@ -96,9 +96,7 @@ class GreedyPlan(LeafPlan):
     """
 
     score: Score
-    loss: Loss | None = (
-        None  # the loss by which leaves predict, of the released counts; None for the commonest, or means
-    )
+    loss: Loss | None = None  # by which leaves predict, of the released counts; None for the commonest, or means
     most: int  # how many rules, or levels, are chosen
     of_leaves: LeafCounts
 

@@ -125,7 +125,7 @@ class PrivateScorecardRegressor(NumberEstimator, PrivateScorecardEstimator):
 
     A number is counted by its level (`hedgerow.schema.Number`): a row of level k of K is k times as the highest and
     K − 1 − k times as the lowest. Neighbouring tables differ by adding or removing one row, or all rows of the
-    schema's `Unit`. Sensitivities are exact, in whole numbers (docs/privacy.md, fact 5). With `delta` the noise is
+    schema's `Unit`. Sensitivities are exact, in whole numbers (docs/mathematics.md, fact 5). With `delta` the noise is
     discrete Gaussian and the releases add up under zero-concentrated differential privacy, which is worth having where
     there are many attributes.
 

@@ -164,7 +164,7 @@ def estimated(matrix: Floats, answer: LevelSums, weights: Floats, prior: Floats)
 
 
 def _by_rows(matrix: Floats, rows: Floats, away: Floats, mean: float) -> Floats:
-    """Return the covariance of the sums that is due to rows: what bins do not tell of them, and which ones they are."""
+    """Return the covariance of the sums by the rows: residual variance within bins, and sampling of the source."""
     n = rows.sum()
     rest = mean * (1 - mean) / 3  # as of levels that are all as frequent, where the mean is in the middle
     sums = matrix @ (rows * away)

@@ -63,7 +63,7 @@ class Scorecard(Model):
         The log-odds of one point; of a number, what a point adds to it: at least a millionth of its range.
     error : float or None
         The standard error of a row's log-odds, or of its number, by the noise of the release. None: there is no noise,
-        or it is unknown. It does not tell how much another sample of rows would change them.
+        or it is unknown. It does not include how much another sample of rows would change them.
     privacy : PrivacyCard
         What was spent and what is guaranteed.
 
@@ -383,8 +383,12 @@ class Scorecard(Model):
         return self._has_classes
 
     def _caveats(self) -> Iterator[Caveat]:
+        if not self._has_classes:
+            if self.outcomes[0] == self.outcomes[-1]:  # they rise with the total
+                yield constant(self.outcomes[0])
+            return
         ends = extreme_totals(self.base, self.parts)
-        if self._has_classes and self.has_one_total:
+        if self.has_one_total:
             ends = [(0, 0), *ends]  # the first class is decided for up to a total of 0
         for place, (low, high) in enumerate(ends):
             others = [most + (other < place) for other, (_, most) in enumerate(ends) if other != place]
