@@ -104,7 +104,7 @@ def test_copies_that_a_tree_takes_for_rows_are_named_weighted(kind, member):
         found = reconstruction(tree, SCHEMA, features=features)
         assert (found.view, found.to_dict()["supports"]) == ("weighted", "weighted")
         assert "are not numbers of rows" in str(found)
-        with pytest.raises(ValueError, match="expected a model with exact counts of each class"):
+        with pytest.raises(ValueError, match="expected a model of classes with exact counts of each class"):
             hr.audit.condition_on_learner(tree, forest.fit, SCHEMA)
 
 
