@@ -397,7 +397,8 @@ def test_a_table_of_postgres_without_rows_is_learned_from(postgres_url, folder, 
     run("budget", "new", "b.json", "--epsilon", "2")
     fit = ("fit", f"{postgres_url}::nobody", "--schema", folder / "schema.yaml", "--epsilon", "1", "--budget", "b.json")
     code, _, err = run(*fit)
-    assert (code, err) == (0, "written to model.json\n")
+    # What noise alone drew may be constant, and is then warned of.
+    assert (code, err.splitlines()[-1]) == (0, "written to model.json")
     assert FileBudget("b.json").spent == 1
 
 
