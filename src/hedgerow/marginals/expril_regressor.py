@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, solve_triangular
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -17,15 +16,13 @@ from hedgerow.errors import ArgumentError
 from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.marginals.base import MarginalRegressor
 from hedgerow.marginals.expril import TRIED, Equations, Expril, Question, fit_weighted, prepared
-from hedgerow.marginals.reweight import Weights
+from hedgerow.marginals.reweight import LEAST_MEAN, LEAST_NOISE, Weights, log_evidence
 from hedgerow.oracle.answers import ErrorCounts
 from hedgerow.oracle.binning import bins_or_chosen
 from hedgerow.oracle.protocol import MarginalOracle
 from hedgerow.tables.frames import Table
 
 _LEAVES = 64  # of the tree that is asked about in the place of a regressor
-_LEAST_NOISE = 1e-6  # exact sums of several attributes depend on one another
-_LEAST_MEAN = 0.02  # of a number, in shares of its range, above one bound and below the other
 _DEVIATIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Deviations of labels from their mean among which the answers decide."""
 Vector = NDArray[np.float64]
@@ -130,7 +127,7 @@ class ExprilRegressor(MarginalRegressor, Expril):
         first = questions[0].answer
         assert isinstance(first, ErrorCounts)  # no ratios
         steps = max(int(first.right.sum() + first.wrong.sum()), 1)
-        mean = float(np.clip(first.right.sum() / steps, _LEAST_MEAN, 1 - _LEAST_MEAN))
+        mean = float(np.clip(first.right.sum() / steps, LEAST_MEAN, 1 - LEAST_MEAN))
         return mean, most_probable(equations, mean)
 
     def _next_hypothesis(self, X: Any, labels: Vector, weights: Weights) -> Any:
@@ -156,11 +153,9 @@ def most_probable(equations: list[Equations], mean: float) -> float:
     rest = np.concatenate([one.target for one in equations]) - mean * matrix.sum(axis=1)
     noise = np.repeat([one.variance for one in equations], [len(one.target) for one in equations])
     gram = matrix.shape[1] * matrix @ matrix.T
-    jitter = noise + _LEAST_NOISE * np.trace(gram) / len(gram)
+    jitter = noise + LEAST_NOISE * np.trace(gram) / len(gram)
 
     def logarithm(deviation: float) -> float:
-        factor, _ = cho_factor(deviation**2 * gram + np.diag(jitter), lower=True)
-        scaled = solve_triangular(factor, rest, lower=True)
-        return -0.5 * float(scaled @ scaled) - float(np.log(np.diag(factor)).sum())
+        return log_evidence(rest, deviation**2 * gram + np.diag(jitter))
 
     return max(_DEVIATIONS, key=logarithm)

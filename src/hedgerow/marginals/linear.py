@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_factor, cho_solve
 
 from hedgerow.marginals.base import MarginalRegressor
 from hedgerow.marginals.logistic import card_of, prior_of, source_bins
-from hedgerow.marginals.reweight import equal_weights, reweight
+from hedgerow.marginals.reweight import LEAST_MEAN, LEAST_NOISE, equal_weights, log_evidence, reweight
 from hedgerow.oracle.answers import LevelSums
 from hedgerow.oracle.binning import bin_matrix
 from hedgerow.oracle.protocol import MarginalOracle
@@ -24,9 +24,7 @@ SPREADS = (0.025, 0.05, 0.1, 0.2, 0.4)
 """Standard deviations of the prior, in shares of the number's range, among which the answer decides."""
 _USUAL, _FACTOR = 0.1, 1.0  # what they are beforehand: the median, and the standard deviation of the logarithm
 _OF_BASE = 0.5  # the prior's standard deviation of what every row starts with
-_LEAST_MEAN = 0.02  # of a number, in shares of its range, above one bound and below the other
 _SWEEPS = 3  # how rows differ by the source being others depends on what is predicted
-_LEAST_NOISE = 1e-6  # of the rows of a bin: exact sums of several attributes depend on one another
 Floats = NDArray[np.float64]
 
 
@@ -146,11 +144,9 @@ def estimated(matrix: Floats, answer: LevelSums, weights: Floats, prior: Floats)
     noise = answer.noise / 2 / answer.steps**2
     features = np.vstack([kept, np.ones(len(rows))])
     slopes, values = (kept * rows) @ features.T, np.zeros(len(kept) + 1)
-    mean = float(
-        np.clip(answer.above.sum() / max((answer.above + answer.below).sum(), 1), _LEAST_MEAN, 1 - _LEAST_MEAN)
-    )
+    mean = float(np.clip(answer.above.sum() / max((answer.above + answer.below).sum(), 1), LEAST_MEAN, 1 - LEAST_MEAN))
     values[-1] = mean - 0.5
-    jitter = noise + _LEAST_NOISE * rows.sum() / len(kept)
+    jitter = noise + LEAST_NOISE * rows.sum() / len(kept)
     own, spread = prior[np.ix_(used, used)], _USUAL
     for _ in range(_SWEEPS):
         chance = _by_rows(kept, rows, features.T @ values, mean) + jitter * np.eye(len(kept))
@@ -182,9 +178,7 @@ def _most_probable(slopes: Floats, target: Floats, chance: Floats, prior: Floats
     """Return the prior's standard deviation that is most probable after the sums."""
 
     def logarithm(spread: float) -> float:
-        factor, _ = cho_factor(chance + slopes @ _covariance(prior, spread) @ slopes.T, lower=True)
-        scaled = solve_triangular(factor, target, lower=True)
         unusual = log(spread / _USUAL) / _FACTOR
-        return -0.5 * float(scaled @ scaled + unusual**2) - float(np.log(np.diag(factor)).sum())
+        return log_evidence(target, chance + slopes @ _covariance(prior, spread) @ slopes.T) - 0.5 * unusual**2
 
     return max(SPREADS, key=logarithm)

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, solve_triangular
 from scipy.optimize import minimize
 
 from hedgerow.errors import ArgumentError, OverlapWarning
 
 ALPHA = 1e-3
 """Regularisation towards equal weights without noise."""
+LEAST_MEAN = 0.02
+"""The least mean of a number that an estimate starts from, in shares of its range above one bound, below the other."""
+LEAST_NOISE = 1e-6
+"""Noise that is added to exact sums, in shares of their own variance: those of several attributes are dependent."""
 _FEW, _MUCH = 0.05, 0.05  # thresholds of the warning: effective share of the source, uncovered mass of the target
 Vector = NDArray[np.float64]
 
@@ -35,6 +40,13 @@ class Weights:
 def equal_weights(n_rows: int) -> Weights:
     """Return the weights of a source that has the target's distribution."""
     return Weights(np.full(n_rows, 1 / n_rows), 0.0, 0.0)
+
+
+def log_evidence(found: Vector, covariance: NDArray[np.float64]) -> float:
+    """Return the logarithm of the density of sums of mean 0 with this covariance, up to a constant."""
+    factor, _ = cho_factor(covariance, lower=True)
+    scaled = solve_triangular(factor, found, lower=True)
+    return -0.5 * float(scaled @ scaled) - float(np.log(np.diag(factor)).sum())
 
 
 def reweight(
