@@ -2,6 +2,7 @@
 
 import json
 import time
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.errors import BudgetExceededError, QuestionError
+from hedgerow.errors import BudgetExceededError, QuestionError, UselessModelWarning
 from hedgerow.models.decisions import cost_matrix
 from hedgerow.privacy.account import Account
 from hedgerow.schema import Label
@@ -125,6 +126,17 @@ def test_what_passes_its_checks_is_answered(curator, asked):
     except (QuestionError, BudgetExceededError):
         return
     assert curator.ledger.account("wards").spent - before == Fraction(cost["epsilon"])
+
+
+def test_a_useless_model_is_an_answer_where_warnings_are_errors(curator):
+    question = {"model": "tree", "epsilon": "1/1000", "parameters": {"max_depth": 1}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UselessModelWarning)
+        for _ in range(20):  # constant in nearly all
+            before = curator.ledger.account("wards").spent
+            told = curator.ask(ANA, "wards", "fits", str(next(KEYS)), json.dumps(question).encode())
+            assert json.loads(told.body)["model"]
+            assert curator.ledger.account("wards").spent - before == Fraction(1, 1000)
 
 
 @pytest.mark.parametrize("classes", [("no", "yes"), (0, 1), (False, True), (7, 12, 30)])
