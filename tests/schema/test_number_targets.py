@@ -58,6 +58,8 @@ def test_levels_of_four():
         ({"low": 0, "high": 1, "levels": 257}, "levels", "from 2 to 256"),
         ({"low": 0, "high": 1, "levels": 8.0}, "levels", "from 2 to 256"),
         ({"low": 0, "high": 1, "outside": "bin"}, "outside", "expected one of clip, error, got 'bin'"),
+        ({"low": 0, "high": 1.1e150}, "high", r"expected bounds of at most 1e\+150 in size; choose another unit"),
+        ({"low": -1e308, "high": 0}, "high", r"at most 1e\+150"),
         ({"low": 1.0, "high": 1.0 + 2**-50, "levels": 32}, "high", "expected bounds further apart for 32 levels"),
     ],
 )

@@ -21,6 +21,7 @@ from hedgerow.text.messages import shown
 from hedgerow.text.values import Value, listed, plain_word, value_text
 
 _LARGEST = 2**63  # of classes that are numbers: predictions are an array of them
+_LARGEST_NUMBER = 1e150  # of bounds: squares, and sums of rows, are finite
 MOST_LEVELS = 256
 """The most levels of a number: the loss of every value of a leaf is looked up for each."""
 
@@ -299,6 +300,8 @@ class Number(Target):
             return f"expected a whole number from 2 to {MOST_LEVELS}, got {shown(self.levels)}.", "levels"
         if self.outside not in ("clip", "error"):
             return f"expected one of clip, error, got {shown(self.outside)}.", "outside"
+        if max(abs(self.low), abs(self.high)) > _LARGEST_NUMBER:
+            return f"expected bounds of at most {_LARGEST_NUMBER:g} in size; choose another unit.", "high"
         if len({*self._edges(), *self.values}) <= 2 * self.levels:  # also of levels whose middle float64 does not have
             return f"expected bounds further apart for {self.levels} levels, got closer ones.", "high"
         return None, None
