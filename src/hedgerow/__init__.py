@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         Real,
         Schema,
         Unit,
+        Weight,
     )
     from hedgerow.tally import Tally
 
@@ -91,6 +92,7 @@ __all__ = [
     "ScorecardClassifier",
     "Tally",
     "Unit",
+    "Weight",
     "__version__",
     "audit",
     "connect",
@@ -117,7 +119,7 @@ _HOMES = {
     "planning": "plan",
     "privacy": "Budget",
     "report": "Report",
-    "schema": "Boolean Categorical Date Integer Label Number Ordered OrderedLabel Real Schema Unit",
+    "schema": "Boolean Categorical Date Integer Label Number Ordered OrderedLabel Real Schema Unit Weight",
     "tally": "Tally",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -37,7 +37,8 @@ class Tally:
     bins : ndarray of int, shape (n_patterns, n_attributes)
         The patterns.
     counts : ndarray of int, shape (n_patterns, n_classes)
-        Rows of each class. Where the schema has a unit, at most `max_rows` of each, which is not checked here.
+        Rows of each class. Where the schema has a unit, at most `max_rows` of each, which is not checked here. Where it
+        has a weight, the sum of their weights in steps: a row is as many rows as its weight has steps.
 
     Examples
     --------
@@ -118,12 +119,13 @@ class Tally:
             codes = target.encode(labels.column(name or target.name))
             if len(codes) != len(table):
                 raise DomainError("expected as many labels as rows.")
-            bins = schema.encode(table)
+            bins, steps = schema.encode(table), None if schema.weight is None else schema.weight.encode(table)
             if schema.unit is not None:
                 schema.check_unit(table)
                 kept = counted(table, schema.unit, draw_key(random_state))
                 bins, codes = {key: values[kept] for key, values in bins.items()}, codes[kept]
-            return cls._group(schema, bins, codes)
+                steps = None if steps is None else steps[kept]
+            return cls._group(schema, bins, codes, steps)
         except DomainError as error:
             problem = error if is_declared or error.column is None else advise(error)
         raise problem
@@ -134,7 +136,8 @@ class Tally:
 
         A query with one scan groups the rows by pattern and class; the groups are all that leaves the engine. Where the
         schema has a unit, at most `max_rows` rows of each are counted: the first in the order of a keyed hash, by a
-        window function. Nothing is written there: the right to SELECT is enough. The tally is the same as of a frame.
+        window function. Where it has a weight, the groups are by its steps too. Nothing is written there: the right to
+        SELECT is enough. The tally is the same as of a frame.
 
         Parameters
         ----------
@@ -193,7 +196,9 @@ class Tally:
         def matrix(names: Sequence[str]) -> NDArray[Any]:
             return np.column_stack([grouped[name].to_numpy() for name in names])
 
-        return cls(schema, matrix(keys), matrix([f"{name}_sum" for name in classes]))
+        counts = matrix([f"{name}_sum" for name in classes])
+        there = counts.any(axis=1)  # rows of weight 0 are as if they were not
+        return cls(schema, matrix(keys)[there], counts[there])
 
     def bins(self, names: Sequence[str]) -> dict[str, NDArray[np.integer[Any]]]:
         """Return the bin of these attributes in each pattern, arrays of shape ``(n_patterns,)``. Exact, private."""
@@ -201,6 +206,8 @@ class Tally:
 
     def rows(self) -> NDArray[np.int64]:
         """Return the rows of each pattern, of all classes, shape ``(n_patterns,)``. Exact, private."""
+        if self.schema.weight is not None:
+            raise ArgumentError("expected a tally of rows, got one of weights; count it by a schema without `weight`.")
         return self._counts.sum(axis=1)
 
     def total(self) -> Counts:

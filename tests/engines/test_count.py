@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from hedgerow import Boolean, Integer, Label, Schema, Tally
+from hedgerow import Boolean, Integer, Label, Schema, Tally, Weight
 from hedgerow.engines import count
 from hedgerow.errors import DomainError, SchemaError, TooManyPatternsError
 from tests.engines.rows import SCHEMA, SECRET, as_rows, generated
@@ -127,3 +127,36 @@ def test_more_bins_than_a_small_integer_numbers(load):
     schema = Schema({"a": Integer(0, 400, cuts=tuple(range(300)))}, Label("y", (0, 1)))
     table = pa.table({"a": pa.array([127, 128, 255, 299, 400], pa.int64()), "y": pa.array([0, 1, 0, 1, 0], pa.int64())})
     assert as_rows(Tally.from_table(load(table), schema)) == as_rows(Tally.count(table, "y", schema))
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        pa.array([0.0, 0.24, 0.26, 1.0, 2.0, 7.5, -3.0, 1.24]),
+        pa.array([0, 1, 2, 3, 0, 1, 2, -1]),
+        pa.array(["0.5", " 1 ", "1.0", "2e0", "0", "9", "0.75", "1.25"]),
+    ],
+)
+def test_weighted_rows_are_counted_as_in_memory(load, weights):
+    table = pa.table({"a": [True, False] * 4, "y": ["n", "n", "y", "y"] * 2, "w": weights})
+    schema = Schema({"a": Boolean()}, Label("y", ("n", "y")), weight=Weight("w", 2, 4))
+    found, expected = Tally.from_table(load(table), schema), Tally.count(table, "y", schema)
+    assert found.distance(expected) == 0
+    assert found.total().sum() == expected.total().sum()
+
+
+@pytest.mark.parametrize(
+    ("weights", "error"),
+    [
+        (pa.array([1.0, None]), "column 'w': some weights are missing"),
+        (pa.array(["1", ""]), "column 'w': some weights are missing"),
+        (pa.array(["1", "much"]), "column 'w': expected numbers, found text"),
+        (pa.array([1.0, float("inf")]), "column 'w': expected finite numbers"),
+        (pa.array([True, False]), "column 'w': .*found booleans"),
+    ],
+)
+def test_weights_that_are_none_are_refused_by_engines(load, weights, error):
+    schema = Schema({"a": Boolean()}, Label("y", ("n", "y")), weight=Weight("w", 2, 4))
+    with pytest.raises(DomainError, match=error) as found:
+        Tally.from_table(load(pa.table({"a": [True, False], "y": ["n", "y"], "w": weights})), schema)
+    assert "much" not in str(found.value)

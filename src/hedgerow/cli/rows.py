@@ -71,6 +71,8 @@ def _check_rows(table: Table, labels: Column, declared: Schema | None) -> None:
         if schema.label is not None:
             schema.label.encode(labels)
         check_values(table, schema)
+        if schema.weight is not None:
+            schema.weight.encode(table)
     except DomainError as error:
         problem = error
     else:

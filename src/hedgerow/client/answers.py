@@ -22,7 +22,7 @@ from hedgerow.oracle.answers import PARTS
 from hedgerow.oracle.release import Form
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, exact, total
-from hedgerow.privacy.unit import loss_of, neighbours_of
+from hedgerow.privacy.unit import loss_of, neighbours_of, rows_of
 from hedgerow.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Asked:
             "the variance that epsilon implies",
         )
         own, card = Charge.from_dict(data["charge"]), PrivacyCard.from_dict(data["card"])
-        epsilon, delta, rho = loss_of(form.mechanism(1, len(bins), steps), self.schema.unit)
+        epsilon, delta, rho = loss_of(form.mechanism(1, len(bins), steps), rows_of(self.schema.unit))
         same_rho = own.rho == rho or (own.rho and rho and isclose(own.rho, rho, rel_tol=_CLOSE))
         agree = (own.epsilon, own.delta, own.unit, own.declared) == (epsilon, delta, self.schema.unit, False)
         _require(agree and same_rho and own in card.charges, "an answer with its card, at the cost that was asked for")

@@ -16,7 +16,7 @@ from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.sources import ask, require_table
 from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
-from hedgerow.schema import Unit
+from hedgerow.schema import Unit, Weight
 from hedgerow.schema.attributes import MISSING, OUTSIDE, BinCodes, bins_of_codes
 from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.schema.contributions import no_unit
@@ -28,7 +28,7 @@ from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DAT
 MOST_PATTERNS = 5_000_000
 """The most groups (a pattern with a class) that are fetched."""
 
-_CLASS, _ROWS, _ABSENT = "class", "rows", "absent"
+_CLASS, _ROWS, _ABSENT, _STEPS = "class", "rows", "absent", "steps"
 _ERRORS: Mapping[int, str] = {
     BOOLEAN: FOUND_BOOLEANS,
     NO_NUMBER: FOUND_NO_NUMBER,
@@ -40,7 +40,10 @@ _ERRORS: Mapping[int, str] = {
 def count_rows(
     table: Expression, schema: Schema, label: str
 ) -> tuple[dict[str, BinCodes], BinCodes, NDArray[np.int64]]:
-    """Count the rows of each pattern and class where they are: one scan, one query, grouped rows as the answer."""
+    """Count the rows of each pattern and class where they are: one scan, one query, grouped rows as the answer.
+
+    Where the schema has a weight, a row is as many rows as its weight has steps.
+    """
     few = groups_within_limit(table, schema, label)
     found = ask(few)
     if not len(found) and len(ask(table.limit(1).select(one=1))):
@@ -51,7 +54,12 @@ def count_rows(
     check_read(label, codes)
     classes = schema.target.checked(codes)
     bins = {name: _final_bins(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
-    return bins, classes, found[_ROWS].to_numpy()
+    rows = found[_ROWS].to_numpy()
+    if schema.weight is not None:
+        steps = found[_STEPS].to_numpy()
+        check_read(schema.weight.name, steps)
+        rows = rows * schema.weight.checked(steps)
+    return bins, classes, rows
 
 
 def groups_within_limit(table: Expression, schema: Schema, label: str) -> Expression:
@@ -62,13 +70,16 @@ def groups_within_limit(table: Expression, schema: Schema, label: str) -> Expres
 
 def grouped(table: Expression, schema: Schema, label: str) -> Expression:
     """Return the aggregate as an Ibis table: a column of codes for each attribute, the class, the number of rows."""
-    names, codes = [*schema.names, label], dict[str, Expression]()
+    weight = schema.weight
+    names, codes = [*schema.names, label, *([] if weight is None else [weight.name])], dict[str, Expression]()
     table, absent = (table, None) if schema.unit is None else counted_rows(table, schema.unit, names)
     columns = {name: EngineColumn.of(table, name) for name in names}
     lookups = Lookups(table, names if absent is None else [*names, absent])
     for i, (name, attribute) in enumerate(schema.attributes):
         codes[_key(i)] = bin_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.bins)))
     codes[_CLASS] = level_code(schema.target, columns[label], lookups).cast(_smallest(schema.target.n_levels))
+    if weight is not None:
+        codes[_STEPS] = level_code(weight.as_number, columns[weight.name], lookups).cast(_smallest(weight.levels + 1))
     if absent is not None:
         codes[_ABSENT] = table[absent]
     return lookups.rows().select(**codes).group_by(list(codes)).agg(**{_ROWS: ibis._.count()})
@@ -116,6 +127,8 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
         kinds[schema.label.name] = schema.label
     if schema.unit is not None:
         kinds[schema.unit.column] = schema.unit
+    if schema.weight is not None:
+        kinds[schema.weight.name] = schema.weight
     columns = {name: EngineColumn.of(table, name) for name in kinds if name in table.columns}
     lookups = Lookups(table, list(columns) or [table.columns[0]])
     codes = {f"c{i}": _code(kinds[name], table, column, lookups) for i, (name, column) in enumerate(columns.items())}
@@ -136,6 +149,7 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
 def _code(kind: Any, table: Expression, column: EngineColumn, lookups: Lookups) -> Any:
     if isinstance(kind, Unit):
         return ibis.cases((column.is_absent, MISSING), else_=0 if has_exact_keys(table, kind) else NO_NUMBER)
+    kind = kind.as_number if isinstance(kind, Weight) else kind
     if isinstance(kind, Target):
         number = kind.as_number
         if number is None:
@@ -145,7 +159,7 @@ def _code(kind: Any, table: Expression, column: EngineColumn, lookups: Lookups) 
 
 
 def _column(name: str, kind: Any, counts: list[int] | None) -> ColumnFit:
-    word = "unit" if isinstance(kind, Unit) else getattr(kind, "kind", "label")
+    word = "unit" if isinstance(kind, Unit) else kind.kind
     if counts is None:
         return ColumnFit(name, word, is_absent=True)
     missing, outside, unread = counts

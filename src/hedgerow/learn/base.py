@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.boundary.arguments import check_flag, check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.learn.inputs import AccuracyMixin, R2Mixin, TrainingData, check_learnable, check_monotone, validated_table
+from hedgerow.learn.inputs import AccuracyMixin, R2Mixin, TrainingData, check_kept, check_learnable, validated_table
 from hedgerow.learn.readable import Readable, ReadableLeaves
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
@@ -48,6 +48,8 @@ class TallyEstimator(Readable, BaseEstimator):
     _weighing: ClassVar[str] = ""  # how to weigh something else than rows
     keeps_monotone: ClassVar[bool] = False
     """True if the model is monotone where the schema says so."""
+    takes_weights: ClassVar[bool] = False
+    """True if rows may have weights, by the schema."""
 
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
         """Learn a model from rows and labels; the estimator then holds released values only, no row and no tally.
@@ -59,7 +61,7 @@ class TallyEstimator(Readable, BaseEstimator):
         y : series or array of shape (n_samples,)
             The labels, or numbers, in the order of the rows; those of pandas must have the index of their rows.
         **refused
-            Nothing. ``sample_weight`` is refused with the reason: the weight of a row would be in every sensitivity.
+            Nothing. ``sample_weight`` is refused: weights are a column that the schema declares with public bounds.
 
         Raises
         ------
@@ -105,7 +107,7 @@ class TallyEstimator(Readable, BaseEstimator):
         self._check_parameters()
         if not isinstance(tally, Tally):
             raise ArgumentTypeError(f"Expected a Tally, got {type(tally).__name__}.")
-        check_monotone(self, tally.schema)
+        check_kept(self, tally.schema)
         if not tally.schema.no_guarantee_reason:
             check_learnable(self, tally.schema)
         with self._unchanged_by_failure():
@@ -118,8 +120,9 @@ class TallyEstimator(Readable, BaseEstimator):
         """Refuse what `fit` does not take; weights of rows with the reason."""
         if given.get("sample_weight") is not None:
             raise ArgumentTypeError(
-                "expected no sample_weight, got one: every row counts as one, since the weight of a row would change "
-                f"the sensitivity of all that is released about it.{self._weighing}"
+                "expected no sample_weight, got one: the largest weight of a row is in the sensitivity of all that is "
+                "released, and must be public. Declare the column in the schema: `weight: {name: ..., high: ...}`, for "
+                f"trees and rule lists.{self._weighing}"
             )
         for name in sorted(given.keys() - {"sample_weight"}):
             raise ArgumentTypeError(f"expected X and y to fit, got {name!r}.")
@@ -265,6 +268,7 @@ class RuleListEstimator(ReadableLeaves, TallyEstimator):
     negations: bool = True
     rule_list_: RuleList = field(init=False)
     _fitted = "rule_list_"
+    takes_weights = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -280,6 +284,7 @@ class TreeEstimator(ReadableLeaves, TallyEstimator):
     max_depth: int | None = 3
     tree_: Tree = field(init=False)
     _fitted = "tree_"
+    takes_weights = True
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

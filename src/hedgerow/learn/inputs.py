@@ -117,7 +117,7 @@ def _number_of(column: Column) -> Number:
 
 def check_learnable(estimator: Any, schema: Schema) -> None:
     """Check that a schema has a target of an estimator's kind, that every number has cut points, and its order."""
-    check_monotone(estimator, schema)
+    check_kept(estimator, schema)
     for problem in learning_problems(schema):
         raise problem
     if not is_regressor(estimator):
@@ -130,8 +130,19 @@ def check_learnable(estimator: Any, schema: Schema) -> None:
         )
 
 
-def check_monotone(estimator: Any, schema: Schema) -> None:
-    """Check that an estimator keeps the order along attributes, if the schema declares one."""
+def check_kept(estimator: Any, schema: Schema) -> None:
+    """Check that an estimator keeps the order along attributes, and weighs rows, if the schema declares it."""
+    if schema.weight is not None and not estimator.takes_weights:
+        raise SchemaError(
+            "declares the weight of rows, which only trees and rule lists take; learn one of these, or leave `weight` "
+            "out.",
+            attribute=schema.weight.name,
+        )
+    if schema.weight is not None and getattr(estimator, "release_counts", False):
+        raise ArgumentError(
+            "expected release_counts=False where rows have weights, got True: sums of weights are no counts of rows, "
+            "and no model shows them. objective='mixed' has probabilities."
+        )
     for name in () if estimator.keeps_monotone else schema.monotone:
         raise SchemaError(
             "is declared as monotone, which trees and rule lists do not keep: they are searched branch by branch, and "

@@ -68,7 +68,8 @@ class LearnedTree:
             if isinstance(part, Stop):
                 return _leaf(schema, self.loss, part.value, *(each and next(each) for each in released))
             (literal,) = self.space.antecedents[part.option]
-            return Split(literal, node(part.caught), node(part.left))
+            caught, left = node(part.caught), node(part.left)
+            return caught if schema.weight is not None and caught == left else Split(literal, caught, left)
 
         return Tree(schema, node(self.tree), card)
 
@@ -78,6 +79,9 @@ def _leaf(schema: Schema, loss: Loss | None, value: Any, counts: Any, sums: Any,
     label, probabilities = value, None
     if value is not None and loss is not None and loss.draws_probabilities:
         label, probabilities = loss.labels[value], loss.values[value]
+    if schema.weight is not None:  # sums of weights are no rows: what follows from them is kept, and not they
+        label = int(np.argmax(counts)) if label is None and mean is None else label
+        counts = sums = None
     return Leaf(
         None if counts is None else tuple(map(int, counts)),
         None if label is None else schema.target.values[label],

@@ -28,9 +28,10 @@ from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.weights import Weight
 from hedgerow.tally import Tally
 from hedgerow.text.progress import progress_bar
-from hedgerow.text.values import quoted_text
+from hedgerow.text.values import quoted_text, value_text
 
 _PUBLIC = "the names, types and order of the columns count as public, like the schema"
 _ONE_ROW = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
@@ -129,7 +130,7 @@ class PrivateEstimator(TallyEstimator):
 
     def _epsilon_of_a_row(self, schema: Schema) -> Fraction:
         """Return the ε at which mechanisms run: a unit of k rows is charged k times as much."""
-        return exact(self.epsilon or 0, "epsilon") / rows_of(schema.unit)
+        return exact(self.epsilon or 0, "epsilon") / (rows_of(schema.unit) * schema.steps)
 
     def _plan(self, schema: Schema) -> Plan:
         """Return the plan; a search that is too large is refused here, before any row is read."""
@@ -144,7 +145,7 @@ class PrivateEstimator(TallyEstimator):
         ):
             share = self._open_budget(plan, schema, noise)
             with share.telling():
-                learned = plan.learn(count(), Gate(share, noise, schema.unit), progress)
+                learned = plan.learn(count(), Gate(share, noise, schema.unit, schema.steps), progress)
                 return self._publish(schema, learned, _card(plan, schema, share, noise))
 
     def _warn_of_result(self) -> None:
@@ -216,13 +217,13 @@ def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> Priv
         noise=noise.description,
         software=SOFTWARE,
         no_guarantee_reason=_no_guarantee_reason(plan, schema, noise),
-        notes=(*_notes(schema.unit), *_grid_notes(schema), *plan.notes),
+        notes=(*_notes(schema.unit), *_weight_notes(schema.weight), *_grid_notes(schema), *plan.notes),
     )
 
 
 def _loss(plan: Plan, schema: Schema) -> Loss:
     """Return what a model costs for a unit of privacy: a plan without δ is made for one row."""
-    return group_loss(plan.epsilon, plan.delta, plan.rho, schema.unit)
+    return group_loss(plan.epsilon, plan.delta, plan.rho, rows_of(schema.unit) * schema.steps)
 
 
 def _notes(unit: Unit | None) -> tuple[str, ...]:
@@ -232,6 +233,18 @@ def _notes(unit: Unit | None) -> tuple[str, ...]:
     whose = f"{quoted_text(unit.column)} is taken to name the same person everywhere: whoever has two is two units"
     each = "" if unit.max_rows == 1 else f"; a mechanism without delta runs at epsilon/{unit.max_rows}"
     return _PUBLIC, f"at most {rows} of a unit are counted, drawn at random{each}", whose, _NOT_NOISED
+
+
+def _weight_notes(weight: Weight | None) -> tuple[str, ...]:
+    if weight is None:
+        return ()
+    name, high = quoted_text(weight.name), value_text(weight.high)
+    return (
+        f"weighted by {name}, at most {high}: a row of weight w counts as w/{high} of a row, in {weight.levels} steps, "
+        f"for each of which mechanisms run at epsilon/{weight.levels}",
+        "holds where the weight of a person depends on nobody else's row, as design weights do: weights that were "
+        "raked, calibrated or adjusted for non-response on the table itself are not covered",
+    )
 
 
 def _grid_notes(schema: Schema) -> tuple[str, ...]:

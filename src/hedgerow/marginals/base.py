@@ -49,6 +49,8 @@ class MarginalEstimator(BaseEstimator):
             the estimator does not learn from. Nothing is charged then.
         """
         check_oracle(oracle, y)
+        if isinstance(self.bins, Schema) and self.bins.weight is not None:
+            raise ArgumentError("expected bins without a weight, got some with one: an oracle counts each row as one.")
         self._check_target(oracle.label)
         self._check_parameters(oracle)
         source = Table.of(X)

@@ -25,7 +25,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import GaussianCounts, Mechanism, NoiseSource, noise_source
-from hedgerow.privacy.unit import Unit, loss_of
+from hedgerow.privacy.unit import Unit, loss_of, rows_of
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number
 from hedgerow.tables.frames import Labels, Table
@@ -381,7 +381,7 @@ class Oracle(ChargedOracle):
                 self._asked += 1
                 return exact_answer(self._counted(question))
             mechanism: Mechanism = self._form.mechanism(self._next, len(bins), question.steps)
-            epsilon, delta, rho = loss_of(mechanism, self._unit)
+            epsilon, delta, rho = loss_of(mechanism, rows_of(self._unit))
             planned = Charge("the answer", epsilon, delta, unit=self._unit)
             prior = self._prior_costs(self._form, planned, bins, question.paid)
             noise, unproven = self._noise, UNPROVEN_RATIO if self._release == "ratio" else None

@@ -297,6 +297,11 @@ def plan(
         raise ArgumentTypeError(f"schema must be a Schema, got {type(schema).__name__}.")
     if schema.label is None or not len(schema):
         raise ArgumentError("expected a schema with attributes and a label to forecast for, got one without.")
+    if schema.weight is not None:
+        raise ArgumentError(
+            "expected a schema without a weight, got one: what all weights add up to is private. Forecast without it, "
+            "at epsilon times the usual weight over the largest."
+        )
     if check_integer("rows", rows, 1) >= MOST_ROWS:
         raise ArgumentError("rows must be below 2^32, got more: from there on no model and no cut points are drawn.")
     check_integer("runs", runs, 1)

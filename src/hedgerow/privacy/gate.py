@@ -24,11 +24,17 @@ class Gate:
     budget: Budget  # the budget that is charged
     noise: NoiseSource  # the source that runs the mechanism
     unit: Unit | None = None  # what is protected; None for one row. A mechanism is charged what it costs for a unit.
+    steps: int = 1  # of a weight: a row is counted as so many rows at most
+
+    @property
+    def rows(self) -> int:
+        """The most rows that are counted of a protected unit."""
+        return rows_of(self.unit) * self.steps
 
     @property
     def remaining(self) -> Fraction:
         """The largest ε at which a mechanism without δ can still run: what is left, over the rows of a unit."""
-        return self.budget.remaining / rows_of(self.unit)
+        return self.budget.remaining / self.rows
 
     def release(
         self, mechanism: Mechanism, query: Callable[[], Any], *, purpose: str, no_guarantee_reason: str | None = None
@@ -42,7 +48,7 @@ class Gate:
         """
         self.budget.check_process()  # a later release of a series charges nothing
         run = self.noise.prepare(mechanism)
-        epsilon, delta, rho = loss_of(mechanism, self.unit)
+        epsilon, delta, rho = loss_of(mechanism, self.rows)
         reasons = join_reasons(no_guarantee_reason, self.noise.no_guarantee_reason)
         # Later releases of a series were charged with the first (`GaussianCounts`); why one has no guarantee was not.
         if epsilon or delta or reasons:

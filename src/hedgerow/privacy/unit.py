@@ -95,20 +95,18 @@ def neighbours_of(unit: Unit | None) -> str:
     return f"tables that differ by adding or removing {name_of(unit)}"
 
 
-def group_loss(epsilon: Fraction, delta: Fraction, rho: Fraction | None, unit: Unit | None) -> Loss:
-    """Return what a release costs for a unit that costs ε and ρ for a row: kε, and k²ρ."""
+def group_loss(epsilon: Fraction, delta: Fraction, rho: Fraction | None, rows: int) -> Loss:
+    """Return what a release costs for a unit of k rows that costs ε and ρ for a row: kε, and k²ρ."""
     # Dwork and Roth, The Algorithmic Foundations of Differential Privacy, 2014, Theorem 2.2; Bun and Steinke,
     # Concentrated Differential Privacy, 2016, Proposition 1.9. With a δ the noise was made for the unit, and so are the
     # amounts: `GaussianCounts.rows`.
-    rows = rows_of(unit)
     if delta:
         return epsilon, delta, rho
     return epsilon * rows, delta, None if rho is None else rho * rows**2
 
 
-def loss_of(mechanism: Any, unit: Unit | None) -> Loss:
-    """Return what a mechanism costs for a unit."""
-    rows = rows_of(unit)
+def loss_of(mechanism: Any, rows: int) -> Loss:
+    """Return what a mechanism costs for a unit of so many rows."""
     if isinstance(mechanism, GaussianCounts):
         if mechanism.rows != rows:
             raise ArgumentError(f"expected noise for units of {rows} rows, got noise for {mechanism.rows}.")
@@ -118,4 +116,4 @@ def loss_of(mechanism: Any, unit: Unit | None) -> Loss:
             f"expected a mechanism with a proof for units of {rows} rows, got one for single rows; use a unit with "
             "max_rows=1, or another model."
         )
-    return group_loss(mechanism.epsilon, mechanism.delta, mechanism.rho, unit)
+    return group_loss(mechanism.epsilon, mechanism.delta, mechanism.rho, rows)

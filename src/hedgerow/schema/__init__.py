@@ -12,6 +12,7 @@ from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.ordered import Ordered
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label, Number, OrderedLabel
+from hedgerow.schema.weights import Weight
 from hedgerow.text.days import Day
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Real",
     "Schema",
     "Unit",
+    "Weight",
     "count_candidates",
     "default_cuts",
     "default_date_cuts",

@@ -115,6 +115,11 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
     if schema.unit is not None:
         name = schema.unit.column
         found.append(_unit_fit(table, name) if name in (table.names or ()) else _absent(name, "unit"))
+    if schema.weight is not None:
+        name, number = schema.weight.name, schema.weight.as_number
+        there = name in (table.names or ())
+        fit = _target_fit(table.column(name, 0), number) if there else _absent(name, number.kind)
+        found.append(replace(fit, kind=schema.weight.kind))
     return TableFit(len(table), tuple(found), *beside_the_rows(names if table.names else (), schema))
 
 
@@ -122,6 +127,7 @@ def beside_the_rows(names: Sequence[str], schema: Schema) -> tuple[tuple[str, ..
     """Return the columns that the schema leaves out, and why learners refuse the schema: no row is looked at."""
     used = {*schema.names, "" if schema.label is None else schema.label.name}
     used |= set() if schema.unit is None else {schema.unit.column}
+    used |= set() if schema.weight is None else {schema.weight.name}
     return tuple(name for name in names if name not in used), tuple(map(str, learning_problems(schema)))
 
 

@@ -31,6 +31,7 @@ from hedgerow.schema.numbers import Numeric
 from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
 from hedgerow.schema.serialize import charges_to_list, mapping, parts_from_dict
 from hedgerow.schema.targets import Label, Target
+from hedgerow.schema.weights import Weight
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import table
 from hedgerow.text.messages import number_of, shown
@@ -61,11 +62,13 @@ class Schema:
         Why a model with this schema has no guarantee: ``domain taken from the data``. None where no reason is known.
     unit : Unit or None
         What is protected where a person may have many rows; None for one row.
+    weight : Weight or None
+        The column with the weight of each row; None where every row counts as one.
 
     Raises
     ------
     SchemaError
-        If there is no attribute, a name twice, or the label, or the unit's column, among the attributes.
+        If there is no attribute, a name twice, or the label, the unit's or the weight's column among the others.
     TypeError
         If an argument is of another type.
 
@@ -84,6 +87,7 @@ class Schema:
     charges: tuple[Charge, ...] = ()
     no_guarantee_reason: str | None = None
     unit: Unit | None = None
+    weight: Weight | None = None
 
     def __init__(
         self,
@@ -92,15 +96,18 @@ class Schema:
         charges: Sequence[Charge] = (),
         no_guarantee_reason: str | None = None,
         unit: Unit | None = None,
+        weight: Weight | None = None,
     ) -> None:
         if not (label is None or isinstance(label, Target)):
             raise ArgumentTypeError(f"label must be a Label, OrderedLabel, Number or None, got {type(label).__name__}.")
         if not (unit is None or isinstance(unit, Unit)):
             raise ArgumentTypeError(f"unit must be a Unit or None, got {type(unit).__name__}.")
+        if not (weight is None or isinstance(weight, Weight)):
+            raise ArgumentTypeError(f"weight must be a Weight or None, got {type(weight).__name__}.")
         if not isinstance(charges, (tuple, list)) or not all(isinstance(charge, Charge) for charge in charges):
             raise ArgumentTypeError("charges must be a tuple of Charge.")
         given = {"attributes": _pairs(attributes), "label": label, "charges": tuple(charges), "unit": unit}
-        for name, value in (given | {"no_guarantee_reason": no_guarantee_reason}).items():
+        for name, value in (given | {"no_guarantee_reason": no_guarantee_reason, "weight": weight}).items():
             object.__setattr__(self, name, value)
         self._check()
 
@@ -118,6 +125,9 @@ class Schema:
                 problem = "expected another column than the attributes and the label, got one of them."
             if problem:
                 raise SchemaError(problem, key="unit")
+        if self.weight is not None and self.weight.name in {*found, label, self.unit and self.unit.column}:
+            problem = "expected another column than the attributes, the label and the unit's, got one of them."
+            raise SchemaError(problem, key="weight")
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -131,8 +141,9 @@ class Schema:
 
     @property
     def number_columns(self) -> tuple[str, ...]:
-        """The columns that hold numbers or dates: attributes, and the number to predict."""
-        return (*self.numbers, *(one.name for one in (self.label,) if one is not None and one.as_number is not None))
+        """The columns that hold numbers or dates: attributes, the number to predict, and the weight."""
+        target, weight = self.label and self.label.as_number, self.weight
+        return (*self.numbers, *(one.name for one in (target, weight) if one is not None))
 
     @cached_property
     def monotone(self) -> Mapping[str, Direction]:
@@ -194,9 +205,16 @@ class Schema:
         table.require(self.names if names is None else names)
 
     def check_unit(self, table: Table) -> None:
-        """Check that a table has the column of the schema's unit, if there is one (DomainError); no row is touched."""
+        """Check that a table has the columns of the schema's unit and weight (DomainError); no row is touched."""
         if self.unit is not None:
             check_unit(self.unit, table)
+        if self.weight is not None:
+            self.weight.check_column(table)
+
+    @property
+    def steps(self) -> int:
+        """The most rows of a tally that one row of a table is: as many as its weight has steps."""
+        return 1 if self.weight is None else self.weight.levels
 
     @cached_property
     def digest(self) -> str:
@@ -211,6 +229,8 @@ class Schema:
             data["label"] = self.label.to_dict()
         if self.unit is not None:
             data["unit"] = self.unit.to_dict()
+        if self.weight is not None:
+            data["weight"] = self.weight.to_dict()
         data["attributes"] = {name: attribute.to_dict() for name, attribute in self.attributes}
         if self.charges:
             data["charges"] = charges_to_list(self.charges)
@@ -393,8 +413,7 @@ class Schema:
             with share.telling():
                 cuts = learn_cuts(counted, dict(declared.attributes), planned, Gate(share, source, unit))
             attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
-            charges = (*declared.charges, *share.charges)
-            return cls(tuple(attributes), declared.label, charges, declared.no_guarantee_reason, declared.unit)
+            return replace(declared, attributes=tuple(attributes), charges=(*declared.charges, *share.charges))
 
     @property
     def _lines(self) -> list[tuple[str, str, str]]:
@@ -403,6 +422,8 @@ class Schema:
         if self.unit is not None:
             most = "1 row" if self.unit.max_rows == 1 else f"{self.unit.max_rows} rows"
             rows.append((printable(self.unit.column), "unit", f"whose row it is; {most} of each are counted at most"))
+        if self.weight is not None:
+            rows.append((printable(self.weight.name), "weight", self.weight.domain))
         if self.label is not None:
             rows.append((printable(self.label.name), self.label.kind, self.label.domain))
         return rows

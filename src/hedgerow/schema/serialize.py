@@ -15,6 +15,7 @@ from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.ordered import Ordered
 from hedgerow.schema.targets import Label, Number, OrderedLabel, Target
+from hedgerow.schema.weights import Weight
 from hedgerow.text.messages import near_miss, shown
 
 FILL_IN = "FILL IN"
@@ -59,7 +60,7 @@ def _attribute(body: dict[str, Any]) -> Attribute:
 
 def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a schema that plain data hold."""
-    allowed = ("version", "label", "unit", "attributes", "charges", "void")
+    allowed = ("version", "label", "unit", "weight", "attributes", "charges", "void")
     if "attributes" not in top and any(key not in allowed and not near_miss(key, allowed) for key in top):
         # perhaps a table of private rows, whose keys are cells: none is quoted
         raise SchemaError(f"expected the key attributes, beside some of {', '.join(allowed)}; found other keys alone.")
@@ -77,6 +78,7 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
 
     label = None if top.get("label") is None else collected(lambda: label_from_dict(top["label"]))
     unit = None if top.get("unit") is None else collected(lambda: unit_from_dict(top["unit"]))
+    weight = None if top.get("weight") is None else collected(lambda: weight_from_dict(top["weight"]))
     attributes: list[Any] = []
     for name, body in (collected(lambda: mapping(top.get("attributes", {}), "attributes")) or {}).items():
         attributes.append(collected(lambda name=name, body=body: attribute_from_dict(name, body)))
@@ -86,7 +88,7 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
     if faults:
         raise SchemaError.of(faults)
     found = {"attributes": tuple(attributes), "label": label, "charges": charges}
-    return {**found, "no_guarantee_reason": top.get("void"), "unit": unit}
+    return {**found, "no_guarantee_reason": top.get("void"), "unit": unit, "weight": weight}
 
 
 def _unfilled(key: str) -> SchemaError:
@@ -137,6 +139,13 @@ def unit_from_dict(data: object) -> Unit:
     except ValueError as error:
         problem = str(error)
     raise SchemaError(problem, key="unit")
+
+
+def weight_from_dict(data: object) -> Weight:
+    """Return the weight that plain data holds; SchemaError names the key at fault."""
+    body = dict(mapping(data, "weight"))
+    check_keys(body, required=("name", "high"), allowed=("name", "high", "levels"))
+    return Weight(_name(body.pop("name")), **body)
 
 
 def _name(name: object) -> str:

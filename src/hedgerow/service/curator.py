@@ -14,6 +14,7 @@ from typing import Any, Literal
 from hedgerow.boundary.chain import digest
 from hedgerow.errors import (
     AccessError,
+    ArgumentError,
     BudgetExceededError,
     HedgerowError,
     QuestionError,
@@ -62,6 +63,12 @@ class HostedDataset:
     # Whether the curator is to approve nothing, an analyst's first question, or every one, before it is charged
     approval: Approval = "off"
     epoch: int | None = None  # the epoch that was current before the rows were read: no other one is charged for them
+
+    def __post_init__(self) -> None:
+        if self.schema.weight is not None:
+            raise ArgumentError(
+                "expected a schema without a weight, got one: a service counts each row as one. Leave `weight` out."
+            )
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, exact
 from hedgerow.privacy.noise import NoiseSource, noise_source
-from hedgerow.privacy.unit import Unit, loss_of
+from hedgerow.privacy.unit import Unit, loss_of, rows_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.forms import AlwaysForm, Asked, ErrorMarginals, Fit, Marginals, ModelForm
 from hedgerow.service.rows import Rows
@@ -85,7 +85,7 @@ class MarginalQuestion:
         mechanism, source = release.mechanism(1, len(bins), asked.steps), noise_source(noise)
         source.prepare(mechanism)
         purpose = f"{asked.by} by bin of {number_of(len(bins), 'attribute')}"
-        loss, slack, rho = loss_of(mechanism, unit)
+        loss, slack, rho = loss_of(mechanism, rows_of(unit))
         charge = Charge(purpose, loss, slack, str(mechanism), source.no_guarantee_reason, rho=rho, unit=unit)
         return cls(asked, epsilon, delta, charge, release.scale(1, len(bins), asked.steps))
 

@@ -125,7 +125,7 @@ def exact_membership(
     ------
     ValueError
         If a parameter is out of range, a value does not fit the schema, the search is greedy, in several blocks or too
-        large, there are too many outcomes, the schema is taken from the data, or it has a unit of privacy.
+        large, there are too many outcomes, the schema is taken from the data, or it has a unit of privacy or a weight.
     TypeError
         If the estimator is of another kind.
 
@@ -201,6 +201,10 @@ def _declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
             "expected a schema without a unit, got one with a unit, of whose rows a fit counts some, drawn at random: "
             "the chances here are of tables all of whose rows count. Keep max_rows rows of each, divide epsilon by "
             "max_rows, and leave out the unit: dataclasses.replace(schema, unit=None)."
+        )
+    if isinstance(schema, Schema) and schema.weight is not None:
+        raise ArgumentError(
+            "expected a schema without a weight, got one: the chances here are of rows that all count as one."
         )
     if schema is None:
         schema = boolean_schema(rows.table.column_names, rows.labels)

@@ -93,6 +93,7 @@ class DPGreedyRLClassifier(Classifier, PrivateEstimator, RuleListEstimator):
     none (published as (1, 1e-09)-differential privacy; not proven: the scale of the noise depends on the rows, ...)
     """
 
+    takes_weights = False
     mechanism: Mechanism = "smooth-laplace"
     delta: Amount | None = None
     min_remaining: float = 0.05

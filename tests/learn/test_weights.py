@@ -1,0 +1,289 @@
+"""Weighted rows: the draw by its definition in fractions, neighbours that differ by a weighted row, and refusals."""
+
+from collections import defaultdict
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.audit import exact_membership
+from hedgerow.errors import ArgumentError, DomainError, SchemaError
+from hedgerow.learn.search.space import Space
+from hedgerow.privacy.noise import SecureNoise
+from hedgerow.service.curator import HostedDataset
+from hedgerow.service.rows import FrameRows
+from hedgerow.tables.frames import Table as Frame
+from tests.learn.draws import Scripted
+from tests.learn.enumerate_models import Models, Table, all_worlds, chance, executions
+from tests.learn.learners import LEARNERS, given_to, released
+from tests.learn.replay import Recorder, Replayer
+from tests.learn.tables import ROW, SCHEMA, frame
+
+STEPS = 4
+WEIGHT = hr.Weight("w", 2, STEPS)  # half a unit a step
+TINY = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Label("y", (False, True)), weight=WEIGHT)
+KINDS = list(product((False, True), repeat=3))  # rows: a, b, y
+WEIGHED = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, STEPS)), max_size=8)
+PRIVATE = {name: one for name, one in LEARNERS.items() if not name.startswith("scorecards")}
+
+
+def table_of(rows):
+    """Return rows, given as ((a, b, y), steps), as a frame."""
+    cells = [(*row, WEIGHT.high * steps / STEPS) for row, steps in rows]
+    return pd.DataFrame(cells, columns=["a", "b", "y", "w"]).astype({"a": bool, "b": bool, "y": bool, "w": float})
+
+
+def by_definition(rows, weight, objective="errors", depth=1):
+    """Return the probability of each model by fact 3, a row of so many steps having that share of a row's loss."""
+    space = Space.of_trees(replace(TINY, weight=None))
+    found = Models(space, depth, Fraction(1, 10), objective)
+    counted = Table(TINY, tuple(((a, b), int(y), Fraction(steps, STEPS)) for (a, b, y), steps in rows))
+    chances = defaultdict(float)
+    for model, value in found.log_probabilities(counted, weight).items():
+        chances[tuple(found.value_of(model, world) for world in all_worlds(TINY))] += float(value.exp())
+    return chances
+
+
+def by_fits(rows, **parameters):
+    """Return the probability of each model, through `fit`, by going every way that its draw can go."""
+    table, worlds = table_of(rows), np.array(all_worlds(TINY))
+    chances = defaultdict(float)
+
+    def fitted(choose):
+        tree = hr.PrivateTreeClassifier(1, schema=TINY, random_state=Scripted(choose), **parameters).fit(table, table.y)
+        return tuple(tree.predict(worlds).astype(int).tolist())
+
+    for predictions, draws in executions(fitted):
+        chances[predictions] += np.exp(chance(draws))
+    return chances
+
+
+def weight_of_a_row(**parameters):
+    estimator = hr.PrivateTreeClassifier(1, schema=TINY, **parameters)
+    return STEPS * estimator._plan(TINY).mechanism.weight
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_the_draw_is_the_one_of_weighted_losses(depth):
+    parameters = {"max_depth": depth, "search": "exact"}
+
+    @settings(max_examples=3)
+    @given(WEIGHED)
+    def same(rows):
+        expected, found = by_definition(rows, weight_of_a_row(**parameters), depth=depth), by_fits(rows, **parameters)
+        assert found.keys() == expected.keys()
+        for model, value in expected.items():
+            assert found[model] == pytest.approx(value, abs=1e-9)
+
+    same()
+
+
+@pytest.mark.parametrize("examples", [40, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.claim("no row counts for more than one")
+def test_a_row_of_weight_w_changes_no_log_probability_by_more_than_its_share_of_epsilon(examples):
+    """By definition, and exactly: so at most by ε, which a row of the largest weight nearly takes."""
+    furthest = []
+
+    @settings(max_examples=examples)
+    @given(WEIGHED, st.sampled_from(KINDS), st.integers(0, STEPS), st.sampled_from(["errors", "mixed"]))
+    def private(rows, row, steps, objective):
+        one, other = (by_definition(these, 1, objective) for these in (rows, [*rows, (row, steps)]))
+        loss = max(abs(np.log(one[model] / other[model])) for model in one)
+        assert loss <= steps / STEPS + 1e-9
+        furthest.append(loss)
+
+    private()
+    clear = [((True, True, True), STEPS)] * 30 + [((False, True, False), STEPS)] * 30
+    one, other = (by_definition(these, 1) for these in (clear, [*clear, ((True, True, False), STEPS)]))
+    assert 0.9 < max(abs(np.log(one[model] / other[model])) for model in one) <= 1
+    assert weight_of_a_row(max_depth=1) <= 1
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize("examples", [3, pytest.param(500, marks=pytest.mark.slow)])
+def test_private_learners_do_the_same_with_a_weighted_row_more(examples, name):
+    estimator, choices = PRIVATE[name]
+    schema = replace(SCHEMA, weight=WEIGHT)
+    parameters = {key: values for key, values in choices.items() if key != "release_counts"}
+    weights = st.floats(-1, 5)
+
+    @settings(max_examples=examples)
+    @given(st.lists(st.tuples(ROW, weights), max_size=20), ROW, weights, st.fixed_dictionaries(
+        {key: st.sampled_from(values) for key, values in parameters.items()}))  # fmt: skip
+    def same(rows, row, weight, parameters):
+        def learn(table, source):
+            made = {**given_to(estimator), "schema": schema, "random_state": source, **parameters}
+            return type(estimator)(**made).fit(table, table["risk"])
+
+        one, other = (
+            frame([row for row, _ in these]).assign(w=np.array([weight for _, weight in these], dtype=float))
+            for these in (rows, [*rows, (row, weight)])
+        )
+        for table, neighbour in ((one, other), (other, one)):
+            recorder = Recorder(SecureNoise())
+            found = learn(table, recorder)
+            replayer = Replayer(recorder.trace, rows=STEPS)
+            assert released(learn(neighbour, replayer)) == released(found), "the neighbouring table changed the model"
+            replayer.finish()
+            assert sum(charge.epsilon for charge in found.privacy_.charges) == 1
+
+    same()
+
+
+def test_a_row_is_counted_as_often_as_its_weight_has_steps():
+    rows = [((True, False, True), 3), ((True, False, True), 1), ((True, False, False), 2), ((False, True, True), 0)]
+    repeated = pd.concat([table_of([(row, STEPS)] * steps) for row, steps in rows])
+    plain = hr.Tally.count(repeated, "y", replace(TINY, weight=None))
+    weighed = hr.Tally.count(table_of(rows), "y", TINY)
+    for one, other in zip(weighed.bins_and_counts(), plain.bins_and_counts(), strict=True):
+        assert one.tolist() == other.tolist()
+
+
+@pytest.mark.parametrize(
+    ("weights", "steps"),
+    [
+        ([-3, 0, 0.24, 0.26, 0.74, 1, 1.74, 2, 1e300], [0, 0, 0, 1, 1, 2, 3, 4, 4]),
+        (["1", " 2.0 ", "1e0"], [2, 4, 2]),
+        ([1, 7], [2, 4]),
+    ],
+)
+def test_weights_are_clipped_and_rounded_to_the_nearest_step(weights, steps):
+    table = table_of([((True, True, True), 1)] * len(weights)).assign(w=weights)
+    found = hr.Tally.count(table, "y", TINY).total().tolist()
+    assert found == [0, sum(steps)]
+    assert WEIGHT.encode(Frame.of(table)).tolist() == steps
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"w": [1.0, np.nan]}, "column 'w': some weights are missing"),
+        ({"w": [1.0, np.inf]}, "column 'w': expected finite numbers"),
+        ({"w": ["1", "much"]}, "column 'w': expected numbers, found text"),
+    ],
+)
+def test_weights_that_are_none_are_refused_and_not_quoted(change, error):
+    table = table_of([(row, 2) for row in KINDS[:2]]).assign(**change)
+    with pytest.raises(DomainError, match=error) as found:
+        hr.Tally.count(table, "y", TINY)
+    assert "much" not in str(found.value)
+
+
+TABLE = table_of([(row, 1 + place % STEPS) for place, row in enumerate(KINDS * 30)])
+REFUSED = {
+    "scorecards": (hr.PrivateScorecardClassifier(1), SchemaError, "weight of rows, which only trees and rule lists"),
+    "SSRL": (
+        hr.DPGreedyRLClassifier(1, mechanism="exponential"),
+        SchemaError,
+        "weight of rows, which only trees and rule lists take",
+    ),
+    "counts": (hr.PrivateTreeClassifier(1, release_counts=True), ArgumentError, "sums of weights are no counts"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_takes_no_weights_refuses_them_before_any_charge(name):
+    estimator, error, text = REFUSED[name]
+    estimator.set_params(schema=TINY, budget=hr.Budget(1))
+    with pytest.raises(error, match=text):
+        estimator.fit(TABLE, TABLE.y)
+    with pytest.raises(error, match=text):
+        estimator.fit_tally(hr.Tally.count(TABLE, "y", TINY))
+    assert estimator.budget.spent == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "error"),
+    [
+        (TABLE.drop(columns="w"), "'w': expected this column"),
+        (TABLE.assign(w=True), "'w': expected numbers as weights, found a column of dates or booleans"),
+        (TABLE.assign(w=pd.Timestamp("2024-05-06")), "'w': expected numbers as weights, found a column of dates"),
+        (TABLE[["a", "b"]].to_numpy(), "expected a frame with the column of weights, 'w'; got an array"),
+    ],
+)
+def test_a_table_without_a_column_of_weights_is_refused_before_any_charge(rows, error):
+    budget = hr.Budget(1)
+    with pytest.raises(DomainError, match=error):
+        hr.PrivateTreeClassifier(1, schema=TINY, budget=budget).fit(rows, TABLE.y)
+    assert budget.spent == 0
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        hr.PrivateTreeClassifier(5, search="greedy"),
+        hr.PrivateTreeClassifier(5, objective="mixed"),
+        hr.PrivateRuleListClassifier(5, search="greedy"),
+        hr.OptimalTreeClassifier(max_depth=2),
+        hr.OptimalRuleListClassifier(),
+        hr.GreedyRuleListClassifier(),
+    ],
+)
+def test_models_show_no_sum_of_weights_and_follow_the_heavy_rows(estimator):
+    """Where a holds most rows have y, and the heavy ones have not."""
+    rows = [((True, False, True), 1)] * 300 + [((True, False, False), STEPS)] * 200 + [((False, True, True), 2)] * 200
+    table = table_of(rows)
+    fitted = estimator.set_params(schema=TINY).fit(table, table.y)
+    assert fitted.predict(table).tolist() == [row == (False, True, True) for row, _ in rows]
+    model = fitted.model if hasattr(fitted, "model") else fitted._model
+    assert not model.has_counts
+    assert "rows" not in str(model)
+    assert type(model).from_dict(model.to_dict()) == model
+    plain = type(estimator)(**{**estimator.get_params(), "schema": replace(TINY, weight=None)}).fit(table, table.y)
+    assert plain.predict(table[:1]).tolist() == [True]
+
+
+def test_numbers_are_weighed_too():
+    table = table_of([((True, False, True), 1)] * 400 + [((True, False, True), STEPS)] * 400)
+    y = np.repeat([0.0, 30.0], 400)
+    schema = hr.Schema(TINY.attributes, hr.Number("z", 0, 32), weight=WEIGHT)
+    for parameters in ({}, {"search": "greedy"}):
+        tree = hr.PrivateTreeRegressor(10, max_depth=1, schema=schema, **parameters).fit(table, y)
+        assert tree.predict(table[:1])[0] == pytest.approx((0 + 4 * 30) / 5, abs=1)
+        assert tree.tree_.leaves[0].sums is None
+
+
+def test_cards_say_what_a_weight_counts_and_whose_weights_are_covered():
+    notes = hr.PrivateTreeClassifier(1, schema=TINY).fit(TABLE, TABLE.y).privacy_.notes
+    assert "weighted by w, at most 2: a row of weight w counts as w/2 of a row, in 4 steps, for each of which " \
+        "mechanisms run at epsilon/4" in notes  # fmt: skip
+    assert any("raked, calibrated or adjusted" in note and "not covered" in note for note in notes)
+
+
+def test_units_and_weights_go_together():
+    schema = replace(SCHEMA, weight=WEIGHT, unit=hr.Unit("who", 3))
+    rows = frame([{"smoker": True, "sex": "F", "age": 40, "dose": 0.3, "risk": "low"}] * 60)
+    rows = rows.assign(who=np.repeat(["ann", "ben", "cy"], 20), w=2.0)
+    assert hr.Tally.count(rows, "risk", schema).total().tolist() == [0, 9 * STEPS, 0]
+    clf = hr.PrivateTreeClassifier(1, schema=schema, max_depth=1).fit(rows, rows.risk)
+    assert clf.privacy_.epsilon == 1
+    assert clf._plan(schema).epsilon == Fraction(1, 3 * STEPS)
+
+
+def test_what_counts_rows_as_one_refuses_a_schema_with_weights():
+    with pytest.raises(ArgumentError, match=r"expected a schema without a weight.* rows that all count as one"):
+        exact_membership(hr.PrivateTreeClassifier(1, schema=TINY), TABLE, TABLE.y)
+    with pytest.raises(ArgumentError, match="at epsilon times the usual weight over the largest"):
+        hr.plan(TINY, rows=1000, epsilon=1)
+    oracle = hr.Oracle(TABLE[["a", "b"]], TABLE.y, hr.Budget(1), 1, classes=(False, True))
+    with pytest.raises(ArgumentError, match="an oracle counts each row as one"):
+        hr.MarginalLogisticClassifier(bins=TINY).fit(TABLE[["a", "b"]], oracle=oracle)
+    with pytest.raises(ArgumentError, match="a service counts each row as one"):
+        HostedDataset(TINY, FrameRows.of(TABLE, TABLE.y, replace(TINY, weight=None)))
+    with pytest.raises(ArgumentError, match="expected a tally of rows, got one of weights"):
+        hr.Tally.count(TABLE, "y", TINY).rows()
+
+
+def test_weights_that_depend_on_other_rows_are_not_covered():
+    """Post-stratified: four times the largest weight over the rows of a stratum, which are four or five."""
+    yes, no = (True, True, True), (True, True, False)
+    elsewhere = [(no, STEPS)] * 40
+    four, five = [(yes, STEPS)] * 4, [*[(yes, 3)] * 4, (no, 3)]  # 4/5 of the largest is 3 steps of 4
+    one, other = (by_definition([*elsewhere, *rows], 1) for rows in (four, five))
+    assert max(abs(np.log(one[model] / other[model])) for model in one) > 1.7
