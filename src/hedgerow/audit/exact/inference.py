@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.exact.membership import Drawn, cells_of
+from hedgerow.audit.exact.membership import Drawn, cells_of, whole_weight
 from hedgerow.audit.exact.outcomes import Cells, number_chances
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
@@ -106,14 +106,15 @@ class _Joint:
     def __init__(self, estimator: SearchEstimator, cells: Cells) -> None:
         self._estimator, self._tally = estimator, cells.tally
         self._base = draw_probabilities(estimator, cells.tally)
-        self.weight, self.losses, self.chances = float(self._base.weight), list[Floats](), list[float]()
-        patterns, levels = (part[cells.n_members :] for part in (cells.patterns, cells.levels))
+        self.weight = whole_weight(self._base, cells.tally.schema)
+        self.losses, self.chances = list[Floats](), list[float]()
+        patterns, levels, steps = (part[cells.n_members :] for part in (cells.patterns, cells.levels, cells.steps))
         self._levels = levels
-        table = self._base.loss.by_value / self._base.loss.steps
+        table, shares = self._base.loss.by_value / self._base.loss.steps, steps / cells.tally.schema.steps
         self._parts: list[tuple[int, NDArray[np.bool_], Floats, NDArray[np.intp]]] = []
         for pattern in np.unique(patterns):
             own = np.flatnonzero(patterns == pattern)
-            lost, groups = np.unique(table[:, levels[own]], axis=0, return_inverse=True)
+            lost, groups = np.unique(table[:, levels[own]] * shares[own], axis=0, return_inverse=True)
             self._parts.append((pattern, groups.reshape(-1) == np.arange(len(lost))[:, None], lost, own))
         self._parts.sort(key=lambda part: len(part[1]))
         self._check()

@@ -21,6 +21,7 @@ from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.objectives import OBJECTIVE
 from hedgerow.learn.plans import DrawProbabilities
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier, PrivateRuleListRegressor
+from hedgerow.learn.search.outside import MOST_WEIGHT
 from hedgerow.learn.searches import SearchEstimator, draw_probabilities
 from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
 from hedgerow.schema.booleans import boolean_schema
@@ -125,7 +126,8 @@ def exact_membership(
     ------
     ValueError
         If a parameter is out of range, a value does not fit the schema, the search is greedy, in several blocks or too
-        large, there are too many outcomes, the schema is taken from the data, or it has a unit of privacy or a weight.
+        large, there are too many outcomes, the schema is taken from the data, or it has a unit of privacy, or a weight
+        and means are released.
     TypeError
         If the estimator is of another kind.
 
@@ -165,7 +167,7 @@ def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells)
     """Return the risk of each row, by the outcomes that depend on it."""
     levels, target = cells.levels, cells.tally.schema.target
     is_member = np.arange(len(levels)) < cells.n_members
-    outcomes = Outcomes.of(draw, cells.patterns, levels, is_member)
+    outcomes = Outcomes.of(draw, cells.patterns, levels, is_member, cells.steps)
     is_wrong = np.array(draw.loss.labels) != levels[:, None]
     inside, outside = outcomes.membership(levels)
     now = np.exp(outcomes.inside(levels))[is_member]
@@ -177,7 +179,7 @@ def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells)
     return ExactMembership(
         learner=str(estimator),
         epsilon=float(estimator.epsilon or 0),
-        weight=float(draw.weight),
+        weight=whole_weight(draw, cells.tally.schema),
         epsilon_of_counts=float(draw.for_counts),
         loss=draw.score,
         error_probability=(np.exp(outcomes.without) * is_wrong).sum(axis=1),
@@ -193,6 +195,18 @@ def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells)
     )
 
 
+def whole_weight(draw: DrawProbabilities, schema: Schema) -> float:
+    """Return the weight of a loss of 1 of a row of the largest weight, if rows have weights."""
+    if schema.weight is not None and draw.for_counts:
+        raise ArgumentError("expected release_means=False where rows have weights, got True.")
+    weight = float(draw.weight) * schema.steps
+    if weight > MOST_WEIGHT:
+        raise ArgumentError(
+            f"expected a draw with a weight of {MOST_WEIGHT} at most, got {weight:.6g}; use a smaller epsilon."
+        )
+    return weight
+
+
 def _declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
     """Return the public schema of an estimator, that of booleans if it has none."""
     schema = estimator.schema
@@ -201,10 +215,6 @@ def _declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
             "expected a schema without a unit, got one with a unit, of whose rows a fit counts some, drawn at random: "
             "the chances here are of tables all of whose rows count. Keep max_rows rows of each, divide epsilon by "
             "max_rows, and leave out the unit: dataclasses.replace(schema, unit=None)."
-        )
-    if isinstance(schema, Schema) and schema.weight is not None:
-        raise ArgumentError(
-            "expected a schema without a weight, got one: the chances here are of rows that all count as one."
         )
     if schema is None:
         schema = boolean_schema(rows.table.column_names, rows.labels)

@@ -9,6 +9,8 @@ whatever the public table of losses is:
 So the values are all the outcomes that a test needs (docs/attacks.md has the theorem). Where counts or sums of the leaf
 are released too, a row adds whole numbers to them. Discrete Laplace noise has t + 1 likelihood ratios for a number that
 is t larger, so that a test needs the product of these, one of d + 1 for a row that adds d in all.
+
+A row with a weight is as many equal rows as that has steps: its loss is that of all of them.
 """
 
 from __future__ import annotations
@@ -39,14 +41,23 @@ class Outcomes:
 
     draw: DrawProbabilities  # the draw
     without: Floats  # natural logarithms of the chances of the values of each row's leaf in a draw without the row
+    steps: Index  # as how many rows each counts, shape (n_rows, 1)
 
     @classmethod
-    def of(cls, draw: DrawProbabilities, patterns: Index, levels: Index, is_member: NDArray[np.bool_]) -> Outcomes:
+    def of(
+        cls,
+        draw: DrawProbabilities,
+        patterns: Index,
+        levels: Index,
+        is_member: NDArray[np.bool_],
+        steps: Index | None = None,
+    ) -> Outcomes:
         """Return the outcomes of rows of these patterns and levels, those of members being in the table now."""
+        many = np.ones((len(levels), 1), dtype=np.intp) if steps is None else steps[:, None]
         with np.errstate(divide="ignore"):
             now = np.log(draw.chances.values[patterns])
-        without = now + is_member[:, None] * losses(draw, levels)
-        return cls(draw, without - np.asarray(logsumexp(without, axis=1, keepdims=True)))
+        without = now + is_member[:, None] * many * losses(draw, levels)
+        return cls(draw, without - np.asarray(logsumexp(without, axis=1, keepdims=True)), many)
 
     def inside(self, levels: Index) -> Floats:
         """Return the logarithms of the chances of each value in a draw with the row, if that is of this level."""
@@ -55,7 +66,7 @@ class Outcomes:
     def log_ratios(self, levels: Index) -> Floats:
         """Return the log-ratio of each value's chance with the row to that without it, shape ``(n_rows, n_values)``."""
         # finite for every value, however small its chance: the prior gives every leaf every value
-        weighted = losses(self.draw, levels)
+        weighted = self.steps * losses(self.draw, levels)
         return -weighted - logsumexp(self.without - weighted, axis=1, keepdims=True)
 
     def largest_ratio(self, levels: Index) -> Floats:
@@ -99,7 +110,7 @@ class Outcomes:
 
     def _inside_chances(self, levels: Index) -> Floats:
         # the sum is at least e^(-w), which is no smaller than e^(-500)
-        found = self._chances * self._factors[levels]
+        found = self._chances * self._factors[levels] ** self.steps
         return found / found.sum(axis=1, keepdims=True)
 
 
@@ -147,23 +158,25 @@ class Cells:
     tally: Tally  # the table; patterns of the other rows alone have no rows
     patterns: Index  # the pattern of each row, those of the table first
     levels: Index  # and its level
+    steps: Index  # and as how many rows it counts: the steps of its weight, or 1
     n_members: int  # how many are in the table
 
     @classmethod
     def of(cls, rows: LabelledRows, others: LabelledRows | None, schema: Schema) -> Self:
         """Encode rows."""
         parts = [_encoded(part, schema) for part in (rows, others) if part is not None]
-        bins, levels = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        bins, levels, steps = (np.concatenate([part[i] for part in parts]) for i in (0, 1, 2))
         distinct, patterns = np.unique(bins, axis=0, return_inverse=True)
         patterns = patterns.reshape(-1)
         counts = np.zeros((len(distinct), schema.target.n_levels), dtype=np.int64)
         members = slice(len(rows))
-        np.add.at(counts, (patterns[members], levels[members]), 1)
-        return cls(Tally(schema, distinct, counts), patterns, levels, len(rows))
+        np.add.at(counts, (patterns[members], levels[members]), steps[members])
+        return cls(Tally(schema, distinct, counts), patterns, levels, steps, len(rows))
 
 
-def _encoded(rows: LabelledRows, schema: Schema) -> tuple[Index, Index]:
-    """Return the bins of the rows, shape ``(n_rows, n_attributes)``, and their levels."""
+def _encoded(rows: LabelledRows, schema: Schema) -> tuple[Index, Index, Index]:
+    """Return the bins of the rows, shape ``(n_rows, n_attributes)``, their levels, and as how many rows they count."""
     levels = schema.target.encode(column_of(rows.labels, schema.target.name))
     bins = np.column_stack([np.asarray(codes) for codes in schema.encode(rows.table).values()])
-    return bins.astype(np.intp), np.asarray(levels, dtype=np.intp)
+    steps = np.ones(len(rows), dtype=np.intp) if schema.weight is None else schema.weight.encode(rows.table)
+    return bins.astype(np.intp), np.asarray(levels, dtype=np.intp), steps
