@@ -41,8 +41,8 @@ def test_other_data_are_no_unit(data):
 
 def test_a_group_costs_k_times_epsilon_and_k_squared_times_rho():
     """Dwork and Roth 2014, Theorem 2.2; Bun and Steinke 2016, Proposition 1.9."""
-    assert group_loss(Fraction(1, 3), Fraction(0), Fraction(1, 50), PATIENT) == (1, 0, Fraction(9, 50))
-    assert group_loss(Fraction(1, 3), Fraction(0), None, None) == (Fraction(1, 3), 0, None)
+    assert group_loss(Fraction(1, 3), Fraction(0), Fraction(1, 50), 3) == (1, 0, Fraction(9, 50))
+    assert group_loss(Fraction(1, 3), Fraction(0), None, 1) == (Fraction(1, 3), 0, None)
 
 
 def test_gaussian_noise_is_made_for_the_unit():
@@ -50,19 +50,19 @@ def test_gaussian_noise_is_made_for_the_unit():
     one, three = (GaussianCounts(Fraction(1), Fraction(1, 10**6), 1, 1, 4, rows=rows) for rows in (1, 3))
     assert three.scale == pytest.approx(3 * one.scale)
     assert (one.sensitivity, three.sensitivity) == (2, 6)
-    assert loss_of(three, PATIENT) == (three.epsilon, three.delta, three.rho) == (one.epsilon, one.delta, one.rho)
+    assert loss_of(three, 3) == (three.epsilon, three.delta, three.rho) == (one.epsilon, one.delta, one.rho)
     with pytest.raises(ValueError, match="noise for units of 3 rows, got noise for 1"):
-        loss_of(one, PATIENT)
+        loss_of(one, 3)
     with pytest.raises(ValueError, match="noise for units of 1 rows, got noise for 3"):
-        loss_of(three, None)
+        loss_of(three, 1)
 
 
 @pytest.mark.claim("and no release relies on it")
 def test_a_mechanism_with_a_proof_for_single_rows_is_refused_for_more():
     published = smooth_laplace(Fraction(1), Fraction(1, 10**6))
-    assert loss_of(published, Unit("p", 1))[0] == published.epsilon
+    assert loss_of(published, 1)[0] == published.epsilon
     with pytest.raises(ValueError, match="with a proof for units of 3 rows"):
-        loss_of(published, PATIENT)
+        loss_of(published, 3)
 
 
 def test_the_gate_charges_for_the_unit_before_rows_are_touched():
