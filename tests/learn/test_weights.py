@@ -1,9 +1,7 @@
 """Weighted rows: the draw by its definition in fractions, neighbours that differ by a weighted row, and refusals."""
 
-from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -13,59 +11,16 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
-from hedgerow.learn.search.space import Space
 from hedgerow.privacy.noise import SecureNoise
 from hedgerow.service.curator import HostedDataset
 from hedgerow.service.rows import FrameRows
 from hedgerow.tables.frames import Table as Frame
-from tests.learn.draws import Scripted
-from tests.learn.enumerate_models import Models, Table, all_worlds, chance, executions
 from tests.learn.learners import LEARNERS, given_to, released
 from tests.learn.replay import Recorder, Replayer
 from tests.learn.tables import ROW, SCHEMA, frame
+from tests.learn.weights import KINDS, STEPS, TINY, WEIGHED, WEIGHT, by_definition, by_fits, table_of, weight_of_a_row
 
-STEPS = 4
-WEIGHT = hr.Weight("w", 2, STEPS)  # half a unit a step
-TINY = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Label("y", (False, True)), weight=WEIGHT)
-KINDS = list(product((False, True), repeat=3))  # rows: a, b, y
-WEIGHED = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, STEPS)), max_size=8)
 PRIVATE = {name: one for name, one in LEARNERS.items() if not name.startswith("scorecards")}
-
-
-def table_of(rows):
-    """Return rows, given as ((a, b, y), steps), as a frame."""
-    cells = [(*row, WEIGHT.high * steps / STEPS) for row, steps in rows]
-    return pd.DataFrame(cells, columns=["a", "b", "y", "w"]).astype({"a": bool, "b": bool, "y": bool, "w": float})
-
-
-def by_definition(rows, weight, objective="errors", depth=1):
-    """Return the probability of each model by fact 3, a row of so many steps having that share of a row's loss."""
-    space = Space.of_trees(replace(TINY, weight=None))
-    found = Models(space, depth, Fraction(1, 10), objective)
-    counted = Table(TINY, tuple(((a, b), int(y), Fraction(steps, STEPS)) for (a, b, y), steps in rows))
-    chances = defaultdict(float)
-    for model, value in found.log_probabilities(counted, weight).items():
-        chances[tuple(found.value_of(model, world) for world in all_worlds(TINY))] += float(value.exp())
-    return chances
-
-
-def by_fits(rows, **parameters):
-    """Return the probability of each model, through `fit`, by going every way that its draw can go."""
-    table, worlds = table_of(rows), np.array(all_worlds(TINY))
-    chances = defaultdict(float)
-
-    def fitted(choose):
-        tree = hr.PrivateTreeClassifier(1, schema=TINY, random_state=Scripted(choose), **parameters).fit(table, table.y)
-        return tuple(tree.predict(worlds).astype(int).tolist())
-
-    for predictions, draws in executions(fitted):
-        chances[predictions] += np.exp(chance(draws))
-    return chances
-
-
-def weight_of_a_row(**parameters):
-    estimator = hr.PrivateTreeClassifier(1, schema=TINY, **parameters)
-    return STEPS * estimator._plan(TINY).mechanism.weight
 
 
 @pytest.mark.parametrize("depth", [1, 2])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.audit import exact_inference, exact_membership
 from hedgerow.errors import ArgumentError
-from tests.learn.test_weights import KINDS, STEPS, TINY, WEIGHED, by_definition, table_of, weight_of_a_row
+from tests.learn.weights import KINDS, STEPS, TINY, WEIGHED, by_definition, table_of, weight_of_a_row
 
 LEARNER = hr.PrivateTreeClassifier(1, schema=TINY, max_depth=1)
 
