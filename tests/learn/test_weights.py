@@ -15,11 +15,14 @@ from hedgerow.privacy.noise import SecureNoise
 from hedgerow.service.curator import HostedDataset
 from hedgerow.service.rows import FrameRows
 from hedgerow.tables.frames import Table as Frame
+from tests.adversarial.refute import refuted
+from tests.learn.enumerate_models import all_worlds
 from tests.learn.learners import LEARNERS, given_to, released
 from tests.learn.replay import Recorder, Replayer
 from tests.learn.tables import ROW, SCHEMA, frame
 from tests.learn.weights import KINDS, STEPS, TINY, WEIGHED, WEIGHT, by_definition, by_fits, table_of, weight_of_a_row
 
+WORLDS = np.array(all_worlds(TINY))
 PRIVATE = {name: one for name, one in LEARNERS.items() if not name.startswith("scorecards")}
 
 
@@ -88,6 +91,23 @@ def test_private_learners_do_the_same_with_a_weighted_row_more(examples, name):
             assert sum(charge.epsilon for charge in found.privacy_.charges) == 1
 
     same()
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("steps", [1, STEPS])
+def test_draws_of_the_real_path_refute_no_more_than_epsilon(monkeypatch, steps):
+    """One false alarm in a million. Mechanisms at ε in place of ε/4 are caught, on a row of the largest weight."""
+    estimator = hr.PrivateTreeClassifier(1, max_depth=1, schema=TINY)
+    if steps == 1:
+        monkeypatch.setattr(type(estimator), "_epsilon_of_a_row", lambda self, _: Fraction(self.epsilon))
+        monkeypatch.setattr("hedgerow.learn.private_base.group_loss", lambda *loss: loss[:3])
+        monkeypatch.setattr("hedgerow.privacy.gate.loss_of", lambda one, _: (one.epsilon, one.delta, one.rho))
+    rows = [((True, False, True), STEPS)]
+    numbers, found = {}, []
+    for table in (table_of([]), table_of(rows)):
+        trees = (estimator.fit(table, table.y).tree_ for _ in range(400))
+        found.append([numbers.setdefault(tuple(tree.predict(WORLDS).tolist()), len(numbers)) for tree in trees])
+    assert (refuted(*found, delta=0, alarm=1e-6).bound > 1) == (steps == 1)
 
 
 def test_a_row_is_counted_as_often_as_its_weight_has_steps():
