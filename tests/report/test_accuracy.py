@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+import hedgerow as hr
 from hedgerow.learn import PrivateTreeClassifier
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.report import Report, Subject, accuracy
@@ -157,3 +158,14 @@ def test_ordered_classes_are_missed_by_places():
     assert facts["mean absolute error in classes on held-out rows"] == (0 + 2 + 0 + 1 + 2) / 5
     assert facts["baseline: mean absolute error in classes of always one class"] == 4 / 5  # always "middle"
     assert "cost" not in str(facts)
+
+
+def test_rows_with_weights_are_said_to_count_alike():
+    table = pd.DataFrame({"a": [True, False] * 50, "w": [1.0, 3.0] * 50})
+    for label, fit, y in (
+        (hr.Label("y", (0, 1)), hr.OptimalTreeClassifier, [0, 1] * 50),
+        (hr.Number("y", 0, 1), hr.OptimalTreeRegressor, [0.1, 0.9] * 50),
+    ):
+        schema = hr.Schema({"a": hr.Boolean()}, label, weight=hr.Weight("w", 4))
+        text = str(Report.of(fit(schema=schema, max_depth=1).fit(table, np.array(y)), test=(table, y)).board)
+        assert "held-out rows, each counted as one" in text

@@ -100,7 +100,7 @@ class Accuracy:
 
         (overall,) = counted(["all rows"], np.zeros(len(rows), dtype=np.intp))
         groups = tuple((name, counted(*groups_of(rows.table, subject.schema, name))) for name in by)
-        return cls(of, overall, groups, penalties)
+        return cls(subject.called(of), overall, groups, penalties)
 
 
 def commonest(subject: Subject, labels: Any) -> str:

@@ -89,7 +89,7 @@ class Error:
 
         (overall,) = measured(["all rows"], np.zeros(len(rows), dtype=np.intp))
         groups = tuple((name, measured(*groups_of(rows.table, subject.schema, name))) for name in by)
-        return cls(of, overall, groups)
+        return cls(subject.called(of), overall, groups)
 
 
 def measured(

@@ -99,6 +99,11 @@ class Subject:
         """True if its card carries a guarantee, so that what is in it may be on the public sheet."""
         return self.card.is_private
 
+    def called(self, rows: str) -> str:
+        """Return what rows are called: the model of weighted rows is tried on rows that count alike."""
+        weighted = self.schema is not None and self.schema.weight is not None
+        return f"{rows}, each counted as one" if weighted else rows
+
     @property
     def kind(self) -> str:
         """The kind of model, in words."""
