@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hedgerow import audit, datasets
     from hedgerow.client import connect
     from hedgerow.engines import open_table
+    from hedgerow.evaluation import evaluate
     from hedgerow.learn import (
         DPGreedyRLClassifier,
         GreedyRuleListClassifier,
@@ -97,18 +98,20 @@ __all__ = [
     "audit",
     "connect",
     "datasets",
+    "evaluate",
     "load_model",
     "open_table",
     "plan",
 ]
 
 _ROOMS = (
-    *("audit", "client", "datasets", "engines", "errors", "models", "oracle", "planning", "privacy", "report"),
-    "schema",
+    *("audit", "client", "datasets", "engines", "errors", "evaluation", "models", "oracle", "planning", "privacy"),
+    *("report", "schema"),
 )
 _HOMES = {
     "client": "connect",
     "engines": "open_table",
+    "evaluation": "evaluate",
     "learn": "DPGreedyRLClassifier GreedyRuleListClassifier OptimalRuleListClassifier OptimalRuleListRegressor "
     "OptimalTreeClassifier OptimalTreeRegressor PrivateRuleListClassifier PrivateRuleListRegressor "
     "PrivateScorecardClassifier PrivateScorecardRegressor PrivateTreeClassifier PrivateTreeRegressor "

@@ -40,7 +40,7 @@ class FileRows:
         """Read the file; its rows are counted later."""
         return read_table(self.path, self._format, self._source, () if schema is None else schema.number_columns)
 
-    def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:  # quietly: it shows its own progress
+    def learn(self, classifier: Any, label: str, *, quietly: bool) -> Any:  # quietly: it shows its own progress
         """Read the file, and fit once what is public and each row is checked: one that does not fit costs nothing."""
         classifier.check_public()
         with stage(f"reading {self.path}"):
@@ -48,7 +48,7 @@ class FileRows:
         X, y = table.drop(label).to_native(), table.get_column(label)
         _check_rows(Table.of(X), column_of(y, label), classifier.schema)
         with nullcontext() if quietly else stage("learning"):
-            classifier.fit(X, y)
+            return classifier.fit(X, y)
 
     def fit(self, schema: Schema) -> TableFit:
         """Read the file and compare its rows: exact counts, for the curator's eyes only."""
@@ -94,7 +94,7 @@ class TableRows:
         self.table, self.address = table, address
         self.columns = table.columns
 
-    def learn(self, classifier: Any, label: str, *, quietly: bool) -> None:
+    def learn(self, classifier: Any, label: str, *, quietly: bool) -> Any:
         """Count, once what is public is checked and the budget has enough left, and fit on the tally.
 
         An engine that fails costs nothing.
@@ -104,7 +104,7 @@ class TableRows:
         classifier.check_budget(schema)
         tally = self.counted(schema, label)
         with nullcontext() if quietly else stage("learning"):
-            classifier.fit_tally(tally)
+            return classifier.fit_tally(tally)
 
     def counted(self, schema: Schema, label: str | None = None) -> Tally:
         """Count."""

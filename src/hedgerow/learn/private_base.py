@@ -217,7 +217,7 @@ def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> Priv
         noise=noise.description,
         software=SOFTWARE,
         no_guarantee_reason=_no_guarantee_reason(plan, schema, noise),
-        notes=(*_notes(schema.unit), *_weight_notes(schema.weight), *_grid_notes(schema), *plan.notes),
+        notes=(*unit_notes(schema.unit), *_weight_notes(schema.weight), *_grid_notes(schema), *plan.notes),
     )
 
 
@@ -226,7 +226,8 @@ def _loss(plan: Plan, schema: Schema) -> Loss:
     return group_loss(plan.epsilon, plan.delta, plan.rho, rows_of(schema.unit) * schema.steps)
 
 
-def _notes(unit: Unit | None) -> tuple[str, ...]:
+def unit_notes(unit: Unit | None) -> tuple[str, ...]:
+    """Return notes of a card about what the guarantee to a unit leaves out."""
     if unit is None:
         return _PUBLIC, _ONE_ROW, _NOT_NOISED
     rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"

@@ -1,0 +1,292 @@
+"""Private evaluation of a model on rows: what is public is checked, the budget charged, one histogram released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.boundary.randomness import RandomState
+from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
+from hedgerow.evaluation.evaluation import ALL, Evaluation
+from hedgerow.evaluation.measures import ErrorBins
+from hedgerow.learn.inputs import check_labels
+from hedgerow.learn.private_base import unit_notes
+from hedgerow.models.files import rebuilt
+from hedgerow.models.model import Model
+from hedgerow.models.released import released_model
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.card import SOFTWARE, PrivacyCard
+from hedgerow.privacy.charge import Amount, amount_text, exact
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, noise_source
+from hedgerow.privacy.unit import rows_of
+from hedgerow.schema.attributes import Attribute
+from hedgerow.schema.listed import Categorical
+from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import Labels, Table
+from hedgerow.tally import Tally
+from hedgerow.text.messages import shown
+from hedgerow.text.values import listed, shown_text
+
+Groups = str | Mapping[str, Sequence[Any]]
+_MOST_CELLS = 100_000
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    epsilon: Amount,
+    budget: Budget | None = None,
+    by: Groups | None = None,
+    schema: Schema | None = None,
+    random_state: NoiseSource | RandomState = None,
+) -> Evaluation:
+    """Release how often a model is right on private rows, by one histogram with noise; by group at no further ε.
+
+    Neighbouring tables differ by one row, or by all rows of one unit. A row is in one cell (its group, its true and
+    its predicted class; of a number, its group and a bin of the error), so that the sensitivity is 1, or `max_rows` of
+    a unit. Each count gets discrete Laplace noise of scale 1/ε, or ``max_rows``/ε: ε-differential privacy, without δ.
+
+    The model is taken as given. Of persons whose rows it was learned from as well, both losses add up: only those who
+    are in one of the two tables are protected by the larger alone.
+
+    Parameters
+    ----------
+    model : Model or estimator
+        A rule list, tree or scorecard of hedgerow's, or a fitted estimator, with or without a guarantee.
+    X : pandas, polars or pyarrow frame, array of shape (n_rows, n_attributes), or Tally
+        The private rows. A table in DuckDB, PostgreSQL or Spark: `Tally.from_table`.
+    y : series or array of shape (n_rows,), optional
+        The labels, or numbers. Default: the column of `X` that the schema calls so.
+    epsilon : float, Fraction, Decimal or str
+        What to spend.
+    budget : Budget, optional
+        Where to charge it. Default: a budget of its own.
+    by : str or mapping of str to sequence, optional
+        The groups: an attribute of the schema, whose bins are groups; or a column with its public values,
+        ``{"ward": ["north", "south"]}``, where all other values are one more group, and missing ones another.
+    schema : Schema, optional
+        One with more attributes than the model's, or another unit. Default: the model's.
+    random_state : NoiseSource, int, RandomState, Generator or None
+        None: OpenDP's noise. Anything else is for tests: **not private**.
+
+    Returns
+    -------
+    Evaluation
+        Print it, or read its matrix, estimates and card.
+
+    Raises
+    ------
+    TypeError
+        If `model` is no model of hedgerow's, or `X` no table.
+    ValueError
+        If an argument is out of range, a column is missing, or the schema has other bins than the model: nothing is
+        charged. As `BudgetExceededError`, if the budget has too little left; as `DomainError`, if a value does not fit
+        the schema: charged.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.load("breast_cancer")
+    >>> X, y = data.frame[:300], data.labels[:300]
+    >>> tree = hr.PrivateTreeClassifier(epsilon=1, schema=data.schema).fit(X, y)
+    >>> found = hr.evaluate(tree, data.frame[300:], data.labels[300:], epsilon=1)
+    >>> found.matrix.shape, len(found.estimates), float(found.privacy.epsilon)
+    ((2, 2), 3, 1.0)
+    """
+    asked = Histogram.of(model, epsilon, budget=budget, by=by, schema=schema, random_state=random_state)
+    if isinstance(X, Tally):
+        return asked.fit_tally(X)
+    return asked.fit(X, y)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Histogram:
+    """A histogram to release, checked on what is public: of groups, and true by predicted class, or errors."""
+
+    model: Model
+    declared: Schema  # all that a table of rows may have
+    schema: Schema  # the attributes that are counted
+    by: str | None
+    epsilon: Fraction
+    budget: Budget | None
+    noise: NoiseSource
+    random_state: Any = None
+    errors: ErrorBins | None = field(default=None)
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        epsilon: Amount,
+        *,
+        budget: Budget | None,
+        by: Groups | None,
+        schema: Schema | None,
+        random_state: Any = None,
+    ) -> Self:
+        """Check arguments; no row is touched."""
+        released = released_model(model)
+        given = None if released is None else rebuilt(released)
+        if given is None:
+            raise ArgumentTypeError(f"expected a model or fitted estimator of hedgerow, got {type(model).__name__}.")
+        if not (schema is None or isinstance(schema, Schema)):
+            raise ArgumentTypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
+        if not (budget is None or isinstance(budget, Budget)):
+            raise ArgumentTypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
+        amount = exact(epsilon, "epsilon")
+        if not amount:
+            raise ArgumentError("epsilon must be a number > 0, got 0.")
+        declared = _checked(given, given.schema if schema is None else schema)
+        name, attribute = _groups(declared, by)
+        used = {one: declared[one] for one in declared.names if one in given.used_attributes or one == name}
+        used |= {} if name is None or attribute is None else {name: attribute}
+        used = used or dict(declared.attributes[:1])  # a schema has one at least
+        charges = [charge for charge in declared.charges if charge not in given.schema.charges]
+        counted = Schema(used, declared.label, charges, unit=declared.unit)
+        number = declared.target.as_number
+        errors = None if number is None else ErrorBins(number, given.outcomes)
+        noise = noise_source(random_state)
+        asked = cls(given, declared, counted, name, amount, budget, noise, random_state, errors)
+        asked.check_public()
+        return asked
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        groups = 1 if self.by is None else self.schema[self.by].n_bins
+        levels = self.schema.target.n_levels
+        return (groups, levels, levels) if self.errors is None else (groups, len(self.errors))
+
+    @property
+    def _mechanism(self) -> DiscreteLaplace:
+        return DiscreteLaplace(self.epsilon / rows_of(self.schema.unit))
+
+    def check_public(self) -> None:
+        """Check the size of the histogram, and that there can be such noise."""
+        if np.prod(self._shape) > _MOST_CELLS:
+            raise ArgumentError(
+                f"expected a histogram of at most {_MOST_CELLS:,} counts, got {np.prod(self._shape):,}; use fewer "
+                "groups."
+            )
+        self.noise.prepare(self._mechanism)
+
+    def check_budget(self, schema: Schema) -> None:
+        """Check that there is enough left to charge; nothing is charged."""
+        if self.budget is not None:
+            self.budget.check(self.epsilon, unit=schema.unit)
+
+    def fit(self, X: Any, y: Any) -> Evaluation:
+        """Release the histogram of rows; they are counted after the charge."""
+        table, target = Table.of(X), self.schema.target
+        if y is None and table.names is not None:
+            table.require([target.name])
+            y = table.series(target.name)
+        labels = Labels.of(y, X)
+        check_labels(table, labels, target)
+        if table.names is None:
+            self.declared.check_columns(table)
+            self.schema.check_unit(table)
+            table = Table.of(table.data[:, [self.declared.names.index(name) for name in self.schema.names]])
+        self.schema.check_columns(table)
+        self.schema.check_unit(table)
+        return self._release(lambda: Tally.of(table, labels, self.schema, random_state=self.random_state))
+
+    def fit_tally(self, tally: Tally) -> Evaluation:
+        """Release the histogram of rows that were counted elsewhere, by a schema with the same bins."""
+        found = tally.schema
+        for name, attribute in self.schema.attributes:
+            if name not in found or found[name] != attribute:
+                raise SchemaError("expected a tally with the same bins, got one with others.", attribute=name)
+        if (found.label, found.unit, found.weight) != (self.schema.label, self.schema.unit, None):
+            raise SchemaError("expected a tally of rows with the label and the unit of the schema, got another.")
+        return self._release(lambda: tally)
+
+    def _release(self, count: Callable[[], Tally]) -> Evaluation:
+        digest, unit = self.model.to_dict()["digest"], self.schema.unit
+        of = "rows by true and predicted class" if self.errors is None else "rows by the error of the prediction"
+        purpose = f"evaluation of the {self.model.kind} {digest[:12]}: {of}"
+        reason = self.noise.no_guarantee_reason
+        with nullcontext() if self.budget is None else self.budget.telling():
+            share = Budget(self.epsilon)
+            if self.budget is not None:
+                share = self.budget.allocate(self.epsilon, purpose=purpose, no_guarantee_reason=reason, unit=unit)
+            with share.telling():
+                gate = Gate(share, self.noise, unit)
+                noisy = gate.release(self._mechanism, lambda: self._cells(count()).ravel(), purpose=purpose)
+        bins = (ALL,) if self.by is None else self.schema[self.by].bins
+        return Evaluation(
+            self.model.kind,
+            digest,
+            self.schema.target,
+            tuple(map(tuple, np.array(noisy, dtype=np.int64).reshape(len(bins), -1).tolist())),
+            PrivacyCard(
+                (*self.schema.charges, *share.charges),
+                noise=self.noise.description,
+                software=SOFTWARE,
+                notes=(*unit_notes(unit), _taken_as_given(self.model.privacy, self.epsilon)),
+            ),
+            () if self.errors is None else self.errors.ends,
+            self.by,
+            tuple(map(shown_text, bins)),
+        )
+
+    def _cells(self, tally: Tally) -> NDArray[np.int64]:
+        """Return the exact rows of each cell. Private: adding a row adds 1 to one of them."""
+        _, counts = tally.bins_and_counts()
+        said = self.model.outcomes_of(tally.bins(self.model.used_attributes), len(counts))
+        groups = np.zeros(len(counts), dtype=np.int64) if self.by is None else tally.bins([self.by])[self.by]
+        levels, cells = np.arange(counts.shape[1]), np.zeros(self._shape, dtype=np.int64)
+        if self.errors is None:
+            classes = [self.schema.target.values.index(value) for value in self.model.outcomes]
+            found = np.array(classes, dtype=np.intp)[said]
+            places = groups[:, np.newaxis], levels, found[:, np.newaxis]
+        else:
+            places = groups[:, np.newaxis], self.errors.of(levels, said[:, np.newaxis])
+        np.add.at(cells, places, counts)
+        return cells
+
+
+def _checked(model: Model, declared: Schema) -> Schema:
+    """Return a schema, after a check that a model reads the same bins and predicts the same by it."""
+    for name in model.used_attributes:
+        if name not in declared or declared[name] != model.schema[name]:
+            raise SchemaError("expected the attribute as the model's schema has it, got another.", attribute=name)
+    if declared.weight is not None:
+        raise SchemaError("expected rows that count as one each, got weights; give a schema without it.", key="weight")
+    if declared.label != model.schema.label:
+        raise SchemaError("expected the label of the model's schema, got another.", attribute=model.schema.target.name)
+    return declared
+
+
+def _groups(declared: Schema, by: Groups | None) -> tuple[str | None, Attribute | None]:
+    """Return the column of the groups, and what it is declared as where the schema does not have it."""
+    if isinstance(by, Mapping):
+        if len(by) != 1:
+            raise ArgumentError(f"expected by={{column: values}} with one column, got {len(by)}.")
+        (name, values), *_ = by.items()
+        if name in declared:
+            raise ArgumentError(f"expected by={shown(name)} alone, since the schema declares it; got a list, too.")
+        return name, Categorical(tuple(values), missing="bin", outside="bin")
+    if by is not None and (not isinstance(by, str) or by not in declared):
+        raise ArgumentError(
+            f"by must be an attribute of the schema ({listed(declared.names)}), or name a column together with its "
+            f"public values; got {shown(by)}."
+        )
+    return by, None
+
+
+def _taken_as_given(card: PrivacyCard, epsilon: Fraction) -> str:
+    """Return what the card does not cover: what the model discloses itself."""
+    if card.epsilon is None or not card.is_private:
+        more = "the model has no guarantee, so none holds for them"
+    else:
+        more = f"both losses add up: epsilon = {amount_text(card.epsilon + epsilon)} in all"
+    return f"the model is taken as given: of whoever is among its training rows, too, {more}"

@@ -1,0 +1,206 @@
+"""What is measured of a model: means over rows, of values that the cell of a row says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.evaluation.intervals import (
+    Counts,
+    Floats,
+    Interval,
+    mean_of_others,
+    mean_on_rows,
+    share_of_others,
+    share_on_rows,
+)
+from hedgerow.models.count_noise import CountNoise
+from hedgerow.schema.targets import Number, Target
+from hedgerow.text.values import shown_text
+
+_WIDEST_SHARE, _WIDEST_NUMBER = 0.5, 0.25  # of an interval that says something: of all, of the bounds' distance
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure of a model, by noisy counts, with two intervals that contain it in 95 % of cases at least.
+
+    Attributes
+    ----------
+    name : str
+        What it is.
+    value : float or None
+        The figure by the noisy counts; None where they give none that is possible.
+    on_rows : (float, float)
+        For the figure on the very rows that were counted: the noise alone.
+    of_others : (float, float) or None
+        For other rows from where these were drawn independently: noise and sampling. None where a person has several.
+    widest : float
+        The width from which an interval says nothing.
+    is_share : bool
+        Whether it is a share of rows.
+    """
+
+    name: str
+    value: float | None
+    on_rows: Interval
+    of_others: Interval | None
+    widest: float
+    is_share: bool = True
+
+    @property
+    def says_something(self) -> bool:
+        """False where it is too noisy to say."""
+        return self.value is not None and self.on_rows[1] - self.on_rows[0] < self.widest
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "on_rows": list(self.on_rows),
+            "of_others": None if self.of_others is None else list(self.of_others),
+            "says_something": self.says_something,
+        }
+
+    def __str__(self) -> str:
+        if self.value is None or not self.says_something:
+            return "too noisy to say"
+        others = "" if self.of_others is None else f"; of others like them {self._span(self.of_others)}"
+        value = f"{100 * self.value:.1f} %" if self.is_share else f"{self.value:.4g}"
+        return f"{value} (on these rows {self._span(self.on_rows)}{others})"
+
+    def _span(self, ends: Interval) -> str:
+        low, high = ends
+        return f"{100 * low:.1f} to {100 * high:.1f} %" if self.is_share else f"{low:.4g} to {high:.4g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A mean over the rows of some cells, of values known up to bounds where a cell has several."""
+
+    name: str
+    inside: NDArray[np.bool_]  # the cells whose rows count
+    low: Floats
+    middle: Floats
+    high: Floats
+    widest: float = _WIDEST_SHARE
+    is_share: bool = True
+    is_root: bool = False
+
+    @classmethod
+    def share(cls, name: str, hits: NDArray[np.bool_], inside: NDArray[np.bool_] | None = None) -> Measure:
+        """Return the share of the rows of some cells that are in these."""
+        values = hits.ravel().astype(np.float64)
+        return cls(name, np.ones(hits.size, dtype=bool) if inside is None else inside.ravel(), values, values, values)
+
+    @classmethod
+    def mean(cls, name: str, values: Floats, widest: float) -> Measure:
+        """Return the mean of values that cells have."""
+        return cls(name, np.ones(values.size, dtype=bool), *[values.ravel()] * 3, widest=widest, is_share=False)
+
+    def repeated(self, times: int) -> Measure:
+        """Return it over the cells of so many groups."""
+        over = {name: np.tile(getattr(self, name), times) for name in ("inside", "low", "middle", "high")}
+        return replace(self, **over)
+
+    def estimate(self, counts: Counts, noise: CountNoise, *, has_others: bool) -> Estimate:
+        """Return the figure by noisy counts of cells."""
+        own = counts[self.inside]
+        low, middle, high = (values[self.inside] for values in (self.low, self.middle, self.high))
+        total = int(own.sum())
+        value = float(own @ middle) / total if total > 0 else None
+        value = None if value is None or not low.min() <= value <= high.max() else value
+        if self.is_share:
+            found = [of(own, low > 0, noise) for of in (share_on_rows, share_of_others)[: 1 + has_others]]
+        else:
+            found = [of(own, low, high, noise) for of in (mean_on_rows, mean_of_others)[: 1 + has_others]]
+        if self.is_root:
+            value = None if value is None else sqrt(value)
+            found = [(sqrt(max(one, 0.0)), sqrt(max(other, 0.0))) for one, other in found]
+        return Estimate(self.name, value, found[0], found[1] if has_others else None, self.widest, self.is_share)
+
+
+@dataclass(frozen=True)
+class ErrorBins:
+    """Public bins of the error of a predicted number, by levels; a row has one."""
+
+    number: Number
+    outcomes: tuple[float, ...]  # all that the model may predict
+
+    @cached_property
+    def _width(self) -> float:
+        return (self.number.high - self.number.low) / self.number.n_levels
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """The level of each outcome, beyond the first or the last where it is beyond a bound."""
+        return np.rint(self._between).astype(np.int64)
+
+    @cached_property
+    def _between(self) -> Floats:
+        return (np.array(self.outcomes, dtype=np.float64) - self.number.low) / self._width - 0.5
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """The first of each bin, in levels too many or too few: each is half as wide as what it begins with."""
+        farthest = max(self.number.n_levels - 1 - int(self.places.min()), int(self.places.max()), 1)
+        starts = [0, 1]
+        while starts[-1] <= farthest:
+            starts.append(starts[-1] + max(starts[-1] // 2, 1))
+        return np.array(starts, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return 2 * len(self._starts) - 3
+
+    def of(self, levels: NDArray[np.int64], outcomes: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the bin of rows of these levels for which these outcomes are predicted."""
+        off = levels - self.places[outcomes]
+        size = np.searchsorted(self._starts, np.abs(off), side="right") - 1
+        return len(self._starts) - 2 + np.sign(off) * size
+
+    @cached_property
+    def ends(self) -> tuple[tuple[float, float], ...]:
+        """The least and the largest error, true less predicted number, of each bin."""
+        slack = 0.5 + float(np.abs(self._between - self.places).max())  # of the level, and of the outcome beside its
+        sizes = list(zip(self._starts[:-1].tolist(), (self._starts[1:] - 1).tolist(), strict=True))
+        above = [((first - slack) * self._width, (last + slack) * self._width) for first, last in sizes]
+        return (*((-last, -first) for first, last in above[:0:-1]), *above)
+
+
+def measures_of(target: Target, ends: tuple[Interval, ...]) -> Iterator[Measure]:
+    """Yield what is measured: of classes from true by predicted, of a number from bins of the error with such ends."""
+    number = target.as_number
+    if number is not None:
+        yield from _of_errors(np.array(ends), _WIDEST_NUMBER * (number.high - number.low))
+        return
+    right = np.eye(target.n_levels, dtype=bool)
+    yield Measure.share("accuracy", right)
+    for place, value in enumerate(target.values):
+        own = np.zeros_like(right)
+        own[place] = True
+        yield Measure.share(f"wrong of true {shown_text(value)}", ~right, own)
+    if target.ordered and target.n_levels > 2:
+        yield places_off(target)
+
+
+def places_off(target: Target) -> Measure:
+    """Return by how many places of the order a prediction is off."""
+    order = np.arange(target.n_levels, dtype=np.float64)
+    return Measure.mean("mean places off", np.abs(order[:, np.newaxis] - order), _WIDEST_SHARE * (target.n_levels - 1))
+
+
+def _of_errors(ends: Floats, widest: float) -> Iterator[Measure]:
+    low, high = ends.T
+    least, most = np.maximum(np.maximum(low, -high), 0), np.maximum(-low, high)
+    middle, everywhere = (low + high) / 2, np.ones(len(low), dtype=bool)
+    more: dict[str, Any] = {"widest": widest, "is_share": False}
+    yield Measure("mean absolute error", everywhere, least, np.abs(middle), most, **more)
+    yield Measure("root mean squared error", everywhere, least**2, middle**2, most**2, **more, is_root=True)
+    yield Measure("true less predicted", everywhere, low, middle, high, **more)

@@ -1,0 +1,90 @@
+"""`hedgerow evaluate`: what it prints, writes, charges and refuses."""
+
+import json
+
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.evaluation import Evaluation
+from tests.cli.table import a_tree
+
+pytestmark = pytest.mark.usefixtures("folder")
+EVALUATE = ("evaluate", "tree.json", "data.csv", "--epsilon", "1/2")
+
+
+@pytest.fixture(autouse=True)
+def tree(folder):
+    return a_tree(folder, old={"label": "yes"}, young={"label": "no"})
+
+
+def test_an_evaluation_is_charged_written_and_printed(folder, run, tree):
+    run("budget", "new", "b.json", "--epsilon", "1")
+    code, out, err = run(*EVALUATE, "--by", "sex", "--budget", "b.json")
+    assert code == 0
+    found = Evaluation.load(folder / "evaluation.json")
+    assert out.strip() == f"{found}\n\n{found.privacy}"
+    assert "written to evaluation.json" in err
+    assert found.model == tree.to_dict()["digest"]
+    assert found.groups == ("F", "M", "missing")
+    assert 560 < found.matrix.trace() < 640
+    entries = json.loads((folder / "b.json").read_text())["entries"]
+    assert [one["kind"] for one in entries] == ["opened", "charged", "released"]
+    assert entries[-1]["model"] == found.to_dict()["digest"]
+    code, _, err = run(*EVALUATE, "--epsilon", "2", "--budget", "b.json", "-o", "more.json")
+    assert (code, (folder / "more.json").exists()) == (2, False)
+    assert "epsilon=0.5 left" in err
+
+
+def test_rows_in_a_database_and_a_declared_list(folder, run):
+    pd.read_csv("data.csv").to_parquet("data.parquet")
+    code, out, _ = run("evaluate", "tree.json", "data.parquet", "--epsilon", "1", "--by", "ill2=a", "--json")
+    assert code == 2
+    code, out, _ = run("evaluate", "tree.json", "data.parquet", "--epsilon", "1", "--by", "sex", "--json")
+    assert code == 0
+    data = json.loads(out)
+    assert Evaluation.load(folder / "evaluation.json").to_dict() == {k: v for k, v in data.items() if k != "estimates"}
+    assert data["estimates"][0]["name"] == "accuracy"
+
+
+def test_persons_are_protected_by_an_option(folder, run):
+    lines = (folder / "data.csv").read_text().splitlines()
+    told = [f"{line},{'who' if not place else place // 4}" for place, line in enumerate(lines)]
+    (folder / "data.csv").write_text("\n".join(told))
+    code, _, _ = run(*EVALUATE, "--unit", "who", "--max-rows", "1")
+    assert code == 0
+    found = Evaluation.load(folder / "evaluation.json")
+    assert found.privacy.unit == hr.Unit("who", 1)
+    assert found.matrix.sum() < 250
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--by", "height"), "--by must be an attribute of the schema (age, sex, dose), or name a column together"),
+        (("--by", "sex=F,M"), "since the schema declares it"),
+        (("--by", "height=low,high"), "column 'height': expected this column"),
+        (("--seed", "1"), "add --research to confirm"),
+        (("--epsilon", "0"), "--epsilon must be a number > 0, got 0."),
+        (("--budget", "none.json"), "`hedgerow budget new none.json"),
+        (("-o", "tree.json", "--force"), "tree.json is an input of this command"),
+        (("--unit", "who"), "expected --unit and --max-rows together"),
+    ],
+)
+def test_bad_input_is_one_clear_line(folder, run, words, problem):
+    code, out, err = run(*EVALUATE, *words)
+    assert (code, out) == (2, "")
+    assert problem in err.strip().splitlines()[-1]
+    assert not (folder / "evaluation.json").exists()
+
+
+def test_without_an_epsilon_and_with_a_row_that_does_not_fit_nothing_is_charged(folder, run):
+    assert "expected --epsilon" in run("evaluate", "tree.json", "data.csv")[2]
+    run("budget", "new", "b.json", "--epsilon", "1")
+    with (folder / "data.csv").open("a") as file:
+        file.write("40,F,0.5,secret\n")
+    code, _, err = run(*EVALUATE, "--budget", "b.json")
+    assert code == 2
+    assert "some labels are not in the schema" in err
+    assert "secret" not in err
+    assert "0 of 1 spent" in run("budget", "show", "b.json")[1]

@@ -1,0 +1,203 @@
+"""What is counted against `predict`, what is charged, and what is refused before."""
+
+from fractions import Fraction
+
+import ibis
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
+from hedgerow.evaluation import Evaluation
+from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.tally import Tally
+from tests.evaluation.models import ATTRIBUTES, CASES, TARGETS, NoNoise, fitted, rows
+
+NUMBER = [case for case in CASES if case[0] == "number"]
+CLASSES = [case for case in CASES if case[0] != "number"]
+WEIGHT = hr.schema.Weight("w", 2.0)
+WARDS = {"ward": ["n", "s"]}
+
+
+def evaluate(learner, frame, **given):
+    given = {"epsilon": 1, "random_state": NoNoise(), **given}
+    return hr.evaluate(learner, frame.drop(columns="y"), frame["y"], **given)
+
+
+@pytest.mark.parametrize(("target", "family"), CLASSES)
+def test_counts_of_classes_are_those_of_predict(target, family):
+    learner, frame = fitted(target, family), rows(300, target)
+    found = evaluate(learner, frame, by="sex")
+    said, classes = learner.predict(frame), TARGETS[target].classes
+    groups = {"f": frame.sex == "f", "m": frame.sex == "m", "missing": frame.sex.isna()}
+    assert found.groups == tuple(groups)
+    for inside, counts in zip(groups.values(), found.counts, strict=True):
+        crossed = [[int(((frame.y == a) & (said == b) & inside).sum()) for b in classes] for a in classes]
+        assert np.array(counts).reshape(len(classes), -1).tolist() == crossed
+    assert found.matrix.sum() == 300
+    assert found.accuracy.value == pytest.approx((said == frame.y).mean())
+    for one, value in zip(found.estimates[1:], classes, strict=False):
+        assert one.name == f"wrong of true {value}"
+        assert one.value == pytest.approx((said != frame.y)[frame.y == value].mean())
+    value, share = found.baseline
+    assert (value, share.value) == (frame.y.mode()[0], pytest.approx(frame.y.value_counts(normalize=True).max()))
+    if target == "order":
+        places = [pd.Series(one).map(classes.index).to_numpy() for one in (frame.y, said)]
+        assert found.estimates[-1].value == pytest.approx(np.abs(places[0] - places[1]).mean())
+        costs = {a: {b: 3 * i + j for j, b in enumerate(classes)} for i, a in enumerate(classes)}
+        paid = np.mean([costs[a][b] for a, b in zip(frame.y, said, strict=True)])
+        assert found.mean_cost(costs).value == pytest.approx(paid)
+
+
+@pytest.mark.parametrize(("target", "family"), NUMBER)
+def test_the_error_of_every_row_is_in_its_bin(target, family):
+    learner, frame = fitted(target, family), rows(300, target)
+    off = frame.y.clip(0, 20) - learner.predict(frame)
+    for row, error in zip(frame.index[:40], off, strict=False):
+        (counts,) = evaluate(learner, frame.loc[[row]]).counts
+        ends = evaluate(learner, frame.loc[[row]]).errors[counts.index(1)]
+        assert sum(counts) == 1
+        assert ends[0] - 1e-9 <= error <= ends[1] + 1e-9
+
+
+@pytest.mark.parametrize(("target", "family"), NUMBER)
+def test_errors_of_numbers_are_within_their_intervals(target, family):
+    learner, frame = fitted(target, family), rows(2000, target)
+    found = evaluate(learner, frame, by=WARDS, epsilon=50)
+    wards = frame.ward.map({"n": "n", "s": "s", "w": "outside"}).fillna("missing")
+    for group, estimates in {None: found.estimates, **found.by_group}.items():
+        off = (frame.y.clip(0, 20) - learner.predict(frame))[np.ones(2000, bool) if group is None else wards == group]
+        for one, true in zip(estimates, (off.abs().mean(), (off**2).mean() ** 0.5, off.mean()), strict=True):
+            assert one.on_rows[0] <= true <= one.on_rows[1]
+            assert one.of_others is not None
+            assert one.of_others[0] <= one.on_rows[0] <= one.on_rows[1] <= one.of_others[1]
+            assert one.value == pytest.approx(true, abs=1)
+
+
+def test_a_list_of_groups_has_the_rest_and_the_missing_beside_it():
+    frame = rows(200, "classes")
+    found = evaluate(fitted("classes", "tree"), frame, by=WARDS)
+    named = frame.ward.map({"n": "n", "s": "s", "w": "outside"}).fillna("missing").value_counts()
+    assert {group: sum(counts) for group, counts in zip(found.groups, found.counts, strict=True)} == dict(named)
+
+
+def test_arrays_labels_in_a_frame_and_tallies_count_the_same():
+    learner, frame = fitted("classes", "scorecard"), rows(200, "classes").dropna()
+    expected = evaluate(learner, frame, by="sex").counts
+    source = {"epsilon": 1, "by": "sex", "random_state": NoNoise()}
+    assert hr.evaluate(learner, frame, **source).counts == expected
+    array = frame[list(ATTRIBUTES)].to_numpy(dtype=object)
+    assert hr.evaluate(learner, array, frame["y"].to_numpy(), **source).counts == expected
+    schema = hr.Schema(ATTRIBUTES, TARGETS["classes"])
+    table = ibis.memtable(pa.Table.from_pandas(frame, preserve_index=False))
+    assert hr.evaluate(learner, Tally.from_table(table, schema), **source).counts == expected
+
+
+def test_a_model_of_one_class_uses_no_column():
+    frame = rows(50, "classes")
+    learner = hr.PrivateTreeClassifier(1, schema=hr.Schema(ATTRIBUTES, TARGETS["classes"]), max_depth=0, random_state=0)
+    found = evaluate(learner.fit(frame.drop(columns="y"), frame["y"]), frame)
+    assert found.verdict == "too noisy to say"
+    assert sorted(found.matrix.sum(axis=0)) == [0, 50]
+
+
+def test_a_row_changes_one_count_and_the_charge_is_epsilon():
+    frame, source = rows(80, "order"), NoNoise()
+    learner, budget = fitted("order", "list"), hr.Budget(1)
+    for size in (80, 79):
+        found = evaluate(learner, frame[:size], epsilon="1/10", budget=budget, by="sex", random_state=source)
+    (one, larger), (other, smaller) = source.asked
+    assert one == other == DiscreteLaplace(Fraction(1, 10))
+    assert np.abs(larger - smaller).sum() == 1
+    assert budget.spent == Fraction(1, 5)
+    assert found.privacy.epsilon == Fraction(1, 10)
+    assert found.scale == 10
+
+
+def test_of_a_person_some_rows_are_counted_and_the_noise_is_as_much_larger():
+    frame, source, budget = rows(90, "classes"), NoNoise(), hr.Budget(1)
+    frame["who"] = np.arange(90) // 3
+    schema = hr.Schema(ATTRIBUTES, TARGETS["classes"], unit=hr.Unit("who", 2))
+    given = {"schema": schema, "epsilon": "1/2", "budget": budget, "random_state": source}
+    found = evaluate(fitted("classes", "tree"), frame, **given)
+    assert found.matrix.sum() == 60
+    assert source.asked[0][0] == DiscreteLaplace(Fraction(1, 4))
+    assert (found.scale, found.privacy.unit, budget.spent) == (4, hr.Unit("who", 2), Fraction(1, 2))
+    assert all(one.of_others is None for one in found.estimates)
+    assert "by the noise.\n" in f"{found}\n"
+    with pytest.raises(DomainError, match="who"):
+        evaluate(fitted("classes", "tree"), frame.drop(columns="who"), **given)
+    assert budget.spent == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "problem"),
+    [
+        ({"epsilon": 0}, ValueError, "epsilon must be a number > 0, got 0"),
+        ({"by": "ward"}, ValueError, "by must be an attribute of the schema"),
+        ({"by": {"sex": ["f"]}}, ValueError, "since the schema declares it"),
+        ({"by": {"ward": ["n"], "x": ["s"]}}, ValueError, "with one column, got 2"),
+        ({"by": {"ward": list(range(30_000))}}, ValueError, "at most 100,000 counts, got 120,008"),
+        ({"by": {"absent": ["n"]}}, DomainError, "absent"),
+        (
+            {"schema": hr.Schema({"age": hr.Integer(18, 90, cuts=(50,))}, TARGETS["classes"])},
+            SchemaError,
+            "as the model",
+        ),
+        ({"schema": hr.Schema(ATTRIBUTES, hr.Label("y", ("a", "b")))}, SchemaError, "expected the label of the model"),
+        ({"schema": hr.Schema(ATTRIBUTES, TARGETS["classes"], weight=WEIGHT)}, SchemaError, "got weights"),
+        ({"schema": "schema.yaml"}, TypeError, "schema must be a Schema or None"),
+        ({"budget": 1}, TypeError, "budget must be a Budget or None"),
+        ({"epsilon": 2}, BudgetExceededError, "epsilon=1 left"),
+    ],
+)
+def test_what_is_refused_costs_nothing(given, error, problem):
+    budget = hr.Budget(1)
+    with pytest.raises(error, match=problem):
+        evaluate(fitted("classes", "scorecard"), rows(30, "classes"), **{"budget": budget, **given})
+    assert not budget.charges
+
+
+def test_a_model_must_be_one_of_hedgerow_and_labels_must_fit():
+    frame, budget = rows(30, "classes"), hr.Budget(1)
+    learner, columns = fitted("classes", "tree"), frame.drop(columns="y")
+    with pytest.raises(TypeError, match="expected a model or fitted estimator of hedgerow, got int"):
+        hr.evaluate(3, frame, epsilon=1, budget=budget)
+    with pytest.raises(DomainError, match="y"):
+        hr.evaluate(learner, columns, epsilon=1, budget=budget)
+    with pytest.raises(ValueError, match="as many labels as X has rows"):
+        hr.evaluate(learner, columns, frame["y"].to_numpy()[:9], epsilon=1, budget=budget)
+    tally = Tally.count(frame, "y", hr.Schema({"sex": ATTRIBUTES["sex"]}, TARGETS["classes"]))
+    with pytest.raises(SchemaError, match="same bins"):
+        hr.evaluate(learner, tally, epsilon=1, budget=budget)
+    assert not budget.charges
+
+
+def test_a_row_that_does_not_fit_is_found_after_the_charge_and_not_quoted():
+    frame, budget = rows(30, "classes"), hr.Budget(1)
+    frame.loc[3, "y"] = "secret"
+    with pytest.raises(DomainError, match="some labels are not in the schema") as caught:
+        evaluate(fitted("classes", "tree"), frame, budget=budget)
+    assert "secret" not in f"{caught.value}{caught.value.__notes__}"
+    assert budget.spent == 1
+
+
+def test_the_card_says_that_the_model_is_taken_as_given():
+    frame = rows(60, "classes")
+    seeded = evaluate(fitted("classes", "tree"), frame, random_state=None)
+    assert seeded.privacy.is_private
+    assert "among its training rows, too, the model has no guarantee" in seeded.privacy.notes[-1]
+    learner = hr.PrivateTreeClassifier(2, schema=hr.Schema(ATTRIBUTES, TARGETS["classes"]))
+    proper = evaluate(learner.fit(frame.drop(columns="y"), frame["y"]), frame, random_state=None)
+    assert "epsilon = 3 in all" in proper.privacy.notes[-1]
+    assert not evaluate(learner, frame, random_state=0).privacy.is_private
+
+
+def test_what_is_read_is_what_was_written(tmp_path):
+    for target, family in CASES:
+        found = evaluate(fitted(target, family), rows(60, target), by=WARDS, random_state=None)
+        found.save(tmp_path / "found.json")
+        assert Evaluation.load(tmp_path / "found.json") == found
+        (tmp_path / "found.json").unlink()

@@ -1,0 +1,106 @@
+"""What an evaluation says, shows and reads."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import ModelFormatError
+from hedgerow.evaluation import Evaluation
+from hedgerow.models import envelope
+from hedgerow.privacy import Charge, PrivacyCard
+from tests.evaluation.models import TARGETS
+
+CARD = PrivacyCard((Charge("counts", Fraction(1, 10)),), noise="OpenDP", software="hedgerow")
+COUNTS = (700, 50, 90, 160), (400, -7, 12, 95)
+PLAIN = Evaluation("tree", "ab" * 32, TARGETS["classes"], COUNTS, CARD, (), "sex", ("f", "m"))
+ERRORS = (-9.0, -1.0), (-1.0, 1.0), (1.0, 9.0)
+NUMBER = Evaluation("tree", "ab" * 32, TARGETS["number"], ((90, 800, 95),), CARD, ERRORS)
+
+
+def test_the_text_has_the_matrix_the_figures_and_what_the_noise_does():
+    text = str(PLAIN)
+    assert text.startswith("evaluation of the tree abababababab on about 1,500 rows (1,421 to 1,579)\n")
+    assert "true  said no  said yes\nno      1,100        43\nyes       102       255\n" in text
+    assert "accuracy: 90.3 % (on these rows " in text
+    assert "always saying the commonest class, no: 76.2 %" in text
+    assert "the model is more often right than always saying one class" in text
+    assert "sex = m: about 500 rows" in text
+    assert "off by up to 30 rows (95 %), by the noise. Some are below 0 for that reason; none is changed." in text
+    assert "below 0" not in str(NUMBER)
+    assert "mean absolute error: " in str(NUMBER)
+
+
+def test_what_is_too_noisy_says_so():
+    few = replace(PLAIN, counts=((12, -30, 5, 9), (3, 8, -2, 20)))
+    assert few.accuracy.value is not None or not few.accuracy.says_something
+    assert str(few.accuracy) == "too noisy to say"
+    assert few.verdict == "too noisy to say"
+    assert "too noisy to say whether it is more often right than always saying one class" in str(few)
+    nothing = replace(PLAIN, counts=((-1, -1, -1, -1), (0, 0, 0, 0)))
+    assert nothing.accuracy.value is None
+    assert nothing.rows("m")[1] == (0, nothing._noise.spread(4))
+
+
+def test_a_model_worse_than_one_class_is_said_to_be():
+    worse = replace(PLAIN, counts=((700, 500, 90, 160), (400, 400, 12, 95)))
+    assert worse.verdict == "worse"
+    assert "the model is less often right than always saying one class" in str(worse)
+
+
+def test_a_verdict_is_wrong_in_no_more_cases_than_said():
+    rng, wrong = np.random.default_rng(0), 0
+    for _ in range(400):  # as often right as one class is
+        noise = rng.geometric(-np.expm1(-0.1), (2, 2, 4)) - rng.geometric(-np.expm1(-0.1), (2, 2, 4))
+        counts = np.array([[300, 50, 50, 30], [100, 20, 20, 40]]) + noise[0]
+        wrong += replace(PLAIN, counts=tuple(map(tuple, counts.tolist()))).verdict != "too noisy to say"
+    assert wrong <= 40
+
+
+def test_of_a_number_there_is_no_matrix():
+    for ask in (lambda: NUMBER.matrix, lambda: NUMBER.accuracy, lambda: NUMBER.mean_cost({}), lambda: NUMBER.baseline):
+        with pytest.raises(TypeError, match="expected a model of classes, got one of a number; use `estimates`"):
+            ask()
+
+
+def test_records_and_html():
+    records = PLAIN.records()
+    assert [one["group"] for one in records] == ["all rows"] * 3 + ["f"] * 3 + ["m"] * 3
+    assert set(records[0]) == {"group", "name", "value", "on_rows", "of_others", "says_something"}
+    hostile = replace(PLAIN, groups=("<script>", "m"))
+    assert "<script>" not in hostile._repr_html_()
+    assert repr(PLAIN).startswith("<Evaluation of the tree abababababab; epsilon-differential privacy")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"counts": [[1, 2, 3]]},
+        {"counts": [[1.0, 2, 3, 4]] * 2},
+        {"counts": [[2**60, 2, 3, 4]] * 2},
+        {"groups": ["f"]},
+        {"errors": [[0, 1]]},
+        {"label": {"name": "y"}},
+        {"model": {"kind": "tree"}},
+        {"model": "tree"},
+        {"privacy": None},
+        {"privacy": PrivacyCard.none("none").to_dict()},
+        {"more": 1},
+        {"by": 3},
+        {"groups": [1, 2]},
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused(change):
+    data = {**PLAIN.to_dict(), **change}
+    data.pop("digest")
+    with pytest.raises(ModelFormatError, match="not a valid evaluation"):
+        Evaluation.from_dict(envelope.seal(data))
+
+
+def test_a_file_that_was_edited_is_refused():
+    with pytest.raises(ModelFormatError, match="digest does not match"):
+        Evaluation.from_dict({**PLAIN.to_dict(), "by": "age"})
+    with pytest.raises(ModelFormatError, match="expected the format"):
+        hr.evaluation.Evaluation.from_dict({"format": "hedgerow/tree"})
