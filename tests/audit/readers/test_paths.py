@@ -1,12 +1,17 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import DomainError
-from hedgerow.schema import Boolean, Categorical, Integer, Literal, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Literal, Ordered, Real, Schema
 from tests.models.strategies import cases, rule_lists, trees
 
 AGE = Literal("age", "<=", (30,))
@@ -21,10 +26,79 @@ def test_rows_come_to_the_leaf_that_the_model_says(case):
 
 
 @given(trees() | rule_lists())
-def test_conditions_are_the_models_own(model):
+def test_conditions_are_the_models_own_where_no_attribute_is_asked_for_twice(model):
     paths, schema = paths_of(model)
-    if len(model) > 1:
-        assert paths.conditions(schema) == model.conditions
+    for path, own, found in zip(paths.paths, model.conditions, paths.conditions(schema), strict=True):
+        if path and len({literal.attribute for literal, _ in path}) == len(path):
+            assert found == own
+
+
+WORDS = ("a", "b, c", "d", "e", "f")
+KINDS = {
+    "plain": Categorical(WORDS),
+    "missing": Categorical(WORDS, missing="bin"),
+    "outside": Categorical(WORDS, missing="bin", outside="bin"),
+    "number": Real(0, 10, cuts=(1.5, 2.5, 4, 7)),
+    "number with gaps": Real(0, 10, cuts=(1.5, 2.5, 4, 7), missing="bin"),
+    "order": Ordered(WORDS, missing="bin"),
+    "bit": Boolean(missing="bin"),
+}
+
+
+def holds(text, attribute, place):
+    """Return whether a condition on x in words holds in a bin, read word by word; the slow obvious version."""
+    if " and " in text:
+        return all(holds(part, attribute, place) for part in text.split(" and "))
+    if text.endswith(" or missing"):
+        is_missing = place == attribute.n_known and attribute.missing == "bin"
+        return is_missing or holds(text.removesuffix(" or missing"), attribute, place)
+    if text.startswith("not ("):
+        return not holds(text[5:-1], attribute, place)
+    if "{" in text:
+        bins = attribute.bins if place >= attribute.n_known else attribute.listed
+        named = [word.strip('"') for word in re.findall('"[^"]*"|[^ ,]+', text[text.index("{") + 1 : -1])]
+        inside = bins[place] in named and place < attribute.n_known
+        is_missing = place == attribute.n_known and attribute.missing == "bin"
+        return not inside and not is_missing if " not in {" in text else inside
+    literals = attribute.literals("x", negations=True)
+    return bool(attribute.truth(next(one for one in literals if str(one) == text))[place])
+
+
+@given(st.sampled_from(sorted(KINDS)), st.data())
+def test_one_condition_says_all_that_a_path_asks_of_an_attribute(kind, data):
+    attribute = KINDS[kind]
+    literals = st.sampled_from(attribute.literals("x", negations=True))
+    path = tuple(data.draw(st.lists(st.tuples(literals, st.booleans()), min_size=1, max_size=6)))
+    (text,) = Paths((path,)).conditions(Schema({"x": attribute}))
+    for place in range(attribute.n_bins):
+        expected = all(attribute.truth(literal)[place] == is_so for literal, is_so in path)
+        assert (text == "always" or holds(text, attribute, place)) == expected, (text, place)
+
+
+def test_conditions_are_merged():
+    def text(kind, *path):
+        return Paths((tuple((Literal("x", *step), is_so) for step, is_so in path), ())).conditions(Schema({"x": kind}))[
+            0
+        ]
+
+    excluded = [(("=", (word,)), False) for word in WORDS[:2]]
+    assert text(KINDS["plain"], *excluded) == 'x not in {a, "b, c"}'
+    assert text(KINDS["missing"], *excluded) == 'x not in {a, "b, c"} or missing'
+    assert text(KINDS["plain"], *excluded, (("=", ("d",)), False)) == "x in {e, f}"
+    assert text(KINDS["number"], (("<=", (7,)), True), (("<=", (2.5,)), False), (("<=", (4,)), True)) == "2.5 < x <= 4"
+
+
+def test_a_threshold_in_single_precision_is_the_shortest_that_separates_the_same_numbers():
+    X = np.array([[0.39], [0.4]])
+    tree = DecisionTreeClassifier().fit(X, [0, 1])
+    paths, schema = paths_of(tree, Schema({"x": Real(0, 1, cuts=())}))
+    domain = Domain.of(schema, paths.literals)
+    assert paths.conditions(domain.schema) == ("x <= 0.395", "x > 0.395")
+    assert paths.predictions == (0, 1)
+    near = np.float32(0.395) + np.spacing(np.float32(0.395)) * np.arange(-50, 50, dtype=np.float32)
+    assert (tree.apply(near.reshape(-1, 1)) == np.where(near.astype(float) <= 0.395, 1, 2)).all()
+    declared = Paths((((Literal("x", "<=", (0.123456789012,)), True),), ()))
+    assert declared.conditions(Schema({"x": Real(0, 1, cuts=(0.123456789012,))}))[0] == "x <= 0.123456789012"
 
 
 def test_the_first_path_that_holds_decides():
@@ -68,3 +142,18 @@ def test_the_protocol_is_two_names():
     assert schema is SCHEMA
     with pytest.raises(ValueError, match="expected a schema, as the model has none of its own"):
         paths_of(Own())
+
+
+def test_the_prediction_of_each_leaf_is_that_of_the_model():
+    rng = np.random.default_rng(0)
+    X, labels, numbers = rng.random((200, 2)), rng.choice(["c", "a", "b"], 200), rng.random(200)
+    schema = Schema({name: Real(0, 1, cuts=()) for name in "xy"})
+    for model, target in (
+        (DecisionTreeClassifier(max_depth=3, class_weight="balanced"), labels),
+        (DecisionTreeRegressor(max_depth=3), numbers),
+    ):
+        paths, read = paths_of(model.fit(X, target), schema)
+        places = paths.apply(pd.DataFrame(X, columns=["x", "y"]), Domain.of(read, paths.literals).schema)
+        assert [paths.predictions[place] for place in places] == model.predict(X).tolist()
+    both = DecisionTreeRegressor(max_depth=1).fit(X, np.stack([numbers, numbers], axis=1))
+    assert paths_of(both, schema)[0].predictions is None

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf, nextafter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
-from hedgerow.models.conditions import Path, first_that_holds, in_words, literals_of
-from hedgerow.schema.literals import Literal
+from hedgerow.models.conditions import Path, complement, first_that_holds, literals_of
+from hedgerow.schema.attributes import Attribute
+from hedgerow.schema.literals import Extent, Literal
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
+from hedgerow.text.values import printable, quoted_text
+
+_Bins = NDArray[np.bool_]
+_LONG = 10  # characters up to which a number is as it is
+_LARGEST = 1e38  # in single precision
 
 
 @runtime_checkable
@@ -58,6 +65,8 @@ class Paths:
         rows; or weighted, where a row that was drawn twice counts twice.
     exclusive : bool
         Whether the paths are mutually exclusive, as in a tree, so that their order does not matter.
+    predictions : tuple, optional
+        The class, or the number, that each leaf predicts. None if it is not read.
     """
 
     paths: tuple[Path, ...]
@@ -66,13 +75,18 @@ class Paths:
     classes: tuple[Any, ...] | None = None
     view: str = "exact"
     exclusive: bool = False
+    predictions: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.paths:
             raise ArgumentError("expected a model with at least one leaf, got one without leaves.")
-        for name, values in (("support", self.supports), ("row of counts", self.counts)):
+        for name, values in self._parts:
             if values is not None and len(values) != len(self.paths):
                 raise ArgumentError(f"expected one {name} for each of {len(self.paths)} leaves, got {len(values)}.")
+
+    @property
+    def _parts(self) -> tuple[tuple[str, tuple[Any, ...] | None], ...]:
+        return ("support", self.supports), ("row of counts", self.counts), ("prediction", self.predictions)
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -88,12 +102,13 @@ class Paths:
         return literals_of(self.paths)
 
     def conditions(self, schema: Schema) -> tuple[str, ...]:
-        """Return the decision path to each leaf in words."""
+        """Return the decision path to each leaf in words: one condition for each attribute that it asks for.
+
+        A number that was compared in single precision is the shortest one that separates the same numbers.
+        """
         rest = "otherwise" if len(self) > 1 else "always"
-        return tuple(
-            " and ".join(in_words(x, schema[x.attribute], holds=holds) for x, holds in path) or rest
-            for path in self.paths
-        )
+        truths = dict[tuple[Literal, bool], _Bins]()
+        return tuple(_path_in_words(path, schema, truths) or rest for path in self.paths)
 
     def apply(self, data: Any, schema: Schema) -> NDArray[np.intp]:
         """Return the leaf of each row of a table, or pattern of a tally, shape ``(n_rows,)``, counted from 0.
@@ -119,3 +134,72 @@ class Paths:
                 "expected a leaf for every row, got rows in no region; the last region must hold all remaining rows."
             )
         return found
+
+
+def _path_in_words(path: Path, schema: Schema, truths: dict[tuple[Literal, bool], _Bins]) -> str:
+    """Return a decision path in words; `truths` is a cache of the bins on which a step of a path holds."""
+    steps = dict[str, list[tuple[Literal, bool]]]()
+    for step in dict.fromkeys(path):
+        steps.setdefault(step[0].attribute, []).append(step)
+    return " and ".join(filter(None, (_merged(schema[name], found, truths) for name, found in steps.items())))
+
+
+def _merged(attribute: Attribute, steps: list[tuple[Literal, bool]], truths: dict[tuple[Literal, bool], _Bins]) -> str:
+    """Return in words what all these steps say of one attribute; they one by one where no condition says it."""
+    name = steps[0][0].attribute
+    if len(steps) > 1:
+        for literal, holds in steps:
+            if (literal, holds) not in truths:
+                truths[literal, holds] = attribute.truth(literal) == holds
+        found = _condition(name, attribute, np.logical_and.reduce([truths[step] for step in steps]))
+        if found is not None:
+            return found
+    return " and ".join(_step(literal, attribute, holds=holds) for literal, holds in steps)
+
+
+def _step(literal: Literal, attribute: Attribute, *, holds: bool) -> str:
+    other = literal if holds else complement(literal, attribute)
+    return f"not ({_text(literal)})" if other is None else _text(other)
+
+
+def _condition(name: str, attribute: Attribute, truth: _Bins) -> str | None:
+    """Return the condition that holds on exactly these bins; None if there is none in a few words."""
+    known = truth[: attribute.n_known]
+    missing = bool(truth[attribute.n_known]) if attribute.missing == "bin" else None
+    outside = bool(truth[-1]) if attribute.outside == "bin" else None
+    if truth.all() or not known.any():
+        return "" if truth.all() else None
+    places, others = np.flatnonzero(known), np.flatnonzero(~known)
+    for run, inverted in ((places, False), (others, True)):
+        if len(run) and run[-1] - run[0] < len(run):
+            for with_missing in dict.fromkeys([missing, missing and False]):
+                extent = Extent(len(known), int(run[0]), int(run[-1]) + 1, inverted, with_missing, outside)
+                literal = None if extent.is_trivial else attribute.literal_on(name, extent)
+                if literal is not None:
+                    return _text(literal) + _or(missing and not with_missing)
+    if not attribute.listed:
+        return None
+    is_in = len(places) <= len(others) if outside is None else not outside
+    values = ", ".join(quoted_text(attribute.listed[place]) for place in (places if is_in else others))
+    return f"{printable(name)} {'in' if is_in else 'not in'} {{{values}}}" + _or(missing)
+
+
+def _or(missing: bool | None) -> str:
+    return " or missing" if missing else ""
+
+
+def _text(literal: Literal) -> str:
+    return str(replace(literal, operands=tuple(map(_shortest, literal.operands))))
+
+
+def _shortest(value: Any) -> Any:
+    """Return the shortest number that separates the same single-precision numbers as one midway between two of them."""
+    if not isinstance(value, float) or len(str(value)) <= _LONG or abs(value) > _LARGEST:
+        return value
+    low = np.float32(value)
+    above = float(np.nextafter(low, np.float32(inf)))
+    middle = (float(low) + above) / 2
+    if value not in (middle, nextafter(middle, -inf)):
+        return value
+    rounded = (float(f"{middle:.{digits}g}") for digits in range(1, 18))
+    return next(number for number in rounded if float(low) <= number < above)

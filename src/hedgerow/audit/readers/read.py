@@ -54,6 +54,7 @@ def _released_paths(model: LeafModel) -> Paths:
         model.schema.target.values,
         view="exact" if model.privacy.noise == "none" else "noisy",
         exclusive=model.exclusive,
+        predictions=model.predictions,
     )
 
 

@@ -38,7 +38,7 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
     columns = Columns.of(schema, features, names, model.n_features_in_)
     leaves, paths = zip(*_leaf_paths(model.tree_, columns), strict=True)
     if not _COUNTS_MISSING and _splits_on_missing(model.tree_, columns):
-        return Paths(paths, classes=_classes(model), exclusive=True)
+        return Paths(paths, classes=_classes(model), exclusive=True, predictions=_predictions(model, list(leaves)))
     return Paths(
         paths,
         tuple(map(int, model.tree_.n_node_samples[list(leaves)])),
@@ -46,6 +46,7 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
         _classes(model),
         view="weighted" if getattr(model, "has_copies_", False) else "exact",
         exclusive=True,
+        predictions=_predictions(model, list(leaves)),
     )
 
 
@@ -132,6 +133,15 @@ def _counts(model: Any, leaves: list[int]) -> tuple[tuple[int, ...], ...] | None
     if not is_whole or (whole.sum(axis=1) != model.tree_.n_node_samples[leaves]).any():
         return None
     return tuple(tuple(map(int, row)) for row in whole)
+
+
+def _predictions(model: Any, leaves: list[int]) -> tuple[Any, ...] | None:
+    """Return the class or the number that each leaf predicts; None of a model with several outputs."""
+    if model.n_outputs_ != 1:
+        return None
+    values = model.tree_.value[leaves, 0, :]
+    classes = getattr(model, "classes_", None)
+    return tuple((values[:, 0] if classes is None else classes[values.argmax(axis=1)]).tolist())
 
 
 def _classes(model: Any) -> tuple[Any, ...] | None:
