@@ -5,13 +5,15 @@ from fractions import Fraction
 
 import pytest
 
+from hedgerow.models import Leaf, Tree
+from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
-from hedgerow.report import findings
+from hedgerow.report import Report, findings
 from hedgerow.report.form import Form
 from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.subject import Subject
-from tests.report.subjects import CARD, a_tree, no_guarantee_reason, without_privacy
+from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, no_guarantee_reason, without_privacy
 
 STATED = Form(purpose="x", curator="x", unit="x", tuning="x")
 
@@ -19,6 +21,10 @@ STATED = Form(purpose="x", curator="x", unit="x", tuning="x")
 def buckets(card, releases=None, form=STATED):
     subject = Subject.of(a_tree(card), form)
     return {finding.key: finding.bucket for finding in findings.findings(subject, releases)}
+
+
+def a_constant(card):
+    return Tree(SCHEMA, Leaf((50, 40)), card)
 
 
 def costing(epsilon, delta="0", **more):
@@ -89,10 +95,22 @@ def test_charges_for_rows_and_for_persons_are_not_added():
 
 
 def test_what_is_not_stated_needs_a_look():
-    found = buckets(CARD, form=Form())
-    assert {name: found[name] for name in ("purpose", "curator", "unit", "tuning")} == dict.fromkeys(
-        ("purpose", "curator", "unit", "tuning"), "look"
-    )
+    assert buckets(CARD, form=Form())["form"] == "look"
+    (found,) = [
+        one for one in findings.findings(Subject.of(a_tree(), Form(purpose="x", unit="x")), None) if one.key == "form"
+    ]
+    assert found.sentence.startswith("The form does not state who answers for the table; nor whether rows were")
+    assert "form" not in buckets(CARD, form=STATED)
+
+
+@pytest.mark.parametrize("model", [a_constant(CARD), a_constant(PrivacyCard.none("learned without privacy"))])
+def test_a_constant_model_is_found_on_every_sheet_that_may_say_so(model):
+    report = Report.of(model, train=a_table())
+    said = [
+        [one.bucket for one in sheet.findings if "for every row" in one.sentence]
+        for sheet in (report.public, report.board)
+    ]
+    assert said == [["look"] if model.privacy.is_private else [], ["look"]]
 
 
 def test_every_finding_prints_its_rule_and_the_rules_source():

@@ -22,8 +22,8 @@ def test_an_overfitted_tree_of_another_library_is_red():
     assert values["leaves of one row"] == 31
     assert (found["small-leaves"].bucket, found["small-leaves"].value) == ("reject", 86)
     assert (found["pure-leaves"].bucket, found["pure-leaves"].value) == ("reject", 86)
-    assert "31 of them one row alone" in found["small-leaves"].sentence
-    assert section.grids[0].rows[0][1] == 1  # the smallest first
+    assert "31 of them have one row alone" in found["small-leaves"].sentence
+    assert section.grids[0].rows[0][2] == 1  # the smallest first
 
 
 def test_exact_counts_without_a_guarantee():
@@ -40,10 +40,12 @@ def test_exact_counts_without_a_guarantee():
         "leaves whose rule asks for a sensitive attribute": None,
     }
     assert {key: one.bucket for key, one in found.items()} == {"small-leaves": "supports", "pure-leaves": "reject"}
-    assert [row[-1] for row in section.grids[0].rows] == ["pure", "few"]
-    assert "1 of 3 leaves has rows of one class alone: of whoever is known to be there" in section.answer
+    assert [row[-1] for row in section.grids[0].rows] == ["one class", "few of a class", ""]
+    assert (
+        "1 of 3 leaves has rows of one class alone: if somebody is known to be there, so is the class" in section.answer
+    )
     section, _, _ = of(without_privacy(counts=((3, 30), (40, 12), (25, 1))))
-    assert section.answer.endswith("None of the 3 leaves has rows of one class alone.")
+    assert section.answer.endswith("No leaf has rows of one class alone.")
 
 
 @pytest.mark.parametrize(("threshold", "bucket"), [(25, "supports"), (26, "reject")])
@@ -71,7 +73,7 @@ def test_exact_rows_of_a_private_model_need_a_look():
 def test_leaves_that_ask_for_a_sensitive_attribute_are_counted():
     section, values, _ = of(without_privacy(), form=Form(sensitive=("smoker",)))
     assert values["leaves whose rule asks for a sensitive attribute"] == 2
-    assert [row[-1] for row in section.grids[0].rows] == ["pure, sensitive", "few"]  # the old are few
+    assert [row[-1] for row in section.grids[0].rows] == ["one class, sensitive", "few of a class", ""]
     with pytest.raises(ValueError, match="expected names of attributes as sensitive in the form"):
         of(without_privacy(), form=Form(sensitive=("religion",)))
 

@@ -21,7 +21,7 @@ def shadowed(gap):
 
 def test_what_epsilon_permits_is_printed_at_each_rate():
     found = membership_bounds(Subject.of(a_tree()))
-    assert [row[1] for row in found.grids[0].rows] == ["0.3 %", "2.8 %", "27.2 %"]
+    assert [fact.text for fact in found.facts] == ["0.3 %", "2.8 %", "27.2 %"]
     assert largest_rate(0.1, CARD.epsilon, CARD.delta) == pytest.approx(0.27182818)
     for model in (without_privacy(), a_tree(no_guarantee_reason())):
         assert membership_bounds(Subject.of(model)).answer.startswith("Nothing bounds it")

@@ -19,12 +19,11 @@ def texts(section):
 
 
 def test_the_guarantee_is_said_in_odds_before_any_number():
-    found = promises.guarantee(Subject.of(a_tree(), Form(unit="a visit")))
+    found = promises.guarantee(Subject.of(a_tree()))
     assert "as likely as not (50 %)" in found.answer
     assert "at most 73.2 % sure" in found.answer  # e / (1 + e) = .73106, rounded up
     assert texts(found)["epsilon"] == "1"
-    assert texts(found)["one row is"] == "a visit"
-    assert ("50 %", "73.2 %") in found.grids[0].rows
+    assert texts(found)["a suspicion of 50 % rises to at most"] == "73.2 %"
     assert "twice ε" in found.notes[0]
 
 
@@ -43,7 +42,7 @@ def test_without_a_guarantee_nothing_is_promised():
 def test_the_schema_is_not_protected_and_says_where_its_cut_points_come_from():
     found = promises.unprotected(Subject.of(a_tree()), "public")
     assert texts(found)["schema"].endswith(SCHEMA.digest)
-    assert texts(found)["not covered, as the card says"] == "columns are public"
+    assert texts(found)["notes on the card"] == "columns are public"
     assert [row[2] for row in found.grids[0].rows] == ["declared", "none: categories are declared"]
     grid, learned = Schema({"a": Integer(0, 9)}), Schema({"a": Integer(0, 9, cuts=(4,))}, charges=(CARD.charges[0],))
     sources = [
@@ -55,6 +54,18 @@ def test_the_schema_is_not_protected_and_says_where_its_cut_points_come_from():
         "learned from the rows under a charge, or declared",
         "no guarantee: from data",
     ]
+
+
+def test_what_people_state_is_on_the_public_sheet_and_limits_and_risk_on_both():
+    subject = Subject.of(a_tree(), Form(unit="a visit", limits="not for triage"))
+    found = promises.stated(subject, "public")
+    assert (texts(found)["one row is"], texts(found)["limits of use"]) == ("a visit", "not for triage")
+    assert texts(found)["not stated"].startswith("purpose, population, rows, curator, ")
+    assert texts(promises.stated(subject, "board")) == {
+        "limits of use": "not for triage",
+        "not stated": "residual risk",
+    }
+    assert "hedgerow report --new-form" in found.measure
 
 
 def test_every_charge_is_listed():

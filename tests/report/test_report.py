@@ -13,9 +13,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.report import Form, Report
+from hedgerow.models import Leaf, Split, Tree
+from hedgerow.report import Form, Releases, Report
 from hedgerow.report import report as module
-from hedgerow.schema import Integer, Label, Schema
+from hedgerow.report.contents import page
+from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
 from tests.report.subjects import SCHEMA, a_table, a_tree, no_guarantee_reason, overfitted, without_privacy
 
 ON = date(2026, 11, 23)
@@ -102,6 +104,61 @@ def test_a_pipeline_of_another_library_is_reported_on_whole():
     assert separated.value == 0.5  # the same rows twice
 
 
+@pytest.mark.parametrize("model", [without_privacy(), a_tree(no_guarantee_reason()), overfitted()[0]])
+def test_a_public_sheet_without_a_guarantee_supports_nothing_and_is_not_signed(model):
+    record = Releases((), None, "a budget file")  # supports the release of a private model
+    sheet = Report.of(model, releases=record, form=Form(purpose="x", curator="x", unit="x", tuning="x"), on=ON).public
+    data = json.loads(json.dumps(sheet.to_dict()))
+    assert (data["examined"], data["worst"] != "supports") == (False, True)
+    assert data["verdict"].startswith(
+        "This sheet has not examined what the model discloses, and cannot support a release"
+    )
+    assert "supports" not in {one["bucket"] for one in data["findings"]}
+    assert "decision" not in {one["key"] for one in data["sections"]}
+    text = page(sheet)
+    assert "Nothing speaks against" not in text
+    assert 'class="sign"' not in text
+    assert text.index("has not examined") < text.index('class="whence"')
+    assert json.loads(Report.of(a_tree(), releases=record, on=ON).to_json())["examined"] is True
+
+
+@pytest.mark.parametrize("ending", ["html", "json"])
+def test_all_leaves_are_in_a_file_beside_the_sheet_that_may_have_them(tmp_path, ending):
+    tree, schema = overfitted()
+    written = Report.of(tree, schema=schema, on=ON).save(tmp_path / f"report.{ending}")
+    assert [path.name for path in written][2:] == ["report.PRIVATE.leaves.csv"]
+    found = pd.read_csv(written[2])
+    assert sorted(found["leaf"].str.partition(".")[0].astype(int)) == list(range(1, 87))
+    assert found["rows"].tolist() == sorted(found["rows"])
+    assert (found["predicts"] == (found["leaf"].str.partition(".")[0].astype(int) - 1) % 2).all()
+    with pytest.raises(OSError, match="File exists"):
+        Report.of(tree, schema=schema, on=ON).save(tmp_path / "report.html" if ending == "json" else written[0])
+
+
+def test_leaves_of_a_private_model_are_public_by_the_released_counts_and_private_by_those_of_rows(tmp_path):
+    names = [f"b{i}" for i in range(4)]
+    root = Leaf((20, -3))
+    for name in names[::-1]:
+        root = Split(Literal(name, "true"), root, root)
+    model = Tree(Schema({name: Boolean() for name in names}, Label("=y", ("=1+1", "no"))), root, a_tree().privacy)
+    rows = pd.DataFrame(np.zeros((30, 4), dtype=bool), columns=names), pd.Series(["no"] * 30, name="=y")
+    public, _, released, exact = Report.of(model, train=rows, on=ON).save(tmp_path / "report.html")
+    assert [path.name for path in (released, exact)] == ["report.leaves.csv", "report.PRIVATE.leaves.csv"]
+    assert released.read_text().count(",'=1+1,17,20,-3,") == 16  # no formula
+    assert pd.read_csv(exact)["rows"].tolist() == [0] * 15 + [30]
+    Report.of(model, on=ON).save(public, force=True)
+    assert pd.read_csv(released)["rows"].tolist() == [17] * 16
+
+
+def test_leaves_without_rows_are_counted_with_the_models_counts_and_with_those_of_rows():
+    X, y = a_table()
+    young = X.age < 60
+    for model in (a_tree(), without_privacy(counts=((0, 0), (40, 12), (25, 0)))):
+        report = Report.of(model, train=(X[young], y[young]), on=ON)
+        values = {fact.name: fact.value for fact in report.board.section("leaves").facts}
+        assert (values["leaves"], values["leaves without rows"], values["leaves with fewer than 10 rows"]) == (3, 1, 1)
+
+
 def test_all_of_a_board_sheet_with_rows():
     X, y = a_table()
     form = Form(sensitive=("smoker",))
@@ -109,7 +166,7 @@ def test_all_of_a_board_sheet_with_rows():
     keys = [section.key for section in report.board.sections]
     assert keys == [
         "identity", "guarantee", "model", "leaves", "accuracy", "membership", "reconstruction", "groups",
-        "residual-risk", "decision",
+        "statements", "decision",
     ]  # fmt: skip
     assert report.board.section("accuracy").grids[0].title == "By smoker, on training rows"
     assert {one.section for one in report.board.findings} <= set(keys)
@@ -119,7 +176,7 @@ def test_findings_name_sections_that_the_sheet_has():
     for model in (a_tree(), a_tree(no_guarantee_reason()), without_privacy()):
         sheet = Report.of(model, on=ON).public
         assert {one.section for one in sheet.findings} <= {section.key for section in sheet.sections}
-        assert sheet.sections[-1].key == "decision"
+        assert (sheet.sections[-1].key == "decision") == model.privacy.is_private
 
 
 def test_json_is_the_data_of_the_sheet():
@@ -128,7 +185,7 @@ def test_json_is_the_data_of_the_sheet():
     assert data == report.public.to_dict()
     assert (data["format"], data["version"], data["sheet"], data["date"]) == (
         "hedgerow/report",
-        1,
+        2,
         "public",
         "2026-11-23",
     )

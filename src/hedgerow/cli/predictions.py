@@ -23,23 +23,12 @@ from hedgerow.models.model import Model, class_titles
 from hedgerow.schema.files import read_mapping
 from hedgerow.tables.columns import pc
 from hedgerow.text.messages import shown
-from hedgerow.text.values import NUMBER, Value, listed, quoted_text, value_text
+from hedgerow.text.values import NUMBER, Value, inert, listed, quoted_text, value_text
 
 _TEXTS = (
     *(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
     *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view),
 )
-_FORMULAS = (*"=+-@\t\r\n＝＋－＠",)  # the last four as East Asian keyboards write them
-
-
-def inert(value: Value) -> Value:
-    """Return a value as a spreadsheet takes it for what it is: an apostrophe before text that looks like a formula.
-
-    >>> print(inert("=1+1"), inert("-7.5"), inert("- none"), inert("a=b"))
-    '=1+1 -7.5 '- none a=b
-    """
-    looks_so = isinstance(value, str) and value.startswith(_FORMULAS) and not re.fullmatch(NUMBER, value)
-    return f"'{value}" if looks_so else value
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hedgerow.cli.rows import read_labelled
 from hedgerow.errors import ArgumentError
 from hedgerow.models import load_model
 from hedgerow.report import Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
-from hedgerow.report.report import private_name
+from hedgerow.report.report import leaves_name, private_name
 from hedgerow.tables.table_files import PIPE
 
 app = typer.Typer(add_completion=False)
@@ -49,7 +49,8 @@ def report(
 
     The public sheet is made of the model, --form and --ledger alone. With --data or --test, and for a model without a
     guarantee, there is a second one with exact functions of the rows: every section of it is marked, and PRIVATE is in
-    its name, and in that of --acro, if some findings are of rows. Pages load nothing and run nothing.
+    its name, and in that of --acro, if some findings are of rows. Pages load nothing and run nothing; all of more than
+    ten leaves are in a CSV file beside the sheet.
 
     [bold]Examples[/bold]:
 
@@ -72,6 +73,7 @@ def report(
     if dataset is not None and ledger is None:
         raise ArgumentError("expected --dataset with --ledger only, got it without; add --ledger.")
     sheets = [] if output is None else [output, private_name(output)]
+    sheets += map(leaves_name, tuple(sheets))
     outputs = (*sheets, *twins, *([] if acro is None else [private_name(acro)]))
     check_outputs(outputs, model, form, ledger, data, test, costs, force=force)
     _check_rows(data, test)

@@ -149,8 +149,12 @@ def measured_accuracy(measured: Sequence[Accuracy], *, costs_missing: bool = Fal
         fact
         for one in measured
         for fact in (
-            Fact(f"accuracy on {one.of}", f"{one.overall.accuracy:.3f} of {one.overall.rows:,}", one.overall.accuracy),
-            Fact(f"baseline on {one.of}", f"{one.overall.baseline:.3f}", one.overall.baseline),
+            Fact(
+                f"accuracy on {one.of}",
+                f"{_percent(one.overall.accuracy)} of {one.overall.rows:,}",
+                one.overall.accuracy,
+            ),
+            Fact("baseline: always the commonest class", _percent(one.overall.baseline), one.overall.baseline),
             *_penalty_facts(one),
         )
     ]
@@ -158,6 +162,10 @@ def measured_accuracy(measured: Sequence[Accuracy], *, costs_missing: bool = Fal
     last = measured[-1] if measured else None
     values: dict[str, Any] = {"costs_missing": costs_missing, "penalties": _in_words(last)}
     return section("accuracy", facts, grids, last=last, has_groups=bool(grids), has_test=len(measured) > 1, **values)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def _penalty_facts(one: Accuracy) -> Iterator[Fact]:
@@ -193,17 +201,19 @@ def findings(measured: Sequence[Accuracy]) -> Iterator[Finding]:
         if cost is None:
             share, base = one.overall.accuracy, one.overall.baseline
             is_better, rule, what = one.overall.right > one.overall.base, "accuracy", "the commonest class"
-            sentence = f"On {one.of} the model is right for {share:.3f}, {what} for {base:.3f}."
+            sentence = (
+                f"The model is right on {_percent(share)} of {one.of}; always saying {what}, on {_percent(base)}."
+            )
         else:
             share, base = one.overall.penalties[cost]
             is_better, rule, what = share < base, "accuracy/cost", "always one class"
-            sentence = f"On {one.of} a row costs {share:.4g} on average, with {what} {base:.4g}."
+            sentence = f"On {one.of} a row costs {share:.4g} on average; always saying one class, {base:.4g}."
         yield finding(rule, "supports" if is_better else "look", sentence, share)
         worse = [(name, hits) for name, groups in one.groups for hits in groups if _is_worse(hits, cost)]
         if worse:
             name, hits = worse[0]
             many = "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
-            sentence = f"{many} served worse than by {what}, such as {name} = {hits.group}."
+            sentence = f"{many} served worse than by always saying {what}, such as {name} = {hits.group}."
             yield finding("groups", "look", sentence, len(worse))
 
 
@@ -219,8 +229,8 @@ def released_accuracy(subject: Subject) -> Section:
     rows, share, base, costs = float(counts.sum()), None, None, None
     if rows:
         share, base = float(np.trace(counts)) / rows, float(counts.sum(axis=1).max()) / rows
-        facts.append(Fact("accuracy on the training rows, by released counts", f"{share:.3f}", share))
-        facts.append(Fact("baseline: the commonest class", f"{base:.3f}", base))
+        facts.append(Fact("accuracy on the training rows, by released counts", _percent(share), share))
+        facts.append(Fact("baseline: the commonest class", _percent(base), base))
     if rows and subject.costs is not None:
         ours = float((counts * subject.costs).sum()) / rows
         constant = float((counts.sum(axis=1) @ subject.costs).min()) / rows

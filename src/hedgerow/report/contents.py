@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 from hedgerow.text.markup import templates
 from hedgerow.text.messages import number_of
@@ -23,8 +23,9 @@ Bucket = Literal["reject", "look", "supports"]
 """The advice of a finding to a board: not as it is; look closer; it supports the release."""
 BUCKETS: tuple[Bucket, ...] = ("reject", "look", "supports")
 """All buckets, the gravest first."""
-MOST_ROWS = 300
-"""The most rows of a table in a report."""
+MOST_SHOWN = 10
+"""The most rows of a table on a page, unless it says another number; the JSON of a sheet has all of them."""
+_MOST_GRIDS, _MOST_COLUMNS, _LONGEST = 4, 8, 320  # of a section, of a table, and of a cell, that a page shows
 FORMAT = "hedgerow/report"
 """The format of the JSON of a sheet."""
 
@@ -44,17 +45,38 @@ class Fact:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of a section: its title, the names of its columns, and its rows. The first cell of a row names it."""
+    """A table of a section: its title, the names of its columns, and its rows. The first cell of a row names it.
+
+    A page has the first rows, at most `shown`, and none of a table of which 0 are shown.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    shown: int = MOST_SHOWN
 
-    @classmethod
-    def of_first(cls, title: str, columns: tuple[str, ...], rows: Sequence[tuple[Cell, ...]]) -> Self:
-        """Return a table of the first of many rows, whose title says so where there are more."""
-        cut = f"; the first {MOST_ROWS} of {len(rows):,}" if len(rows) > MOST_ROWS else ""
-        return cls(title + cut, columns, tuple(rows[:MOST_ROWS]))
+    @property
+    def caption(self) -> str:
+        """The title, with how many of the rows are on a page."""
+        return self.title + (f"; the first {self.shown} of {len(self.rows):,}" if len(self.rows) > self.shown else "")
+
+    @property
+    def filled(self) -> tuple[int, ...]:
+        """The columns that have an entry on a page, counted from 0; the first and the last of many."""
+        places = range(len(self.columns))
+        found = [place for place in places if any(row[place] not in (None, "") for row in self.first)]
+        return tuple(found if len(found) <= _MOST_COLUMNS else [*found[: _MOST_COLUMNS - 1], found[-1]])
+
+    @property
+    def is_narrow(self) -> bool:
+        """True if the rows are many and short, so that a printed page has two of them beside one another."""
+        lengths = (sum(len(str(row[place])) for place in self.filled) for row in self.first)
+        return len(self.first) > _FEW and max(lengths) <= _WIDE and len(self.filled) <= _FEW
+
+    @property
+    def first(self) -> tuple[tuple[Cell, ...], ...]:
+        """The rows that are on a page."""
+        return self.rows[: self.shown]
 
     @property
     def numeric(self) -> tuple[int, ...]:
@@ -91,6 +113,17 @@ class Section:
     notes: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     measure: str = ""
+
+    @property
+    def shown(self) -> tuple[Grid, ...]:
+        """The tables that are on a page, the last of them where there are many."""
+        return tuple(grid for grid in self.grids if grid.first)[-_MOST_GRIDS:]
+
+    @property
+    def is_cut(self) -> bool:
+        """True if a page has not all that its tables hold."""
+        wide = any(len(grid.columns) > _MOST_COLUMNS for grid in self.shown)
+        return wide or any(len(grid.rows) > grid.shown > 0 for grid in self.grids) or len(self.shown) == _MOST_GRIDS
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
@@ -132,6 +165,8 @@ class Sheet:
     """One sheet of a report: the public one, or that for the board, which is **private**.
 
     It says what is reported on (`title`), when the report was made, and by which software; then findings and sections.
+    A sheet that has not `examined` what the model discloses, as the public one of a model without a guarantee, has no
+    finding that supports a release.
     """
 
     kind: Kind
@@ -140,6 +175,12 @@ class Sheet:
     software: str
     findings: tuple[Finding, ...]
     sections: tuple[Section, ...]
+    examined: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.examined:
+            findings = tuple(finding for finding in self.findings if finding.bucket != "supports")
+            object.__setattr__(self, "findings", findings)
 
     @property
     def is_private(self) -> bool:
@@ -156,28 +197,54 @@ class Sheet:
         found: list[Bucket] = [bucket for bucket in BUCKETS if self.by_bucket(bucket)]
         return found[0] if found else "look"
 
+    @property
+    def leaves(self) -> Grid | None:
+        """All leaves of the model, where the page has only some."""
+        found = [grid for section in self.sections if section.key == "leaves" for grid in section.grids]
+        return found[0] if found and len(found[0].rows) > MOST_SHOWN else None
+
+    @property
+    def verdict(self) -> str:
+        """What all findings say together."""
+        return _VERDICTS[self.worst] if self.examined else _UNEXAMINED
+
     def section(self, key: str) -> Section:
         """Return the section with this key; KeyError where there is none."""
         return {section.key: section for section in self.sections}[key]
+
+    def number(self, key: str) -> int:
+        """Return the number of the question of a section, counted from 1."""
+        return [section.key for section in self.sections].index(key) + 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as JSON-ready data."""
         return {
             "format": FORMAT,
-            "version": 1,
+            "version": 2,
             "sheet": self.kind,
             "private": self.is_private,
             "title": self.title,
             "date": self.date.isoformat(),
             "software": self.software,
+            "examined": self.examined,
             "worst": self.worst,
+            "verdict": self.verdict,
             "findings": [finding.to_dict() for finding in self.findings],
             "sections": [section.to_dict() for section in self.sections],
         }
 
 
-NOT_STATED = "Not stated."
-"""The answer where a form says nothing."""
+_VERDICTS: dict[Bucket, str] = {
+    "reject": "Something speaks against a release as it is.",
+    "look": "Nothing speaks against a release by itself; a person has to look closer.",
+    "supports": "All findings support a release.",
+}
+_UNEXAMINED = (
+    "This sheet has not examined what the model discloses, and cannot support a release: the model has no guarantee. "
+    "The sheet for the board has what was measured."
+)
+_WIDE = 45  # characters of a fact that takes up the width of a printed page
+_FEW = 5  # rows, and columns, of a table that is not set in two columns
 _LONGEST_WORD = 24  # characters of a word that a column has room for; others may be broken
 _PARTS = ("question", "answer", "notes", "words", "measure")
 
@@ -205,15 +272,20 @@ def _paragraphs(text: str) -> tuple[str, ...]:
 @cache
 def _templates() -> Environment:
     folder = Path(__file__).with_name("templates")
-    return templates(folder, number_of=number_of, cell_text=_cell_text, is_long=_is_long)
+    return templates(folder, number_of=number_of, cell_text=_cell_text, is_long=_is_long, wide=_WIDE)
 
 
 def _cell_text(cell: Cell) -> str:
     if cell is None or cell == "":
         return "–"
-    if isinstance(cell, (bool, str)):
-        return str(cell)
+    if isinstance(cell, str):
+        return shortened(cell)
     return f"{cell:,}" if isinstance(cell, int) else f"{cell:.3f}"
+
+
+def shortened(text: str) -> str:
+    """Return text as a page has room for it in a cell."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _is_long(cell: Cell) -> bool:

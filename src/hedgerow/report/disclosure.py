@@ -19,43 +19,65 @@ from hedgerow.audit.inference.lira import ShadowMembership
 from hedgerow.audit.inference.membership import Membership
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
 from hedgerow.errors import ArgumentTypeError, HedgerowError
-from hedgerow.report.contents import NOT_STATED, Bucket, Cell, Fact, Finding, Grid, Section, section
+from hedgerow.models.model import Listing
+from hedgerow.report.contents import MOST_SHOWN, Bucket, Cell, Fact, Finding, Grid, Section, section, shortened
 from hedgerow.report.findings import finding
 from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
+from hedgerow.text.messages import number_of
 from hedgerow.text.values import shown_text
+
+_MOST_POINTS = 20  # rows of a scorecard on a page
 
 
 def model(subject: Subject) -> Section:
     """Return the model, to be read."""
-    released, limits = subject.released, subject.form.limits
-    if released is not None:
-        grids = [Grid.of_first(one.title, one.columns, one.rows) for one in released.listings()]
-    else:
-        rows = [(f"{number}. {text}",) for number, text in enumerate(subject.conditions, 1)]
-        grids = [Grid.of_first("The decision paths", ("leaf",), rows)] if rows else []
-    facts = [Fact("limits of use, as the form says", limits or NOT_STATED)]
-    facts += [Fact("drawn by", subject.loss)] if subject.loss else []
-    return section("model", facts, grids, is_shown=bool(grids), is_own=released is not None, is_stated=bool(limits))
+    released = subject.released
+    grids = [] if released is None else [_listing(subject, one) for one in released.listings()]
+    negative = any(isinstance(cell, int) and cell < 0 for grid in grids for row in grid.rows for cell in row)
+    facts = [Fact("drawn by", subject.loss)] if subject.loss else []
+    is_shown, negative = bool(grids or subject.conditions), negative and subject.has_leaves
+    return section("model", facts, grids, is_shown=is_shown, is_own=released is not None, negative=negative)
+
+
+def _listing(subject: Subject, one: Listing) -> Grid:
+    """Return a part of a model, leaves with one condition for each attribute."""
+    if not subject.conditions:
+        return Grid(one.title, one.columns, one.rows, _MOST_POINTS)
+    rows = zip(_named(subject), one.rows, strict=True)
+    return Grid(one.title, one.columns, tuple((name, *row[1:]) for name, row in rows))
+
+
+def _named(subject: Subject) -> tuple[str, ...]:
+    return tuple(f"{i}. {text}" for i, text in enumerate(subject.conditions, 1))
 
 
 def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
     """Return the smallest leaf, and which are under the threshold, of one class, or ask for what is sensitive."""
     without = None if subject.has_leaves else subject.released
+    grids = _leaf_rows(subject, risk)
     if risk is None:
         facts = () if without else (_sensitive(subject, None),)
-        return section("leaves", facts, risk=None, without=without, part=subject.part)
+        return section("leaves", facts, grids, risk=None, without=without, part=subject.part)
     facts = (*_sizes(risk), *_classes(subject, risk), _sensitive(subject, risk))
     values: dict[str, Any] = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(subject, risk)}
     values |= {"known": "the class" if subject.number is None else "the number, to within a level"}
-    return section("leaves", facts, _flagged(subject, risk), part=subject.part, **values)
+    values |= {"smallest": _rows_text(risk, min(risk.rows))}
+    return section("leaves", facts, grids, part=subject.part, **values)
+
+
+def _rows_text(risk: LeafRisk, rows: int) -> str:
+    """Return a number of rows, with what one below 0 means."""
+    return f"{rows:,}" + (" (noise; probably no rows)" if rows < 0 and risk.view == "noisy" else "")
 
 
 def _sizes(risk: LeafRisk) -> tuple[Fact, ...]:
     smallest, ones = min(risk.rows), sum(rows == 1 for rows in risk.rows)
+    empty = sum(rows <= 0 for rows in risk.rows)
     return (
         Fact("leaves", f"{len(risk.rows):,}", len(risk.rows)),
-        Fact("rows in the smallest leaf", f"{smallest:,}", smallest),
+        Fact("rows in the smallest leaf", _rows_text(risk, smallest), smallest),
+        *([Fact("leaves without rows", f"{empty:,}", empty)] if empty else []),
         Fact(f"leaves with fewer than {risk.threshold} rows", f"{len(risk.small):,}", len(risk.small)),
         Fact("leaves of one row", f"{ones:,}", ones),
         Fact("rows in leaves below the threshold", *_rows_in(risk, risk.small)),
@@ -75,18 +97,25 @@ def _classes(subject: Subject, risk: LeafRisk) -> tuple[Fact, ...]:
 
 
 def _small(risk: LeafRisk) -> str:
-    return f"{_how_many(risk.small, risk)} fewer than {risk.threshold} rows"
+    if not risk.small:
+        every = "Every leaf has" if len(risk.rows) > 1 else "The one leaf has"
+        return f"{every} at least {number_of(risk.threshold, 'row')}"
+    return f"{_how_many(risk.small, risk)} fewer than {number_of(risk.threshold, 'row')}"
 
 
 def _pure(subject: Subject, risk: LeafRisk) -> str:
+    if not risk.pure:
+        none = "No leaf has rows of" if len(risk.rows) > 1 else "The one leaf is not of"
+        return f"{none} one {subject.part} alone"
     return f"{_how_many(risk.pure, risk)} rows of one {subject.part} alone"
 
 
 def _how_many(found: tuple[int, ...], risk: LeafRisk) -> str:
     whole = len(risk.rows)
-    if not found:
-        return f"None of the {whole:,} leaves has" if whole > 1 else "The one leaf does not have"
-    return f"{len(found):,} of {whole:,} leaves {'have' if len(found) > 1 else 'has'}"
+    if whole == 1:
+        return "The one leaf has"
+    which = f"All {whole:,} leaves" if len(found) == whole else f"{len(found):,} of {whole:,} leaves"
+    return f"{which} {'have' if len(found) > 1 else 'has'}"
 
 
 def _rows_in(risk: LeafRisk, chosen: tuple[int, ...]) -> tuple[str, int]:
@@ -106,29 +135,48 @@ def _sensitive(subject: Subject, risk: LeafRisk | None) -> Fact:
     return Fact(name, f"{len(found)} of {len(subject.paths)} ({', '.join(subject.form.sensitive)}){more}", len(found))
 
 
-def _flagged(subject: Subject, risk: LeafRisk) -> tuple[Grid, ...]:
-    by_class = subject.number is None  # levels are too many for columns, and few of them have many rows
-    whys = _WHY if by_class else _WHY[:2]
-    found = sorted({i for why in whys for i in getattr(risk, why)}, key=lambda i: (risk.rows[i], i))
-    asking = set(subject.sensitive_leaves) if subject.paths is not None and len(risk.rows) == len(subject.paths) else ()
-    if not found:
+def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
+    """Return all leaves with what they predict, the worst first, if they are known.
+
+    A page shows those to look at, or, of a model of another library, the first of all.
+    """
+    names = risk.leaves if risk else _named(subject)
+    if not names:
         return ()
-    names = (
-        [] if risk.counts is None or not by_class else [f"rows of {shown_text(name)}" for name in risk.classes or ()]
-    )
-    rows = tuple(
-        (
-            risk.leaves[i],
-            risk.rows[i],
-            *(risk.counts[i] if risk.counts is not None and names else ()),
-            ", ".join([*(why for why in whys if i in getattr(risk, why)), *(["sensitive"] * (i in asking))]),
-        )
-        for i in found
-    )
-    return (Grid.of_first("Leaves to look at, the smallest first", ("leaf", "rows", *names, "why"), rows),)
+    said = subject.paths.predictions if subject.paths is not None and len(subject.paths) == len(names) else None
+    whys = [", ".join(_why(subject, risk, i)) for i in range(len(names))]
+    columns: list[tuple[str, Sequence[Cell]]] = [("leaf", names)]
+    if said:
+        columns.append(("predicts", [value if isinstance(value, float) else shown_text(value) for value in said]))
+    if risk:
+        columns.append(("rows", risk.rows))
+        if risk.counts and subject.number is None:  # levels are too many
+            by_class = zip(*risk.counts, strict=True)
+            columns += zip((f"rows of {shown_text(name)}" for name in risk.classes or ()), by_class, strict=True)
+        columns.append(("why", whys))
+    rows = [*zip(*(cells for _, cells in columns), strict=True)]
+    order = sorted(range(len(rows)), key=lambda i: (not whys[i], risk.rows[i] if risk else 0, i))
+    flagged, is_noisy = sum(map(bool, whys)), risk is not None and risk.view == "noisy"  # which discloses no more
+    shown = MOST_SHOWN if subject.released is None else 0 if is_noisy else min(MOST_SHOWN, flagged)
+    title = "Leaves, the worst first" if flagged else "Leaves"
+    return (Grid(title, tuple(name for name, _ in columns), tuple(rows[i] for i in order), shown),)
 
 
-_WHY = ("small", "pure", "few")
+def _why(subject: Subject, risk: LeafRisk | None, leaf: int) -> Iterator[str]:
+    """Yield why a leaf is to be looked at."""
+    if risk is None:
+        return
+    rows, counts = risk.rows[leaf], risk.counts[leaf] if risk.counts else ()
+    held = [count for count in counts if count > 0]
+    found = {
+        "no rows" if risk.view == "exact" else "noise; probably no rows": rows <= 0,
+        "few rows": 0 < rows < risk.threshold,
+        f"one {subject.part}": len(held) == 1,
+        "few of a class": subject.number is None and rows >= risk.threshold and any(n < risk.threshold for n in held),
+    }
+    yield from (word for word, holds in found.items() if holds)
+    if any(found.values()) and len(risk.rows) == len(subject.conditions) and leaf in subject.sensitive_leaves:
+        yield "sensitive"
 
 
 def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
@@ -144,7 +192,9 @@ def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
         return
     grave: Bucket = "look" if subject.is_private else "reject"
     ones = sum(rows == 1 for rows in risk.rows)
-    sentence = _small(risk) + (f", and {ones:,} of them one row alone." if ones else ".")
+    sentence = _small(risk) + (
+        f", and {ones:,} of them {'has' if ones == 1 else 'have'} one row alone." if ones else "."
+    )
     yield finding("small-leaves", grave if small else "supports", sentence, small, threshold=threshold)
     if risk.counts is not None:
         what = "class disclosure" if subject.number is None else "that discloses the number to within a level"
@@ -203,7 +253,7 @@ def _entropy_facts(found: Reconstruction) -> tuple[Fact, ...]:
         Fact("Dist_G", f"{found.uncertainty:.3f}", found.uncertainty),
         Fact("least share of bits left", f"{least:.3f}", float(least)),
         Fact("bits lost by each of the most exposed 5 % of rows, at least", f"{100 * lost:.0f} %", lost),
-        Fact("most exposed leaf", f"{found.conditions[worst]} ({found.bits[worst]:.1f} bits left)"),
+        Fact("most exposed leaf", f"{shortened(found.conditions[worst])} ({found.bits[worst]:.1f} bits left)"),
         Fact("rows disclosed exactly", f"{known:,}", known),
     )
 
@@ -262,13 +312,10 @@ def check_attacked(given: object) -> Attacked | None:
 
 def membership_bounds(subject: Subject) -> Section:
     """Return what ε permits any attack, which follows from the card alone."""
-    best, grids = None, list[Grid]()
-    if subject.bound is not None:
-        best = _permitted(subject, 0.01)
-        rows = tuple((f"{100 * fpr:g} %", _permitted(subject, fpr)) for fpr in RATES)
-        names = ("false positive rate", "true positive rate, at most")
-        grids.append(Grid("What the guarantee permits at most", names, rows))
-    return section("membership", grids=grids, is_bound=True, best=best, leaves=None, found=None, exact=None)
+    rates = RATES if subject.bound is not None else ()
+    facts = [Fact(f"TPR at an FPR of {100 * fpr:g} %, at most", _permitted(subject, fpr)) for fpr in rates]
+    best = facts[1].text if facts else None
+    return section("membership", facts, is_bound=True, best=best, leaves=None, found=None, exact=None)
 
 
 def _permitted(subject: Subject, fpr: float) -> str:
@@ -295,7 +342,7 @@ def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any,
 
 def _of(subject: Subject) -> str:
     """Return what somebody who knows a row knows of it besides its leaf."""
-    return "class" if subject.number is None else "side of the median"
+    return "class" if subject.number is None else "side of the median of the training rows"
 
 
 def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Section:
@@ -303,8 +350,8 @@ def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None)
     facts, grids = list[Fact](), list[Grid]()
     if leaves is not None:
         v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
-        facts.append(Fact(f"accuracy of the best guess from {_of(subject)} and leaf", f"{v:.3f}", v))
-        facts.append(Fact("the same for a model of other rows", f"{chance:.3f}", chance))
+        facts.append(Fact(f"right guesses from {_of(subject)} and leaf", f"{100 * v:.1f} %", v))
+        facts.append(Fact("right guesses by chance", f"{100 * chance:.1f} %", chance))
     exact, worst = None, 0.0
     if isinstance(found, ExactMembership):
         exact, worst, loss = found, float(found.advantage.max()), float(found.realised_loss.max())
@@ -337,9 +384,10 @@ def membership_findings(subject: Subject, found: Attacked | None, leaves: Overfi
     """Yield findings on separation by leaves, and on the attack that was carried out."""
     if leaves is not None:
         v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
-        known = _of(subject).capitalize()
+        known = _of(subject)
         sentence = (
-            f"{known} and leaf separate training rows from others in {v:.3f} of cases, by chance in {chance:.3f}."
+            f"Knowing {known} and leaf, an attacker guesses membership right in {100 * v:.1f} % of cases "
+            f"({100 * chance:.1f} % by chance)."
         )
         yield finding("separation", "look" if v > chance else "supports", sentence, v)
     if isinstance(found, ExactMembership):

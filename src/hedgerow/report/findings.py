@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from hedgerow.models import caveats
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import amount_text
 from hedgerow.privacy.unit import name_of
@@ -16,22 +17,19 @@ from hedgerow.text.values import quoted_text
 
 STRONG, WEAK = 1, 10
 """The largest ε of a strong guarantee, and of one that needs a look."""
-_TIERS = "Ponomareva et al., How to DP-fy ML, JAIR 77 (2023): three tiers of epsilon, up to 1, up to 10, and above"
+_TIERS = "Ponomareva et al., How to DP-fy ML, JAIR 77 (2023)"
 _CRYPTIC_DELTA = (
-    "Dwork and Roth, The Algorithmic Foundations of Differential Privacy (2014), section 2.3: a delta of the order of "
-    "1/n permits to publish the whole rows of a few"
+    "Dwork and Roth, The Algorithmic Foundations of Differential Privacy (2014), section 2.3: a delta of 1/n permits "
+    "to publish a whole row"
 )
-_RULE_OF_TEN = (
-    "safe_threshold of ACRO's default.yaml, 10; the rule of 10 of the Australian Bureau of Statistics' DataLab"
-)
+_RULE_OF_TEN = "safe_threshold of ACRO, 10; the rule of 10 of the Australian Bureau of Statistics' DataLab"
 _CLASS_DISCLOSURE = (
-    "class disclosure: Hundepool et al., Statistical Disclosure Control (2012); the structural attack of SACRO-ML"
+    "class disclosure: Hundepool et al., Statistical Disclosure Control (2012); SACRO-ML's structural attack"
 )
 _HOLM = "Holm (1979): sign tests of all rows, false alarms of 5 % together"
 _DEFINITION = "the definition of differential privacy"
-_HOUSE = "this report: no published threshold is known"
+_HOUSE = "this report; no threshold is published"
 _TIER = f"epsilon up to {STRONG} supports; up to {WEAK}: look; above: reject"
-_FILLED_IN = "the form is filled in"
 
 RULES: dict[str, tuple[str, str, str]] = {
     "guarantee": ("guarantee", "a guarantee of differential privacy", _DEFINITION),
@@ -43,10 +41,7 @@ RULES: dict[str, tuple[str, str, str]] = {
     "releases": ("releases", "a record of all releases", _HOUSE),
     "releases/tier": ("releases", _TIER, _TIERS),
     "record": ("releases", "the card's epsilon is in the record", _HOUSE),
-    "purpose": ("purpose", _FILLED_IN, _HOUSE),
-    "curator": ("purpose", _FILLED_IN, _HOUSE),
-    "unit": ("guarantee", _FILLED_IN, _HOUSE),
-    "tuning": ("preparation", _FILLED_IN, _HOUSE),
+    "form": ("statements", "the form is filled in", _HOUSE),
     "small-leaves": ("leaves", "at least {threshold} rows in every leaf", _RULE_OF_TEN),
     "pure-leaves": ("leaves", "no leaf of one class", _CLASS_DISCLOSURE),
     "pure-leaves/number": ("leaves", "no leaf of one level", _CLASS_DISCLOSURE),
@@ -109,7 +104,7 @@ def promised(subject: Subject, n_rows: int | None = None) -> Iterator[Finding]:
 
 def _promised(card: PrivacyCard) -> Finding:
     if card.epsilon is None:
-        sentence = "No guarantee bounds what the model discloses; what is measured of it is on the board's sheet."
+        sentence = "No guarantee bounds what the model discloses."
         return finding("guarantee", "look", sentence)
     if not card.is_private:
         sentence = f"The model was charged for, and yet has no guarantee: {card.no_guarantee_reason}."
@@ -146,10 +141,17 @@ def _recorded(card: PrivacyCard, releases: Releases) -> Iterator[Finding]:
         yield finding("record", "reject", sentence)
 
 
+def constant(subject: Subject) -> Iterator[Finding]:
+    """Yield whether a model without a guarantee predicts the same in all of its leaves. **Private**."""
+    said = () if subject.is_private or subject.paths is None else subject.paths.predictions
+    if said and len(set(said)) == 1:
+        yield finding("caveat/constant", "look", caveats.constant(said[0]).sentence)
+
+
 def _stated(form: Form) -> Iterator[Finding]:
-    for name, asked in _ASKED.items():
-        if not getattr(form, name):
-            yield finding(name, "look", f"The form does not state this: {asked}.")
+    missing = [asked for name, asked in _ASKED.items() if not getattr(form, name)]
+    if missing:
+        yield finding("form", "look", f"The form does not state {'; nor '.join(missing)}.")
 
 
 _ASKED = {

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import date
 from fractions import Fraction
 from math import ceil, exp
 from typing import Any
 
 from scipy.special import expit, logit
 
-from hedgerow.privacy.card import SOFTWARE
 from hedgerow.privacy.charge import Charge, amount_text, total_rho
 from hedgerow.privacy.unit import name_of
-from hedgerow.report.contents import NOT_STATED, Fact, Grid, Kind, Section, section
+from hedgerow.report.contents import Fact, Grid, Kind, Section, section
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import Schema
@@ -22,30 +20,28 @@ from hedgerow.text.values import printable, quoted_text
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 """Suspicions whose largest growth is printed."""
+_SHOWN = 6  # attributes, charges and releases on a page
 
 
 def guarantee(subject: Subject) -> Section:
     """Return what is promised to a person in the table, in odds."""
-    card, stated = subject.card, subject.form.unit
-    facts = [
-        Fact("one row is", stated or NOT_STATED),
-        Fact("neighbouring tables", card.neighbours if card.is_private else "no guarantee speaks of any"),
-        Fact("guarantee, as the card says", card.guarantee),
-    ]
+    card = subject.card
+    facts = [Fact("guarantee, as the card says", card.guarantee)]
     if subject.bound is None:
-        return section("guarantee", facts, is_private=False, is_stated=bool(stated))
+        return section("guarantee", facts, is_private=False)
     (epsilon, delta), rho = subject.bound, total_rho(card.planned)
     facts += [Fact("epsilon", amount_text(epsilon), float(epsilon)), Fact("delta", amount_text(delta), float(delta))]
     facts += [] if rho is None else [Fact("rho", amount_text(rho), float(rho))]
     facts += [Fact("no output becomes more likely by a factor of more than", factor_text(epsilon))]
     unit = None if card.unit is None else quoted_text(card.unit.column)
     suspected = "a row is" if unit is None else f"the rows of one {unit} are"
-    rows = tuple((percent_up(prior), percent_up(largest_belief(prior, epsilon))) for prior in PRIORS)
-    title = f"How far a suspicion that {suspected} in the table can rise"
-    grid = Grid(title, ("before", "after, at most"), rows)
+    beliefs = ((prior, largest_belief(prior, epsilon)) for prior in PRIORS)
+    facts += [
+        Fact(f"a suspicion of {percent_up(prior)} rises to at most", percent_up(one), one) for prior, one in beliefs
+    ]
     said: dict[str, Any] = {"unit": unit, "suspected": suspected, "delta": amount_text(delta) if delta else ""}
     half = percent_up(largest_belief(0.5, epsilon))
-    return section("guarantee", facts, [grid], is_private=True, is_stated=bool(stated), half=half, **said)
+    return section("guarantee", facts, is_private=True, half=half, **said)
 
 
 def is_of_rows(subject: Subject) -> bool:
@@ -58,10 +54,9 @@ def is_of_rows(subject: Subject) -> bool:
 
 def unprotected(subject: Subject, kind: Kind) -> Section:
     """Return what the guarantee does not cover: the schema, its cut points and where they come from."""
-    schema, stated = subject.schema, subject.form.cut_points
+    schema, notes = subject.schema, subject.card.notes
     is_hidden = kind == "public" and is_of_rows(subject)
-    facts = [Fact("cut points, as the form says", stated or NOT_STATED)]
-    facts += [Fact("not covered, as the card says", note) for note in subject.card.notes]
+    facts = [Fact("notes on the card", "\n".join(notes))] if notes else []
     grids: list[Grid] = []
     if schema is not None and not is_hidden:
         size = number_of(len(schema), "attribute")
@@ -69,9 +64,8 @@ def unprotected(subject: Subject, kind: Kind) -> Section:
         if schema.label is not None:
             facts.insert(1, Fact("what is predicted", f"{printable(schema.label.name)}: {schema.label.domain}"))
         title = "The schema, and where its cut points come from"
-        grids.append(Grid(title, ("attribute", "domain", "cut points"), _sources(schema)))
-    values: dict[str, Any] = {"has_schema": schema is not None, "is_hidden": is_hidden, "is_stated": bool(stated)}
-    return section("unprotected", facts, grids, **values)
+        grids.append(Grid(title, ("attribute", "domain", "cut points"), _sources(schema), _SHOWN))
+    return section("unprotected", facts, grids, has_schema=schema is not None, is_hidden=is_hidden)
 
 
 def _sources(schema: Schema) -> tuple[tuple[str, str, str], ...]:
@@ -108,7 +102,7 @@ def _priced(found: Sequence[Charge]) -> Grid:
         )
         for charge in found
     )
-    return Grid("Every charge, in order", ("what", "mechanism", "epsilon", "delta", "rho", "remark"), rows)
+    return Grid("Every charge, in order", ("what", "mechanism", "epsilon", "delta", "rho", "remark"), rows, _SHOWN)
 
 
 def _remark(charge: Charge) -> str:
@@ -136,7 +130,7 @@ def earlier(releases: Releases | None) -> Section:
         )
         for one in releases.releases
     )
-    grid = Grid("Every release on record", ("what", "when (UTC)", "epsilon", "delta", "remark"), rows)
+    grid = Grid("Every release on record", ("what", "when (UTC)", "epsilon", "delta", "remark"), rows, _SHOWN)
     return section("releases", facts, [grid] if rows else [], count=len(rows), units=len(releases.by_unit))
 
 
@@ -154,53 +148,55 @@ def _losses(releases: Releases) -> Iterator[Fact]:
 def noise(subject: Subject) -> Section:
     """Return where the noise comes from, and the limits that are known."""
     card = subject.card
-    facts = [Fact("noise", card.noise), Fact("software that made the model", card.software)]
+    facts = [Fact("noise", card.noise)]
     facts += [Fact("no guarantee because", card.no_guarantee_reason)] if card.no_guarantee_reason else []
     return section("noise", facts)
 
 
-def identity(subject: Subject, made: date, kind: Kind) -> Section:
+def identity(subject: Subject, kind: Kind) -> Section:
     """Return what the report is about. A digest without a guarantee confirms guesses at rows: it is for the board."""
     if subject.released is None:
-        digest = "none: not a file of hedgerow"
+        digest = "none, since it is not a file of hedgerow"
     elif subject.is_private or kind == "board":
         digest = subject.released.to_dict()["digest"]
     else:
         digest = "on the sheet for the board: it depends on the rows"
     facts = (
-        Fact("name", subject.title),
         Fact("kind of model", subject.kind),
         Fact("digest (SHA-256) of the model file", digest),
         Fact("software that made the model", subject.card.software),
-        Fact("software that made this report", SOFTWARE),
-        Fact("date of this report", made.isoformat()),
     )
     has_digest = subject.released is not None and (subject.is_private or kind == "board")
     return section("identity", facts, title=subject.title, kind=subject.kind, has_digest=has_digest)
 
 
-def stated(subject: Subject, key: str) -> Section:
-    """Return a section that repeats entries of the form."""
-    found = {name: getattr(subject.form, name) for name in STATED[key]}
-    facts = [Fact(name.replace("_", " "), text or NOT_STATED) for name, text in found.items()]
-    return section(key, facts, is_stated=all(found.values()))
+def stated(subject: Subject, kind: Kind) -> Section:
+    """Return what people state in the form: all of it on the public sheet, limits and risk alone on the board's."""
+    names = _STATED if kind == "public" else ("limits", "residual_risk")
+    found = {name: getattr(subject.form, name) for name in names}
+    facts = [Fact(_named(name), text) for name, text in found.items() if text]
+    missing = [_named(name) for name, text in found.items() if not text]
+    return section(
+        "statements", [*facts, *([Fact("not stated", ", ".join(missing))] if missing else [])], missing=missing
+    )
 
 
-STATED = {
-    "purpose": ("purpose", "population", "rows", "curator", "curator_type", "region", "sector"),
-    "preparation": ("preprocessing", "tuning"),
-    "relation": ("relation",),
-    "residual-risk": ("residual_risk",),
-}
-"""The sections that repeat entries of the form, and which."""
+_STATED = (
+    *("purpose", "population", "rows", "unit", "curator", "curator_type", "region", "sector"),
+    *("cut_points", "preprocessing", "tuning", "limits", "relation", "residual_risk"),
+)
+_IN_WORDS = {"unit": "one row is", "cut_points": "where cut points come from", "limits": "limits of use"}
+
+
+def _named(name: str) -> str:
+    return _IN_WORDS.get(name, name.replace("_", " "))
 
 
 def decision(kind: Kind) -> Section:
     """Return the lines that a board fills in by hand."""
     lines = (
         "Decision (release, release with conditions, do not release)",
-        "Reasons",
-        "Conditions",
+        "Reasons and conditions",
         "First checker: name, date, signature",
         "Second checker: name, date, signature",
     )

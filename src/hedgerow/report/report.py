@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from io import StringIO
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -20,12 +22,13 @@ from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.card import SOFTWARE
 from hedgerow.report import accuracy, disclosure, findings, promises, residuals
 from hedgerow.report.accuracy import Pair
-from hedgerow.report.contents import Sheet, page, section
+from hedgerow.report.contents import Grid, Sheet, page, section
 from hedgerow.report.disclosure import Attacked
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import Schema
+from hedgerow.text.values import inert
 
 PRIVATE = "PRIVATE"
 """The mark in the name of every file that has exact functions of the rows."""
@@ -143,7 +146,9 @@ class Report:
     def save(self, path: str | PathLike[str], *, force: bool = False) -> tuple[Path, ...]:
         """Write the public sheet, and that for the board beside it, named PRIVATE; return the files that were written.
 
-        The name's ending, .html or .json, says in which form. Nothing is replaced without `force`.
+        The name's ending, .html or .json, says in which form. Beside the sheet of a model of more than 10 leaves is a
+        CSV file with all of them, ``report.leaves.csv`` or ``report.PRIVATE.leaves.csv``. Nothing is replaced without
+        `force`.
 
         Raises
         ------
@@ -158,14 +163,19 @@ class Report:
         if PRIVATE in public.name:
             raise ArgumentError(f"{public}: expected the name of the public sheet, got one that says {PRIVATE}.")
         render = self.to_json if public.suffix.lower() == ".json" else self.to_html
-        places = [(public, False), *([(private_name(public), True)] if self.board else [])]
-        for place, _ in places:
-            if os.path.lexists(place) and not force:  # both are checked before one is written
+        files = (
+            {public: render()} if self.board is None else {public: render(), private_name(public): render(private=True)}
+        )
+        for sheet, place in zip((self.public, self.board), tuple(files), strict=False):
+            if sheet is not None and sheet.leaves is not None:
+                files[leaves_name(place)] = _csv(sheet.leaves)
+        for place in files:
+            if os.path.lexists(place) and not force:  # all are checked before one is written
                 raise FileError.of(errno.EEXIST, "File exists; give force=True to replace it", str(place))
-        for place, private in places:
+        for place, text in files.items():
             with reserved(place, force=force) as write:
-                write(render(private=private))
-        return tuple(place for place, _ in places)
+                write(text)
+        return tuple(files)
 
     def __repr__(self) -> str:
         return f"<Report on a {self.subject.kind}; {'public sheet only' if self.board is None else 'two sheets'}>"
@@ -174,6 +184,19 @@ class Report:
 def private_name(path: Path) -> Path:
     """Return the name of the private file beside a public one: report.PRIVATE.html beside report.html."""
     return path.with_name(f"{path.stem}.{PRIVATE}{path.suffix}")
+
+
+def leaves_name(path: Path) -> Path:
+    """Return the name of the file of leaves beside a sheet: report.leaves.csv beside report.html."""
+    return path.with_name(f"{path.stem}.leaves.csv")
+
+
+def _csv(grid: Grid) -> str:
+    """Return a table as CSV, in which no text looks like a formula."""
+    csv.writer(text := StringIO(), lineterminator="\n").writerows(
+        [inert("" if cell is None else cell) for cell in row] for row in (grid.columns, *grid.rows)
+    )
+    return text.getvalue()
 
 
 def _public(subject: Subject, releases: Releases | None, made: date) -> Sheet:
@@ -189,21 +212,18 @@ def _public(subject: Subject, releases: Releases | None, made: date) -> Sheet:
         ]
         found += disclosure.leaf_findings(subject, risk)
     sections = (
-        promises.identity(subject, made, "public"),
-        promises.stated(subject, "purpose"),
+        promises.identity(subject, "public"),
+        promises.stated(subject, "public"),
         promises.guarantee(subject),
         promises.unprotected(subject, "public"),
         promises.charges(subject, "public"),
         promises.earlier(releases),
-        promises.stated(subject, "preparation"),
-        promises.noise(subject),
+        *((promises.noise(subject),) if subject.card.charges else ()),
         *about_model,
         disclosure.membership_bounds(subject),
-        promises.stated(subject, "relation"),
-        promises.stated(subject, "residual-risk"),
-        promises.decision("public"),
+        *((promises.decision("public"),) if subject.is_private else ()),
     )
-    return Sheet("public", subject.title, made, SOFTWARE, tuple(found), sections)
+    return Sheet("public", subject.title, made, SOFTWARE, tuple(found), sections, subject.is_private)
 
 
 def _board(
@@ -214,7 +234,7 @@ def _board(
     measured = accuracy.measured if subject.number is None else residuals.measured
     performance, reached = measured(subject, train, test, by)
     sections = (
-        promises.identity(subject, made, "board"),
+        promises.identity(subject, "board"),
         promises.guarantee(subject),
         *((promises.unprotected(subject, "board"),) if promises.is_of_rows(subject) else ()),
         *(() if subject.is_private else (promises.charges(subject, "board"),)),
@@ -224,11 +244,12 @@ def _board(
         disclosure.membership(subject, found, separated),
         disclosure.reconstruction_section(subject, guessed),
         *disclosure.groups(guessed, by if train is not None else ()),
-        promises.stated(subject, "residual-risk"),
+        promises.stated(subject, "board"),
         promises.decision("board"),
     )
     reasons = (
         *findings.promised(subject, None if train is None else len(train[0])),
+        *findings.constant(subject),
         *disclosure.leaf_findings(subject, risk),
         *disclosure.reconstruction_findings(subject, guessed),
         *reached,

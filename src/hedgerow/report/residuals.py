@@ -168,7 +168,7 @@ def _findings(subject: Subject, found: Sequence[Error]) -> Iterator[Finding]:
         if worse:
             name, group = worse[0]
             many = "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
-            sentence = f"{many} served worse than by the {constant}, such as {name} = {group.group}."
+            sentence = f"{many} served worse than by always saying the {constant}, such as {name} = {group.group}."
             yield finding("groups", "look", sentence, len(worse))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_regressor
 
 from hedgerow.audit.entropy.domain import Domain, normalised
-from hedgerow.audit.inference.labelled import label_values
+from hedgerow.audit.inference.labelled import LabelledRows, distinct, label_values
 from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk, stored_risk
+from hedgerow.audit.inference.overfitting import leaf_counts
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
@@ -186,7 +187,13 @@ class Subject:
         if train is None or is_exact or not self.has_leaves:
             return self.stored_leaves
         rows = train if self.number is None else (train[0], self.levels(train[1]))
-        return leaf_risk(self.leaf_of, rows, threshold=self.threshold)
+        if self.paths is None or self.released is not None:
+            return leaf_risk(self.leaf_of, rows, threshold=self.threshold)
+        paths, _, domain = self.refined  # those without rows too, which the leaves of rows have not
+        (names, codes), places = distinct(LabelledRows.of(*rows).values), paths.apply(rows[0], domain.schema)
+        counts = leaf_counts(places, codes, (len(paths), len(names)))
+        counted = replace(paths, supports=tuple(map(sum, counts)), counts=counts, classes=tuple(names), view="exact")
+        return stored_risk(counted, self.conditions, self.threshold)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted class, or number, of each row."""

@@ -25,6 +25,8 @@ LONGEST_NUMBER = 200
 # direction of writing round.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
+_FORMULAS = (*"=+-@\t\r\n＝＋－＠",)  # the last four as East Asian keyboards write them
+
 
 def printable(text: str, *, keep: str = "") -> str:
     """Return printable text: control characters escaped, but for those to `keep`."""
@@ -79,3 +81,13 @@ def is_double(number: float) -> bool:
     with suppress(OverflowError):
         return float(number) == number
     return False
+
+
+def inert(value: Value) -> Value:
+    """Return a value as a spreadsheet takes it for what it is: an apostrophe before text that looks like a formula.
+
+    >>> print(inert("=1+1"), inert("-7.5"), inert("- none"), inert("a=b"))
+    '=1+1 -7.5 '- none a=b
+    """
+    looks_so = isinstance(value, str) and value.startswith(_FORMULAS) and not re.fullmatch(NUMBER, value)
+    return f"'{value}" if looks_so else value
