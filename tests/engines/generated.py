@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -234,6 +235,41 @@ def _stored(value: Any, kind: Any) -> Any:
     return value
 
 
+FORMATS = ["%d.%m.%Y", "%m/%d/%Y %H:%M", "%Y%m%d", "%H:%M:%S, %Y/%m/%d", "iso", "excel"]
+ODD_DATES = [
+    *(
+        "1970-02-30",
+        "30.02.1970",
+        "1.1.70",
+        "0.1.1970",
+        "01.13.1970",
+        "1970-13-01",
+        "19700230",
+        "1970-01-01T24:00",
+        "60",
+    ),
+    *("1970-01-01T12:00Z", "1970-01-01T12:00+02:00", "43861,5", "4.3861e4", "+43861", "2958466", "01.01.1970\u2028"),
+    *(" 1970-01-031", "1.1.1970 ", "０1.01.1970", "1970-01-01T12:00:00.1234567890", "1/1/1970", "043861", "43861."),
+]
+
+
+def spellings(day: Day, form: str | None) -> list[str]:
+    """Return texts that spell a day in a format, padded by zeros and not, one with white space around it."""
+    date = day.date
+    if form is None:
+        return []
+    if form == "excel":
+        serial = (date - datetime.date(1899, 12, 30)).days
+        return [f"{serial}", f"{serial}.5 ", f"{serial}.000"] if serial >= 61 else []
+    if form == "iso":
+        return [f"{date}{time}" for time in ("T23:59", " 00:00:00", "T12:34:56.123456789 ")]
+    time = {"H": "23", "M": "05", "S": "59"}
+    padded = {"Y": f"{date.year:04}", "m": f"{date.month:02}", "d": f"{date.day:02}", **time}
+    bare = {**padded, "m": f"{date.month}", "d": f"{date.day}"}
+    texts = [re.sub("%(.)", lambda found: parts[found[1]], form) for parts in (padded, bare)]  # noqa: B023
+    return [texts[0], f"\t{texts[form != '%Y%m%d']} "]
+
+
 def _pool(kind: Any, attribute: Attribute, random: np.random.Generator) -> list[Any]:
     if pa.types.is_boolean(kind):
         return [True, False]
@@ -245,9 +281,16 @@ def _pool(kind: Any, attribute: Attribute, random: np.random.Generator) -> list[
         return [d for d in map(Decimal, DECIMALS) if abs(d) < limit and d == d.quantize(quantum)]
     declared = [*getattr(attribute, "values", ()), *getattr(attribute, "cuts", ()), *attribute.missing_values]
     declared = list(map(as_plain, declared))
-    if isinstance(attribute, Date):
+    if isinstance(attribute, Date) and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         days = [Day(day) for day in DAYS[:-1]]
-        return [*map(str, days), " 1970-01-01\t", "", "1970-02-30", *declared * 3]
+        written = [text for day in days for text in spellings(day, attribute.format)]
+        odd = ODD_DATES if random.random() < 0.3 else []
+        return [*map(str, days), *written, *odd, " 1970-01-01\t", "", *declared * 3]
+    if isinstance(attribute, Date):
+        serials = [61, 100, 25569, 25600, 43861, *([43861.75, 25569.5] if pa.types.is_floating(kind) else [])]
+        odd = [0, -9, 60, 2_958_466] if random.random() < 0.3 else []
+        digits = [19700101, 20200131] if attribute.format != "excel" and pa.types.is_integer(kind) else []
+        return [*digits, 100] if digits else [*serials, *odd]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         if isinstance(attribute, Categorical):
             return [*TEXT, *declared * 5]
@@ -267,6 +310,8 @@ def _attribute(random: np.random.Generator, kind: Any) -> Attribute:
         choice = str(random.choice(["categorical", "ordered", "integer", "real"]))
     if pa.types.is_date(kind) or (pa.types.is_string(kind) and random.random() < 0.2):
         choice = str(random.choice(["date", "date", choice]))
+    if pa.types.is_integer(kind) or pa.types.is_float64(kind):
+        choice = "date" if random.random() < 0.15 else choice
     while True:
         try:
             return _of_kind(choice, random, kind)
@@ -293,8 +338,13 @@ def _of_kind(choice: str, random: np.random.Generator, kind: Any) -> Attribute:
     outside = str(random.choice(["bin", "clip"])) if bin else "error"
     if choice == "date":
         missing["missing_values"] = [str(value) for value in missing.get("missing_values", ())]
+        form = str(random.choice(FORMATS)) if random.random() < 0.7 else None
+        if not text and not pa.types.is_date(kind):
+            form = str(random.choice(["excel", "excel", "%Y%m%d"]))
+        if form and missing["missing_values"]:
+            missing["missing_values"] += some(["01.01.1970", "1970-01-31", "25569", "19700101", "99.99.9999"], 2)
         low, *cuts, high = sorted({*some([Day(day) for day in DAYS], 6), Day(-10), Day(20_000)})
-        return Date(low, high, cuts, outside=outside, **missing)
+        return Date(low, high, cuts, outside=outside, format=form, **missing)
     if choice == "integer":
         low, *cuts, high = sorted({*some([n for n in INTEGERS if abs(n) < 2**53], 12), -10, 91})
         return Integer(low, high, cuts=tuple(cuts), outside=outside, **missing)

@@ -20,6 +20,7 @@ from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Ordered, Real, Schema
 from hedgerow.schema.attributes import Attribute
 from hedgerow.text.days import Day, as_day
+from tests.engines.generated import FORMATS, spellings
 
 NAMES = (
     "age",
@@ -211,7 +212,7 @@ def added_up(card: Scorecard, row: dict[str, Cell]) -> list[int]:
 
 
 def is_token(value: Any, attribute: Attribute) -> bool:
-    return any(str(token) == str(value) or _number(token) == _number(value) for token in attribute.missing_values)
+    return any(str(token) == str(value) or _number(token) == _number(value) for token in attribute.missing_words)
 
 
 def _number(value: Any) -> Any:
@@ -242,7 +243,10 @@ def attributes(draw: st.DrawFn) -> Attribute:
         tokens = tuple(token for token in (*tokens, *DATES[-1:]) if isinstance(token, (str, Day)))
         policy["missing_values"] = tuple(map(str, tokens)) if missing == "bin" else ()
         low, *cuts, high = sorted(draw(st.lists(st.sampled_from(DATES[1:-1]), min_size=3, unique=True)))
-        return Date(low, high, cuts, **policy)
+        form = draw(st.none() | st.sampled_from(FORMATS))
+        if form is not None and missing == "bin":
+            policy["missing_values"] += ("05.02.1970", "1970-02-06", "99.99.9999")
+        return Date(low, high, cuts, format=form, **policy)
     number = (
         st.integers(-20, 120)
         if kind == "integer"
@@ -259,7 +263,7 @@ def storages(attribute: Attribute) -> list[str]:
     if isinstance(attribute, Categorical) and not all(str(value).lstrip("-").isdigit() for value in attribute.values):
         return ["text"]
     if isinstance(attribute, Date):
-        return ["date", "time", "text"]
+        return ["date", "time", "text", *(["integer", "double"] if attribute.format == "excel" else [])]
     if isinstance(attribute, Real):
         return ["double", "text"]
     return ["integer", "double", "text"]
@@ -279,9 +283,13 @@ def _known(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
     if isinstance(attribute, Boolean):
         spellings = {True: ("true", "True", "TRUE", "1", " true "), False: ("false", "FALSE", "0", "  False")}
         texts = st.sampled_from([Cell("known", value, word) for value in spellings for word in spellings[value]])
-        return texts if storage == "text" else st.booleans().map(lambda value: _stored("known", value, storage))
+        return (
+            texts if storage == "text" else st.booleans().map(lambda value: _stored("known", value, storage, attribute))
+        )
     values = st.sampled_from(attribute.values) if isinstance(attribute, Categorical) else _numbers(attribute, storage)
-    plain = values.filter(lambda value: not is_token(value, attribute)).map(lambda v: _stored("known", v, storage))
+    plain = values.filter(lambda value: not is_token(value, attribute)).map(
+        lambda v: _stored("known", v, storage, attribute)
+    )
     padded = plain.map(lambda bin: Cell("known", bin.typed, f" {bin.raw}  "))
     return plain | padded if storage == "text" else plain
 
@@ -309,11 +317,11 @@ def _missing(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
         found += [Cell("missing", token, str(token)) for token in attribute.missing_values]
         found += [Cell("missing", f" {token} ", f" {token} ") for token in attribute.missing_values]
     if storage in ("date", "time"):
-        days = [as_day(token) for token in attribute.missing_values]
-        found += [_stored("missing", day, storage) for day in days if isinstance(day, Day)]
+        days = [as_day(token) for token in attribute.missing_words]
+        found += [_stored("missing", day, storage, attribute) for day in days if isinstance(day, Day)]
     if storage in ("integer", "double"):
         numbers = [_number(token) for token in attribute.missing_values if not isinstance(_number(token), str)]
-        found += [_stored("missing", x, storage) for x in numbers if storage == "double" or x == int(x)]
+        found += [_stored("missing", x, storage, attribute) for x in numbers if storage == "double" or x == int(x)]
     return st.sampled_from(found)
 
 
@@ -324,12 +332,19 @@ def _outside(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
     else:
         values = [attribute.low - 1, attribute.high + 1, attribute.high + 1000]
         if isinstance(attribute, Date):
-            values = [*map(Day, values), DATES[0]]
+            values = [*map(Day, values), *(DATES[:1] if storage not in ("integer", "double") else [])]
         values += [attribute.low + 0.5] if isinstance(attribute, Integer) and storage == "double" else []
-    return st.sampled_from([_stored("outside", value, storage) for value in values if not is_token(value, attribute)])
+    return st.sampled_from(
+        [_stored("outside", value, storage, attribute) for value in values if not is_token(value, attribute)]
+    )
 
 
-def _stored(role: str, value: Any, storage: str) -> Cell:
+def _stored(role: str, value: Any, storage: str, attribute: Attribute) -> Cell:
+    if isinstance(attribute, Date) and attribute.format and isinstance(value, Day) and storage not in ("date", "time"):
+        texts = [str(value), *spellings(value, attribute.format)]
+        serial = value + 25569 + (value % 4 / 4 if storage == "double" else 0)
+        raw = texts[value % len(texts)] if storage == "text" else serial
+        return Cell(role, raw, raw)
     convert = {"boolean": bool, "integer": int, "double": float, "text": str}
     convert |= {"date": lambda day: day.date, "time": lambda day: _typed(day, as_time=True)}
     return Cell(role, value, convert[storage](value))

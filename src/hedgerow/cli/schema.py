@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -33,8 +34,9 @@ from hedgerow.privacy.charge import amount_text, exact
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.booleans import learning_problems
+from hedgerow.schema.dates import format_of, with_format
 from hedgerow.schema.files import check_ending, mapping_text
-from hedgerow.schema.from_public import typed_table
+from hedgerow.schema.from_public import public_date_formats, typed_table
 from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.serialize import FILL_IN
 from hedgerow.tables.frames import Table
@@ -57,6 +59,8 @@ _TEMPLATE = """\
 #   {{kind: integer, low: 0, high: 120, cuts: [30, 45, 60]}}   or at these; rules compare with the cuts
 #   {{kind: integer, low: 0, high: 120, cuts: 5}}              or at five, evenly spaced; cuts: log 5 by equal ratios
 #   {{kind: real, low: 0, high: 1}}                            real numbers
+#   {{kind: date, low: 2015-01-01, high: 2024-12-31}}          dates such as 2020-01-31; of others, say how they are
+#     written: format: "%d.%m.%Y"   or "%m/%d/%Y"   or iso (with times of day)   or excel (days as numbers)
 # Add to any of them:  missing: bin (blank is a value of its own)   missing_values: ["?"] (these mean blank too)
 #                      outside: clip (numbers) or bin (values beyond the domain; default: error)
 #                      monotone: increasing (numbers, ordered: predictions never fall along it; for scorecards)
@@ -108,6 +112,7 @@ def from_public(
     missing: Annotated[list[str] | None, option("Word that means missing, such as ?. Repeatable.")] = None,
     drop: Annotated[list[str] | None, option("Column to leave out, such as an id; may be repeated.")] = None,
     outside: Annotated[Literal["error", "bin"], option("Of categories that do not occur.")] = "error",
+    date_format: Annotated[str | None, option("Of dates in text, such as %d.%m.%Y.  \\[recognised]")] = None,
     text: TextOptions,
     output: SchemaOutput = Path("schema.yaml"),
     force: Force = False,
@@ -121,8 +126,12 @@ def from_public(
     with stage(f"reading {data}"):
         words, read = tuple(missing or ()), read_table(data, text.text_format)
         _check_present([*(drop or []), *([target] if target is not None else [])], read.column_names)
-        table = typed_table(read.drop_columns(drop or []), words, text.text_format)
+        table = read.drop_columns(drop or [])
+        formats = public_date_formats(table, words, None if date_format is None else format_of(date_format).text)
+        table = typed_table(table, words, text.text_format, formats)
         schema = Schema.from_public(table, label=target, bins=bins, missing_values=words, outside=outside)
+        written = ((name, with_format(one, formats.get(name))) for name, one in schema.attributes)
+        schema = replace(schema, attributes=tuple(written))
     write_whole(output, mapping_text(output, schema.to_dict()))
     say(schema)
     say(f"written to {output}", err=True)
@@ -224,6 +233,8 @@ def check(
         say(f"{head} (for your eyes only: this says something about the rows)\n\n{found.text(lines)}\n")
         for problem in found.problems:
             say(f"`hedgerow fit` refuses this schema: {problem}")
+        for sentence in found.advice:
+            say(sentence)
         for name in found.mostly_outside:
             say(f"nearly every value of {printable(name)} is outside its domain: is it in other units, or scaled?")
         say("`hedgerow fit` will accept this" if found.is_accepted else "`hedgerow fit` will refuse this")
@@ -232,7 +243,9 @@ def check(
             raise DomainError.absent(fault.name, rows.columns)
         more = len(found.faults) - 1
         others = f", nor do those of {number_of(more, 'other column')}" if more else ""
-        commas = "; --decimal , reads decimal commas, and then no points" if fault.unread else ""
+        commas = (
+            "; --decimal , reads decimal commas, and then no points" if fault.unread and fault.kind != "date" else ""
+        )
         problem = (
             f"some values do not fit the schema{others}; correct them, or declare a wider domain or a policy{commas}."
         )

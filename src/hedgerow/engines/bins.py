@@ -12,6 +12,7 @@ from hedgerow.engines.columns import EngineColumn, constant_for, double
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Cell
+from hedgerow.schema.dates import date_format
 from hedgerow.schema.numbers import Numeric, as_number
 from hedgerow.schema.targets import Target
 from hedgerow.text.values import Value, plain_word
@@ -28,7 +29,10 @@ _TRUTHS: tuple[Coded, ...] = (("false", 0), ("0", 0), ("true", 1), ("1", 1), _BL
 
 def bin_code(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> Expression:
     """Return the bin of each value of a column, or the code of one without a bin, to select from ``lookups.rows()``."""
-    number, missing = as_number(attribute), attribute.missing_values
+    number, missing = as_number(attribute), attribute.missing_words
+    if form := date_format(attribute):
+        plain = column.plain_dates(form)
+        column = replace(plain, values=lookups.once(plain.values))
     if number is not None:
         unread = _of_another_type(number, column)
         return _among(column, (), missing, lookups, _interval(number, column, lookups) if unread is None else unread)

@@ -16,6 +16,7 @@ from sqlglot import exp, parse_one
 from sqlglot.generator import Generator
 
 from hedgerow.errors import ArgumentError
+from hedgerow.text.date_formats import SERIAL, DateFormat
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, Value
 
@@ -59,6 +60,8 @@ class Dialect:
     # Whether such an ``x`` is one of some numbers: ``spelled``, where ``number`` is or the text spells one of
     # them; ``doubles`` and ``singles``, where a row of ``x`` is a row of one in this precision
     equal: str = "spelled"
+    # The text of the day that is ``n`` after the start of serial days
+    serial: str = "TO_CHAR(CAST('1899-12-30' AS DATE) + n, 'YYYY-MM-DD')"
     spelled: str = ""  # as `number`, of an ``x`` that `fractional` holds of and that is not floating point
 
     def text(self, column: exp.Column) -> exp.Trim:
@@ -94,6 +97,23 @@ class Dialect:
     def matches(self, text: exp.Condition, *patterns: str) -> exp.Condition:
         """Return whether a whole text matches one of some regular expressions, which must be free of backslashes."""
         return exp.RegexpLike(this=text, expression=exp.Literal.string(f"{self.flags}^({'|'.join(patterns)})$"))
+
+    def plain_date(self, column: exp.Column, form: DateFormat | None) -> exp.Condition:
+        """Return the text of a column with dates of a format as ``YYYY-MM-DD``."""
+        text: Any = self.text(column)
+        if form is None:
+            return text
+        group = "$" if self.name == "spark" else "\\"
+        for pattern, replacement in form.steps:
+            text = self._replaced(text, pattern, replacement.replace("\\", group))
+        if not form.is_serial:
+            return text
+        days = self._filled(self.serial, column, n=exp.cast(self._replaced(text, SERIAL, f"{group}1"), "int"))
+        return exp.Case().when(self.matches(text.copy(), SERIAL[1:-1]), days).else_(text.copy())
+
+    def _replaced(self, text: exp.Condition, pattern: str, replacement: str) -> exp.Condition:
+        parts = [text.copy(), exp.Literal.string(f"{self.flags}{pattern}"), self.literal(replacement)]
+        return exp.Anonymous(this="REGEXP_REPLACE", expressions=parts)
 
     def literal(self, value: Value) -> Any:
         """Return a value as SQL: every digit of a number, every character of a text."""
@@ -177,6 +197,7 @@ DIALECTS = {
             fractional="TYPEOF(x) IN ('FLOAT', 'DOUBLE') OR TYPEOF(x) LIKE 'DECIMAL%' AND NOT TYPEOF(x) LIKE '%,0)'",
             nan=("nan", "-nan"),
             white=_E_STRING,
+            serial="STRFTIME(CAST('1899-12-30' AS DATE) + n, '%Y-%m-%d')",
         ),
         Dialect(
             name="postgres",
@@ -194,6 +215,7 @@ DIALECTS = {
             fractional="TYPEOF(x) IN ('float', 'double') OR TYPEOF(x) LIKE 'decimal%' AND NOT TYPEOF(x) LIKE '%,0)'",
             white=_spark_text(" \t\n\r\v\f"),
             flags="(?d)",
+            serial="CAST(DATE_ADD(CAST('1899-12-30' AS DATE), n) AS STRING)",
         ),
         Dialect(
             name="bigquery",
@@ -201,12 +223,14 @@ DIALECTS = {
             number="SAFE_CAST(t AS FLOAT64)",
             fractional="JSON_TYPE(TO_JSON(x)) = 'number'",
             nan=("NaN", "nan"),
+            serial="CAST(DATE_ADD(CAST('1899-12-30' AS DATE), INTERVAL n DAY) AS STRING)",
         ),
         Dialect(
             name="snowflake",
             title="Snowflake",
             number="COALESCE(AS_DOUBLE(TO_VARIANT(x)), TRY_CAST(t AS DOUBLE))",
             fractional="TYPEOF(TO_VARIANT(x)) IN ('DECIMAL', 'DOUBLE', 'INTEGER')",
+            serial="TO_CHAR(DATEADD(DAY, n, CAST('1899-12-30' AS DATE)), 'YYYY-MM-DD')",
         ),
     )
 }

@@ -10,19 +10,22 @@ A cell is what `predict` takes it for in a column of its type:
   of a schema that is this number, or is written as it is. Where numbers are declared, it is the nearest float.
 - A boolean is the word "true" or "false" where words of a boolean are declared.
 - A date, or a time without a time zone, is its date, NumPy's and pandas', too; where numbers are declared, its days
-  since 1970-01-01.
+  since 1970-01-01. Text and numbers in a declared format of dates are dates.
 """
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping, Sequence
 
 from hedgerow.models.conditions import Pieces
 from hedgerow.models.sql import Cases
 from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.dates import date_format
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import as_number
 from hedgerow.schema.schema import Schema
+from hedgerow.text.date_formats import SERIAL, SERIAL_ZERO
 from hedgerow.text.days import as_plain
 from hedgerow.text.values import WHOLE, Value, plain_word, printable, spelled_number, value_text
 
@@ -54,6 +57,7 @@ def _cell(value, *missing):
 
 
 '''
+_ZERO = ", ".join(map(str, datetime.date.fromisoformat(SERIAL_ZERO).timetuple()[:3]))
 _INFINITE = (float("inf"), -float("inf"))
 _READERS = {
     "_number": '''\
@@ -96,6 +100,35 @@ def _date(value, *missing):
 
 
 ''',
+    "_plain": '''\
+def _plain(value, *steps):
+    """Return text, or the digits of a whole number, with a date in a format as YYYY-MM-DD."""
+    value = _own(value)
+    if (isinstance(value, int) and not isinstance(value, bool)) or hasattr(value, "as_tuple"):
+        value = format(value)
+    if isinstance(value, str):
+        value = value.strip(" \\t\\n\\r\\v\\f")
+        for pattern, replacement in steps:
+            value = re.sub(pattern, replacement, value)
+    return value
+
+
+''',
+    "_serial": rf'''
+def _serial(value):
+    """Return a serial day of spreadsheets, in text or a number, as YYYY-MM-DD; anything else as it is."""
+    value = _own(value)
+    if value is None or isinstance(value, bool) or hasattr(value, "isoformat"):
+        return value
+    text = value.strip(" \t\n\r\v\f") if isinstance(value, str) else format(value // 1, ".0f")
+    if not re.fullmatch("{SERIAL[1:-1]}", text):
+        return value
+    import datetime
+
+    return str(datetime.date({_ZERO}) + datetime.timedelta(int(text.partition(".")[0])))
+
+
+'''.lstrip(),
 }
 
 
@@ -130,11 +163,8 @@ def source(
 ) -> str:
     """Return the source of a function of `row`, which reads the attributes of the literals that were written."""
     used = {literal.attribute for literal in written.parts}
-    read = {name: _READER_OF[schema[name].cell] for name in schema.names if name in used}
-    cells = [
-        f"        {name!r}: {how}({', '.join([f'row[{name!r}]', *_forms(schema[name].missing_values)])}),"
-        for name, how in read.items()
-    ]
+    read = {name: schema[name] for name in schema.names if name in used}
+    cells = [f"        {name!r}: {_reading(name, attribute)}," for name, attribute in read.items()]
     lines = [
         *before,
         f"def {name}(row):",
@@ -145,7 +175,9 @@ def source(
         *after,
         "",
     ]
-    readers = [text for how, text in _READERS.items() if how in read.values()]
+    wanted = {_READER_OF[attribute.cell] for attribute in read.values()}
+    wanted |= {"_plain" if form.steps else "_serial" for form in map(date_format, read.values()) if form}
+    readers = [text for how, text in _READERS.items() if how in wanted]
     return "".join([_CELL, *readers] if read else []) + "\n".join(lines)
 
 
@@ -156,6 +188,15 @@ _READER_OF: Mapping[Cell, str] = {
     Cell.NUMBER: "_number",
     Cell.DATE: "_date",
 }
+
+
+def _reading(name: str, attribute: Attribute) -> str:
+    """Return the expression that reads a cell."""
+    arguments = [f"row[{name!r}]"]
+    if form := date_format(attribute):
+        steps = [repr((pattern.replace("$", r"\Z"), replacement)) for pattern, replacement in form.steps]
+        arguments = [f"{'_plain' if steps else '_serial'}({', '.join([*arguments, *steps])})"]
+    return f"{_READER_OF[attribute.cell]}({', '.join([*arguments, *_forms(attribute.missing_words)])})"
 
 
 def _forms(values: Iterable[Value]) -> list[str]:

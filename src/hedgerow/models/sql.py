@@ -16,16 +16,18 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import Pieces
 from hedgerow.models.dialects import Dialect, among
 from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.dates import date_format
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import as_number
 from hedgerow.schema.schema import Schema
-from hedgerow.text.days import Day, as_day, as_plain
+from hedgerow.text.days import as_plain
 from hedgerow.text.messages import shown
 from hedgerow.text.values import Value, is_double, plain_word, printable, spelled_number
 
 Cases = Sequence[tuple[Sequence[Literal], Value]]
 """The cases of a model in order of first match: literals, and the class. The last case has no literals."""
 _WHOLE = re.compile("-?[0-9]+")
+_LIKE_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # As text, as numbers of any type (minus zero too), as booleans. Other matches are outside the domain, an error.
 _BOOLEANS = {"true": ("true", "1([.]0+)?"), "false": ("false", "-?0([.]0+|e-[0-9]+)?")}
 
@@ -135,7 +137,8 @@ class _Raw:
     def ordered(self) -> exp.Condition:
         """The value that is compared: a number, or the text of a date, which has the order of the dates."""
         if self.attribute.cell is Cell.DATE:
-            return self.dialect.prewritten(exp.Substring(this=self.text, start=exp.convert(1), length=exp.convert(10)))
+            plain = self.dialect.plain_date(self.column, date_format(self.attribute))
+            return self.dialect.prewritten(exp.Substring(this=plain, start=exp.convert(1), length=exp.convert(10)))
         return self.dialect.prewritten(self.dialect.number_of(self.column))
 
     @cached_property
@@ -146,8 +149,8 @@ class _Raw:
     def absent(self) -> exp.Condition:
         """The condition that a value that is not NULL is missing. NULL only if the column is."""
         if self.attribute.cell is Cell.DATE:
-            tokens = [*map(plain_word, self.attribute.missing_values)]
-            days = [token for token in tokens if isinstance(as_day(token), Day)]
+            tokens = [*map(plain_word, self.attribute.missing_words)]
+            days = [token for token in tokens if _LIKE_DAY.fullmatch(token)]
             of_days = [self._among(self.ordered, days)] if days else []
             return self.dialect.prewritten(exp.or_(self._spelled([*tokens, ""]), *of_days))
         if self.attribute.cell is not Cell.VALUE:  # text for NaN in a column of text would be an error

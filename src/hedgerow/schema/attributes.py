@@ -259,9 +259,18 @@ class Attribute(ABC):
         has_missing, has_outside = self.missing == "bin", self.outside == "bin"
         return Extent(known, *run, missing=missing if has_missing else None, outside=outside if has_outside else None)
 
+    @property
+    def missing_words(self) -> tuple[Value, ...]:
+        """The values that mean "missing", as a column that is `prepared` has them."""
+        return self.missing_values
+
+    def prepared(self, column: Column) -> Column:
+        """Return a column with the values that mean "missing" counted as such."""
+        return column.without(self.missing_words)
+
     def encode(self, column: Column) -> BinCodes:
         """Return the bin of each row, shape ``(n_rows,)``; DomainError, which quotes no value, if one is refused."""
-        return bins_of_codes(self, self.codes(column.without(self.missing_values)), column.name)
+        return bins_of_codes(self, self.codes(self.prepared(column)), column.name)
 
     def codes(self, column: Column) -> Codes:
         """Return the bin of each row before the policies, or `OUTSIDE` or `MISSING`; DomainError for another type."""
@@ -270,7 +279,7 @@ class Attribute(ABC):
 
     def bins_or_refused(self, column: Column) -> NDArray[np.int64]:
         """Return the bin of each row, `OUTSIDE` for a row that `encode` would refuse; independent of other rows."""
-        column = column.without(self.missing_values)
+        column = self.prepared(column)
         codes = self._code_of_each(column)
         if column.missing is not None:
             codes = np.where(column.missing, MISSING, codes)
@@ -351,7 +360,7 @@ class Attribute(ABC):
 
     def typed(self, column: Column) -> pa.Array:
         """Return a column of text as the Arrow type of the values, NULL where they are missing."""
-        return column.without(self.missing_values).arrow_text()
+        return self.prepared(column).arrow_text()
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
         """Return made-up values: each that the domain allows is as likely."""

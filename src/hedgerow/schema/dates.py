@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import json
 import re
 import typing
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -15,11 +16,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.attributes import Cell, Direction
+from hedgerow.schema.attributes import Attribute, Cell, Direction
 from hedgerow.schema.grid import MOST_SPACED, MOST_WIDTHS, spaced_cuts
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import WholeNumber
 from hedgerow.tables.columns import Column
+from hedgerow.text.date_formats import EXCEL, ISO, DateFormat
 from hedgerow.text.days import FIRST, LAST, Day, as_day
 from hedgerow.text.messages import shown
 from hedgerow.text.values import Value
@@ -29,8 +31,9 @@ from hedgerow.text.values import Value
 class Date(WholeNumber):
     """A date from `low` to `high`, cut into intervals ``(cut, next cut]``.
 
-    Values are of type date, times without a time zone, or text ``YYYY-MM-DD``; numbers are refused. Bounds, cut points
-    and what literals compare with are `Day`: written as dates, and days since 1970-01-01 in arithmetic.
+    Values are of type date, times without a time zone, or text ``YYYY-MM-DD`` or in the declared format; the day of a
+    time counts. Bounds, cut points and what literals compare with are `Day`: written as dates, and days since
+    1970-01-01 in arithmetic.
 
     Attributes
     ----------
@@ -42,6 +45,11 @@ class Date(WholeNumber):
         number of them, such as ``"10 years"`` or ``"3 months"``, they are the last days of such periods; as ``"auto"``,
         the default, those of the shortest usual periods that make at most 20 (`default_date_cuts`); as ``5``, so many
         at equal distances. A date with ``cuts=()`` has no literals.
+    format : str or None
+        The form of text beside ``YYYY-MM-DD``: directives as in ``"%d.%m.%Y"`` or ``"%m/%d/%Y %H:%M"`` (of %Y, %m, %d,
+        %H, %M, %S and %f; digits, with separators between them), ``"iso"`` (a time of day may follow, as in
+        ``2020-01-31T12:34:56``) or ``"excel"`` (days as spreadsheets count them, with or without a fraction, from 61,
+        1900-03-01, on). Whole numbers are read as their digits; other numbers are refused but with ``"excel"``.
 
     Examples
     --------
@@ -52,8 +60,12 @@ class Date(WholeNumber):
     ['born <= 1969-12-31', 'born <= 1979-12-31']
     >>> Date("2020-01-01", "2020-12-31").cuts[:2]
     ('2020-01-31', '2020-02-29')
+    >>> seen = Date("2020-01-01", "2020-12-31", format="%d.%m.%Y")
+    >>> seen.encode(Column.from_numpy(np.array(["1.1.2020", "31.12.2020"]), "seen"))
+    array([ 0, 11], dtype=uint8)
     """
 
+    format: str | None = None
     kind: ClassVar[str] = "date"
     scalar: ClassVar[type[float]] = Day
 
@@ -70,7 +82,9 @@ class Date(WholeNumber):
         description: str | None = None,
         unit: str | None = None,
         source: str | None = None,
+        format: str | None = None,  # noqa: A002 -- the key of the file
     ) -> None:
+        object.__setattr__(self, "format", format)
         first, last = _day_of("low", low), _day_of("high", high)
         if not first < last:
             raise SchemaError(f"expected low < high, got {first} and {last}.", key="high")
@@ -89,6 +103,8 @@ class Date(WholeNumber):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.format is not None:
+            vars(self)["_form"] = format_of(self.format)
         if any(not isinstance(value, str) for value in self.missing_values):
             raise SchemaError(
                 "expected text for missing values of a date, got a number; put it in quotes.", key="missing_values"
@@ -99,6 +115,27 @@ class Date(WholeNumber):
         """Dates."""
         return Cell.DATE
 
+    @property
+    def form(self) -> DateFormat | None:
+        """The declared format of text."""
+        return vars(self).get("_form")
+
+    @property
+    def missing_words(self) -> tuple[Value, ...]:
+        """The values that mean "missing", with dates as ``YYYY-MM-DD``."""
+        form = self.form
+        return tuple(form.plain(str(value)) for value in self.missing_values) if form else self.missing_values
+
+    def prepared(self, column: Column) -> Column:
+        """Return a column with dates as ``YYYY-MM-DD``, and those that mean "missing" counted as such."""
+        return super().prepared(column.plain_dates(self.form) if self.form else column)
+
+    @property
+    def details(self) -> str:
+        """Cut points, format, policies and meaning as text that follows the domain."""
+        cuts = self._cuts_text()
+        return cuts + (f", written {self.format}" if self.format else "") + super().details[len(cuts) :]
+
     def reads(self, column: Column) -> NDArray[np.bool_]:
         """Return which cells are dates."""
         is_boolean = not column.is_text and column.values.dtype.kind == "b"
@@ -106,7 +143,7 @@ class Date(WholeNumber):
 
     def typed(self, column: Column) -> pa.Array:
         """Return dates."""
-        present = column.without(self.missing_values)
+        present = self.prepared(column)
         return pa.array(present.days().astype(np.int32), pa.int32(), mask=present.missing).cast(pa.date32())
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
@@ -137,6 +174,53 @@ def _day_of(key: str, value: Any) -> Day:
     if not FIRST <= day <= LAST:
         raise SchemaError("expected a date of the years 1 to 9999, got one outside.", key=key)
     return day
+
+
+def date_format(attribute: Attribute) -> DateFormat | None:
+    """Return the declared format of a date's text; None of any other attribute, and where none is declared."""
+    return attribute.form if isinstance(attribute, Date) else None
+
+
+def with_format(attribute: Attribute, form: str | None) -> Attribute:
+    """Return a date with this format of its text, any other attribute as it is."""
+    return replace(attribute, format=form) if form and isinstance(attribute, Date) else attribute
+
+
+def format_of(text: Any) -> DateFormat:
+    """Return the format that a schema declares; SchemaError says what is wrong with one."""
+    found = DateFormat(text) if isinstance(text, str) else None
+    if found is not None and found.problem is None:
+        return found
+    expected = f"expected {ISO}, {EXCEL} or directives such as %d.%m.%Y, got {shown(text)}"
+    raise SchemaError(f"{expected}: {found.problem}." if found else f"{expected}.", key="format")
+
+
+_DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d")
+_COMMON = ("", ISO, *(f"{day}{time}" for day in _DAYS for time in ("", " %H:%M", " %H:%M:%S")))
+_FIRST = 1000  # rows
+
+
+def recognised_formats(column: Column, declared: str | None = None) -> tuple[str, ...]:
+    """Return the common formats in which all text of a column spells dates: ``("",)`` if it is ``YYYY-MM-DD``.
+
+    One that is declared goes before the others.
+    """
+    if not column.is_text or column.is_missing.all():
+        return ()
+    found = [form for form in _COMMON if _spells_dates(column[:_FIRST], form) and _spells_dates(column, form)]
+    first = [""] if "" in found else [declared] if declared and _spells_dates(column, declared) else found
+    return tuple(first)
+
+
+def _spells_dates(column: Column, form: str) -> bool:
+    plain = column.plain_dates(DateFormat(form)) if form else column
+    return bool((plain.are_dates() | column.is_missing).all())
+
+
+def date_line(name: str, form: str) -> str:
+    """Return the line of a schema that declares a date, its bounds to fill in."""
+    written = f', format: "{form}"' if form else ""
+    return f"{json.dumps(name, ensure_ascii=False)}: {{kind: date, low: FILL IN, high: FILL IN{written}}}"
 
 
 _PERIOD = re.compile("(?:([1-9][0-9]{0,3}) )?(year|month|day)s?")

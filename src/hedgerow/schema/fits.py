@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute
 from hedgerow.schema.booleans import learning_problems
+from hedgerow.schema.dates import date_line, recognised_formats
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.tables.columns import Column
@@ -52,6 +53,8 @@ class TableFit:
     columns: tuple[ColumnFit, ...]  # one for each attribute, then for the label and for the unit of privacy
     unused: tuple[str, ...]  # columns that the schema leaves out
     problems: tuple[str, ...]  # why learners refuse the schema, whatever the rows
+    # Of text that spells dates, in columns that are not used or do not fit: the column, and the formats that all fit
+    dates: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def faults(self) -> tuple[ColumnFit, ...]:
@@ -75,7 +78,13 @@ class TableFit:
         columns = [{**vars(column), "rows": list(column.rows)} for column in self.columns]
         found = {"n_rows": self.n_rows, "accepted": self.is_accepted, "columns": columns}
         lists = {"mostly_outside": self.mostly_outside, "unused": self.unused, "problems": self.problems}
-        return found | {key: list(values) for key, values in lists.items()}
+        dates = {name: list(formats) for name, formats in self.dates}
+        return found | {key: list(values) for key, values in lists.items()} | {"dates": dates}
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """A sentence for each column of text that spells dates, with the line that declares it; no bounds are told."""
+        return tuple(_date_advice(name, *formats) for name, formats in self.dates)
 
     def text(self, lines: Mapping[int, int] | None = None) -> str:
         """Return the report as a table; with the line of the file on which each row stands, lines in place of rows."""
@@ -95,6 +104,11 @@ class TableFit:
         table = ["  ".join(map(format, cells, formats)).rstrip() for cells in (head, *body)]
         unused = [f"not in the schema: {', '.join(map(printable, self.unused))}"] if self.unused else []
         return "\n".join([f"{self.n_rows:,} rows", "", *table, *unused])
+
+
+def _date_advice(name: str, first: str, *others: str) -> str:
+    choice = f" that {' and '.join([first, *others])} read alike: find out which it is" if others else ""
+    return f"{printable(name)} has dates{choice}; to use it, write: {date_line(name, first)}"
 
 
 _WIDEST = 40
@@ -120,7 +134,10 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
         there = name in (table.names or ())
         fit = _target_fit(table.column(name, 0), number) if there else _absent(name, number.kind)
         found.append(replace(fit, kind=schema.weight.kind))
-    return TableFit(len(table), tuple(found), *beside_the_rows(names if table.names else (), schema))
+    unused, problems = beside_the_rows(names if table.names else (), schema)
+    others = [*unused, *(one.name for one in found[: len(schema)] if not (one.fits or one.is_absent))]
+    dates = tuple((name, recognised_formats(table.column(name, 0))) for name in others if table.names is not None)
+    return TableFit(len(table), tuple(found), unused, problems, tuple(pair for pair in dates if pair[1]))
 
 
 def beside_the_rows(names: Sequence[str], schema: Schema) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -136,7 +153,7 @@ def _absent(name: str, kind: str) -> ColumnFit:
 
 
 def _column_fit(column: Column, attribute: Attribute) -> ColumnFit:
-    column = column.without(attribute.missing_values)
+    column = attribute.prepared(column)
     missing = column.is_missing
     unread = ~missing & ~attribute.reads(column)
     empty = missing | unread

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -13,12 +14,13 @@ import pyarrow as pa
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.dates import Date
+from hedgerow.schema.dates import Date, recognised_formats
 from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Numeric, Real
 from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.tables.columns import Column, pc
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat
+from hedgerow.text.date_formats import DateFormat
 from hedgerow.text.days import FIRST, LAST, Day
 from hedgerow.text.values import Value, plain_word
 
@@ -110,17 +112,46 @@ def public_target(column: Column) -> Target:
     return Number(column.name, float(values.min()), float(values.max()))
 
 
+def public_date_formats(
+    table: pa.Table, missing_values: Sequence[Value] = (), declared: str | None = None
+) -> dict[str, str]:
+    """Return the format of each column of text that spells dates in public rows: the declared one, where it fits.
+
+    Raises
+    ------
+    DomainError
+        If a column's dates can be of several formats, none of which is declared.
+    """
+    found: dict[str, str] = {}
+    for name in table.column_names:
+        column = Column.from_arrow(table[name], name).without(missing_values)
+        formats = recognised_formats(column, declared)
+        if len(formats) > 1:
+            raise DomainError(
+                f"expected dates in one format, found those that {' and '.join(formats)} read alike; say which it is, "
+                f"as in --date-format {formats[0]}.",
+                column=name,
+            )
+        found |= dict.fromkeys([name] if formats else [], formats[0] if formats else "")
+    return found
+
+
 def typed_table(
-    table: pa.Table, missing_values: Sequence[Value] = (), text_format: TextFormat = DEFAULT_FORMAT
+    table: pa.Table,
+    missing_values: Sequence[Value] = (),
+    text_format: TextFormat = DEFAULT_FORMAT,
+    date_formats: Mapping[str, str] = MappingProxyType({}),
 ) -> pa.Table:
     """Return a public table with each column of text that spells numbers, dates, or true and false, as that type.
 
-    Numbers of which one is written with a zero before it, such as 007, are codes, and stay text.
+    Numbers of which one is written with a zero before it, such as 007, are codes, and stay text. Dates are in ISO, or
+    in the format of their column.
     """
     columns = {name: Column.from_arrow(table[name], name).without(missing_values) for name in table.column_names}
+    columns |= {name: columns[name].plain_dates(DateFormat(form)) for name, form in date_formats.items() if form}
     found = {name: _typed(column) for name, column in columns.items()}
     if text_format.decimal == ",":
-        pointed = typed_table(text_format.pointed(table, table.column_names), missing_values)
+        pointed = typed_table(text_format.pointed(table, table.column_names), missing_values, date_formats=date_formats)
         for name, column in found.items():
             if pa.types.is_floating(pointed[name].type):
                 found[name] = pointed[name]

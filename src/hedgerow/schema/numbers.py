@@ -199,7 +199,7 @@ class Numeric(Attribute):
 
     def typed(self, column: Column) -> pa.Array:
         """Return numbers."""
-        present = column.without(self.missing_values)
+        present = self.prepared(column)
         return pa.array(present.numbers(), pa.float64(), mask=present.missing)
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:

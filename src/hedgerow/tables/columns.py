@@ -21,6 +21,15 @@ from numpy.typing import NDArray
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.tables.objects import arrow_of_objects
+from hedgerow.text.date_formats import (
+    FIRST_SERIAL,
+    LAST_SERIAL,
+    MOST_PLAIN,
+    NO_DATE_TEXT,
+    SERIAL,
+    SERIAL_ZERO,
+    DateFormat,
+)
 from hedgerow.text.days import DATE, Day, as_day
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, plain_word, spelled_number, value_text
 
@@ -31,8 +40,9 @@ FOUND_NO_NUMBER = (
     "decimal commas, and then no points."
 )
 FOUND_NO_DATE = (
-    "expected dates, as a column of type date or text such as 1980-12-31 without a time of day, found others; "
-    "correct them, or, if they stand for a missing value, name them under `missing_values` in the schema."
+    "expected dates, as a column of type date or text such as 1980-12-31, found others; say under `format` in the "
+    "schema how they are written, such as %d.%m.%Y, or iso where times of day follow; correct them, or, if they stand "
+    "for a missing value, name them under `missing_values`. None has a time zone."
 )
 FOUND_INFINITY = "expected finite numbers, found infinity."
 Mask = NDArray[np.bool_]
@@ -186,6 +196,23 @@ class Column:
         found = guarded(lambda: pc.fill_null(_spells_dates(self.values), False), unreadable(self.name))
         return found.to_numpy(zero_copy_only=False)
 
+    def plain_dates(self, form: DateFormat) -> Self:
+        """Return text, or numbers as text, with dates of this format as ``YYYY-MM-DD``; other columns as they are.
+
+        A number that can be a serial day loses its fraction. Other fractions, and floating point from `MOST_PLAIN` on,
+        spell no date.
+        """
+        if self.holds_dates or (not self.is_text and self.values.dtype.kind == "b"):
+            return self
+
+        def rewrite() -> pa.Array:
+            text = self.values if self.is_text else _text_of_numbers(self.values)
+            for pattern, replacement in form.steps:
+                text = pc.replace_substring_regex(text, pattern, replacement)
+            return _plain_serials(text) if form.is_serial else text
+
+        return replace(self, values=guarded(rewrite, unreadable(self.name)))
+
     def _stored(self, value: Value) -> float | None:
         """Return a value as the array holds it, None if it cannot; of text, dates hold only the date that it spells."""
         if self.holds_dates and isinstance(value, str):
@@ -314,6 +341,22 @@ def _spells_dates(text: pa.Array) -> pa.Array:
 
 
 _EPOCH = "1970-01-01"
+
+
+def _text_of_numbers(numbers: NDArray[Any]) -> pa.Array:
+    if numbers.dtype.kind != "f":
+        return pa.array(numbers).cast(pa.large_string())
+    floors = np.floor(np.clip(numbers, -MOST_PLAIN, MOST_PLAIN))
+    are_serial = (floors >= FIRST_SERIAL) & (floors <= LAST_SERIAL)
+    are_plain = (np.abs(numbers) < MOST_PLAIN) & ((numbers == floors) | are_serial)
+    return pc.if_else(pa.array(are_plain), pa.array(floors.astype(np.int64)).cast(pa.large_string()), NO_DATE_TEXT)
+
+
+def _plain_serials(text: pa.Array) -> pa.Array:
+    are_serial = pc.fill_null(pc.match_substring_regex(text, SERIAL), False)
+    digits = pc.replace_substring_regex(pc.if_else(are_serial, text, "61"), SERIAL, r"\1")
+    days = pc.add(digits.cast(pa.int32()), pa.scalar(int(as_day(SERIAL_ZERO)), pa.int32()))
+    return pc.if_else(are_serial, days.cast(pa.date32()).cast(pa.large_string()), text)
 
 
 def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:

@@ -119,11 +119,11 @@ def _grids(attribute: Numeric, step: Fraction) -> Iterator[Grid]:
 
 def _missing_places(attribute: Numeric, low: Fraction, step: Fraction) -> list[int]:
     """Return the places on the grid, in order, whose numbers mean "missing" in a column of numbers."""
-    tokens = [number for number in map(attribute.number_in, attribute.missing_values) if number is not None]
+    tokens = [number for number in map(attribute.number_in, attribute.missing_words) if number is not None]
     near = sorted({round((_as_written(number) - low) / step) for number in tokens if isfinite(number)})
     numbers = np.array([_number(low + place * step, step) for place in near], dtype=np.float64)
     column = Column("", numbers, None, holds_dates=attribute.cell is Cell.DATE)
-    missing = column.without(attribute.missing_values).missing
+    missing = attribute.prepared(column).missing
     return [] if missing is None else [place for place, is_missing in zip(near, missing, strict=True) if is_missing]
 
 

@@ -167,7 +167,7 @@ class Values:
         column, marked = self._unmarked(table, position)
         found = np.empty(len(table))
         found[list(marked)] = [value.mid if isinstance(value, pd.Interval) else 0.0 for value in marked.values()]
-        found[_others(marked, len(table))] = attribute.numbers_in(column.without(attribute.missing_values))
+        found[_others(marked, len(table))] = attribute.numbers_in(attribute.prepared(column))
         return np.clip(found, attribute.low, attribute.high)
 
 

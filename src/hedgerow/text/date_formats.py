@@ -1,0 +1,132 @@
+"""Formats of dates in text: a bounded grammar of strptime's directives, ISO with times of day, and serial days.
+
+A format rewrites the text of a cell as ``YYYY-MM-DD`` where it has this form, and leaves other text as it is. Memory,
+engines, SQL and Python do so by the same regular expressions, free of backslashes and of groups without a number.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+ISO, EXCEL = "iso", "excel"
+LONGEST_FORMAT = 40
+SERIAL_ZERO = "1899-12-30"
+"""The day from which the serial days of spreadsheets count, from `FIRST_SERIAL` on."""
+FIRST_SERIAL, LAST_SERIAL = 61, 2_958_465
+"""The serial days of 1900-03-01 and 9999-12-31. Below, spreadsheets differ, as some have a 29 February 1900."""
+MOST_PLAIN = 10**7
+"""Floating point below it in size is written without an exponent everywhere; none beyond it spells a date."""
+NO_DATE_TEXT = "no date"
+"""The text of a number that spells no date."""
+SERIAL = (
+    "^(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5}|1[0-9]{6}|2[0-8][0-9]{5}|29[0-4][0-9]{4}|295[0-7][0-9]{3}|2958[0-3][0-9]{2}"
+    "|29584[0-5][0-9]|295846[0-5])([.][0-9]{1,17})?$"
+)
+"""Text that spells a serial day, whole or with a fraction, which is the time of day."""
+_ISO = (
+    "([0-9]{4})-([0-9]{2})-([0-9]{2})([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?)?",
+    (1, 2, 3),
+)
+_PADDED = ("^ ([0-9]{4})-0?([0-9]{2})-0?([0-9]{2})$", (1, 2, 3))
+_DIRECTIVES = {
+    "%Y": "([0-9]{4})",
+    "%m": "([0-9]{1,2})",
+    "%d": "([0-9]{1,2})",
+    "%H": "([01]?[0-9]|2[0-3])",
+    "%M": "[0-5][0-9]",
+    "%S": "[0-5][0-9]",
+    "%f": "[0-9]{1,9}",
+}
+_FIXED = {"%m": "([0-9]{2})", "%d": "([0-9]{2})", "%H": "([01][0-9]|2[0-3])"}
+_SEPARATORS = "-./,:; T"
+_ORDERS = (["%d", "%m", "%Y"], ["%m", "%d", "%Y"], ["%Y", "%m", "%d"])
+_TIMES = (["%H", "%M", "%S", "%f"], ["%H", "%M", "%S"], ["%H", "%M"], ["%H"], [])
+_HINTS = {
+    "%y": "two digits do not tell the century; write the years in four, %Y",
+    "%b": "names of months depend on the language; write months as numbers, %m",
+    "%p": "hours are those of 24, %H",
+    "%z": "a time zone moves the day; write dates in the time of the place, without one",
+    "%j": "write month and day, %m and %d",
+}
+_HINTS |= {"%B": _HINTS["%b"], "%I": _HINTS["%p"], "%Z": _HINTS["%z"]}
+
+
+@dataclass(frozen=True)
+class DateFormat:
+    """A format of dates in text, if it has no `problem`."""
+
+    text: str  # ``iso``, ``excel`` or directives, such as ``%d.%m.%Y``
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with it, and what to write; None of a format."""
+        parts = self._parts
+        directives = [part for part in parts if part.startswith("%")]
+        dates = [part for part in directives if part in ("%Y", "%m", "%d")]
+        if self.text in (ISO, EXCEL):
+            return None
+        if hints := [_HINTS[part] for part in directives if part in _HINTS]:
+            return hints[0]
+        if len(self.text) > LONGEST_FORMAT or not _spells(parts):
+            return "write year, month and day as %Y, %m and %d, with - . / or a space between them"
+        if dates not in _ORDERS:
+            return "each of %d, %m and %Y comes once, in the order %d %m %Y, %m %d %Y or %Y %m %d"
+        is_time = [part for part in directives if part not in dates] in _TIMES
+        return None if is_time else "times of day are %H, %H %M, %H %M %S or %H %M %S %f"
+
+    @cached_property
+    def _parts(self) -> list[str]:
+        return re.findall("%.?|[^%]", self.text, re.DOTALL)
+
+    @property
+    def is_serial(self) -> bool:
+        """True for the serial days of spreadsheets."""
+        return self.text == EXCEL
+
+    @cached_property
+    def steps(self) -> tuple[tuple[str, str], ...]:
+        r"""The replacements that rewrite text, in turn: a pattern of all of it, and groups as ``\1``. None of serials.
+
+        The first marks what it has found by a space, which text that is trimmed does not begin with.
+        """
+        if self.is_serial:
+            return ()
+        pattern, (year, month, day) = _ISO if self.text == ISO else self._compiled()
+        return (
+            (f"^{pattern}$", rf" \{year}-0\{month}-0\{day}"),
+            (_PADDED[0], r"\1-\2-\3"),
+        )
+
+    def _compiled(self) -> tuple[str, tuple[int, int, int]]:
+        found, groups, count = "", dict[str, int](), 0
+        for place, part in enumerate(self._parts):
+            around = [*self._parts[max(place - 1, 0) : place], *self._parts[place + 1 : place + 2]]
+            is_fixed = part in _FIXED and any(other.startswith("%") for other in around)
+            piece = _FIXED[part] if is_fixed else _DIRECTIVES.get(part, f"[{part}]" if part != "-" else part)
+            groups[part] = count + 1
+            count += piece.count("(")
+            found += piece
+        return found, (groups["%Y"], groups["%m"], groups["%d"])
+
+    def plain(self, text: str) -> str:
+        """Return text in this format as ``YYYY-MM-DD``, other text as it is."""
+        if self.is_serial:
+            found = re.fullmatch(SERIAL.strip("^$"), text)
+            day = datetime.date.fromisoformat(SERIAL_ZERO).toordinal() + int(found[1]) if found else 0
+            return datetime.date.fromordinal(day).isoformat() if found else text
+        for pattern, replacement in self.steps:
+            text = re.sub(pattern.replace("$", r"\Z"), replacement, text)
+        return text
+
+
+def _spells(parts: Sequence[str]) -> bool:
+    """Return whether all parts are known, and no digits of free number meet others."""
+    known = all(part in _DIRECTIVES or (len(part) == 1 and part in _SEPARATORS) for part in parts)
+    known = known and " " not in (*parts[:1], *parts[-1:])
+    free = any(one == "%f" and other.startswith("%") for one, other in pairwise(parts))
+    return known and not free

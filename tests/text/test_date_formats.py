@@ -1,0 +1,92 @@
+"""Formats of dates in text: what they read, against Python's own parser, and what is refused."""
+
+import datetime
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow import Date, Schema
+from hedgerow.errors import SchemaError
+from hedgerow.text.date_formats import FIRST_SERIAL, LAST_SERIAL, SERIAL, DateFormat
+
+FORMATS = ["%d.%m.%Y", "%m/%d/%Y", "%Y%m%d", "%d-%m-%Y %H:%M", "%H:%M:%S, %Y/%m/%d", "%Y-%m-%dT%H:%M:%S.%f", "%d%m.%Y"]
+
+
+@given(st.sampled_from(FORMATS), st.datetimes())
+def test_what_python_writes_is_read_as_its_day(form, time):
+    written = time.strftime(form.replace("%Y", f"{time.year:04}"))
+    assert DateFormat(form).plain(written) == time.date().isoformat()
+
+
+@given(st.sampled_from(FORMATS), st.text("0123456789./-:, T", max_size=20))
+def test_other_text_stays_as_it_is_and_none_is_read_that_python_refuses(form, text):
+    found = DateFormat(form).plain(text.strip())
+    if found != text.strip():
+        try:
+            day = datetime.date.fromisoformat(found)
+        except ValueError:
+            return  # no day of the calendar, which readers refuse
+        assert datetime.datetime.strptime(text.strip(), form).date() == day
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "day"),
+    [
+        ("%d.%m.%Y", "1.2.2020", "2020-02-01"),
+        ("%m/%d/%Y", "1/2/2020", "2020-01-02"),
+        ("iso", "2020-01-31T12:34:56", "2020-01-31"),
+        ("iso", "2020-01-31 12:34", "2020-01-31"),
+        ("iso", "2020-01-31T12:34:56.789", "2020-01-31"),
+        ("iso", "2020-01-31T12:34:56Z", None),
+        ("iso", "2020-01-31T12:34:56+01:00", None),
+        ("iso", "2020-01-31T24:00", None),
+        ("excel", "61", "1900-03-01"),
+        ("excel", "43861.75", "2020-01-31"),
+        ("excel", "2958465", "9999-12-31"),
+        ("excel", "60", None),
+        ("excel", "2958466", None),
+        ("excel", "043861", None),
+        ("excel", "43861,5", None),
+        ("%d.%m.%Y", "2020-01-31", "2020-01-31"),
+        ("%d.%m.%Y", "31.12.20", None),
+    ],
+)
+def test_text_is_read_or_stays(form, text, day):
+    assert DateFormat(form).plain(text) == (day or text)
+
+
+def test_serial_days_are_those_of_the_pattern():
+    serials = [*range(200), *range(LAST_SERIAL - 20_000, LAST_SERIAL + 200), *range(0, 10**7, 977)]
+    assert all(bool(re.search(SERIAL, str(n))) == (FIRST_SERIAL <= n <= LAST_SERIAL) for n in serials)
+
+
+@pytest.mark.parametrize(
+    ("form", "hint"),
+    [
+        ("%d.%m.%y", "two digits do not tell the century"),
+        ("%d %b %Y", "write months as numbers"),
+        ("%Y-%m-%dT%H:%M:%S%z", "a time zone moves the day"),
+        ("%m/%d/%Y %I:%M %p", "those of 24"),
+        ("%Y-%d-%m", "in the order %d %m %Y, %m %d %Y or %Y %m %d"),
+        ("%d.%m", "in the order"),
+        ("%d.%m.%Y %M", "times of day are"),
+        ("dd.mm.yyyy", "write year, month and day as %Y, %m and %d"),
+        ("%d.%m.%Y ", "write year"),
+        ("%Y-%m-%d" + " " * 40 + "%H", "write year"),
+        ("%", "write year"),
+    ],
+)
+def test_other_formats_are_refused_with_what_to_do(form, hint):
+    assert hint in (DateFormat(form).problem or "")
+    with pytest.raises(SchemaError, match=r"expected iso, excel or directives such as %d[.]%m[.]%Y, got"):
+        Date("2020-01-01", "2020-12-31", format=form)
+
+
+@pytest.mark.parametrize("form", [*FORMATS, "iso", "excel"])
+def test_a_schema_keeps_its_format_and_without_one_its_digest(form):
+    declared, plain = (Schema({"d": Date("2020-01-01", "2020-12-31", format=one)}) for one in (form, None))
+    assert Schema.from_dict(declared.to_dict()) == declared != plain
+    assert declared.digest != plain.digest
+    assert "format" not in plain.to_dict()["attributes"]["d"]
