@@ -152,7 +152,7 @@ def test_a_terminal_is_no_table(run, monkeypatch):
 
 
 REFUSED = {
-    "sheet.xlsx": ((), "expected CSV or Parquet, got a spreadsheet; save the sheet as CSV in UTF-8"),
+    "sheet.ods": ((), "expected CSV, Parquet or .xlsx, got another spreadsheet; save it as .xlsx, or its sheet as CSV"),
     "latin.csv": ((), "a file that is not UTF-8 text on line 1; save it as CSV in UTF-8, or say --encoding"),
     "wide.csv": (
         ("--encoding", "ascii"),
@@ -164,7 +164,7 @@ REFUSED = {
     "broken.parquet": ((), "expected a Parquet file, found another"),
     "header.csv": ((), "names of columns must not hold quotes or line breaks"),
     "bomb.csv.gz": ((), "expected at most"),
-    "data.json": ((), "expected a file of .csv, .tsv, .txt (or .gz of these) or .parquet, or - for standard input"),
+    "data.json": ((), "expected a file of .csv, .tsv, .txt (or .gz of these), .xlsx or .parquet, or - for standard"),
 }
 
 
@@ -172,7 +172,7 @@ REFUSED = {
 def test_what_cannot_be_read_is_refused_with_what_to_do(files, run, monkeypatch, name):
     monkeypatch.setattr("hedgerow.tables.table_files.LARGEST", 2**20)
     monkeypatch.setattr("hedgerow.tables.table_files._BLOCK", 2**18)
-    (files / "sheet.xlsx").write_bytes(b"PK\3\4")
+    (files / "sheet.ods").write_bytes(b"PK\3\4")
     (files / "broken.parquet").write_bytes(b"SECRET")
     (files / "header.csv").write_text('age,"se\nx",dose,ill\n40,F,0.5,no\n')
     (files / "data.json").write_text("[]")
@@ -224,7 +224,7 @@ def test_options_of_text_are_refused_where_there_is_none(run):
     [
         (("report", "tree.json", "--data", "-", "--test", "-", "-o", "r.html"), "from standard input, got both"),
         (("schema", "wizard", "-", "-o", "w.yaml"), "got -: answers are read from standard input"),
-        (("schema", "import", "dictionary.xlsx", "-o", "i.yaml"), "got a spreadsheet; save the sheet as CSV in UTF-8"),
+        (("schema", "import", "dictionary.xlsx", "-o", "i.yaml"), "got a file with another ending"),
         (
             ("fit", "tabs.tsv", "--engine", "duckdb", *FIT),
             "without an engine also one file of .tsv or .txt, .gz of these",
@@ -234,7 +234,7 @@ def test_options_of_text_are_refused_where_there_is_none(run):
         (("fit", "data.sav", *FIT), "expected data.parquet, data.csv"),
         (
             ("schema", "wizard", "data.sav", "-o", "w.yaml"),
-            "expected a file of .csv, .tsv, .txt (or .gz of these) or .parquet",
+            "expected a file of .csv, .tsv, .txt (or .gz of these), .xlsx or .parquet",
         ),
         (("fit", "commas.csv", *FIT), "--decimal , reads decimal commas"),
         (("plan", "--rows", "50", "--public", "commas.csv", "--schema", "schema.yaml"), "--decimal , reads decimal"),

@@ -15,8 +15,8 @@ from hedgerow.errors import ArgumentError
 from hedgerow.tables.table_files import TextFormat
 from hedgerow.text.messages import shown
 
-FILE = "CSV file with a header (.csv, .tsv, .txt, or .gz of these; - for standard input), or data.parquet"
-DATA = "CSV (- is stdin), *.parquet, duckdb:///FILE::TABLE, postgresql://USER@HOST/DATABASE::TABLE"
+FILE = "CSV file with a header (.csv, .tsv, .txt, or .gz of these; - for standard input), .xlsx, or data.parquet"
+DATA = "CSV (- is stdin), .xlsx, *.parquet, duckdb:///FILE::TABLE, postgresql://USER@HOST/DATABASE::TABLE"
 ADVANCED = "Advanced"
 """The panel of the help with options that a first run does not need."""
 

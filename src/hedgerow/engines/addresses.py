@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from hedgerow.tables.spreadsheets import is_workbook
 from hedgerow.tables.table_files import is_text
 
 MEMORY = "4GB"
 """The default memory limit of DuckDB."""
 EXPECTED = (
-    "expected data.parquet, data.csv (without an engine also one file of .tsv or .txt, .gz of these, or - for standard "
-    "input), folder/*.parquet, a folder of Parquet files, duckdb:///file.duckdb::table or "
+    "expected data.parquet, data.csv (without an engine also one file of .tsv or .txt, .gz of these, .xlsx, or - for "
+    "standard input), folder/*.parquet, a folder of Parquet files, duckdb:///file.duckdb::table or "
     "postgresql://user@host/database::schema.table"
 )
 _HARMLESS = re.compile(r"sslmode=(disable|allow|prefer|require|verify-ca|verify-full)")
@@ -30,6 +31,8 @@ _SECRET = re.compile(r"(pass|pwd|token|secret|key|credential)\w*\s*=|:[^@]*@", r
 
 def is_address(data: str) -> bool:
     """Return whether this is the address of a table that an engine reads: anything but a single file of text."""
+    if is_workbook(data):
+        return False
     if "::" in data or "://" in data or not is_text(data):
         return True
     return has_glob(data) and not Path(data).is_file()

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.tables.csv_files import read_csv, read_header
+from hedgerow.tables.spreadsheets import is_workbook, sheet_as_csv
 from hedgerow.text.messages import describe_argument, repeated
 from hedgerow.text.values import listed
 
@@ -30,7 +31,7 @@ PIPE = "-"
 TEXTS = (".csv", ".tsv", ".txt")
 LARGEST = 2**30
 """The most bytes of a file that is read whole: one that is compressed, piped, or not in UTF-8."""
-_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+_SPREADSHEETS = (".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 _BLOCK = 2**22
 _HEAD = 2**20  # bytes of which the header is read
 _DECIMAL = r"^\s*([-+]?[0-9]*){}([0-9]+([eE][-+]?[0-9]+)?)\s*$"
@@ -99,8 +100,8 @@ class InMemoryFile:
 
 
 def is_text(data: str) -> bool:
-    """Return whether this names one file of text, or standard input: what is read row by row in memory."""
-    return data == PIPE or data.lower().removesuffix(".gz").endswith(TEXTS)
+    """Return whether this names one file of text, a workbook or standard input: what is read row by row in memory."""
+    return is_workbook(data) or data == PIPE or data.lower().removesuffix(".gz").endswith(TEXTS)
 
 
 def check_no_spreadsheet(data: str) -> None:
@@ -109,8 +110,8 @@ def check_no_spreadsheet(data: str) -> None:
         raise ArgumentError(f"{data}: expected a file, got a pipe; give - and pipe the rows to standard input.")
     if data.lower().endswith(_SPREADSHEETS):
         raise ArgumentError(
-            f"{data}: expected CSV or Parquet, got a spreadsheet; save the sheet as CSV in UTF-8. Mind that "
-            "spreadsheets change values such as 007 and 1-2."
+            f"{data}: expected CSV, Parquet or .xlsx, got another spreadsheet; save it as .xlsx, or its sheet as CSV "
+            "in UTF-8."
         )
 
 
@@ -119,7 +120,8 @@ def check_table_name(data: str) -> None:
     check_no_spreadsheet(data)
     if not is_text(data) and not data.lower().endswith(".parquet"):
         raise ArgumentError(
-            f"{data}: expected a file of {', '.join(TEXTS)} (or .gz of these) or .parquet, or - for standard input."
+            f"{data}: expected a file of {', '.join(TEXTS)} (or .gz of these), .xlsx or .parquet, or - for standard "
+            "input."
         )
 
 
@@ -129,6 +131,12 @@ def source_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> Path | InM
     Lines that end in a carriage return alone, as on the classic Mac, get a line feed in its place.
     """
     path = Path(data)
+    if is_workbook(data):
+        if not text_format.is_usual:
+            raise ArgumentError(
+                f"{data}: expected no encoding and no decimal mark for a workbook, which has types; got one."
+            )
+        return InMemoryFile(data, sheet_as_csv(data))
     if data != PIPE and not data.lower().endswith(".gz") and text_format.is_usual and not _has_returns_alone(path):
         return path
     name = "standard input" if data == PIPE else data

@@ -1,0 +1,174 @@
+"""Sheets of Excel workbooks (.xlsx), converted to CSV in UTF-8 within bounds; no formula is computed, no link followed.
+
+A cell is its stored value: text as it is, numbers with every digit, ``true`` and ``false``, dates and times as ISO,
+errors as Excel shows them (``#N/A``). Of merged cells the first holds the value, the others are blank. The first row
+has the names of the columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.errors import DomainError, MissingPackageError
+from hedgerow.text.messages import shown
+
+SUFFIX = ".xlsx"
+MOST_BYTES = 2**30
+"""The most bytes of a workbook's parts, unpacked, and of the CSV that is made of a sheet."""
+MOST_ROWS, MOST_COLUMNS = 2**20, 2**14
+"""The most rows and columns of a sheet: Excel's own."""
+MOST_CELLS = 10**8
+"""The most cells of a sheet, with the blank ones between others."""
+_MOST_PARTS = 10_000
+_BLOCK = 2**20
+_ODD = re.compile(rb"<!DOCTYPE|<!ENTITY|\x00", re.IGNORECASE)
+_FORMULA = re.compile(rb"<([A-Za-z0-9]+:)?f[ />]")
+_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+
+
+def is_workbook(data: str) -> bool:
+    """Return whether this names a workbook, or a sheet of one: ``visits.xlsx`` or ``visits.xlsx::Sheet``."""
+    return _split(data)[0].lower().endswith(SUFFIX)
+
+
+def sheet_as_csv(data: str) -> bytes:
+    """Return the sheet that `data` names, or the first, as CSV in UTF-8; a row of the sheet is a line.
+
+    Raises
+    ------
+    MissingPackageError
+        If openpyxl is not installed.
+    DomainError
+        If the file is no workbook, is encrypted or damaged, has no such sheet, or exceeds the bounds; if a formula has
+        no computed value.
+    """
+    path, name = _split(data)
+    if find_spec("openpyxl") is None:
+        raise MissingPackageError(f"{path}: reading .xlsx needs openpyxl; pip install 'hedgerow[excel]'.")
+    with Path(path).open("rb") as file:
+        start = file.read(len(_OLE))
+        if start == _OLE:
+            raise DomainError(
+                f"{path}: expected an Excel workbook, found one with a password, or an older .xls; save it as .xlsx "
+                "without a password."
+            )
+        problem = DomainError(
+            f"{path}: expected an Excel workbook (.xlsx), found another file, or one that is damaged."
+        )
+        found = guarded(lambda: _converted(file, path, name), problem)
+    if isinstance(found, DomainError):
+        raise found
+    return found
+
+
+def _converted(file: Any, path: str, name: str | None) -> bytes | DomainError:
+    """Return the sheet as CSV, or the error of hedgerow's own, which would be lost if it were raised here."""
+    try:
+        return _csv(_rows(file, path, name), path)
+    except DomainError as error:
+        problem = str(error)
+    return DomainError(problem)
+
+
+def _split(data: str) -> tuple[str, str | None]:
+    path, colons, name = data.rpartition("::")
+    return (path, name) if colons and path.lower().endswith(SUFFIX) else (data, None)
+
+
+def _scan(file: Any, path: str) -> bool:
+    """Check a workbook's parts within bounds, and return whether one of its sheets holds a formula."""
+    has_formulas = False
+    with zipfile.ZipFile(file) as parts:
+        found = parts.infolist()
+        if len(found) > _MOST_PARTS or sum(part.file_size for part in found) > MOST_BYTES:
+            raise DomainError(
+                f"{path}: expected at most {MOST_BYTES:,} bytes unpacked, found more; save the sheet as CSV in UTF-8."
+            )
+        for part in found:
+            if not part.filename.lower().endswith((".xml", ".rels")):
+                continue
+            tail = b""
+            with parts.open(part) as content:
+                while block := content.read(_BLOCK):
+                    if _ODD.search(tail + block):
+                        raise DomainError(f"{path}: expected an Excel workbook, found XML of another kind.")
+                    is_sheet = "worksheets/" in part.filename
+                    has_formulas = has_formulas or (is_sheet and _FORMULA.search(tail + block) is not None)
+                    tail = block[-64:]
+    return has_formulas
+
+
+def _sheet(file: Any, name: str | None, path: str, *, values: bool) -> Any:
+    import openpyxl  # optional, and slow to import
+
+    book = openpyxl.load_workbook(file, read_only=True, data_only=values, keep_links=False)
+    names = [sheet.title for sheet in book.worksheets]
+    if not names:
+        raise DomainError(f"{path}: expected a workbook with a sheet of cells, found none.")
+    if name is not None and name not in names:
+        raise DomainError(f"{path}: expected one of its sheets {shown(names)} after ::, got {shown(name)}.")
+    return book[names[0] if name is None else name]
+
+
+def _rows(file: Any, path: str, name: str | None) -> Iterator[tuple[tuple[Any, ...], bool]]:
+    """Yield the values of each row, and whether a formula has none, which is not that of an empty text."""
+    has_formulas = _scan(file, path)
+    sheet = _sheet(file, name, path, values=True)
+    sheet.reset_dimensions()  # those that the file states need not be true
+    if not has_formulas:
+        yield from ((row, False) for row in sheet.iter_rows(values_only=True))
+        return
+    written = _sheet(file, name, path, values=False)
+    written.reset_dimensions()
+    for cells, formulas in zip(sheet.iter_rows(), written.iter_rows(), strict=True):
+        pairs = zip(cells, formulas, strict=True)
+        lacks = any(one.value is None and one.data_type != "str" and other.data_type == "f" for one, other in pairs)
+        yield tuple(cell.value for cell in cells), lacks
+
+
+def _csv(rows: Iterator[tuple[tuple[Any, ...], bool]], path: str) -> bytes:
+    out, width, n_cells = io.StringIO(), 0, 0
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    for place, (row, lacks_values) in enumerate(rows, start=1):
+        if lacks_values:
+            raise DomainError(
+                f"{path}: row {place} has a formula without its value; open the workbook in a spreadsheet program and "
+                "save it: then the values are in it."
+            )
+        n_cells += max(len(row), 1)
+        cells = [_text(value) for value in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        if place == 1:
+            cells, width = [" ".join(cell.split()) for cell in cells], len(cells)
+        if len(cells) > width:
+            raise DomainError(f"{path}: row {place} goes beyond the last column with a name in the first row.")
+        if place > MOST_ROWS or width > MOST_COLUMNS or n_cells > MOST_CELLS or out.tell() > MOST_BYTES:
+            raise DomainError(f"{path}: expected a sheet within Excel's limits, found a larger one; save it as CSV.")
+        if cells:
+            writer.writerow([*cells, *[""] * (width - len(cells))])
+        else:  # an empty line is no row
+            out.write("\n")
+    return out.getvalue().encode()
+
+
+def _text(value: Any) -> str:
+    """Return the value of a cell as text of CSV; line breaks, which would count as lines, are spaces."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return " ".join(str(value).splitlines()) if isinstance(value, str) else str(value)

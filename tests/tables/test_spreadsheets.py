@@ -1,0 +1,147 @@
+"""Excel workbooks: cells as they are stored, sheets by name, and files that are refused within bounds."""
+
+import datetime
+import zipfile
+
+import pytest
+
+from hedgerow.errors import ArgumentError, DomainError, MissingPackageError
+from hedgerow.tables import spreadsheets
+from hedgerow.tables.table_files import TextFormat, columns_of, read_table
+
+openpyxl = pytest.importorskip("openpyxl")
+HEAD = ["id", "seen", "dose", "ok"]
+
+
+def saved(path, *rows, name="Visits", change=None):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = name
+    for row in rows:
+        sheet.append(row)
+    if change:
+        change(book, sheet)
+    book.save(path)
+    return str(path)
+
+
+def packed(path, old, change):
+    """Write a workbook again, with another text of its parts."""
+    with zipfile.ZipFile(old) as parts:
+        found = {part: parts.read(part) for part in parts.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as parts:
+        for part, content in found.items():
+            parts.writestr(part, change(part, content))
+    return str(path)
+
+
+def test_cells_are_read_as_they_are_stored(tmp_path):
+    noon = datetime.datetime(2020, 2, 1, 12, 30)
+    path = saved(
+        tmp_path / "t.xlsx",
+        ["patient\nid", "seen", "dose", "ok", None],
+        ["007", datetime.datetime(2020, 1, 31), 1 / 3, True],
+        [None] * 4,
+        ["a\nb", noon, 3.0, False],
+        [12, "31.12.2020", "#N/A", None],
+    )
+    assert columns_of(path) == ["patient id", "seen", "dose", "ok"]
+    assert read_table(path).to_pylist() == [
+        {"patient id": "007", "seen": "2020-01-31", "dose": "0.3333333333333333", "ok": "true"},
+        {"patient id": "a b", "seen": "2020-02-01T12:30:00", "dose": "3", "ok": "false"},
+        {"patient id": "12", "seen": "31.12.2020", "dose": "#N/A", "ok": ""},
+    ]
+
+
+def test_a_sheet_is_named_after_two_colons(tmp_path):
+    path = saved(tmp_path / "t.xlsx", ["a"], [1], change=lambda book, _: book.create_sheet("Two (x)").append(["b"]))
+    assert columns_of(path) == columns_of(f"{path}::Visits") == ["a"]
+    assert columns_of(f"{path}::Two (x)") == ["b"]
+    with pytest.raises(
+        DomainError, match=r"expected one of its sheets \['Visits', 'Two \(x\)'\] after ::, got 'Other'"
+    ):
+        columns_of(f"{path}::Other")
+
+
+def test_merged_cells_are_blank_but_the_first(tmp_path):
+    path = saved(tmp_path / "t.xlsx", ["a", "b"], [1, 2], [3, 4], change=lambda _, sheet: sheet.merge_cells("A2:A3"))
+    assert read_table(path)["a"].to_pylist() == ["1", ""]
+
+
+def test_formulas_are_not_computed(tmp_path):
+    path = saved(tmp_path / "t.xlsx", ["a", "b"], [1, "=A2+1"])
+    with pytest.raises(DomainError, match="row 2 has a formula without its value; open the workbook in a spreadsheet"):
+        read_table(path)
+    value = packed(tmp_path / "u.xlsx", path, lambda _, content: content.replace(b"</f><v />", b"</f><v>2</v>"))
+    value = packed(tmp_path / "v.xlsx", value, lambda _, content: content.replace(b"</f><v></v>", b"</f><v>2</v>"))
+    assert read_table(value)["b"].to_pylist() == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ([], "found an empty file or line"),
+        ([[None], ["a"]], "found an empty file or line|beyond the last column"),
+        ([["a", None, "b"], [1, 2, 3]], "found a blank one in the header"),
+        ([["a", "a"], [1, 2]], "these more than once"),
+        ([["a"], [1, "cell"]], "row 2 goes beyond the last column with a name"),
+    ],
+)
+def test_sheets_without_a_header_of_their_own_are_refused(tmp_path, rows, problem):
+    with pytest.raises(DomainError, match=problem) as caught:
+        columns_of(saved(tmp_path / "t.xlsx", *rows))
+    assert "cell" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["encrypted", "text", "cut", "zip", "entities", "damaged"])
+def test_bad_files_are_refused_without_their_text(tmp_path, kind):
+    good = saved(tmp_path / "good.xlsx", HEAD, ["secret", 1, 2, 3])
+    path = tmp_path / "t.xlsx"
+    content = (tmp_path / "good.xlsx").read_bytes()
+    if kind == "encrypted":
+        path.write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + b"secret")
+    elif kind == "text":
+        path.write_text("secret,1")
+    elif kind == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif kind == "zip":
+        with zipfile.ZipFile(path, "w") as parts:
+            parts.writestr("secret.txt", "secret")
+    elif kind == "entities":
+        packed(path, good, lambda _, text: text.replace(b"<workbook", b'<!DOCTYPE x [<!ENTITY a "secret">]><workbook'))
+    else:
+        packed(path, good, lambda part, text: b"<secret" if "sheet1" in part else text)
+    with pytest.raises(DomainError, match=r"t\.xlsx: expected an Excel workbook") as caught:
+        read_table(str(path))
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_bombs_are_refused_before_they_are_unpacked(tmp_path, monkeypatch):
+    path = saved(tmp_path / "t.xlsx", ["a"], ["x" * 30_000])
+    monkeypatch.setattr(spreadsheets, "MOST_BYTES", 20_000)
+    with pytest.raises(DomainError, match="at most 20,000 bytes unpacked"):
+        read_table(path)
+    monkeypatch.undo()
+    far = packed(
+        tmp_path / "far.xlsx",
+        saved(tmp_path / "s.xlsx", ["a"], [1]),
+        lambda _, text: text.replace(b'<row r="2"', b'<row r="99999999999"').replace(b'r="A2"', b'r="A99999999999"'),
+    )
+    with pytest.raises(DomainError, match=r"within Excel's limits|one that is damaged"):
+        read_table(far)
+    monkeypatch.setattr(spreadsheets, "MOST_CELLS", 1)
+    with pytest.raises(DomainError, match="within Excel's limits"):
+        read_table(path)
+
+
+def test_a_workbook_has_no_encoding_and_no_decimal_mark(tmp_path):
+    with pytest.raises(ArgumentError, match="no encoding and no decimal mark for a workbook"):
+        columns_of(saved(tmp_path / "t.xlsx", ["a"]), TextFormat(decimal=","))
+
+
+def test_without_openpyxl_the_extra_is_named(tmp_path, monkeypatch):
+    path = saved(tmp_path / "t.xlsx", ["a"])
+    monkeypatch.setattr(spreadsheets, "find_spec", lambda _: None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[excel\]'"):
+        columns_of(path)
