@@ -63,8 +63,8 @@ def valued_once():
 
 @contextmanager
 def valued_once_each():
-    """Keep states and values of searches that are done many times over: by their plan; and by rows and weight."""
-    kept, states, models = {}, Draw.states, ModelSampler._models
+    """Keep mechanisms and states of searches that are done many times over, and values: by plan; by rows and weight."""
+    kept, states, models, loss, mechanism = {}, Draw.states, ModelSampler._models, Draw.loss.func, Draw.mechanism
 
     def key(plan):
         return plan.space.options.tobytes(), plan.space.root.tobytes(), plan.sizes, plan.objective
@@ -74,6 +74,18 @@ def valued_once_each():
             kept[key(self)] = states(self)
         return kept[key(self)]
 
+    def loss_once(self):
+        valued = self.objective, self.space.candidates.schema.target.n_levels, self.row_loss
+        if valued not in kept:
+            kept[valued] = loss(self)
+        return kept[valued]
+
+    def mechanism_once(self, epsilon):
+        charged = *key(self), self.space.branches, self.depth, self.stop_probability, self.siblings, self.loss, epsilon
+        if charged not in kept:
+            kept[charged] = mechanism(self, epsilon)
+        return kept[charged]
+
     def models_once(self, weight):
         bins, counts = self._tally.bins_and_counts()
         valued = *key(self._plan), bins.tobytes(), counts.tobytes(), weight
@@ -82,6 +94,8 @@ def valued_once_each():
         return kept[valued]
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Draw, "loss", property(loss_once))
+        patch.setattr(Draw, "mechanism", mechanism_once)
         patch.setattr(Draw, "states", states_once)
         patch.setattr(ModelSampler, "_models", models_once)
         yield

@@ -144,11 +144,32 @@ def listed(table, plan, epsilon, source):
     return found
 
 
+class Adding:
+    """A gate that only adds up what it is asked for."""
+
+    def __init__(self, source):
+        self.source, self.spent = source, 0
+
+    def release(self, mechanism, query, **_):
+        self.spent += mechanism.epsilon
+        return self.source.prepare(mechanism)(query())
+
+
 def released(table, plan, epsilon):
     """The probability of every model that can be released, and the log-probability of every way to it."""
     total, ways = defaultdict(float), []
+    draw = draw_list if isinstance(plan, ListDraw) else draw_tree
+
+    def way(choose):
+        if not ways:  # through the real gate, which takes more time than a draw
+            return listed(table, plan, epsilon, Scripted(choose))
+        gate = Adding(Scripted(choose))
+        outcome = draw(table.tally, plan, gate, epsilon, quiet)
+        assert gate.spent == epsilon
+        return outcome
+
     with valued_once_each():
-        for outcome, draws in executions(lambda choose: listed(table, plan, epsilon, Scripted(choose))):
+        for outcome, draws in executions(way):
             ways.append((tuple(place for _, place in draws), chance(draws)))
             total[outcome] += np.exp(ways[-1][1])
     return dict(total), dict(ways)
