@@ -1,6 +1,7 @@
 """Storages: files of every kind hold for every value the bin, or the error, that it has in memory."""
 
 from functools import cache
+from itertools import cycle, islice
 from urllib.parse import quote
 
 import ibis
@@ -56,7 +57,9 @@ def codes_of(table, names):
 
 @cache
 def in_memory_once(kind, name):
-    return in_memory(KINDS[kind], EVERY_STORAGE[name].combine_chunks())
+    """What memory says of a column, which is a shorter one repeated, as in `one_table`."""
+    values = {**COLUMNS, **NUMBERS}[name]
+    return list(islice(cycle(in_memory(KINDS[kind], values)), len(EVERY_STORAGE)))
 
 
 def differences(table, columns):
