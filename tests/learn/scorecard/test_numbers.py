@@ -353,7 +353,6 @@ def test_less_epsilon_has_a_larger_error():
     assert errors == sorted(errors)
 
 
-@settings(max_examples=25)
 @given(st.floats(0.05, 50), st.integers(1, 1000), st.sampled_from([None, 1e-6]), st.integers(0, 2**31 - 1))
 def test_points_are_whole_and_at_most_what_is_asked(epsilon, points, delta, seed):
     model = fit(stays(300), epsilon, points=points, delta=delta, random_state=seed, monotone={"a": "increasing"})
