@@ -88,3 +88,10 @@ def test_without_an_epsilon_and_with_a_row_that_does_not_fit_nothing_is_charged(
     assert "some labels are not in the schema" in err
     assert "secret" not in err
     assert "0 of 1 spent" in run("budget", "show", "b.json")[1]
+
+
+def test_an_evaluation_is_on_the_public_sheet_of_a_report(folder, run):
+    assert run(*EVALUATE)[0] == 0
+    code, _, _ = run("report", "tree.json", "--evaluation", "evaluation.json", "-o", "report.html")
+    assert code == 0
+    assert "How often is the model right on rows kept aside?" in (folder / "report.html").read_text()

@@ -39,10 +39,10 @@ def evaluate(
     seed: Annotated[int | None, advanced("Repeatable, NOT private: --research.")] = None,
     research: Annotated[bool, advanced("Allow writing what has no guarantee.", "--research")] = False,
 ) -> None:
-    """Release how often a model is right on private rows, with noise: by true and predicted class, and by group.
+    """Release how often a model is right on private rows, with noise, by group.
 
-    One histogram is charged, whatever the groups. Intervals are right in 95 % of cases at least. Whoever is among the
-    rows that the model was learned from, too, pays for both.
+    One histogram of group, true and predicted class is charged, whatever the groups. Intervals are right in 95 % of
+    cases at least. Whoever is among the rows that the model was learned from, too, pays for both.
 
     [bold]Example[/bold]: hedgerow evaluate model.json test.csv --epsilon 0.1 --by sex --budget patients.budget.json
     """

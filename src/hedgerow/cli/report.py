@@ -13,6 +13,7 @@ from hedgerow.cli.output import check_output, check_outputs, say, stage, write_s
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import read_labelled
 from hedgerow.errors import ArgumentError
+from hedgerow.evaluation import Evaluation
 from hedgerow.models import load_model
 from hedgerow.report import Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
 from hedgerow.report.report import leaves_name, private_name
@@ -34,6 +35,7 @@ def report(
     data: Annotated[Path | None, option(f"The training rows, for the board's sheet: {FILE}.")] = None,
     test: Annotated[Path | None, option("Held-out rows of the same kind, for the board's sheet.")] = None,
     by: Annotated[list[str] | None, option("Compare the groups of this column; repeatable.  \\[the form's]")] = None,
+    evaluation: Annotated[Path | None, option("What `hedgerow evaluate` released, for the public sheet.")] = None,
     threshold: Annotated[int, option("The fewest rows of a leaf that are safe.")] = 10,
     costs: Annotated[Path | None, option("What errors cost, as `hedgerow fit` takes it: YAML or JSON.")] = None,
     class_weight: Annotated[list[str] | None, option("The same, by class. Repeatable.", metavar="LABEL=WEIGHT")] = None,
@@ -47,10 +49,10 @@ def report(
 ) -> None:
     """Report on a model for a review board: a public sheet, and one for the board.
 
-    The public sheet is made of the model, --form and --ledger alone. With --data or --test, and for a model without a
-    guarantee, there is a second one with exact functions of the rows: every section of it is marked, and PRIVATE is in
-    its name, and in that of --acro, if some findings are of rows. Pages load nothing and run nothing; all of more than
-    ten leaves are in a CSV file beside the sheet.
+    The public sheet is made of the model, --form, --ledger and --evaluation alone. With --data or --test, and for a
+    model without a guarantee, there is a second one with exact functions of the rows: every section of it is marked,
+    and PRIVATE is in its name, and in that of --acro, if some findings are of rows. Pages load nothing and run nothing;
+    all of more than ten leaves are in a CSV file beside the sheet.
 
     [bold]Examples[/bold]:
 
@@ -75,7 +77,7 @@ def report(
     sheets = [] if output is None else [output, private_name(output)]
     sheets += map(leaves_name, tuple(sheets))
     outputs = (*sheets, *twins, *([] if acro is None else [private_name(acro)]))
-    check_outputs(outputs, model, form, ledger, data, test, costs, force=force)
+    check_outputs(outputs, model, form, ledger, data, test, costs, evaluation, force=force)
     _check_rows(data, test)
     text.check_used("--data or --test", used=(data, test) != (None, None))
     if by and data is None and test is None:
@@ -88,6 +90,7 @@ def report(
             releases=None if ledger is None else Releases.load(ledger, dataset=dataset),
             train=read_labelled(data, text.text_format, released.schema),
             test=read_labelled(test, text.text_format, released.schema),
+            evaluation=None if evaluation is None else Evaluation.load(evaluation),
             by=by or None,
             threshold=threshold,
             costs=None if costs is None else costs_in(costs, released.schema.classes),

@@ -18,9 +18,10 @@ from hedgerow.audit.readers.columns import Features
 from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import reserved
 from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
+from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.card import SOFTWARE
-from hedgerow.report import accuracy, disclosure, findings, promises, residuals
+from hedgerow.report import accuracy, disclosure, evaluated, findings, promises, residuals
 from hedgerow.report.accuracy import Pair
 from hedgerow.report.contents import Grid, Sheet, page, section
 from hedgerow.report.disclosure import Attacked
@@ -39,8 +40,8 @@ _ENDINGS = (".html", ".json")
 class Report:
     """A report on a model for a review board: the public sheet, and, **private**, the one for the board.
 
-    The public sheet is made of the released file, the record of releases and the form alone; of a model without a
-    guarantee it leaves out what the model stores. The board's sheet has exact functions of the rows.
+    The public sheet is made of the released file and evaluation, the record of releases and the form alone; of a model
+    without a guarantee it leaves out what the model stores. The board's sheet has exact functions of the rows.
 
     `board` is None for a private model whose rows are not given.
 
@@ -68,6 +69,7 @@ class Report:
         train: Pair | None = None,
         test: Pair | None = None,
         membership: Attacked | None = None,
+        evaluation: Evaluation | None = None,
         by: Sequence[str] | None = None,
         schema: Schema | None = None,
         features: Features | None = None,
@@ -89,7 +91,9 @@ class Report:
         train, test : tuple of (X, y), optional
             The training rows, and held-out rows of the same kind, for the board's sheet.
         membership : Membership, ShadowMembership or ExactMembership, optional
-            What a membership attack on the learner reached, for the board's sheet.
+            What a membership attack on the learner reached, for the board's sheet; by group, if it is exact.
+        evaluation : Evaluation, optional
+            What `hedgerow.evaluate` released about the model, for the public sheet.
         by : sequence of str, optional
             Columns whose groups are compared. Default: the sensitive attributes of the form.
         schema, features : optional
@@ -122,7 +126,7 @@ class Report:
         found = disclosure.check_attacked(membership)
         columns = _columns(by, subject.form.sensitive)
         made = on or datetime.now(UTC).date()
-        public = _public(subject, releases, made)
+        public = _public(subject, releases, evaluated.check_evaluation(evaluation, subject), made)
         if subject.is_private and train is None and test is None and found is None:
             return cls(subject, public, None)
         return cls(subject, public, _board(subject, train, test, found, columns, made))
@@ -199,7 +203,7 @@ def _csv(grid: Grid) -> str:
     return text.getvalue()
 
 
-def _public(subject: Subject, releases: Releases | None, made: date) -> Sheet:
+def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation | None, made: date) -> Sheet:
     about_model = [section("model", template="stored")]
     found = [*findings.findings(subject, releases)]
     if subject.is_private:
@@ -220,6 +224,7 @@ def _public(subject: Subject, releases: Releases | None, made: date) -> Sheet:
         promises.earlier(releases),
         *((promises.noise(subject),) if subject.card.charges else ()),
         *about_model,
+        *evaluated.evaluated(evaluation),
         disclosure.membership_bounds(subject),
         *((promises.decision("public"),) if subject.is_private else ()),
     )
@@ -242,6 +247,7 @@ def _board(
         disclosure.leaves(subject, risk),
         performance,
         disclosure.membership(subject, found, separated),
+        *evaluated.exposed(found, train, subject, by),
         disclosure.reconstruction_section(subject, guessed),
         *disclosure.groups(guessed, by if train is not None else ()),
         promises.stated(subject, "board"),

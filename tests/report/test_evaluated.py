@@ -1,0 +1,45 @@
+"""A released evaluation on the public sheet, and the exact membership risk by group on the board's."""
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from tests.evaluation.models import ATTRIBUTES, TARGETS, fitted, rows
+
+
+def test_an_evaluation_is_on_the_public_sheet_and_the_rows_are_not():
+    for target in ("classes", "number"):
+        learner, frame = fitted(target, "tree"), rows(400, target)
+        found = hr.evaluate(learner, frame, epsilon=1, by="sex")
+        report = hr.Report.of(learner, evaluation=found)
+        section = report.public.section("evaluation")
+        assert [one.name for one in section.facts[1:-2]] == [one.name for one in found.estimates]
+        assert section.grids[0].rows[1][:2] == ("m", found.rows("m")[0])
+        first = found.sentences[0]
+        assert section.answer.startswith(first[0].upper() + first[1:])
+        assert "evaluation" in report.to_html()
+
+
+def test_an_evaluation_of_another_model_is_refused():
+    found = hr.evaluate(fitted("classes", "tree"), rows(50, "classes"), epsilon=1)
+    with pytest.raises(ValueError, match="expected an evaluation of this model, got one of another model"):
+        hr.Report.of(fitted("classes", "scorecard"), evaluation=found)
+    with pytest.raises(TypeError, match="expected an Evaluation or None as evaluation, got dict"):
+        hr.Report.of(fitted("classes", "tree"), evaluation=found.to_dict())
+
+
+def test_the_worst_advantage_of_each_group_is_on_the_boards_sheet():
+    frame = rows(120, "classes")
+    X, y = frame[list(ATTRIBUTES)], frame["y"]
+    learner = hr.PrivateTreeClassifier(1, schema=hr.Schema(ATTRIBUTES, TARGETS["classes"]), max_depth=1)
+    attacked = hr.audit.exact_membership(learner, X, y)
+    report = hr.Report.of(learner.fit(X, y), train=(X, y), membership=attacked, by=["sex"])
+    (grid,) = report.board.section("exposure").grids
+    for group, size, worst, mean in grid.rows:
+        own = attacked.advantage[(frame.sex.fillna("missing") == group).to_numpy()]
+        assert (size, worst, mean) == (len(own), own.max(), pytest.approx(own.mean()))
+    assert np.all(np.diff([line[2] for line in grid.rows]) <= 0)
+    assert "exposure" not in {one.key for one in report.public.sections}
+    fewer = hr.audit.exact_membership(learner, X[:9], y[:9])
+    with pytest.raises(ValueError, match="got that of fewer rows"):
+        hr.Report.of(learner, train=(X, y), membership=fewer, by=["sex"])
