@@ -392,6 +392,14 @@ class NoiseWarning(UserWarning):
     """The ε of a fit is so small that what is released says nearly nothing of a table of any usual size."""
 
 
+class UnitWarning(UserWarning):
+    """A column has the name of one that says whose row each is, and the schema declares no unit of privacy."""
+
+
+class SeededNoiseWarning(UserWarning):
+    """The noise comes from `random_state`, so that what is released has no guarantee; leave it out."""
+
+
 class UselessModelWarning(UserWarning):
     """A fitted model predicts the same for every row, or is right no more often than the commonest class."""
 

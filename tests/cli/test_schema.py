@@ -110,7 +110,7 @@ def test_a_very_long_line_is_read(folder, run):
 def test_a_new_schema_in_json_is_json(folder, run):
     code, out, err = run("schema", "new", "data.csv", "--target", "ill", "-o", "new.json")
     assert (code, out) == (0, "")
-    assert err.startswith("written to new.json: fill in the kinds")
+    assert err.startswith("written to new.json: fill in what is marked")
     assert json.loads((folder / "new.json").read_text()) == {
         "version": 1,
         "label": {"name": "ill", "classes": "FILL IN"},

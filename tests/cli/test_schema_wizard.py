@@ -1,6 +1,12 @@
 """`hedgerow schema wizard`."""
 
+import fcntl
 import io
+import os
+import pty
+import subprocess
+import sys
+import termios
 
 import duckdb
 import pandas as pd
@@ -50,27 +56,24 @@ def test_questions_make_a_schema_without_a_row(wizard):
 
 
 def test_answers_that_make_no_attribute_are_asked_for_again(wizard):
-    tries = [
-        *("real", "5", "x", "", "", ""),
-        *("in", "9", "3", "", "n", ""),
-        *("what", "integer", "0", "9", "log", "n", ""),
-        *("i", "1", "9", "log 2", "maybe", "n", ""),
-    ]
-    code, _, err = wizard(["c", "a", "c", "a, b", "s", *tries, "s", "s", "s"], "--target", "ill")
+    tries = ["what", "real", "5", "x", "3", "9", "log", "log 2", "maybe", "n", ""]
+    code, _, err = wizard(["c", "a", "a, b", "s", *tries, "s", "s", "s"], "--target", "ill")
     assert code == 0, err
-    assert hr.Schema.load("w.yaml") == Schema({"age": Integer(1, 9, "log 2", unit="years")}, Label("ill", ("a", "b")))
+    assert hr.Schema.load("w.yaml") == Schema({"age": Real(5, 9, "log 2")}, Label("ill", ("a", "b")))
     assert "expected two or more different classes" in err
     assert "key 'high': expected a finite number, got 'x'. Please answer again." in err
     assert "key 'high': expected low < high" in err
-    assert "expected one of boolean, categorical, date, integer, ordered, real, skip" in err
+    assert "expected one of boolean, categorical, date, integer, ordered, real, unit, skip" in err
     assert "as in 5 or log 5; got 'log'" in err
     assert "expected one of yes, no" in err
 
 
 def test_dates_are_asked_for_by_their_periods(wizard, folder):
     (folder / "rows.csv").write_text("dob,ill\n")
-    born = ["", "1900-01-01", "2010-12-31", "10 years", "n", ""]
-    code, _, err = wizard(["", "a, b", "", "1900", "2010-12-31", "", "n", "", *born], "--target", "ill")
+    born = ["", "1900-01-01", "2010-12-31", "10 years", "d.m", "%d.%m.%Y", "n", ""]
+    code, _, err = wizard(
+        ["", "a, b", "", "1900", "1900-01-01", "2010-12-31", "", "", "n", "", *born], "--target", "ill"
+    )
     assert code == 0, err
     assert hr.Schema.load("w.yaml")["dob"] == Date("1900-01-01", "2010-12-31", "10 years")
     assert "expected a date, as in 1980-12-31, got 1900. Please answer again." in err
@@ -82,7 +85,7 @@ def test_a_number_or_an_order_is_predicted(wizard, folder):
     assert code == 0, err
     assert hr.Schema.load("w.yaml").label == Number("age", 0, 90)
     answers = ["ordered", "good, bad", "ordered", "low, medium, high", "n", ""]
-    code, _, err = wizard(["number", "5", "1", *answers], "--target", "a", "--force")
+    code, _, err = wizard(["number", "5", "1", "<", "<", *answers], "--target", "a", "--force")
     assert code == 0, err
     schema = hr.Schema.load("w.yaml")
     assert schema.label == OrderedLabel("a", ("good", "bad"))
@@ -94,7 +97,7 @@ def test_an_end_of_answers_writes_nothing(wizard, folder):
     assert wizard(["s"])[0] == 1
     assert not (folder / "w.yaml").exists()
     assert "column 'sick': expected this column" in wizard([], "--target", "sick")[2]
-    assert "at least one attribute" in wizard(["s"] * 6)[2]
+    assert "at least one attribute" in wizard(["s"] * 5)[2]
 
 
 def test_types_and_catalogues_are_proposed(wizard, folder):
@@ -115,3 +118,79 @@ def test_public_rows_are_proposed_where_they_are_given(wizard, folder):
     code, _, err = wizard(answers, "--public-sample", "public.csv")
     assert code == 0, err
     assert hr.Schema.load("w.yaml") == Schema.from_public(pd.read_csv(folder / "public.csv"))
+
+
+def test_a_persons_column_is_proposed_as_the_unit_and_an_identifier_is_left_out(wizard, folder):
+    (folder / "rows.csv").write_text("patient_id,record_id,customer,age\n")
+    code, _, err = wizard(["", "0", "3", "", "u", "s", *[""] * 6])
+    assert code == 0, err
+    schema = hr.Schema.load("w.yaml")
+    assert (schema.unit, schema.names) == (hr.Unit("patient_id", 3), ("age",))
+    assert err.count("looks as if it says whose row each row is") == 2
+    assert err.count("looks like an identifier") == 1
+    assert "max_rows must be a whole number >= 1, got 0. Please answer again." in err
+    assert "ordered, real, skip" in err  # of one unit only
+    pq.write_table(pa.table({"patient_id": pa.array([1]), "age": pa.array([7])}), folder / "r.parquet")
+    assert wizard([""] * 8, "--force", data="r.parquet")[0] == 0
+    assert hr.Schema.load("w.yaml").unit == hr.Unit("patient_id", 1)
+
+
+def test_public_rows_show_by_repetition_whose_they_are(wizard):
+    who = [f"w{i % 50}" for i in range(200)]
+    frame = {"ref": [f"r{i}" for i in range(200)], "who": who, "age": [i % 80 for i in range(200)]}
+    pd.DataFrame(frame | {"record_id": range(200)}).to_csv("p.csv", index=False)
+    code, _, err = wizard([""] * 10, "--public-sample", "p.csv", data="p.csv")
+    assert code == 0, err
+    schema = hr.Schema.load("w.yaml")
+    assert (schema.unit, schema.names) == (hr.Unit("who", 1), ("age",))
+
+
+def test_an_answer_can_be_taken_back(wizard, folder):
+    (folder / "rows.csv").write_text("a,b\n")
+    answers = ["<", "b", "n", "back", "back", "r", "0", "<", "1", "2", "", "n", "of a", "<", "of a, again"]
+    code, _, err = wizard([*answers, "b", "<", "<", "a", "b", "n", ""])
+    assert code == 0, err
+    assert hr.Schema.load("w.yaml") == Schema({"a": Real(1, 2, description="a"), "b": Boolean()})
+
+
+@pytest.mark.parametrize("end", ["\x04", "\x03"])
+def test_a_terminal_that_stops_keeps_its_answers(folder, end):
+    (folder / "rows.csv").write_text("age,flag\n")
+    words = [sys.executable, "-m", "hedgerow", "schema", "wizard", "rows.csv", "-o", "w.yaml"]
+
+    def typed(*lines):
+        master, slave = pty.openpty()
+        with subprocess.Popen(
+            words, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_own
+        ) as one:
+            os.close(slave)
+            for line in lines:
+                text = b""
+                while not text.endswith(b": "):
+                    text += one.stderr.read(1)
+                os.write(master, line.encode())
+            out, err = one.communicate(timeout=60)
+            os.close(master)
+        return one.returncode, out.decode(), text.decode() + err.decode()
+
+    code, _, err = typed("integer\n", "5\n", "x\n", end)
+    assert code in (1, 130)
+    assert "your answers are kept in w.yaml.draft.json: the same command goes on from there" in err
+    assert not (folder / "w.yaml").exists()
+    code, _, err = typed("9\n", "\n", "\n", "\n", "b\n", "\n", "\n")
+    assert code == 0, err
+    assert hr.Schema.load("w.yaml") == Schema({"age": Integer(5, 9, unit="years"), "flag": Boolean()})
+    assert not (folder / "w.yaml.draft.json").exists()
+
+
+def test_a_draft_of_other_questions_is_refused(wizard, folder):
+    assert wizard(["", "no, yes", "s"], "--target", "ill")[0] == 1
+    assert "has answers to other questions; delete it" in wizard([])[2]
+    (folder / "w.yaml.draft.json").write_text("[1]")
+    assert "has answers to other questions; delete it" in wizard([])[2]
+
+
+def _own() -> None:
+    """Take the terminal as one's own, as a shell gives it."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -86,3 +86,34 @@ def test_rows_without_a_patient_cost_nothing(visits, run):
     assert "column 'patient': expected to read in every row whose it is, found rows without a value." in err
     assert hr.privacy.FileBudget("budget.json").spent == 0
     assert run("schema", "check", "schema.yaml", "data.csv")[0] == 0  # which declares no unit
+
+
+def test_a_fit_warns_by_a_columns_name_before_it_charges(visits, run):
+    text = (visits / "data.csv").read_text().replace(",patient\n", ",patient_id\n", 1)
+    (visits / "data.csv").write_text(text)
+    run("budget", "new", "budget.json", "--epsilon", "0.1")
+    warning = "warning: the column patient_id looks as if it says whose row each row is"
+    code, _, err = run(*FIT)
+    assert (code, err.count(warning), 'Add `unit: {column: "patient_id", max_rows: 1}`' in err) == (0, 1, True)
+    code, _, err = run(*FIT, "--force", "--unit", "patient_id", "--max-rows", "1")
+    assert (code, warning in err) == (0, False)
+    out = run("schema", "check", "schema.yaml", "data.csv")[1]
+    assert (
+        "patient_id looks as if it says whose row each row is: if a person may have several, declare `unit: {column"
+        in out
+    )
+    (visits / "data.csv").write_text(text.replace(",patient_id\n", ",who\n", 1))  # by its values alone
+    assert "who looks as if it says" in run("schema", "check", "schema.yaml", "data.csv")[1]
+    assert "looks as if" not in run(*FIT, "--force")[2]  # which says nothing of values
+
+
+def test_a_new_schema_declares_the_unit_and_leaves_identifiers_out(folder, run):
+    (folder / "rows.csv").write_text("record_id,patientId,age,ill\n")
+    for name, line in (
+        ("n.yaml", 'unit: {column: "patientId", max_rows: FILL IN}'),
+        ("n.json", '"max_rows": "FILL IN"'),
+    ):
+        code, _, err = run("schema", "new", "rows.csv", "--target", "ill", "-o", name)
+        assert (code, line in (folder / name).read_text()) == (0, True)
+        assert "record_id has the name of an identifier, and is left out" in err
+        assert "key 'unit': not filled in yet; expected as max_rows how many rows" in run("schema", "show", name)[2]

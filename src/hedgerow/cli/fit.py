@@ -30,7 +30,7 @@ from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import Rows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
-from hedgerow.errors import ArgumentError, NoiseWarning, UselessModelWarning
+from hedgerow.errors import ArgumentError, NoiseWarning, SeededNoiseWarning, UnitWarning, UselessModelWarning
 from hedgerow.learn import DPGreedyRLClassifier
 from hedgerow.learn.estimators import CLASSIFIERS, REGRESSORS, Estimators
 from hedgerow.learn.private_base import PrivateEstimator, noise_warning
@@ -43,6 +43,7 @@ from hedgerow.planning.forecast import ACCURACY_LOSS
 from hedgerow.privacy.charge import exact
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
+from hedgerow.schema.persons import unit_advice
 
 app = typer.Typer(add_completion=False)
 MANY_ROWS = 1_000  # a fit that may need more says so first
@@ -223,11 +224,13 @@ def _learn(classifier: PrivateEstimator, rows: Rows, label: str) -> Model:
         _tell_rows_needed(classifier, declared)
     unit = classifier.schema.unit if isinstance(classifier.schema, Schema) else None
     too_noisy = noise_warning(exact(classifier.epsilon or 0, "epsilon"), unit)
-    if too_noisy:
-        say(f"warning: {too_noisy}", err=True)
+    # By their names alone, which are public: how values repeat is private, and `schema check` tells the curator
+    whose = unit_advice(rows.columns) if unit is None else None
+    for warning in filter(None, (too_noisy, whose)):
+        say(f"warning: {warning}", err=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoiseWarning)  # told without a line of source
-        warnings.simplefilter("ignore", UselessModelWarning)
+        for told in (NoiseWarning, SeededNoiseWarning, UnitWarning, UselessModelWarning):
+            warnings.simplefilter("ignore", told)  # told without a line of source
         rows.learn(classifier, label, quietly=cost is not None)
     model = released_model(classifier)
     assert model is not None

@@ -37,6 +37,7 @@ from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.dates import format_of, with_format
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import public_date_formats, typed_table
+from hedgerow.schema.persons import names_key, names_person
 from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.serialize import FILL_IN
 from hedgerow.tables.frames import Table
@@ -70,8 +71,16 @@ _TEMPLATE = """\
 # write its bounds in place of classes: {{name: …, low: 0, high: 30}}.
 version: 1
 label: {{name: {target}, classes: FILL IN}}
-attributes:
+{unit}attributes:
 {attributes}
+"""
+
+
+_TODO = ": fill in what is marked FILL IN, then run: hedgerow schema show {}"
+_UNIT = """\
+# {column} looks as if it says whose row each row is. All rows of one person are then protected together, and at most
+# max_rows of them are used. Write 1 if each person has one row; with 3, more rows are used, and there is more noise.
+unit: {{column: {column}, max_rows: FILL IN}}
 """
 
 
@@ -94,8 +103,11 @@ def new(
     _check_present([target], names)
     names.remove(target)
     draft = _draft_json if output.suffix.lower() == ".json" else _draft_yaml
-    todo = f": fill in the kinds and the classes, then run: hedgerow schema show {output}"
-    write_said(output, draft(target, names), todo)
+    person, keys = next(filter(names_person, names), None), [name for name in names if names_key(name)]
+    write_said(output, draft(target, [name for name in names if name not in keys], person), _TODO.format(output))
+    for name in keys:
+        role = "declared as the unit" if name == person else "left out"
+        say(f"{printable(name)} has the name of an identifier, and is {role}", err=True)
 
 
 app.command("import")(import_draft)
@@ -237,6 +249,9 @@ def check(
             say(sentence)
         for name in found.mostly_outside:
             say(f"nearly every value of {printable(name)} is outside its domain: is it in other units, or scaled?")
+        for name in found.persons:
+            looks = f"{printable(name)} looks as if it says whose row each row is: if a person may have several"
+            say(f"{looks}, declare `unit: {{column: …, max_rows: 1}}` and no attribute of this name")
         say("`hedgerow fit` will accept this" if found.is_accepted else "`hedgerow fit` will refuse this")
     for fault in found.faults[:1]:
         if fault.is_absent:
@@ -252,14 +267,16 @@ def check(
         raise DomainError(problem, column=fault.name)
 
 
-def _draft_yaml(target: str, names: list[str]) -> str:
+def _draft_yaml(target: str, names: list[str], person: str | None) -> str:
     lines = [f"  {json.dumps(name, ensure_ascii=False)}: {{kind: FILL IN}}" for name in names]
-    return _TEMPLATE.format(target=json.dumps(target, ensure_ascii=False), attributes="\n".join(lines))
+    unit = "" if person is None else _UNIT.format(column=json.dumps(person, ensure_ascii=False))
+    return _TEMPLATE.format(target=json.dumps(target, ensure_ascii=False), unit=unit, attributes="\n".join(lines))
 
 
-def _draft_json(target: str, names: list[str]) -> str:
+def _draft_json(target: str, names: list[str], person: str | None) -> str:
+    unit = {} if person is None else {"unit": {"column": person, "max_rows": FILL_IN}}
     attributes = {name: {"kind": FILL_IN} for name in names}
-    draft = {"version": 1, "label": {"name": target, "classes": FILL_IN}, "attributes": attributes}
+    draft = {"version": 1, "label": {"name": target, "classes": FILL_IN}, **unit, "attributes": attributes}
     return json.dumps(draft, indent=2, ensure_ascii=False) + "\n"
 
 

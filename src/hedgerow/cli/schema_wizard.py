@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import typer
 
@@ -18,22 +20,26 @@ from hedgerow.cli.options import FILE, AsJson, Force, SchemaOutput, Target, Text
 from hedgerow.cli.output import check_output, say
 from hedgerow.cli.rows import ONLY_TEXT
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
-from hedgerow.schema import Draft, DraftColumn, Schema, import_schema
-from hedgerow.schema.files import check_ending, mapping_text
+from hedgerow.schema import Draft, DraftColumn, Schema, Unit, import_schema
+from hedgerow.schema.files import check_ending, mapping_text, read_mapping
 from hedgerow.schema.from_public import typed_table
 from hedgerow.schema.imports.draft import suggested, with_suggestions
+from hedgerow.schema.persons import names_key, names_person, repeats
 from hedgerow.schema.serialize import FILL_IN, KINDS, attribute_from_dict, label_from_dict
+from hedgerow.tables.columns import Column
 from hedgerow.tables.table_files import PIPE, TextFormat, columns_of, is_text, read_table
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
 
 Proposal = Mapping[str, Any]
-_KINDS = (*KINDS, "skip")
+_UNIT: Proposal = {"kind": "unit"}
+_BACK = ("<", "back")
 _HINTS = {
     "values": "its values, with commas between them",
     "low": "its least possible value",
     "high": "its greatest possible value",
     "cuts": "cut points: auto, a number of them, log and a number (of dates: year, 10 years, month, day), or a list",
+    "format": "how its dates are written, such as %d.%m.%Y; empty: as 1980-12-31",
     "classes": "its classes, with commas between them",
 }
 _IN_ORDER = "its values from the first to the last, with commas between them"
@@ -51,7 +57,8 @@ def wizard(
     """Make a schema by questions, one column at a time. No row is read.
 
     Proposals come from the names of the columns and, of Parquet files and databases, from their types and catalogue; or
-    from public rows, where you have some. An empty answer takes the proposal.
+    from public rows, where you have some. An empty answer takes the proposal, `<` goes back, and Ctrl-D keeps
+    the answers: the same command goes on from there.
 
     [bold]Example[/bold]: hedgerow schema wizard patients.csv --target ill -o patients.yaml
     """
@@ -66,14 +73,14 @@ def wizard(
     if target is not None and target not in proposals:
         raise DomainError.absent(target, proposals)
     say(f"{number_of(len(proposals), 'column')}. Answer from what they mean, never by looking at the rows.", err=True)
-    found: dict[str, Any] = {"version": 1}
-    if target is not None:
-        found["label"] = _asked_label(target, proposals[target])
-    names = [name for name in proposals if name != target]
-    asked = {name: _asked(name, proposals[name], f"{i} of {len(names)}") for i, name in enumerate(names, 1)}
-    found["attributes"] = {name: data for name, data in asked.items() if data is not None}
-    schema = Schema.from_dict(found)
+    say(f"Enter takes the proposal in brackets; {_BACK[0]} goes back; Ctrl-D stops and keeps your answers.", err=True)
+    draft = _Draft.of(output, [target, proposals])
+    if draft.answers:
+        say(f"going on after {number_of(len(draft.answers), 'answer')} in {draft.path}", err=True)
+    with draft.kept():
+        schema = Schema.from_dict(draft.repeated(lambda dialog: _asked_schema(dialog, target, proposals)))
     write_whole(output, mapping_text(output, schema.to_dict()))
+    draft.path.unlink(missing_ok=True)
     say(schema)
     say(f"written to {output}", err=True)
 
@@ -83,65 +90,206 @@ def _proposals(data: str, make: TextFormat) -> dict[str, Proposal]:
     if "://" in data or data.lower().endswith(".parquet"):
         draft = draft_of(data, None)
         left_out: dict[str, Proposal] = {name: {} for name, _ in draft.left_out}
-        return {column.name: _known(with_suggestions(column)) for column in draft.columns} | left_out
-    return {name: _known(suggested(name)) for name in columns_of(data, make)}
+        found = {column.name: _known(with_suggestions(column)) for column in draft.columns} | left_out
+    else:
+        found = {name: _known(suggested(name)) for name in columns_of(data, make)}
+    return {name: _UNIT if names_person(name) else {} if names_key(name) else one for name, one in found.items()}
 
 
 def _of_sample(path: Path, make: TextFormat) -> dict[str, Proposal]:
     """Return the attributes of public rows."""
-    schema = Schema.from_public(typed_table(read_table(str(path), make), text_format=make))
-    return {name: attribute.to_dict() for name, attribute in schema.attributes}
+    table = typed_table(read_table(str(path), make), text_format=make)
+    found: dict[str, Proposal] = {}
+    for name in table.column_names:
+        column = Column.from_arrow(table[name], name)
+        again = repeats(column)
+        if names_person(name) or again:
+            found[name] = _UNIT
+        elif names_key(name) or (again is None and column.is_text):
+            found[name] = {}
+    schema = Schema.from_public(table.drop_columns(list(found)))
+    return found | {name: attribute.to_dict() for name, attribute in schema.attributes}
 
 
 def _known(column: DraftColumn | None) -> Proposal:
     return {} if column is None else {key: value for key, value in column.to_dict().items() if value != FILL_IN}
 
 
-def _asked(name: str, proposal: Proposal, place: str) -> dict[str, Any] | None:
-    """Ask about a column until the answers make an attribute; None to leave it out."""
-    say(f"\n{printable(name)} ({place})", err=True)
-    while True:
-        kind = _choice("kind of column", _KINDS, str(proposal.get("kind", "skip")))
-        if kind == "skip":
-            return None
-        data: dict[str, Any] = {"kind": kind}
-        told = proposal if proposal.get("kind") == kind else {}
-        for key in (field.name for field in fields(KINDS[kind]) if not field.kw_only):
-            hint = _IN_ORDER if (kind, key) == ("ordered", "values") else _HINTS[key]
-            data[key] = _answer(hint, told.get(key, "auto" if key == "cuts" else None), _PARSED[key])
-        data |= {key: told[key] for key in ("true_values", "false_values", "missing_values") if key in told}
-        if _confirmed("may values be missing", default=proposal.get("missing") == "bin"):
-            data["missing"] = "bin"
-        else:
-            data.pop("missing_values", None)
-        description = _answer("description, for people", proposal.get("description", ""), str)
-        data |= {"description": description} if description else {}
-        data |= {key: proposal[key] for key in ("unit", "source", "outside") if key in told}
+class _GoneBack(Exception):  # noqa: N818 -- no error
+    """The last answer is to be given again."""
+
+
+class _Dialog:
+    """Questions, those answered before first: their answers are taken without being asked for."""
+
+    def __init__(self, answers: list[str]) -> None:
+        self.answers, self._place, self._heading = answers, 0, ""
+
+    def begin(self, heading: str) -> None:
+        """Begin with a column, which is named before its next question that is asked."""
+        self._heading = heading
+
+    def ask(self, question: str, default: Any, parsed: Callable[[str], Any], check: Callable[[Any], object]) -> Any:
+        """Return an answer that parses and passes a check; the proposal if it is empty and there is one."""
+        shown = _shown(default)
+        line = f"{question} [{printable(shown)}]" if shown else question
+        while True:
+            is_old = self._place < len(self.answers)
+            text = self.answers[self._place] if is_old else self._line(line)
+            try:
+                value = default if not text and default is not None else parsed(text)
+                check(value)
+            except (ArgumentError, SchemaError) as error:
+                del self.answers[self._place :]
+                say(f"  {error} Please answer again.", err=True)
+            else:
+                self.answers += [] if is_old else [text]
+                self._place += 1
+                return value
+
+    def choose(self, question: str, choices: Sequence[str], default: str) -> str:
+        """Return one of several words, of which the first letters are enough."""
+
+        def parsed(text: str) -> str:
+            found = [choice for choice in choices if choice.startswith(text.lower())]
+            if not text or len(found) != 1:
+                raise ArgumentError(f"expected one of {', '.join(choices)}.")
+            return found[0]
+
+        return self.ask(f"{question}: {', '.join(choices)}", default, parsed, lambda _: None)
+
+    def _line(self, question: str) -> str:
+        """Return a line that is typed; Typer's own prompt would print to stdout."""
+        if self._heading:
+            say(f"\n{self._heading}", err=True)
+            self._heading = ""
+        say(f"  {question}: ", err=True, newline=False)
+        line = sys.stdin.readline()
+        if not line:
+            raise typer.Abort
+        if line.strip().lower() not in _BACK:
+            return line.strip()
+        self.answers[-1:] = []
+        raise _GoneBack
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """The answers given so far, in a file beside the schema, which is there only where the questions were left."""
+
+    path: Path
+    questions: str  # a digest of the columns and what is proposed for them
+    answers: list[str]
+
+    @classmethod
+    def of(cls, output: Path, questions: object) -> Self:
+        """Return the draft that was left beside a schema, or an empty one."""
+        path, digest = Path(f"{output}.draft.json"), hashlib.sha256(json.dumps(questions, default=str).encode())
+        if not path.exists():
+            return cls(path, digest.hexdigest(), [])
+        left = read_mapping(path)
+        answers = left.get("answers") if isinstance(left, dict) else None
+        if not isinstance(answers, list) or left.get("questions") != digest.hexdigest():
+            raise ArgumentError(f"{path} has answers to other questions; delete it, or give -o another name.")
+        return cls(path, digest.hexdigest(), [str(answer) for answer in answers])
+
+    def repeated(self, asked: Callable[[_Dialog], Any]) -> Any:
+        """Ask, from the beginning after each step back: what was answered is not asked again."""
+        while True:
+            with suppress(_GoneBack):
+                return asked(_Dialog(self.answers))
+
+    @contextmanager
+    def kept(self) -> Generator[None]:
+        """Keep the answers if the block does not end well: at the end of input, Ctrl-C, a schema that is refused."""
         try:
-            attribute_from_dict(name, data)
-        except SchemaError as error:
-            say(f"  {error} Please answer again.", err=True)
-        else:
-            return data
+            yield
+        except BaseException:
+            if self.answers:
+                text = json.dumps({"questions": self.questions, "answers": self.answers}, ensure_ascii=False)
+                write_whole(self.path, text)
+                say(f"\nyour answers are kept in {self.path}: the same command goes on from there", err=True)
+            raise
 
 
-def _asked_label(name: str, proposal: Proposal) -> dict[str, Any]:
-    """Ask for the classes of the label, or the bounds of a number, until they are such."""
-    say(f"\n{printable(name)} (the label)", err=True)
+def _asked_schema(dialog: _Dialog, target: str | None, proposals: Mapping[str, Proposal]) -> dict[str, Any]:
+    """Ask about the label, then about each column."""
+    found: dict[str, Any] = {"version": 1, "attributes": {}}
+    if target is not None:
+        found["label"] = _asked_label(dialog, target, proposals[target])
+    names = [name for name in proposals if name != target]
+    for i, name in enumerate(names, 1):
+        dialog.begin(f"{printable(name)} ({i} of {len(names)}){_hint(name, proposals[name])}")
+        data = _asked(dialog, name, proposals[name], "unit" in found)
+        if data is not None and data["kind"] == "unit":
+            found["unit"] = {"column": name, "max_rows": data["max_rows"]}
+        elif data is not None:
+            found["attributes"][name] = data
+    return found
+
+
+def _hint(name: str, proposal: Proposal) -> str:
+    if proposal.get("kind") == "unit":
+        return "\n  It looks as if it says whose row each row is. `unit` protects all rows of one person together."
+    return "\n  It looks like an identifier, and is left out unless you choose a kind." if names_key(name) else ""
+
+
+def _asked(dialog: _Dialog, name: str, proposal: Proposal, has_unit: bool) -> dict[str, Any] | None:
+    """Ask about a column, and return its attribute, or ``unit`` with `max_rows`; None to leave it out."""
+    kinds, usual = (*KINDS, *(() if has_unit else ("unit",)), "skip"), str(proposal.get("kind", "skip"))
+    kind = dialog.choose("kind of column", kinds, usual if usual in kinds else "skip")
+    if kind == "skip":
+        return None
+    if kind == "unit":
+        most = "the most rows of each that are used: 1, or more with more noise"
+        return {"kind": kind, "max_rows": dialog.ask(most, 1, _number, lambda rows: Unit(name, rows))}
+    data: dict[str, Any] = {"kind": kind}
+    told = proposal if proposal.get("kind") == kind else {}
+    for key in (field.name for field in fields(KINDS[kind]) if not field.kw_only):
+        hint = _IN_ORDER if (kind, key) == ("ordered", "values") else _HINTS[key]
+
+        def check(value: Any, key: str = key) -> None:
+            attribute_from_dict(name, _with_high(data | ({key: value} if value != "" or key != "format" else {})))
+
+        data[key] = dialog.ask(hint, told.get(key, {"cuts": "auto", "format": ""}.get(key)), _PARSED[key], check)
+    if data.get("format") == "":
+        del data["format"]
+    data |= {key: told[key] for key in ("true_values", "false_values", "missing_values") if key in told}
+    usual = "yes" if proposal.get("missing") == "bin" else "no"
+    if dialog.choose("may values be missing", ("yes", "no"), usual) == "yes":
+        data["missing"] = "bin"
+    else:
+        data.pop("missing_values", None)
+
+    def described(text: str) -> object:
+        return attribute_from_dict(name, data | {"description": text} if text else data)
+
+    description = dialog.ask("description, for people", proposal.get("description", ""), str, described)
+    data |= {"description": description} if description else {}
+    return data | {key: proposal[key] for key in ("unit", "source", "outside") if key in told}
+
+
+def _with_high(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys of a column or a label; a lower bound that has no upper one yet gets one."""
+    if "low" not in data or "high" in data:
+        return data
+    return data | {"high": {"date": "9999-12-31", "integer": 2**53 - 1}.get(str(data.get("kind")), 1e150)}
+
+
+def _asked_label(dialog: _Dialog, name: str, proposal: Proposal) -> dict[str, Any]:
+    """Ask for the classes of the label, or the bounds of a number."""
+    dialog.begin(f"{printable(name)} (the label)")
     told = _proposed_label(name, proposal)
     usual = "number" if "low" in told else "ordered" if told.get("ordered") else "classes"
-    while True:
-        what = _choice("what to predict", ("classes", "ordered", "number"), usual)
-        data: dict[str, Any] = {"name": name}
-        for key in ("low", "high") if what == "number" else ("classes",):
-            data[key] = _answer(_HINTS[key], told.get(key), _number if what == "number" else _listed)
-        data |= {"ordered": True} if what == "ordered" else {}
-        try:
-            label_from_dict(data)
-        except SchemaError as error:
-            say(f"  {error} Please answer again.", err=True)
-        else:
-            return data
+    what = dialog.choose("what to predict", ("classes", "ordered", "number"), usual)
+    data: dict[str, Any] = {"name": name}
+    for key in ("low", "high") if what == "number" else ("classes",):
+
+        def check(value: Any, key: str = key) -> None:
+            label_from_dict(_with_high(data | {key: value}))
+
+        data[key] = dialog.ask(_HINTS[key], told.get(key), _number if what == "number" else _listed, check)
+    return data | ({"ordered": True} if what == "ordered" else {})
 
 
 def _proposed_label(name: str, proposal: Proposal) -> Proposal:
@@ -149,36 +297,6 @@ def _proposed_label(name: str, proposal: Proposal) -> Proposal:
     told: dict[str, Any] = {field.name: proposal[field.name] for field in fields(DraftColumn) if field.name in proposal}
     told["name"] = name
     return {key: value for key, value in DraftColumn(**told).to_label().items() if value != FILL_IN}
-
-
-def _choice(question: str, choices: Sequence[str], default: str) -> str:
-    while True:
-        answer = _answer(f"{question}: {', '.join(choices)}", default, str)
-        found = [choice for choice in choices if choice.startswith(answer.lower())]
-        if answer and len(found) == 1:
-            return found[0]
-        say(f"  expected one of {', '.join(choices)}", err=True)
-
-
-def _answer(question: str, default: Any, parsed: Callable[[str], Any]) -> Any:
-    """Ask, and return the answer; the proposal if it is empty and there is one."""
-    shown = _shown(default)
-    text = _line(f"{question} [{printable(shown)}]" if shown else question)
-    return default if not text and default is not None else parsed(text)
-
-
-def _line(question: str) -> str:
-    """Return a line that is typed; Typer's own prompt would print to stdout."""
-    say(f"  {question}: ", err=True, newline=False)
-    line = sys.stdin.readline()
-    if not line:
-        raise typer.Abort
-    return line.strip()
-
-
-def _confirmed(question: str, *, default: bool) -> bool:
-    answer = _choice(question, ("yes", "no"), "yes" if default else "no")
-    return answer == "yes"
 
 
 def _shown(value: Any) -> str:
@@ -212,7 +330,13 @@ def _cuts(text: str) -> Any:
     return [_number(word.strip()) for word in text.split(",")] if "," in text else _number(text)
 
 
-_PARSED: Mapping[str, Callable[[str], Any]] = {"values": _listed, "low": _number, "high": _number, "cuts": _cuts}
+_PARSED: Mapping[str, Callable[[str], Any]] = {
+    "values": _listed,
+    "low": _number,
+    "high": _number,
+    "cuts": _cuts,
+    "format": str,
+}
 
 
 def import_draft(

@@ -75,7 +75,7 @@ class TallyEstimator(Readable, BaseEstimator):
         self._check_parameters()
         with self._unchanged_by_failure():
             data = TrainingData.of(self, X, y)
-            self._warn(data.schema)
+            self._warn(data.schema, data.table.names or ())
             self._learn(data.schema, lambda: data.count(getattr(self, "random_state", None)))
         self._warn_of_result()  # outside: what was paid for stays where a warning is an error
         return self
@@ -127,8 +127,8 @@ class TallyEstimator(Readable, BaseEstimator):
         for name in sorted(given.keys() - {"sample_weight"}):
             raise ArgumentTypeError(f"expected X and y to fit, got {name!r}.")
 
-    def _warn(self, schema: Schema) -> None:
-        """Warn of what the parameters and the schema show: called by `fit`, whose caller is named."""
+    def _warn(self, schema: Schema, names: Sequence[str]) -> None:
+        """Warn of what parameters, the schema and columns' names show: called by `fit`, whose caller is named."""
 
     def _warn_of_result(self) -> None:
         """Warn of what the released model shows."""

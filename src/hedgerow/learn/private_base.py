@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,7 +15,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 
 from hedgerow.boundary.randomness import RandomState
-from hedgerow.errors import ArgumentError, NoiseWarning, PreparationWarning, UselessModelWarning
+from hedgerow.errors import (
+    ArgumentError,
+    NoiseWarning,
+    PreparationWarning,
+    SeededNoiseWarning,
+    UnitWarning,
+    UselessModelWarning,
+)
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.search.cost import Cost
@@ -27,6 +34,7 @@ from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_rea
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
+from hedgerow.schema.persons import unit_advice
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.weights import Weight
 from hedgerow.tally import Tally
@@ -40,6 +48,10 @@ _PREPARED = (
     "expected rows as the schema has them, got those of a pipeline with an earlier step that is fitted on them. What a "
     "scaler, imputer or discretiser learns from rows is in no charge and not on the card: leave such steps out, and "
     "declare bounds, cuts and `missing` in the schema."
+)
+_SEEDED = (
+    "random_state seeds the noise, so that the model has no guarantee: whoever knows the seed can take the noise off. "
+    "It is for tests; leave it out to release a model."
 )
 USUAL_ROWS = 10**6
 """A table of as many rows is large among those that need privacy."""
@@ -79,10 +91,15 @@ class PrivateEstimator(TallyEstimator):
         if not (self.budget is None or isinstance(self.budget, Budget)):
             raise ArgumentError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
 
-    def _warn(self, schema: Schema) -> None:
-        super()._warn(schema)
+    def _warn(self, schema: Schema, names: Sequence[str]) -> None:
+        super()._warn(schema, names)
         if not self._noise().no_guarantee_reason and _is_after_a_fitted_step():  # a seeded card is void
             warnings.warn(_PREPARED, PreparationWarning, stacklevel=3)
+        if not (self.random_state is None or isinstance(self.random_state, NoiseSource)):
+            warnings.warn(_SEEDED, SeededNoiseWarning, stacklevel=3)
+        whose = unit_advice(names) if schema.unit is None and not schema.no_guarantee_reason else None
+        if whose:
+            warnings.warn(whose, UnitWarning, stacklevel=3)
         too_noisy = noise_warning(exact(self.epsilon or 0, "epsilon"), schema.unit)
         if too_noisy:
             self.planned_charge(schema)  # raises where it is too small to be used at all

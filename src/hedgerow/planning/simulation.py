@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boundary.foreign_code import guarded
-from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning, UnitWarning
 from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.learn.scorecards import PrivateScorecardClassifier, PrivateScorecardRegressor
 from hedgerow.planning.expected import CLASSIFIERS, REGRESSORS
@@ -105,7 +106,10 @@ def simulate(
         train, test = _rows(data, drawn), _rows(data, tried[-1])
         found[baseline].append(np.full(len(tried[-1]), _constant(labels[drawn], is_number=is_number)))
         for name, model in _models(schema, epsilon, delta, run).items():
-            found[name].append(model.fit(train, labels[drawn]).predict(test))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SeededNoiseWarning)  # of public rows
+                warnings.simplefilter("ignore", UnitWarning)
+                found[name].append(model.fit(train, labels[drawn]).predict(test))
     truths = [labels[rows] for rows in tried]
     score = _of_number if is_number else _of_classes
     return tuple(score(name, truths, said) for name, said in found.items())

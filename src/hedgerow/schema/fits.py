@@ -13,6 +13,7 @@ from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute
 from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.dates import date_line, recognised_formats
+from hedgerow.schema.persons import names_person, repeats
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.tables.columns import Column
@@ -53,6 +54,9 @@ class TableFit:
     columns: tuple[ColumnFit, ...]  # one for each attribute, then for the label and for the unit of privacy
     unused: tuple[str, ...]  # columns that the schema leaves out
     problems: tuple[str, ...]  # why learners refuse the schema, whatever the rows
+    # Columns that look as if they say whose row each is, where the schema declares no unit: by their names, and of
+    # columns in memory that the schema leaves out, by how their values repeat
+    persons: tuple[str, ...] = ()
     # Of text that spells dates, in columns that are not used or do not fit: the column, and the formats that all fit
     dates: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
@@ -78,6 +82,7 @@ class TableFit:
         columns = [{**vars(column), "rows": list(column.rows)} for column in self.columns]
         found = {"n_rows": self.n_rows, "accepted": self.is_accepted, "columns": columns}
         lists = {"mostly_outside": self.mostly_outside, "unused": self.unused, "problems": self.problems}
+        lists["persons"] = self.persons
         dates = {name: list(formats) for name, formats in self.dates}
         return found | {key: list(values) for key, values in lists.items()} | {"dates": dates}
 
@@ -111,6 +116,7 @@ def _date_advice(name: str, first: str, *others: str) -> str:
     return f"{printable(name)} has dates{choice}; to use it, write: {date_line(name, first)}"
 
 
+_Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 _WIDEST = 40
 _SIDES = "<<>>>><"  # of the columns of the printed table: text to the left, numbers to the right
 
@@ -134,18 +140,26 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
         there = name in (table.names or ())
         fit = _target_fit(table.column(name, 0), number) if there else _absent(name, number.kind)
         found.append(replace(fit, kind=schema.weight.kind))
-    unused, problems = beside_the_rows(names if table.names else (), schema)
+    unused, problems, persons = beside_the_rows(names if table.names else (), schema)
     others = [*unused, *(one.name for one in found[: len(schema)] if not (one.fits or one.is_absent))]
-    dates = tuple((name, recognised_formats(table.column(name, 0))) for name in others if table.names is not None)
-    return TableFit(len(table), tuple(found), unused, problems, tuple(pair for pair in dates if pair[1]))
+    formats = {name: recognised_formats(table.column(name, 0)) for name in others if table.names is not None}
+    dates = {name: known for name, known in formats.items() if known}
+    left = unused if schema.unit is None else ()
+    persons += tuple(one for one in left if one not in (*persons, *dates) and repeats(table.column(one, 0)))
+    return TableFit(len(table), tuple(found), unused, problems, persons, tuple(dates.items()))
 
 
-def beside_the_rows(names: Sequence[str], schema: Schema) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns that the schema leaves out, and why learners refuse the schema: no row is looked at."""
+def beside_the_rows(names: Sequence[str], schema: Schema) -> _Names:
+    """Return the columns that the schema leaves out, why learners refuse it, and names of persons' columns.
+
+    No row is looked at.
+    """
     used = {*schema.names, "" if schema.label is None else schema.label.name}
     used |= set() if schema.unit is None else {schema.unit.column}
     used |= set() if schema.weight is None else {schema.weight.name}
-    return tuple(name for name in names if name not in used), tuple(map(str, learning_problems(schema)))
+    unused = tuple(name for name in names if name not in used)
+    persons = filter(names_person, names) if schema.unit is None else ()
+    return unused, tuple(map(str, learning_problems(schema))), tuple(persons)
 
 
 def _absent(name: str, kind: str) -> ColumnFit:

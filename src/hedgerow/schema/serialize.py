@@ -98,7 +98,7 @@ def _unfilled(key: str) -> SchemaError:
 
 
 _EXPECTED = {
-    "kind": f"one of {', '.join(sorted(KINDS))}, or no such column",
+    "kind": f"one of {', '.join(sorted(KINDS))}; or delete this line",
     "values": "the list of its values, from what the column means and not from the rows",
     "low": "the least value that it may have, from what the column means and not from the rows",
     "high": "the greatest value that it may have, from what the column means and not from the rows",
@@ -134,6 +134,10 @@ def unit_from_dict(data: object) -> Unit:
     body = mapping(data, "unit")
     check_keys(body, required=("column", "max_rows"), allowed=("column", "max_rows"))
     column, problem = _name(body["column"]), None
+    if body["max_rows"] == FILL_IN:
+        raise SchemaError(
+            "not filled in yet; expected as max_rows how many rows of each are used, as in 1.", key="unit"
+        )
     try:
         return Unit(column, body["max_rows"])
     except ValueError as error:

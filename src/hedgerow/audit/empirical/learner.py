@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 
 from hedgerow.audit.inference.targets import unset_seeds
 from hedgerow.boundary.arguments import check_probability, check_share
-from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning
 from hedgerow.text.messages import describe_argument
 
 _FACTORS = (1.1, 1.3, 2.0)  # how many times its claim a learner loses, where the power is printed
@@ -37,9 +38,12 @@ def output_of(fit: Any, X: Any, y: Any, seed: int | None = None) -> Any:
     if not hasattr(fit, "fit"):
         return fit(X, y)
     estimator: Any = clone(fit) if isinstance(fit, BaseEstimator) else fit
-    if seed is not None and isinstance(fit, BaseEstimator):
-        estimator.set_params(**dict.fromkeys(unset_seeds(estimator), seed))
-    return estimator.fit(X, y)
+    if seed is None or not isinstance(fit, BaseEstimator):
+        return estimator.fit(X, y)
+    estimator.set_params(**dict.fromkeys(unset_seeds(estimator), seed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeededNoiseWarning)  # nothing is released
+        return estimator.fit(X, y)
 
 
 @dataclass(frozen=True, repr=False)

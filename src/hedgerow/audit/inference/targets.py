@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from hedgerow.audit.inference.labelled import Index, LabelledRows, predicts_numbers
-from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning
 from hedgerow.text.progress import tracked
 
 
@@ -43,7 +44,9 @@ class Target:
         estimator = self.make()
         if self.seeded and hasattr(estimator, "set_params"):
             estimator.set_params(**{name: int(rng.integers(2**31)) for name in unset_seeds(estimator)})
-        estimator.fit(self.rows.X(index), self.rows.y(index))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SeededNoiseWarning)  # nothing is released
+            estimator.fit(self.rows.X(index), self.rows.y(index))
         return estimator
 
     def repeated(

@@ -14,6 +14,7 @@ from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.files import mapping_text
 from hedgerow.schema.literals import is_number
+from hedgerow.schema.persons import names_key, plain_name
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.serialize import FILL_IN, KINDS
 from hedgerow.text.days import FIRST, LAST, Day, as_day, as_plain
@@ -382,9 +383,7 @@ def category_or_boolean(name: str, values: Sequence[object], *, ordered: bool = 
     return DraftColumn(name=name, kind="ordered" if ordered else "categorical", values=kept, **others)
 
 
-_AS_IDENTIFIER = (
-    r"(.* )?(id|uid|uuid|guid|key|mrn|ssn|nhs number|name|surname|email|phone|address|street|comment|notes?)"
-)
+_AS_TEXT = r"(.* )?(name|surname|email|phone|address|street|comment|notes?)"
 _AS_TIME = r"(.* )?(time|timestamp|datetime)( .*)?|.* at"
 _SUGGESTED: tuple[tuple[str, dict[str, Any]], ...] = (
     (r"(is|has|was|had|does|can) .*|.* (flag|yn|yes no)|smoker|alive|dead|died|deceased", {"kind": "boolean"}),
@@ -411,8 +410,8 @@ _SUGGESTED: tuple[tuple[str, dict[str, Any]], ...] = (
 
 def suggested(name: str) -> DraftColumn | None:
     """Return what the name of a column suggests; None for one that is likely an identifier, a text or a time."""
-    plain = " ".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^0-9A-Za-z]+", " ", name[:200]).lower().split())
-    if re.fullmatch(f"{_AS_IDENTIFIER}|{_AS_TIME}", plain):
+    plain = plain_name(name)
+    if names_key(name) or re.fullmatch(f"{_AS_TEXT}|{_AS_TIME}", plain):
         return None
     found = next((given for pattern, given in _SUGGESTED if re.fullmatch(pattern, plain)), {})
     return DraftColumn(name=name, **found)
