@@ -50,6 +50,7 @@ def test_rows_are_caught_by_the_rule_that_predicts_them():
         predicted = [model.rl().rules[number]["prediction"] for number in captured(model, X)]
         if len(model.rl().rules) > 1:  # 1.1.29 predicts false by a default rule alone
             assert model.predict(X).tolist() == predicted
+            assert [paths.predictions[number] for number in captured(model, X)] == predicted
         assert (paths.supports, paths.exclusive, paths.exact) == (None, False, True)
         lengths.add(len(paths))
     assert max(lengths) > 2

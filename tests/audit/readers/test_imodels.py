@@ -68,6 +68,7 @@ def test_rows_are_caught_by_the_rule_that_predicts_them(kind):
         shares = [rule["val_right"] for rule in model.rules_[:-1]] + [model.rules_[-1]["val"]]
         np.testing.assert_allclose(model.predict_proba(X)[:, 1], np.array(shares)[sort(table)])
         assert paths.classes == ("no", "yes")
+        assert [paths.predictions[place] for place in sort(table)] == model.predict(X).tolist()
         assert not paths.exclusive
         if kind != "FastFrugalTreeClassifier":
             expected = [

@@ -113,3 +113,17 @@ def test_what_cannot_be_told_is_refused():
         paths_of(model, schema)
     with pytest.raises(ValueError, match="expected a fitted STreeDClassifier, got one without a tree"):
         paths_of(pystreed.STreeDClassifier(), schema)
+
+
+def test_the_prediction_of_each_leaf_is_that_of_the_model():
+    rng = random.Random(0)
+    schema = bit_schema(rng)
+    table = random_table(rng, schema, 120)
+    X, features = bits_of(table, schema)
+    for model, y in (
+        (pystreed.STreeDClassifier(max_depth=2), labels(rng, table) * 4 + 1),
+        (pystreed.STreeDRegressor(max_depth=2), labels(rng, table) + 0.5),
+    ):
+        paths, _ = paths_of(model.fit(X, y), schema, features)
+        places = paths.apply(table, schema)
+        assert [paths.predictions[place] for place in places] == pytest.approx(model.predict(X))

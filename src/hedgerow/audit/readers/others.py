@@ -45,6 +45,7 @@ def _thresholds(model: Any, schema: Schema, features: Features | None, *, strict
         supports,
         _counts(supports, shares) if strict else None,  # the others store the predicted class and not its share
         tuple(model.classes_.tolist()),
+        predictions=tuple(model.classes_[[int(share > 1 / 2) for share in shares]].tolist()),
     )
 
 
@@ -77,7 +78,9 @@ def _corels(model: Any, schema: Schema, features: Features | None) -> Paths:
     """Return the decision paths of a rule list of CORELS (Angelino et al., 2018), which stores no supports."""
     found = _learned(model, "rl_", "a rule list")
     columns = Columns.of(schema, features, own_names(found.features, "feature{}", first=1), len(found.features))
-    return Paths(tuple(_path(rule["antecedents"], columns) for rule in found.rules))
+    said = tuple(bool(rule["prediction"]) for rule in found.rules)
+    paths = tuple(_path(rule["antecedents"], columns) for rule in found.rules)
+    return Paths(paths, predictions=said if len(said) > 1 else None)  # 1.1.29 predicts false by a default rule alone
 
 
 def _path(antecedents: list[int], columns: Columns) -> Path:
@@ -108,8 +111,9 @@ def _streed(model: Any, schema: Schema, features: Features | None) -> Paths:
     tree = _learned(model, "tree_", "a tree")
     tests = list(_tests(model.binarizer_, schema, features))
     leaves, paths = zip(*_leaf_paths(tree, tests, ()), strict=True)
+    said = tuple(leaf.label for leaf in leaves)
     if tree.num_instances != len(model.train_y_):  # a regressor counts equal rows once
-        return Paths(paths, exclusive=True)
+        return Paths(paths, exclusive=True, predictions=said)
     classes = tuple(int(label) for label in getattr(model, "classes_", ()))
     return Paths(
         paths,
@@ -117,6 +121,7 @@ def _streed(model: Any, schema: Schema, features: Features | None) -> Paths:
         tuple(tuple(leaf.num_instances_per_class[label] for label in classes) for leaf in leaves) if classes else None,
         classes or None,
         exclusive=True,
+        predictions=said,
     )
 
 
