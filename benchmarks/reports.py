@@ -28,7 +28,7 @@ FORM = Form(
     limits="Not for diagnosis.",
 )
 CHROMIUM = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run")
-WIDE, NARROW, HEIGHT, SHOWN = 1000, 500, 1300, 620
+WIDE, NARROW, HEIGHT, SHOWN = 1000, 400, 1300, 620
 
 
 def main():
@@ -46,8 +46,14 @@ def main():
     }
     for name, (model, rows) in models.items():
         with tempfile.TemporaryDirectory() as folder:
-            public, *board = hr.Report.of(model, form=FORM, train=rows, test=test).save(Path(folder) / "report.html")
-            shot(public if name == "private-list" else board[0], Path(folder), FOLDER / f"{name}.png")
+            report = hr.Report.of(model, form=FORM, train=rows, test=test, schema=schema_of(data, model))
+            public, board, *_ = report.save(Path(folder) / "report.html")
+            shot(public if name == "private-list" else board, Path(folder), FOLDER / f"{name}.png")
+
+
+def schema_of(data, model):
+    """Return the schema that a model of another library needs; None for others, which have their own."""
+    return data.schema if isinstance(model, DecisionTreeClassifier) else None
 
 
 def shot(page, folder, path):
