@@ -177,11 +177,6 @@ class Sheet:
     sections: tuple[Section, ...]
     examined: bool = True
 
-    def __post_init__(self) -> None:
-        if not self.examined:
-            findings = tuple(finding for finding in self.findings if finding.bucket != "supports")
-            object.__setattr__(self, "findings", findings)
-
     @property
     def is_private(self) -> bool:
         """True if it has exact functions of the rows."""

@@ -97,25 +97,24 @@ def _classes(subject: Subject, risk: LeafRisk) -> tuple[Fact, ...]:
 
 
 def _small(risk: LeafRisk) -> str:
-    if not risk.small:
-        every = "Every leaf has" if len(risk.rows) > 1 else "The one leaf has"
-        return f"{every} at least {number_of(risk.threshold, 'row')}"
-    return f"{_how_many(risk.small, risk)} fewer than {number_of(risk.threshold, 'row')}"
+    few = number_of(risk.threshold, "row")
+    if risk.small:
+        return f"{_how_many(risk.small, risk)} fewer than {few}"
+    return f"{'Every leaf has' if len(risk.rows) > 1 else 'The one leaf has'} at least {few}"
 
 
 def _pure(subject: Subject, risk: LeafRisk) -> str:
-    if not risk.pure:
-        none = "No leaf has rows of" if len(risk.rows) > 1 else "The one leaf is not of"
-        return f"{none} one {subject.part} alone"
-    return f"{_how_many(risk.pure, risk)} rows of one {subject.part} alone"
+    if risk.pure:
+        return f"{_how_many(risk.pure, risk)} rows of one {subject.part} alone"
+    return f"{'No leaf has rows' if len(risk.rows) > 1 else 'The one leaf is not'} of one {subject.part} alone"
 
 
 def _how_many(found: tuple[int, ...], risk: LeafRisk) -> str:
     whole = len(risk.rows)
     if whole == 1:
         return "The one leaf has"
-    which = f"All {whole:,} leaves" if len(found) == whole else f"{len(found):,} of {whole:,} leaves"
-    return f"{which} {'have' if len(found) > 1 else 'has'}"
+    which = f"All {whole:,}" if len(found) == whole else f"{len(found):,} of {whole:,}"
+    return f"{which} leaves {'have' if len(found) > 1 else 'has'}"
 
 
 def _rows_in(risk: LeafRisk, chosen: tuple[int, ...]) -> tuple[str, int]:

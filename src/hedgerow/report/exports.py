@@ -81,7 +81,7 @@ def _metadata(report: Report, names: tuple[str, ...]) -> dict[str, Any]:
     }
     pending = {
         "additionalType": _id("https://w3id.org/shp#DisclosureCheck"),
-        "name": f"Disclosure check of the model: pending; gravest finding of the public sheet: {report.public.worst}",
+        "name": f"Disclosure check of the model: pending. {report.public.verdict}",
         "object": _id("./"),
         "actionStatus": _PENDING,
     }

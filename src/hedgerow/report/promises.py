@@ -155,18 +155,15 @@ def noise(subject: Subject) -> Section:
 
 def identity(subject: Subject, kind: Kind) -> Section:
     """Return what the report is about. A digest without a guarantee confirms guesses at rows: it is for the board."""
-    if subject.released is None:
-        digest = "none, since it is not a file of hedgerow"
-    elif subject.is_private or kind == "board":
-        digest = subject.released.to_dict()["digest"]
-    else:
-        digest = "on the sheet for the board: it depends on the rows"
+    released, digest = subject.released, "none, since it is not a file of hedgerow"
+    has_digest = released is not None and (subject.is_private or kind == "board")
+    if released is not None:
+        digest = released.to_dict()["digest"] if has_digest else "on the sheet for the board: it depends on the rows"
     facts = (
         Fact("kind of model", subject.kind),
         Fact("digest (SHA-256) of the model file", digest),
         Fact("software that made the model", subject.card.software),
     )
-    has_digest = subject.released is not None and (subject.is_private or kind == "board")
     return section("identity", facts, title=subject.title, kind=subject.kind, has_digest=has_digest)
 
 

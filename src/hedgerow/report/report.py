@@ -215,6 +215,8 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
             disclosure.reconstruction_section(subject, disclosure.reconstructed(subject)),
         ]
         found += disclosure.leaf_findings(subject, risk)
+    else:
+        found = [one for one in found if one.bucket != "supports"]
     sections = (
         promises.identity(subject, "public"),
         promises.stated(subject, "public"),
