@@ -39,7 +39,7 @@ def test_counts_of_classes_are_those_of_predict(target, family):
     assert found.matrix.sum() == 300
     assert found.accuracy.value == pytest.approx((said == frame.y).mean())
     for one, value in zip(found.estimates[1:], classes, strict=False):
-        assert one.name == f"wrong of true {value}"
+        assert one.name == f"errors among true {value}"
         assert one.value == pytest.approx((said != frame.y)[frame.y == value].mean())
     value, share = found.baseline
     assert (value, share.value) == (frame.y.mode()[0], pytest.approx(frame.y.value_counts(normalize=True).max()))

@@ -185,7 +185,7 @@ def measures_of(target: Target, ends: tuple[Interval, ...]) -> Iterator[Measure]
     for place, value in enumerate(target.values):
         own = np.zeros_like(right)
         own[place] = True
-        yield Measure.share(f"wrong of true {shown_text(value)}", ~right, own)
+        yield Measure.share(f"errors among true {shown_text(value)}", ~right, own)
     if target.ordered and target.n_levels > 2:
         yield places_off(target)
 

@@ -35,13 +35,21 @@ def evaluated(found: Evaluation | None) -> tuple[Section, ...]:
     about, (low, high) = found.rows()
     facts = [Fact("rows", f"about {about:,} ({low:,} to {high:,})", about)]
     facts += [Fact(one.name, str(one), one.value if one.says_something else None) for one in found.estimates]
-    facts += [Fact("guarantee", found.privacy.headline), Fact("noise of a count", amount_text(found.scale))]
+    facts += [
+        Fact("guarantee", found.privacy.headline),
+        Fact("scale of the noise on each count, in rows", amount_text(found.scale)),
+    ]
     grids = []
     if found.by is not None:
         columns = (found.by, "rows", *(one.name for one in found.estimates))
         rows = [(name, found.rows(name)[0], *map(str, ones)) for name, ones in found.by_group.items()]
         grids = [Grid(f"By {found.by}", columns, tuple(rows))]
-    return (section("evaluation", facts, grids, sentences=found.sentences, is_private=found.privacy.is_private),)
+    return (section("evaluation", facts, grids, sentences=_most_said(found), is_private=found.privacy.is_private),)
+
+
+def _most_said(found: Evaluation) -> list[str]:
+    """Return the sentences but for those that are facts beside them, except the first."""
+    return [found.sentences[0], *found.sentences[len(found.estimates) :]]
 
 
 def exposed(found: Any, train: Pair | None, subject: Subject, by: Sequence[str]) -> tuple[Section, ...]:
