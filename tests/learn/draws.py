@@ -98,6 +98,25 @@ def valued_once_each():
         patch.setattr(Draw, "mechanism", mechanism_once)
         patch.setattr(Draw, "states", states_once)
         patch.setattr(ModelSampler, "_models", models_once)
+        with weighed_once():
+            yield
+
+
+@contextmanager
+def weighed_once():
+    """Keep what walks through a search weigh at a position, which many walks come to."""
+    kept, weigh = {}, Search.weigh
+
+    def once(self, depth, chosen, rows, following):
+        if len(chosen) != 1:
+            return weigh(self, depth, chosen, rows, following)
+        key = id(self), depth, int(chosen[0]), rows.tobytes()
+        if key not in kept:
+            kept[key] = self, weigh(self, depth, chosen, rows, following)  # itself too, so that none has its id
+        return kept[key][1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Search, "weigh", once)
         yield
 
 
@@ -116,9 +135,10 @@ def probabilities(table, plan, epsilon):
     found, kept = {}, Keeping()
     draw(table, plan, epsilon, kept)
     kept.sampler._models = cache(kept.sampler._models)
-    for model, draws in executions(lambda choose: kept.sampler.sample(kept.weight, choose)):
-        assert model not in found
-        found[model] = chance(draws)
+    with weighed_once():
+        for model, draws in executions(lambda choose: kept.sampler.sample(kept.weight, choose)):
+            assert model not in found
+            found[model] = chance(draws)
     return found
 
 
