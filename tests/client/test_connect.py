@@ -5,6 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.client.http import Connection
@@ -87,7 +91,9 @@ def test_learners_take_a_remote_oracle_unchanged(exact, private):
     learned = [hr.MarginalLogisticClassifier(reweight=False).fit(source, oracle=one) for one in (outside, inside)]
     assert np.array_equal(*(one.predict_proba(source) for one in learned))
     curator = connected(private)
-    first = hr.ExprilClassifier(queries=1, reweight=False).fit(source, oracle=curator.oracle(1, epsilon=20))
+    words = make_column_transformer((OneHotEncoder(), ["ward"]), remainder="passthrough")
+    tree = make_pipeline(words, DecisionTreeClassifier(max_depth=3))
+    first = hr.ExprilClassifier(tree, queries=1, reweight=False).fit(source, oracle=curator.oracle(1, epsilon=20))
     assert (first.privacy_.epsilon, first.privacy_.is_private) == (20, True)
     assert "epoch 1" in " ".join(first.privacy_.notes)
 
