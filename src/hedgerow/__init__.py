@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         MarginalLinearRegressor,
         MarginalLogisticClassifier,
     )
-    from hedgerow.models import load_model
+    from hedgerow.models import load_model, read_model
     from hedgerow.oracle import Oracle
     from hedgerow.planning import plan
     from hedgerow.privacy import Budget
@@ -102,6 +102,7 @@ __all__ = [
     "load_model",
     "open_table",
     "plan",
+    "read_model",
 ]
 
 _ROOMS = (
@@ -117,7 +118,7 @@ _HOMES = {
     "PrivateScorecardClassifier PrivateScorecardRegressor PrivateTreeClassifier PrivateTreeRegressor "
     "ScorecardClassifier",
     "marginals": "ExprilClassifier ExprilRegressor MarginalLinearRegressor MarginalLogisticClassifier",
-    "models": "load_model",
+    "models": "load_model read_model",
     "oracle": "Oracle",
     "planning": "plan",
     "privacy": "Budget",

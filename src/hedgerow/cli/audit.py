@@ -16,6 +16,7 @@ from hedgerow.cli.options import (
     ModelFile,
     TableOptions,
     TextOutput,
+    any_model,
     named_values,
     option,
     with_groups,
@@ -23,7 +24,6 @@ from hedgerow.cli.options import (
 from hedgerow.cli.output import check_outputs, check_pictures, draw, print_or_write, stage
 from hedgerow.cli.rows import open_rows
 from hedgerow.errors import ArgumentError
-from hedgerow.models import load_model
 from hedgerow.models.released import leaf_model
 from hedgerow.schema import Schema
 from hedgerow.text.values import printable
@@ -56,6 +56,9 @@ def audit(
     --resolution is the step to which a real number is recorded. With --independent-bits categories and cut points are
     counted as independent columns of 0 and 1.
 
+    Models with rules or leaves are audited: rule lists and trees. For a scorecard, whose points add up, use
+    `hedgerow report` or, in Python, audit.totals.
+
     [bold]Example[/bold]: hedgerow audit model.json --data train.csv --by sex --plot entropy.png
     """
     check_outputs((plot, output), model, data, schema, force=force)
@@ -64,13 +67,13 @@ def audit(
         raise ArgumentError("--by compares groups of rows and requires the rows; add --data FILE.")
     table.check_used("--data", used=data is not None)
     steps = _steps(resolution)
-    released = leaf_model(load_model(model))
+    whole = None if schema is None else Schema.load(schema)
+    released = leaf_model(any_model(model, schema, needed=True, of_table=True))
     if data is None and not released.has_counts:
         raise ArgumentError(
             f"{model}: expected a model with released counts, got one without; add --data FILE, or fit with "
             "--release-counts."
         )
-    whole = None if schema is None else Schema.load(schema)
     rows = None
     if data is not None:
         with open_rows(data, table) as opened:

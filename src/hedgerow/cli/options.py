@@ -7,13 +7,16 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from hedgerow.errors import ArgumentError
 from hedgerow.tables.table_files import TextFormat
 from hedgerow.text.messages import shown
+
+if TYPE_CHECKING:
+    from hedgerow.models.model import Model
 
 FILE = "CSV file with a header (.csv, .tsv, .txt, or .gz of these; - for standard input), .xlsx, or data.parquet"
 DATA = "CSV (- is stdin), .xlsx, *.parquet, duckdb:///FILE::TABLE, postgresql://USER@HOST/DATABASE::TABLE"
@@ -36,7 +39,9 @@ def advanced(text: str, *names: str, metavar: str | None = None) -> Any:
     return option(text, *names, metavar=metavar, rich_help_panel=ADVANCED)
 
 
-ModelFile = Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")]
+MODEL = "Model file written by `hedgerow fit`; or rules as text, PMML, or SQL as `hedgerow show` writes it."
+ModelFile = Annotated[Path, typer.Argument(help=MODEL)]
+OthersSchema = Annotated[Path | None, option("Schema of the rows, for a model that is not hedgerow's own file.")]
 Target = Annotated[str | None, option("Column to predict.")]
 Budget = Annotated[Path | None, option("Budget file to charge (`hedgerow budget`); a spent one refuses.")]
 SchemaOutput = Annotated[Path, option("File for the schema (.yaml or .json).", "-o", "--output")]
@@ -111,3 +116,21 @@ def named_values(option: str, texts: Sequence[str] | None, form: str, each: str)
             raise ArgumentError(f"expected one {option} for each {each}, got two for {shown(name)}.")
         found[name] = value
     return found
+
+
+def any_model(path: Path, schema: Path | None, *, needed: bool = False, of_table: bool = False) -> Model:
+    """Return hedgerow's own model in a file; or one of others, whose audits need the schema of the rows."""
+    from hedgerow.models import load_model, read_model
+    from hedgerow.models.envelope import read_text
+    from hedgerow.schema import Schema
+
+    if read_text(path).lstrip().startswith("{"):
+        if schema is not None and not of_table:
+            raise ArgumentError("expected --schema beside a model of others only, got hedgerow's own, which has one.")
+        return load_model(path)
+    if needed and schema is None:
+        raise ArgumentError(
+            f"{path}: expected --schema FILE beside a model that is not hedgerow's own file, got none: how much it "
+            "discloses depends on the domain of each column."
+        )
+    return read_model(path, None if schema is None else Schema.load(schema))

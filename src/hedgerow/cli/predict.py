@@ -6,11 +6,21 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.options import FILE, AsJson, Force, ModelFile, TextOptions, TextOutput, option, with_groups
+from hedgerow.cli.options import (
+    FILE,
+    AsJson,
+    Force,
+    ModelFile,
+    OthersSchema,
+    TextOptions,
+    TextOutput,
+    any_model,
+    option,
+    with_groups,
+)
 from hedgerow.cli.output import check_outputs, say, stage, write_said
 from hedgerow.cli.predictions import OutputColumns, class_weights, inert_table, predictions, to_csv, to_json
 from hedgerow.errors import ArgumentError
-from hedgerow.models import load_model
 from hedgerow.tables.table_files import read_table
 
 app = typer.Typer(add_completion=False)
@@ -22,6 +32,7 @@ def predict(
     model: ModelFile,
     data: Annotated[str, typer.Argument(help=f"The rows, with the columns that the model uses: {FILE}.")],
     *,
+    schema: OthersSchema = None,
     output: TextOutput = None,
     proba: Annotated[bool, option("Add the probability of every class.", "--proba")] = False,
     ids: Annotated[list[str] | None, option("Copy this column, such as a number. Repeatable.", "--id")] = None,
@@ -49,10 +60,10 @@ def predict(
 
     [bold]Example[/bold]: hedgerow predict model.json new.csv -o predictions.csv
     """
-    check_outputs([output], model, data, force=force)
+    check_outputs([output], model, data, schema, force=force)
     if append and ids:
         raise ArgumentError("expected --id or --append, got both; --append copies all columns.")
-    released = load_model(model)
+    released = any_model(model, schema)
     if proba and not released.has_shares and released.schema.classes:
         raise ArgumentError(
             "expected a model with probabilities or counts for --proba, got one with labels alone; fit it with "

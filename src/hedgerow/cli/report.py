@@ -8,13 +8,12 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.options import FILE, Force, TextOptions, option, with_groups
+from hedgerow.cli.options import FILE, MODEL, Force, OthersSchema, TextOptions, any_model, option, with_groups
 from hedgerow.cli.output import check_output, check_outputs, say, stage, write_said
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import read_labelled
 from hedgerow.errors import ArgumentError
 from hedgerow.evaluation import Evaluation
-from hedgerow.models import load_model
 from hedgerow.report import Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
 from hedgerow.report.report import leaves_name, private_name
 from hedgerow.tables.table_files import PIPE
@@ -26,7 +25,7 @@ app = typer.Typer(add_completion=False)
 @with_groups
 def report(
     context: typer.Context,
-    model: Annotated[Path | None, typer.Argument(help="Model file written by `hedgerow fit`.")] = None,
+    model: Annotated[Path | None, typer.Argument(help=MODEL)] = None,
     *,
     output: Annotated[Path | None, option("The public sheet; the board's is beside it.", "-o", "--output")] = None,
     form: Annotated[Path | None, option("YAML file with what people state; see --new-form.")] = None,
@@ -36,6 +35,7 @@ def report(
     test: Annotated[Path | None, option("Held-out rows of the same kind, for the board's sheet.")] = None,
     by: Annotated[list[str] | None, option("Compare the groups of this column; repeatable.  \\[the form's]")] = None,
     evaluation: Annotated[Path | None, option("What `hedgerow evaluate` released, for the public sheet.")] = None,
+    schema: OthersSchema = None,
     threshold: Annotated[int, option("The fewest rows of a leaf that are safe.")] = 10,
     costs: Annotated[Path | None, option("What errors cost, as `hedgerow fit` takes it: YAML or JSON.")] = None,
     class_weight: Annotated[list[str] | None, option("The same, by class. Repeatable.", metavar="LABEL=WEIGHT")] = None,
@@ -77,12 +77,12 @@ def report(
     sheets = [] if output is None else [output, private_name(output)]
     sheets += map(leaves_name, tuple(sheets))
     outputs = (*sheets, *twins, *([] if acro is None else [private_name(acro)]))
-    check_outputs(outputs, model, form, ledger, data, test, costs, evaluation, force=force)
+    check_outputs(outputs, model, form, ledger, data, test, costs, evaluation, schema, force=force)
     _check_rows(data, test)
     text.check_used("--data or --test", used=(data, test) != (None, None))
     if by and data is None and test is None:
         raise ArgumentError("expected --by with --data or --test only, whose rows it is about; got neither.")
-    released = load_model(model)
+    released = any_model(model, schema, needed=True)
     with stage("making the report"):
         found = Report.of(
             released,

@@ -8,10 +8,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from hedgerow.cli.options import Force, ModelFile, TextOutput, option
+from hedgerow.cli.options import Force, ModelFile, OthersSchema, TextOutput, any_model, option
 from hedgerow.cli.output import PICTURES, check_outputs, check_pictures, draw, print_or_write, without_a_window
 from hedgerow.errors import ArgumentError
-from hedgerow.models import load_model
 from hedgerow.models.dialects import DialectName
 from hedgerow.models.model import Model
 
@@ -20,8 +19,10 @@ Form = Literal["text", "json", "sql", "python", "html"]
 
 
 @app.command("show")
-def show(
+def show(  # noqa: PLR0913 -- one an option
     model: ModelFile,
+    *,
+    schema: OthersSchema = None,
     form: Annotated[Form | None, option("Output format.  \\[by the file's ending, else text]", "--format")] = None,
     dialect: Annotated[DialectName | None, option("SQL dialect, with --format sql.  \\[duckdb]")] = None,
     plot: Annotated[Path | None, option("Draw the model into this PNG, SVG or PDF file.")] = None,
@@ -37,9 +38,9 @@ def show(
     form = _form(form, output, as_json=as_json)
     if dialect is not None and form != "sql":
         raise ArgumentError("expected --dialect with --format sql only, got it without; add --format sql.")
-    check_outputs((plot, paper, output), model, force=force)
+    check_outputs((plot, paper, output), model, schema, force=force)
     check_pictures(plot, paper)
-    released = load_model(model)
+    released = any_model(model, schema)
     text = _render(released, form, dialect or "duckdb")
     draw(released.form, paper)  # before anything else is written: only a scorecard has a form
     print_or_write(text, output)

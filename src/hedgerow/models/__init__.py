@@ -1,11 +1,22 @@
 """Released models: rule lists, trees and scorecards with their exports. No learning code."""
 
 from hedgerow.models.caveats import Caveat
-from hedgerow.models.files import load_model
+from hedgerow.models.files import load_model, read_model
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.points import AttributePoints
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Split, Tree
 
-__all__ = ["AttributePoints", "Caveat", "Leaf", "Rule", "RuleList", "Scorecard", "Split", "Tree", "load_model"]
+__all__ = [
+    "AttributePoints",
+    "Caveat",
+    "Leaf",
+    "Rule",
+    "RuleList",
+    "Scorecard",
+    "Split",
+    "Tree",
+    "load_model",
+    "read_model",
+]

@@ -8,12 +8,16 @@ from fractions import Fraction
 from os import PathLike
 from typing import Any, cast
 
-from hedgerow.errors import ArgumentError, ModelFormatError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, ModelFormatError
 from hedgerow.models import envelope
 from hedgerow.models.model import Model
+from hedgerow.models.readers.pmml import model_of_pmml
+from hedgerow.models.readers.rules_text import rules_of_text
+from hedgerow.models.readers.sql_case import model_of_sql
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
+from hedgerow.schema.schema import Schema
 from hedgerow.text.days import Day
 
 KINDS: tuple[type[Model], ...] = (RuleList, Tree, Scorecard)
@@ -49,6 +53,66 @@ def load_model(path: str | PathLike[str]) -> Model:
     <RuleList of 1 rule; guarantee: none (example)>
     """
     return envelope.read(path, lambda text: model_from_dict(envelope.parse(text)))
+
+
+def read_model(path: str | PathLike[str], schema: Schema | None = None) -> Model:
+    r"""Read a model of others, which carries no guarantee: rules as text, PMML, or SQL as `Model.to_sql` writes it.
+
+    Of PMML, ``TreeModel`` (with what the package pmml writes of R's rpart), ``RuleSetModel`` and ``Scorecard`` of one
+    table are read. What would change the meaning and is not supported is refused with its name. A JSON file is read as
+    `load_model` does.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, of at most 8 MiB.
+    schema : Schema, optional
+        The public schema of the rows, with the label. Numbers get cut points where the model compares them. Default:
+        one made of the model's tests alone, which is enough to predict, and says nothing of the rows' domain; SQL
+        needs the schema of the model that was written.
+
+    Returns
+    -------
+    RuleList, Tree or Scorecard
+        The model, with a card that states no guarantee. It predicts what the file says. Counts are those that the
+        file states.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is of none of these forms, too large, or not supported, with the line.
+    SchemaError
+        If the schema does not fit the model.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "rules.txt")
+    >>> _ = path.write_text("if age <= 40 and sex = f then yes (yes 12, no 3)\nelse no (yes 1, no 9)")
+    >>> print(read_model(path))
+    if age <= 40 and sex = f then yes    # 80.0 % of 15
+    else no                              # 90.0 % of 10
+    <BLANKLINE>
+    age: (source: made of the model's tests; it is not the domain of the rows)
+    sex: (source: made of the model's tests; it is not the domain of the rows)
+    """
+    if not (schema is None or isinstance(schema, Schema)):
+        raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
+    return envelope.read(path, lambda text: _of_text(text, schema))
+
+
+def _of_text(text: str, schema: Schema | None) -> Model:
+    start = text.lstrip()[:5].upper()
+    if start.startswith("{"):
+        if schema is not None:
+            raise ModelFormatError("expected no schema beside hedgerow's own model, which has one; leave it out.")
+        return model_from_dict(envelope.parse(text))
+    if start.startswith("<"):
+        return model_of_pmml(text, schema)
+    return model_of_sql(text, schema) if start.startswith("/*") else rules_of_text(text, schema)
 
 
 def model_from_dict(data: Any) -> Model:

@@ -55,5 +55,5 @@ def leaf_model(model: Model) -> LeafModel:
     raise ArgumentTypeError(
         f"expected a model with leaves, got a {model.kind}, which {model.decides_by} and has no leaves or decision "
         "paths. Its privacy card bounds what it discloses; to measure it, pass its estimator to `audit.membership`, or "
-        "its method `predict` to `audit.overfit`."
+        "its method `predict` to `audit.overfit`; `hedgerow report` takes it, too."
     )

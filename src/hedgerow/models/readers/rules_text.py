@@ -1,0 +1,190 @@
+"""Rules as text: ``if age <= 40 and sex = f then yes (yes 12, no 3)``, one a line, the last ``else no``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow.errors import ModelFormatError
+from hedgerow.models.model import Model
+from hedgerow.models.readers.questions import (
+    MOST_PARTS,
+    Asked,
+    Question,
+    conjunction,
+    derived,
+    target_of,
+    without_guarantee,
+)
+from hedgerow.models.rule_list import Rule, RuleList
+from hedgerow.schema.literals import Literal
+from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import shown
+from hedgerow.text.values import LONGEST_TEXT, NUMBER
+
+_LONGEST_LINE = 20_000  # characters
+_TOKEN = re.compile(r'\s*(?:"([^"]*)"|(<=|>=|!=|<|>|=|\(|\)|,)|([^\s"<>=!(),#]+)|(#.*))')
+_WORDS = ("if", "and", "then", "else", "is", "not", "missing")
+_FORM = "expected a line such as: if age <= 40 and sex = f then yes (yes 12, no 3)"
+
+
+@dataclass
+class _Line:
+    """The tokens of a line: texts, each with whether it is plain, so that it can be a word of the grammar."""
+
+    number: int
+    tokens: list[tuple[str, bool]]
+    place: int = 0
+
+    @classmethod
+    def of(cls, number: int, text: str) -> _Line:
+        line = cls(number, [])
+        if len(text) > _LONGEST_LINE:
+            raise line.problem(f"expected at most {_LONGEST_LINE:,} characters a line, got more")
+        at, end = 0, len(text.rstrip())
+        while at < end:
+            found = _TOKEN.match(text, at)
+            if found is None:
+                raise line.problem(_FORM)
+            quoted, mark, word, _ = found.groups()
+            if quoted is not None or mark or word:
+                line.tokens.append((quoted if quoted is not None else mark or word, quoted is None))
+            at = found.end()
+        return line
+
+    def problem(self, text: str) -> ModelFormatError:
+        return ModelFormatError(f"line {self.number}: {text}.")
+
+    def took(self, *words: str) -> str | None:
+        """Return the next token and go on, if it is one of some words or marks of the grammar."""
+        if self.place < len(self.tokens):
+            text, is_plain = self.tokens[self.place]
+            if is_plain and text in words:
+                self.place += 1
+                return text
+        return None
+
+    def term(self) -> str:
+        """Return a name, a value or a number."""
+        if self.place < len(self.tokens):
+            text, is_plain = self.tokens[self.place]
+            if text and len(text) <= LONGEST_TEXT and not (is_plain and (text in _WORDS or text in "<=>=!=(),")):
+                self.place += 1
+                return text
+        raise self.problem(_FORM)
+
+    def condition(self) -> Iterator[Question]:
+        """Yield the questions of one condition: two for ``30 < age <= 45``."""
+        if self.took("not"):
+            yield Question(self.term(), "false", (), self.number)
+            return
+        name = self.term()
+        if self.took("is"):
+            operator = "known" if self.took("not") else "missing"
+            if not self.took("missing"):
+                raise self.problem(_FORM)
+            yield Question(name, operator, (), self.number)
+            return
+        mark = self.took("<=", ">=", "!=", "<", ">", "=")
+        if mark is None:
+            yield Question(name, "true", (), self.number)
+            return
+        value = self.term()
+        other = self.took("<=", "<") if mark in ("<", "<=") and re.fullmatch(NUMBER, name) else None
+        if other is None:
+            yield Question(name, mark, (value,), self.number)
+            return
+        yield Question(value, {"<": ">", "<=": ">="}[mark], (name,), self.number)
+        yield Question(value, other, (self.term(),), self.number)
+
+    def rest(self) -> tuple[str, dict[str, int] | None]:
+        """Return what is predicted, and the rows of each class, with which the line ends."""
+        found = self.term(), self.counts()
+        if self.place < len(self.tokens):
+            raise self.problem(_FORM)
+        return found
+
+    def counts(self) -> dict[str, int] | None:
+        """Return the rows of each class in parentheses, if there are any."""
+        if not self.took("("):
+            return None
+        found: dict[str, int] = {}
+        while not self.took(")"):
+            name, rows = self.term(), self.term()
+            if name in found or not re.fullmatch("[0-9]{1,18}", rows):
+                raise self.problem("expected each class once with a whole number of rows, such as (yes 12, no 3)")
+            found[name] = int(rows)
+            self.took(",")
+        return found
+
+
+@dataclass(frozen=True)
+class _Rule:
+    conditions: tuple[Question, ...]
+    score: str
+    counts: dict[str, int] | None
+    line: int
+
+
+def _rules(text: str) -> list[_Rule]:
+    found: list[_Rule] = []
+    for number, written in enumerate(text.splitlines(), 1):
+        line = _Line.of(number, written)
+        if not line.tokens:
+            continue
+        if len(found) > MOST_PARTS:
+            raise line.problem(f"expected at most {MOST_PARTS:,} rules, got more")
+        if found and not found[-1].conditions:
+            raise line.problem("expected `else` on the last line, got a line after it")
+        is_else, conditions = line.took("else"), list[Question]()
+        if line.took("if"):
+            conditions += line.condition()
+            while line.took("and"):
+                conditions += line.condition()
+            if not line.took("then"):
+                raise line.problem(_FORM)
+        elif not is_else:
+            raise line.problem(_FORM)
+        found.append(_Rule(tuple(conditions), *line.rest(), number))
+    if not found or found[-1].conditions:
+        raise ModelFormatError("expected a last line with `else` and what is predicted of all other rows, got none.")
+    return found
+
+
+def rules_of_text(text: str, schema: Schema | None) -> Model:
+    """Return the rule list that is written as text."""
+    rules = _rules(text)
+    questions = [one for rule in rules for one in rule.conditions]
+    if schema is None:
+        scores = [name for rule in rules for name in (rule.score, *(rule.counts or ()))]
+        is_number = all(
+            re.fullmatch(NUMBER, rule.score) and rule.counts is None and "." in rule.score for rule in rules
+        )
+        schema = derived(questions, target_of("prediction", scores, is_number=is_number))
+    asked = Asked.of(schema, questions)
+    made = [
+        Rule.of(
+            tuple(dict.fromkeys(x for one in rule.conditions for x in literals_of(asked, one))),
+            asked.leaf(rule.score, rule.counts, rule.line),
+        )
+        for rule in rules
+    ]
+    return RuleList(asked.schema, tuple(made), without_guarantee("rules as text"))
+
+
+def literals_of(asked: Asked, one: Question) -> tuple[Literal, ...]:
+    """Return the literals that all hold where the answer to a question is yes."""
+    yes, _ = asked.told(one)
+    attribute = asked.schema[one.attribute]
+    if yes.all() or not yes.any():
+        raise one.problem(f"expected a test of {shown(one.attribute)} that some values pass and others do not.")
+    found = conjunction(one.attribute, attribute, yes, np.logical_not(yes))
+    if found is None:
+        raise one.problem(
+            f"expected a test of {shown(one.attribute)} that hedgerow's conditions can say; declare `missing: error` "
+            "and `outside: error` for it in a schema."
+        )
+    return found

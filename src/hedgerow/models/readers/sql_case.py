@@ -1,0 +1,157 @@
+"""SQL of rule lists and trees as hedgerow writes it, read back: what is read must be written as the same text."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import permutations
+from typing import Any
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from hedgerow.errors import HedgerowError, ModelFormatError, SchemaError
+from hedgerow.models import sql
+from hedgerow.models.dialects import DIALECTS, Dialect
+from hedgerow.models.leaf import Leaf
+from hedgerow.models.model import Model
+from hedgerow.models.readers.questions import MOST_PARTS, without_guarantee
+from hedgerow.models.rule_list import Rule, RuleList
+from hedgerow.models.tree import Node, Split, Tree
+from hedgerow.schema.attributes import Attribute
+from hedgerow.schema.literals import Literal, is_number
+from hedgerow.schema.schema import Schema
+from hedgerow.text.values import spelled_number, value_text
+
+_HEAD = re.compile(r"/\* ([A-Za-z]+); [^\n]{0,2000}? \*/ ")
+_LARGEST = 2**20  # characters
+_MOST_CONSTANTS = 100  # of a condition
+_OTHER = (
+    "expected SQL of a rule list or a tree as hedgerow writes it (Model.to_sql), and the schema of that model; got "
+    "other SQL, another schema, or a scorecard, whose SQL does not hold what a point means: read its JSON file."
+)
+
+
+def model_of_sql(text: str, schema: Schema | None) -> Model:
+    """Return the rule list or tree whose SQL this is."""
+    head = _HEAD.match(text.lstrip())
+    dialects: Mapping[str, Any] = {one.title: one for one in DIALECTS.values()}
+    if head is None or head[1] not in dialects:
+        raise ModelFormatError(_OTHER)
+    if schema is None:
+        raise ModelFormatError("expected the schema of the model beside its SQL, got none; pass schema= (--schema).")
+    body = text.strip()[head.end() :].rstrip("; \n")
+    if len(body) > _LARGEST or body.count("CASE") + body.count("WHEN") > MOST_PARTS:
+        raise ModelFormatError(f"expected SQL of at most {_LARGEST:,} characters and {MOST_PARTS:,} cases, got more.")
+    reader = _Reader(schema, dialects[head[1]])
+    found = None
+    with suppress(RecursionError, SqlglotError, HedgerowError, KeyError, AttributeError):
+        found = reader.read(body)
+    if found is None or found.to_sql(dialects[head[1]].name).partition("*/ ")[2] != body:
+        raise ModelFormatError(_OTHER)
+    return found
+
+
+class _Reader:
+    """A reader of SQL in a dialect, with the attributes that it has cut where the model compares."""
+
+    def __init__(self, schema: Schema, dialect: Dialect) -> None:
+        self.schema, self.dialect = schema, dialect
+        self.attributes: dict[str, Attribute] = dict(schema.attributes)
+        self.known: dict[str, Literal | None] = {}
+        self.classes = {self._canonical(sql.constant(value, dialect)): value for value in schema.classes}
+
+    def read(self, body: str) -> Model:
+        """Return the model, which is not yet known to be written as the same text."""
+        case: Any = self._parsed(body)
+        card = without_guarantee("SQL, whose model may have a guarantee in its own file")
+        if not isinstance(case, exp.Case) or len(case.args["ifs"]) == 1:
+            root = self._node(case)
+            return Tree(self._refined(), root, card)
+        rules = [Rule.of(self._literals(one.this), self._leaf(one.args["true"])) for one in case.args["ifs"]]
+        rules.append(Rule.of((), self._leaf(case.args["default"])))
+        return RuleList(self._refined(), tuple(rules), card)
+
+    def _refined(self) -> Schema:
+        same = {name: getattr(self.schema, name) for name in ("charges", "no_guarantee_reason", "unit", "weight")}
+        return Schema(self.attributes, self.schema.label, **same)
+
+    def _parsed(self, text: str) -> exp.Expr:
+        logger = logging.getLogger("sqlglot")
+        level = logger.level
+        logger.setLevel(logging.CRITICAL)  # it would quote the text
+        try:
+            return parse_one(text, read=self.dialect.name)
+        finally:
+            logger.setLevel(level)
+
+    def _canonical(self, text: str) -> str:
+        return self._parsed(text).sql(self.dialect.name)
+
+    def _node(self, tree: Any) -> Node:
+        tree = tree.unnest()
+        if not isinstance(tree, exp.Case):
+            return self._leaf(tree)
+        (one,) = tree.args["ifs"]
+        literals = self._literals(one.this)
+        return Split(literals[0], self._node(one.args["true"]), self._node(tree.args["default"]))
+
+    def _leaf(self, tree: Any) -> Leaf:
+        found, number = tree.sql(self.dialect.name), self.schema.target.as_number
+        if number is not None:
+            return Leaf(mean=float(next(iter(tree.find_all(exp.Literal))).this))
+        return Leaf(label=self.classes[found])
+
+    def _literals(self, tree: Any) -> tuple[Literal, ...]:
+        """Return the literals that a condition is made of."""
+        whole = self._literal(tree)
+        if whole is not None:
+            return (whole,)
+        found = tuple(self._literal(part.unnest()) for part in tree.flatten()) if isinstance(tree, exp.And) else ()
+        if not found or None in found:
+            raise ModelFormatError(_OTHER)
+        return tuple(one for one in found if one is not None)
+
+    def _literal(self, tree: Any) -> Literal | None:
+        text = tree.sql(self.dialect.name)
+        if text not in self.known:
+            self.known[text] = self._searched(tree, text)
+        return self.known[text]
+
+    def _searched(self, tree: Any, text: str) -> Literal | None:
+        """Return the literal of one attribute whose SQL this is; None if there is none."""
+        names = {column.name for column in tree.find_all(exp.Column) if column.args["this"].args.get("quoted")}
+        if len(names) != 1:
+            return None
+        (name,) = names
+        attribute = self.attributes[name]
+        for literal in _candidates(name, attribute, {one.this for one in tree.find_all(exp.Literal)}):
+            with suppress(SchemaError):
+                refined = attribute.refined_by(literal)
+                written = sql.conditions(Schema({name: refined}), self.dialect)((literal, True))
+                refined.extent(literal)
+                if self._canonical(written) == text:
+                    self.attributes[name] = refined
+                    return literal
+        return None
+
+
+def _candidates(name: str, attribute: Attribute, constants: set[str]) -> Iterator[Literal]:
+    """Yield the literals that can be meant by a condition with some constants."""
+    if len(constants) > _MOST_CONSTANTS:
+        return
+    for operator in ("true", "false", "missing", "known", "outside"):
+        if operator in attribute.operators or operator in ("missing", "known", "outside"):
+            yield Literal(name, operator)
+    spelled = () if attribute.listed else sorted(map(spelled_number, constants), key=str)
+    numbers = [one for one in spelled if one is not None and is_number(one)]
+    values: list[Any] = [int(one) if attribute.kind == "integer" else float(one) for one in numbers]
+    values += [value for value in attribute.listed if value_text(value) in constants]
+    values += [text for text in constants if not attribute.listed and re.fullmatch(r"\d{4}-\d\d-\d\d", text)]
+    for operator in attribute.operators:
+        if operator in ("=", "!=", "<=", ">"):
+            yield from (Literal(name, operator, (value,)) for value in values)
+        elif operator == "between" and len(values) <= 12:
+            yield from (Literal(name, operator, pair) for pair in permutations(values, 2))

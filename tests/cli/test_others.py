@@ -1,0 +1,35 @@
+"""Models of others on the command line."""
+
+import json
+
+from tests.cli.table import a_scorecard, a_tree
+
+RULES = "if age <= 40 then no (no 40, yes 10)\nelse yes (no 20, yes 30)\n"
+
+
+def test_rules_of_others_are_shown_applied_audited_and_reported_on(folder, run):
+    (folder / "rules.txt").write_text(RULES)
+    assert "if age <= 40 then no" in run("show", "rules.txt")[1]
+    assert "states none" in run("show", "rules.txt")[1]
+    code, out, _ = run("predict", "rules.txt", "data.csv", "--json")
+    assert code == 0
+    assert {line["prediction"] for line in json.loads(out)} == {"no", "yes"}
+    for command in ("audit", "report"):
+        more = ("-o", "r.html") if command == "report" else ()
+        code, _, error = run(command, "rules.txt", *more)
+        assert code != 0
+        assert "expected --schema FILE" in error
+        code, _, error = run(command, "rules.txt", "--schema", "schema.yaml", *more)
+        assert code == 0, error
+    assert "no guarantee" in (folder / "r.html").read_text().lower()
+
+
+def test_a_file_of_hedgerow_takes_no_schema(folder, run):
+    a_tree(folder, old={"label": "no"}, young={"label": "yes"})
+    assert "expected --schema beside a model of others" in run("show", "tree.json", "--schema", "schema.yaml")[2]
+
+
+def test_a_scorecard_is_not_audited_and_the_error_says_what_to_use(folder, run):
+    a_scorecard(folder)
+    assert "hedgerow report" in run("audit", "card.json")[2]
+    assert "For a scorecard" in " ".join(run("audit", "--help")[1].split())
