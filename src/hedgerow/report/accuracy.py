@@ -154,7 +154,7 @@ def measured_accuracy(measured: Sequence[Accuracy], *, costs_missing: bool = Fal
                 f"{_percent(one.overall.accuracy)} of {one.overall.rows:,}",
                 one.overall.accuracy,
             ),
-            Fact("baseline: always the commonest class", _percent(one.overall.baseline), one.overall.baseline),
+            Fact(f"always the commonest class, on {one.of}", _percent(one.overall.baseline), one.overall.baseline),
             *_penalty_facts(one),
         )
     ]

@@ -161,7 +161,7 @@ def _findings(subject: Subject, found: Sequence[Error]) -> Iterator[Finding]:
         ours, base = one.overall.compared(loss)
         is_absolute = loss.startswith(_ABSOLUTE)
         what, constant = ("mean absolute", "median") if is_absolute else ("root mean squared", "mean")
-        sentence = f"On {one.of} the {what} error is {ours:.4g}, that of always saying the {constant} {base:.4g}."
+        sentence = f"On {one.of} the {what} error is {ours:.4g}; always saying the {constant}, {base:.4g}."
         yield finding("accuracy/number", "supports" if ours < base else "look", sentence, ours)
         pairs = [(name, group, group.compared(loss)) for name, groups in one.groups for group in groups]
         worse = [(name, group) for name, group, (error, of_constant) in pairs if error > of_constant]
