@@ -47,6 +47,31 @@ def test_files_made_to_hang_or_to_fill_the_memory_are_refused(tmp_path: Path) ->
     assert "'read': 0" in load_all(tmp_path, "small", 0)
 
 
+@pytest.mark.claim("no number of many digits, deep nesting or reference")
+@pytest.mark.parametrize(
+    "derived",
+    [
+        {"prefix_of": "icd", "mapping": {f"v{n}": [str(n)] for n in range(10**6)}},
+        {"prefix_of": "icd", "mapping": {"a": [[[["b"]]]]}},
+        {"prefix_of": "icd", "length": 10**300},
+        {"sum": [f"q{n}" for n in range(10**6)], "each": [0, 3]},
+        {"sum": ["q", "r"], "each": [-(10**300), 10**300]},
+        {"ratio": ["v", "w"]},
+        {"ratio": [["a"], {"b": 1}]},
+        {"years_since": "x" * 10**6, "until": "2026-01-01"},
+        {"years_since": "birth", "until": 10**300},
+        {"years_since": "{0.__class__}", "until": {"a": 1}},
+        {"__init__": "birth", "of": "x"},
+    ],
+    ids=lambda derived: next(iter(derived)),
+)
+def test_a_derivation_of_a_file_is_bounded_and_names_columns_of_the_table_alone(derived: object) -> None:
+    for kind in ({"kind": "categorical", "values": ["a"]}, {"kind": "real", "low": 0, "high": 1}):
+        with pytest.raises(SchemaError, match="attribute 'v'") as refused:
+            Schema.from_dict({"attributes": {"v": {**kind, "derived": derived}}})
+        assert len(str(refused.value)) < 1000
+
+
 @pytest.mark.parametrize("seed", ["0", pytest.param("1", marks=pytest.mark.slow)])
 @pytest.mark.claim("no number of many digits, deep nesting or reference")
 def test_no_mutation_of_a_valid_file_is_more_than_an_error_in_a_line(tmp_path: Path, seed: str) -> None:

@@ -42,7 +42,7 @@ def record(rows, attributes=ATTRIBUTES, bins=3):
     recorder, budget = Recorder(), Budget(1)
     planned = plan_cuts(attributes, budget.epsilon, bins)
     table = Table.of(pl.DataFrame(rows, schema=list(attributes), orient="row"))
-    learn_cuts(lambda: table, attributes, planned, Gate(budget, recorder))
+    learn_cuts(lambda name: table.column(name, [*attributes].index(name)), planned, Gate(budget, recorder))
     return recorder.seen, budget
 
 

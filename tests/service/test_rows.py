@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.datasets import load
 from hedgerow.errors import ArgumentError, DomainError, MissingFileError, SchemaError
-from hedgerow.schema import Boolean, Date, Integer, Label, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Prefix, Schema, YearsSince
 from hedgerow.service.rows import MOST_ROWS, FrameRows, TableRows, dummy_rows, open_rows
 from hedgerow.tables.table_files import TextFormat
 from hedgerow.tally import Tally
@@ -38,6 +38,26 @@ def test_a_csv_file_a_parquet_file_and_a_frame_answer_alike(written):
             assert found[:4, 1].sum() == (labels == "yes").sum()
         assert rows.tally(SCHEMA).distance(of_frame.tally(SCHEMA)) == 0
         assert rows.target.columns == ("age", "smoker", "ward")
+
+
+def test_derived_attributes_are_columns_of_the_rows_that_are_asked_about(tmp_path):
+    age = Integer(0, 110, (30, 60), missing="bin", outside="bin", derived=YearsSince("birth", "2026-01-01"))
+    ward = Categorical(("a", "b"), missing="bin", outside="bin", derived=Prefix("code", 1))
+    schema = Schema({"age": age, "ward": ward}, Label("ill", ("no", "yes")))
+    births, codes = ["1990-01-02", "1950-05-05", None, "2027-01-01"], ["a1", "b2", "c3", None]
+    frame = pd.DataFrame({"birth": births, "code": codes, "ill": ["no", "yes"] * 2, "other": 1})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    asked = schema.without_derivations
+    for name in ("t.csv", "t.parquet"):
+        rows = open_rows(str(tmp_path / name), schema)
+        assert rows.target.columns == ("age", "ward")  # and not what they are derived from
+        assert np.array_equal(rows.tally(asked).total(), Tally.count(frame, "ill", schema).total())
+        with rows.opened() as target:
+            assert target.rows_by_bin(asked).tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 1]
+    frame.assign(birth="no date").to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(DomainError, match="column 'age': is derived from birth: expected dates"):
+        open_rows(str(tmp_path / "t.csv"), schema)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER, bin_code, level_code
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.contributions import counted_rows, has_exact_keys
+from hedgerow.engines.derived import with_derived
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.sources import ask, require_table
@@ -20,7 +21,7 @@ from hedgerow.schema import Unit, Weight
 from hedgerow.schema.attributes import MISSING, OUTSIDE, BinCodes, bins_of_codes
 from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.schema.contributions import no_unit
-from hedgerow.schema.fits import ColumnFit, TableFit, beside_the_rows, unclipped
+from hedgerow.schema.fits import ColumnFit, TableFit, absent_columns, beside_the_rows, unclipped
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DATE, FOUND_NO_NUMBER
@@ -72,6 +73,7 @@ def grouped(table: Expression, schema: Schema, label: str) -> Expression:
     """Return the aggregate as an Ibis table: a column of codes for each attribute, the class, the number of rows."""
     weight = schema.weight
     names, codes = [*schema.names, label, *([] if weight is None else [weight.name])], dict[str, Expression]()
+    table = with_derived(table, schema)
     table, absent = (table, None) if schema.unit is None else counted_rows(table, schema.unit, names)
     columns = {name: EngineColumn.of(table, name) for name in names}
     lookups = Lookups(table, names if absent is None else [*names, absent])
@@ -108,6 +110,9 @@ def _smallest(bins: int) -> str:
 
 
 def _final_bins(schema: Schema, name: str, codes: NDArray[Any]) -> BinCodes:
+    derived = schema[name].derived
+    if derived is not None and (codes == INFINITE).any():
+        raise derived.refusal(name)
     check_read(name, codes)
     return bins_of_codes(schema[name], codes, name)
 
@@ -122,6 +127,8 @@ def check_read(name: str, codes: NDArray[Any]) -> None:
 def engine_fit(table: Expression, schema: Schema) -> TableFit:
     """Return how a table in a database fits a schema; rows that do not fit are counted, and not named."""
     require_table(table)
+    absent = {name: found for name in schema.names if (found := absent_columns(schema, name, table.columns))}
+    table, names = with_derived(table, schema, only={*schema.names} - {*absent}), tuple(table.columns)
     kinds: dict[str, Any] = dict(schema.attributes)
     if schema.label is not None:
         kinds[schema.label.name] = schema.label
@@ -141,8 +148,8 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
     places = {name: [int(numbers[f"c{i}_{place}"] or 0) for place in range(3)] for i, name in enumerate(columns)}
     return TableFit(
         int(numbers["n"]),
-        tuple(_column(name, kind, places.get(name)) for name, kind in kinds.items()),
-        *beside_the_rows(tuple(table.columns), schema),
+        tuple(one for name in kinds for one in absent.get(name) or [_column(name, kinds[name], places.get(name))]),
+        *beside_the_rows(names, schema),
     )
 
 

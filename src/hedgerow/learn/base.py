@@ -189,8 +189,8 @@ class TallyEstimator(Readable, BaseEstimator):
         model = learned.model(schema, card)
         if not self._is_from_data or not schema.no_guarantee_reason or not hasattr(self, "n_features_in_"):
             # else scikit-learn has set them
-            self.n_features_in_ = len(schema)
-            self.feature_names_in_ = np.array(schema.names, dtype=object)
+            self.feature_names_in_ = np.array(schema.columns(), dtype=object)
+            self.n_features_in_ = len(self.feature_names_in_)
         self.privacy_ = card
         setattr(self, self._fitted, model)
         return self

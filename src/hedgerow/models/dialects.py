@@ -64,20 +64,20 @@ class Dialect:
     serial: str = "TO_CHAR(CAST('1899-12-30' AS DATE) + n, 'YYYY-MM-DD')"
     spelled: str = ""  # as `number`, of an ``x`` that `fractional` holds of and that is not floating point
 
-    def text(self, column: exp.Column) -> exp.Trim:
+    def text(self, column: exp.Condition) -> exp.Trim:
         """Return the text of a column without white space around it."""
         white = exp.var(self.white) if self.white else exp.Literal.string(" \t\n\r\v\f")
         return exp.Trim(this=exp.cast(column.copy(), "text"), expression=white)
 
-    def number_of(self, column: exp.Column) -> exp.Condition:
+    def number_of(self, column: exp.Condition) -> exp.Condition:
         """Return the number in a column of numbers or text, NULL where there is none."""
         return self._filled(self.number, column)
 
-    def is_fractional(self, column: exp.Column) -> exp.Condition:
+    def is_fractional(self, column: exp.Condition) -> exp.Condition:
         """Return whether a column is of floating-point numbers or decimals, whose text is not unique."""
         return self._filled(self.fractional, column)
 
-    def equals(self, column: exp.Column, numbers: Sequence[float]) -> exp.Condition:
+    def equals(self, column: exp.Condition, numbers: Sequence[float]) -> exp.Condition:
         """Return whether a column of floating-point numbers or decimals holds one of some numbers, exactly."""
         literals = [self.literal(float(number)) for number in numbers]
         in_rows = [_row_equals(column, exp.cast(literal.copy(), "double")) for literal in literals]
@@ -98,7 +98,7 @@ class Dialect:
         """Return whether a whole text matches one of some regular expressions, which must be free of backslashes."""
         return exp.RegexpLike(this=text, expression=exp.Literal.string(f"{self.flags}^({'|'.join(patterns)})$"))
 
-    def plain_date(self, column: exp.Column, form: DateFormat | None) -> exp.Condition:
+    def plain_date(self, column: exp.Condition, form: DateFormat | None) -> exp.Condition:
         """Return the text of a column with dates of a format as ``YYYY-MM-DD``."""
         text: Any = self.text(column)
         if form is None:
@@ -135,7 +135,7 @@ class Dialect:
         text: Any = exp.var(self.written(tree))
         return exp.paren(text) if isinstance(tree, exp.Connector) else text
 
-    def _filled(self, template: str, column: exp.Column, **others: exp.Condition) -> exp.Condition:
+    def _filled(self, template: str, column: exp.Condition, **others: exp.Condition) -> exp.Condition:
         parts = {"x": column, "t": self.text(column), **others}
         found: Any = _parsed(template, self.name).transform(
             lambda node: parts[node.name].copy() if isinstance(node, exp.Column) and node.name in parts else node
@@ -159,7 +159,7 @@ def among(found: exp.Condition, literals: Sequence[Any]) -> exp.Condition:
     return found.eq(literals[0]) if len(literals) == 1 else found.isin(*literals)
 
 
-def _row_equals(column: exp.Column, literal: exp.Condition) -> exp.Condition:
+def _row_equals(column: exp.Condition, literal: exp.Condition) -> exp.Condition:
     rows = (exp.Anonymous(this="ROW", expressions=[value.copy()]) for value in (column, literal))
     return exp.Anonymous(this="RECORD_EQ", expressions=list(rows))
 

@@ -22,6 +22,7 @@ from hedgerow.models.conditions import Pieces
 from hedgerow.models.sql import Cases
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.dates import date_format
+from hedgerow.schema.derived import LARGEST, LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, YearsSince
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import as_number
 from hedgerow.schema.schema import Schema
@@ -129,6 +130,50 @@ def _serial(value):
 
 
 '''.lstrip(),
+    "_years_since": '''\
+def _years_since(date, year, day):
+    """Return the whole years from a date to a day of a year."""
+    return None if date is None else year - int(date[:4]) - (date[5:] > day)
+
+
+''',
+    "_ratio": f'''\
+def _ratio(above, below):
+    """Return a ratio; None where a number is missing or the denominator is 0."""
+    if any(value is not None and not abs(value) <= {LARGEST!r} for value in (above, below)):
+        raise ValueError("expected numbers of at most {LARGEST!r} in size")
+    if above is None or below is None or abs(below) < {LEAST!r}:
+        return None
+    return (0.0 if abs(above) < {LEAST!r} else above) / below
+
+
+''',
+    "_sum": '''\
+def _sum(each, *items):
+    """Return a sum of whole numbers; None where one is missing."""
+    if any(value is not None and not (each[0] <= value <= each[1] and value == int(value)) for value in items):
+        raise ValueError("expected whole numbers from %d to %d" % each)
+    return None if None in items else sum(items)
+
+
+''',
+    "_prefix_of": f'''\
+def _prefix_of(code, prefixes):
+    """Return the first characters of a code, or the value of its longest prefix; "" where it has none."""
+    if isinstance(code, bool):
+        raise ValueError("expected text or whole numbers")
+    if isinstance(code, float):
+        if not (abs(code) < {WHOLE_BELOW} and code == int(code)):
+            return ""
+        code = int(code)
+    if code is None:
+        return None
+    if isinstance(prefixes, int):
+        return _cell(str(code)[:prefixes])
+    return next((value for prefix, value in prefixes.items() if str(code).startswith(prefix)), "")
+
+
+''',
 }
 
 
@@ -163,22 +208,57 @@ def source(
 ) -> str:
     """Return the source of a function of `row`, which reads the attributes of the literals that were written."""
     used = {literal.attribute for literal in written.parts}
-    read = {name: schema[name] for name in schema.names if name in used}
-    cells = [f"        {name!r}: {_reading(name, attribute)}," for name, attribute in read.items()]
+    cells = {name: _cell_of(name, schema[name]) for name in schema.names if name in used}
     lines = [
         *before,
         f"def {name}(row):",
         "    # row maps column names to numbers, booleans, dates and text; None or NaN where a value is missing",
         f"    # {printable(comment)}",  # a comment that could end its line would be code
-        *(["    row = {", *cells, "    }"] if cells else []),
+        *(
+            ["    row = {", *(f"        {name!r}: {cell}," for name, (cell, _) in cells.items()), "    }"]
+            if cells
+            else []
+        ),
         *(f"    {line}" for line in body),
         *after,
         "",
     ]
-    wanted = {_READER_OF[attribute.cell] for attribute in read.values()}
-    wanted |= {"_plain" if form.steps else "_serial" for form in map(date_format, read.values()) if form}
-    readers = [text for how, text in _READERS.items() if how in wanted]
-    return "".join([_CELL, *readers] if read else []) + "\n".join(lines)
+    called = {how for _, names in cells.values() for how in names}
+    readers = [text for how, text in _READERS.items() if how in called]
+    return "".join([_CELL, *readers] if cells else []) + "\n".join(lines)
+
+
+def _cell_of(name: str, attribute: Attribute) -> tuple[str, tuple[str, ...]]:
+    """Return the expression of a cell, and the functions that it calls."""
+    derived = attribute.derived
+    read_as = attribute if derived is None else derived.read_as
+    form = date_format(read_as)
+    called = (_READER_OF[read_as.cell], *(["_plain" if form.steps else "_serial"] if form else []))
+    if derived is None:
+        return _reading(name, attribute), called
+    cells = [_reading(column, read_as) for column in derived.columns]
+    return derived.made(_Calls, cells), (*called, f"_{derived.key}")
+
+
+class _Calls:
+    """Derivations as calls of their functions in the source."""
+
+    @staticmethod
+    def years_since(derived: YearsSince, date: str) -> str:
+        year, _, day = str(derived.until).partition("-")
+        return f"_years_since({date}, {int(year)}, {day!r})"
+
+    @staticmethod
+    def ratio(derived: Ratio, *cells: str) -> str:  # noqa: ARG004 -- two numbers are all
+        return f"_ratio({', '.join(cells)})"
+
+    @staticmethod
+    def sum(derived: Sum, *items: str) -> str:
+        return f"_sum({derived.each!r}, {', '.join(items)})"
+
+    @staticmethod
+    def prefix_of(derived: Prefix, code: str) -> str:
+        return f"_prefix_of({code}, {derived.values_of if derived.length is None else derived.length!r})"
 
 
 _READER_OF: Mapping[Cell, str] = {

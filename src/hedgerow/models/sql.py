@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 from sqlglot import exp
 
@@ -17,6 +17,7 @@ from hedgerow.models.conditions import Pieces
 from hedgerow.models.dialects import Dialect, among
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.dates import date_format
+from hedgerow.schema.derived import LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, YearsSince
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import as_number
 from hedgerow.schema.schema import Schema
@@ -51,12 +52,16 @@ def conditions(schema: Schema, dialect: Dialect) -> Pieces[tuple[Literal, bool]]
 
     def write(part: tuple[Literal, bool]) -> str:
         literal, alone = part
-        if dialect.name == "spark" and "${" in literal.attribute:
-            raise ArgumentError(
-                f"expected names without ${{, which Spark substitutes by a setting, got {shown(literal.attribute)}."
-            )
+        for name in schema.columns([literal.attribute]):
+            if dialect.name == "spark" and "${" in name:
+                raise ArgumentError(
+                    f"expected names without ${{, which Spark substitutes by a setting, got {shown(name)}."
+                )
         if literal.attribute not in columns:
-            columns[literal.attribute] = _Raw(literal.attribute, schema[literal.attribute], dialect)
+            attribute = schema[literal.attribute]
+            columns[literal.attribute] = (_Raw if attribute.derived is None else _Derived)(
+                literal.attribute, attribute, dialect
+            )
         tree = _condition(literal, columns[literal.attribute])
         return dialect.written(exp.paren(tree) if isinstance(tree, exp.Connector) and not alone else tree)
 
@@ -125,8 +130,8 @@ class _Raw:
     attribute: Attribute
     dialect: Dialect
 
-    @property
-    def column(self) -> exp.Column:
+    @cached_property
+    def column(self) -> exp.Condition:
         return exp.column(exp.to_identifier(self.name, quoted=True))
 
     @cached_property
@@ -198,3 +203,87 @@ class _Raw:
 
     def _among(self, found: exp.Condition, values: Sequence[Value]) -> exp.Condition:
         return among(found, [self.dialect.literal(value) for value in values])
+
+
+@dataclass(frozen=True)
+class _Derived(_Raw):
+    """A derived column: an expression that is NULL where it is missing, and nothing else where it is not."""
+
+    @cached_property
+    def column(self) -> exp.Condition:
+        derived = self.attribute.derived
+        assert derived is not None
+        cells = [_Raw(name, derived.read_as, self.dialect) for name in derived.columns]
+        return self.dialect.prewritten(exp.paren(derived.made(_Expressions, cells)))
+
+    @property
+    def ordered(self) -> exp.Condition:  # pyright: ignore[reportIncompatibleVariableOverride] -- a number as it is
+        return self.column
+
+    @property
+    def absent(self) -> exp.Condition:  # pyright: ignore[reportIncompatibleVariableOverride] -- nothing is spelled
+        return self.column.is_(exp.null())
+
+    def one_of(self, values: Sequence[Value], *words: str) -> exp.Condition:  # noqa: ARG002 -- nothing is spelled
+        """Return whether the text is one of these values."""
+        return self._spelled([plain_word(value) for value in values])
+
+
+class _Expressions:
+    """Derivations of raw columns as expressions; NULL where a cell is missing or refused."""
+
+    @staticmethod
+    def years_since(derived: YearsSince, date: _Raw) -> exp.Condition:
+        def part(first: int, length: int) -> exp.Condition:
+            return exp.Substring(this=date.ordered, start=exp.convert(first), length=exp.convert(length))
+
+        year, _, day = str(derived.until).partition("-")
+        later = exp.Case().when(part(6, 5) > exp.Literal.string(day), exp.convert(1)).else_(exp.convert(0))
+        years = exp.convert(int(year)) - exp.cast(part(1, 4), "int") - exp.paren(later)
+        is_date = date.dialect.matches(date.ordered, "[0-9]{4}-[0-9]{2}-[0-9]{2}")
+        return exp.Case().when(exp.and_(exp.not_(date.absent), is_date), exp.cast(years, "double"))
+
+    @staticmethod
+    def ratio(derived: Ratio, *cells: _Raw) -> exp.Condition:  # noqa: ARG004 -- two numbers are all
+        zero, least = (cells[0].dialect.literal(number) for number in (0.0, LEAST))
+        above, below = (
+            exp.Case().when(exp.Abs(this=_number(cell)) < least, exp.cast(zero, "double")).else_(_number(cell))
+            for cell in cells
+        )
+        return exp.Div(this=above, expression=exp.Nullif(this=below, expression=exp.cast(zero, "double")), typed=True)
+
+    @staticmethod
+    def sum(derived: Sum, *items: _Raw) -> exp.Condition:  # noqa: ARG004 -- the items are all
+        return reduce(lambda one, other: one + other, map(_number, items))
+
+    @staticmethod
+    def prefix_of(derived: Prefix, code: _Raw) -> exp.Condition:
+        text, dialect = code.text, code.dialect
+        number = dialect.prewritten(dialect.number_of(code.column))
+        is_whole = exp.and_(number.eq(exp.Floor(this=number)), exp.Abs(this=number) < exp.convert(WHOLE_BELOW))
+        digits = exp.Case().when(is_whole, exp.cast(exp.cast(number, "bigint"), "text")).else_(dialect.literal(""))
+        point = exp.StrPosition(this=text, substr=exp.Literal.string("."))
+        cut = exp.Substring(this=text, start=exp.convert(1), length=point - exp.convert(1))
+        spelled = exp.Case().when(dialect.matches(text, "-?[0-9]+[.]0+"), cut).else_(text)
+        word = dialect.prewritten(exp.paren(exp.Case().when(code.is_fractional, digits).else_(spelled)))
+
+        def first(length: int) -> exp.Condition:
+            return exp.Substring(this=word, start=exp.convert(1), length=exp.convert(length))
+
+        found: exp.Condition = dialect.literal("") if derived.length is None else first(derived.length)
+        for length in reversed(derived.lengths):
+            cases = exp.Case(this=first(length)).else_(found)
+            for prefix, value in derived.values_of.items():
+                if len(prefix) == length:
+                    cases = cases.when(dialect.literal(prefix), dialect.literal(value), copy=False)
+            found = cases
+        return exp.Case().when(exp.not_(code.absent), found)
+
+
+def _number(cell: _Raw) -> exp.Condition:
+    """Return the number of a cell; NULL where it is missing or refused."""
+    bounds = as_number(cell.attribute)
+    assert bounds is not None
+    inside = cell.ordered.between(cell.dialect.literal(bounds.low), cell.dialect.literal(bounds.high))
+    number = exp.Case().when(exp.and_(exp.not_(cell.absent), inside), cell.ordered)
+    return cell.dialect.prewritten(exp.paren(number))

@@ -4,6 +4,8 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.candidates import Candidates, count_candidates
 from hedgerow.schema.dates import Date, default_date_cuts
+from hedgerow.schema.derivation import Derivation
+from hedgerow.schema.derived import Prefix, Ratio, Sum, YearsSince
 from hedgerow.schema.grid import default_cuts
 from hedgerow.schema.imports import Draft, DraftColumn, import_schema, import_types
 from hedgerow.schema.listed import Boolean, Categorical
@@ -22,6 +24,7 @@ __all__ = [
     "Categorical",
     "Date",
     "Day",
+    "Derivation",
     "Draft",
     "DraftColumn",
     "Extent",
@@ -31,10 +34,14 @@ __all__ = [
     "Number",
     "Ordered",
     "OrderedLabel",
+    "Prefix",
+    "Ratio",
     "Real",
     "Schema",
+    "Sum",
     "Unit",
     "Weight",
+    "YearsSince",
     "count_candidates",
     "default_cuts",
     "default_date_cuts",

@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.literals import Extent, Literal, is_number, values_problem
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import as_plain
@@ -67,6 +68,9 @@ class Attribute(ABC):
         refuse a schema that declares it.
     description, unit, source : str or None
         Meaning, unit and source of the domain, for people: models show them, and nothing is computed with them.
+    derived : Derivation or None
+        What computes the attribute from columns of the table: `YearsSince`, `Prefix`, `Ratio` or `Sum`. None for a
+        column of the table.
     """
 
     missing: typing.Literal["error", "bin"] = "error"
@@ -76,6 +80,7 @@ class Attribute(ABC):
     description: str | None = None
     unit: str | None = None
     source: str | None = None
+    derived: Derivation | None = None
 
     kind: ClassVar[str]
     operators: ClassVar[tuple[str, ...]]
@@ -108,6 +113,10 @@ class Attribute(ABC):
                 "expected `missing: bin` beside missing_values, got `missing: error`, which refuses these values.",
                 key="missing_values",
             )
+        if self.derived is not None:
+            if not isinstance(self.derived, Derivation):
+                raise SchemaError(f"expected a derivation or nothing, got {shown(self.derived)}.", key="derived")
+            self.derived.check(self)
 
     @property
     def meaning(self) -> str:
@@ -270,6 +279,8 @@ class Attribute(ABC):
 
     def encode(self, column: Column) -> BinCodes:
         """Return the bin of each row, shape ``(n_rows,)``; DomainError, which quotes no value, if one is refused."""
+        if self.derived is not None:
+            self.derived.check_read(column)
         return bins_of_codes(self, self.codes(self.prepared(column)), column.name)
 
     def codes(self, column: Column) -> Codes:
@@ -310,6 +321,7 @@ class Attribute(ABC):
         text += f" (also {listed(self.missing_values, MOST_SHOWN)})" if self.missing_values else ""
         text += f", outside: {self.outside}" if self.outside != "error" else ""
         text += f", monotone: {self.monotone}" if self.monotone else ""
+        text += f"; {printable(self.derived.words)}" if self.derived else ""
         return text + (f"; {self.meaning}" if self.meaning else "")
 
     @property
@@ -372,6 +384,7 @@ class Attribute(ABC):
         for field in sorted(fields(self), key=lambda field: bool(field.kw_only)):
             if not self._is_default(field):
                 value = getattr(self, field.name)
+                value = value.to_dict() if isinstance(value, Derivation) else value
                 data[field.name] = list(map(as_plain, value)) if isinstance(value, tuple) else as_plain(value)
         return data
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Attribute, Cell, Direction
+from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.grid import MOST_SPACED, MOST_WIDTHS, spaced_cuts
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import WholeNumber
@@ -82,6 +83,7 @@ class Date(WholeNumber):
         description: str | None = None,
         unit: str | None = None,
         source: str | None = None,
+        derived: Derivation | None = None,
         format: str | None = None,  # noqa: A002 -- the key of the file
     ) -> None:
         object.__setattr__(self, "format", format)
@@ -99,6 +101,7 @@ class Date(WholeNumber):
             description=description,
             unit=unit,
             source=source,
+            derived=derived,
         )
 
     def __post_init__(self) -> None:

@@ -124,10 +124,11 @@ _SIDES = "<<>>>><"  # of the columns of the printed table: text to the left, num
 def fit_of(table: Table, schema: Schema) -> TableFit:
     """Return how a table in memory fits a schema; exact counts of private rows."""
     names = table.column_names
+    schema.check_underived(table.names)
     found: list[ColumnFit] = []
-    for place, (name, attribute) in enumerate(schema.attributes):
-        there = table.names is None or name in names
-        found.append(_column_fit(table.column(name, place), attribute) if there else _absent(name, attribute.kind))
+    for name, attribute in schema.attributes:
+        absent = [] if table.names is None else absent_columns(schema, name, names)
+        found += absent or [_column_fit(schema.column(table, name), attribute)]
     label = schema.label
     if label is not None and table.names is not None:
         there = label.name in names
@@ -141,7 +142,8 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
         fit = _target_fit(table.column(name, 0), number) if there else _absent(name, number.kind)
         found.append(replace(fit, kind=schema.weight.kind))
     unused, problems, persons = beside_the_rows(names if table.names else (), schema)
-    others = [*unused, *(one.name for one in found[: len(schema)] if not (one.fits or one.is_absent))]
+    unfit = [one.name for one in found[: len(schema)] if not (one.fits or one.is_absent) and one.name in names]
+    others = [*unused, *unfit]
     formats = {name: recognised_formats(table.column(name, 0)) for name in others if table.names is not None}
     dates = {name: known for name, known in formats.items() if known}
     left = unused if schema.unit is None else ()
@@ -154,12 +156,17 @@ def beside_the_rows(names: Sequence[str], schema: Schema) -> _Names:
 
     No row is looked at.
     """
-    used = {*schema.names, "" if schema.label is None else schema.label.name}
+    used = {*schema.columns(), "" if schema.label is None else schema.label.name}
     used |= set() if schema.unit is None else {schema.unit.column}
     used |= set() if schema.weight is None else {schema.weight.name}
     unused = tuple(name for name in names if name not in used)
     persons = filter(names_person, names) if schema.unit is None else ()
     return unused, tuple(map(str, learning_problems(schema))), tuple(persons)
+
+
+def absent_columns(schema: Schema, name: str, names: Sequence[str]) -> list[ColumnFit]:
+    """Return the columns that an attribute is, or is derived from, and that a table does not have."""
+    return [_absent(column, schema[name].kind) for column in schema.columns([name]) if column not in names]
 
 
 def _absent(name: str, kind: str) -> ColumnFit:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import MOST_SHOWN, OUTSIDE, Attribute, Cell, Codes, Direction
+from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.grid import check_bounds, check_numbers, default_cuts, spaced_cuts
 from hedgerow.schema.literals import Extent, Literal
 from hedgerow.tables.columns import Column
@@ -58,6 +59,7 @@ class Numeric(Attribute):
         description: str | None = None,
         unit: str | None = None,
         source: str | None = None,
+        derived: Derivation | None = None,
     ) -> None:
         whole = self.whole
         if isinstance(cuts, str) and cuts == "auto":
@@ -69,7 +71,7 @@ class Numeric(Attribute):
             found = _declared_cuts(low, high, cuts, whole=whole)
         given = {"low": low, "high": high, "cuts": found}
         given |= {"missing": missing, "missing_values": missing_values, "outside": outside}
-        given |= {"monotone": monotone, "description": description, "unit": unit, "source": source}
+        given |= {"monotone": monotone, "description": description, "unit": unit, "source": source, "derived": derived}
         for name, value in given.items():
             object.__setattr__(self, name, value)
         self.__post_init__()

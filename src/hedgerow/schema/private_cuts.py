@@ -18,7 +18,6 @@ from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.numbers import Numeric
 from hedgerow.tables.columns import Column
-from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
 
 MOST_CANDIDATES = 1_000
@@ -63,15 +62,14 @@ def plan_cuts(attributes: Mapping[str, Attribute], epsilon: Fraction, bins: int)
 
 
 def learn_cuts(
-    counted: Callable[[], Table], attributes: Mapping[str, Attribute], planned: Sequence[PlannedCuts], gate: Gate
+    column: Callable[[str], Column], planned: Sequence[PlannedCuts], gate: Gate
 ) -> dict[str, tuple[float, ...]]:
     """Return the cut points of each number, increasing, without duplicates; rows are read after the first charge."""
-    positions = {name: position for position, name in enumerate(attributes)}
 
     def places(plan: PlannedCuts) -> tuple[int, ...]:
         return gate.release(
             plan.mechanism,
-            lambda: plan.counts(counted().column(plan.name, positions[plan.name])),
+            lambda: plan.counts(column(plan.name)),
             purpose=f"all cut points of {plan.name}",
         )
 

@@ -24,6 +24,7 @@ from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.schema.attributes import Attribute, BinCodes, Direction
 from hedgerow.schema.contributions import check_unit, counted_rows, draw_key
+from hedgerow.schema.derivation import Derivation, check_sources, check_underived
 from hedgerow.schema.files import line_of_fault, lines_of, mapping_text, read_mapping
 from hedgerow.schema.from_public import public_attribute, public_target
 from hedgerow.schema.literals import name_problem
@@ -32,6 +33,7 @@ from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
 from hedgerow.schema.serialize import charges_to_list, mapping, parts_from_dict
 from hedgerow.schema.targets import Label, Target
 from hedgerow.schema.weights import Weight
+from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import table
 from hedgerow.text.messages import number_of, shown
@@ -119,6 +121,7 @@ class Schema:
         label = None if self.label is None else self.label.name
         if label in found:
             raise SchemaError("expected a label that is not an attribute, got one that is.", attribute=label)
+        check_sources(self.derivations, (label, self.unit and self.unit.column, self.weight and self.weight.name))
         if self.unit is not None:
             problem = name_problem(self.unit.column)
             if self.unit.column in {*found, label}:
@@ -141,9 +144,29 @@ class Schema:
 
     @property
     def number_columns(self) -> tuple[str, ...]:
-        """The columns that hold numbers or dates: attributes, the number to predict, and the weight."""
+        """The columns that hold numbers or dates: attributes or what they are derived from, the target, the weight."""
         target, weight = self.label and self.label.as_number, self.weight
-        return (*self.numbers, *(one.name for one in (target, weight) if one is not None))
+        return (*self.columns(self.numbers), *(one.name for one in (target, weight) if one is not None))
+
+    @cached_property
+    def derivations(self) -> Mapping[str, Derivation]:
+        """What computes those attributes that are derived from columns of the table, by name."""
+        return {name: one.derived for name, one in self.attributes if one.derived is not None}
+
+    def columns(self, names: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Return the columns of a table that the named attributes (default: all) are, or are derived from."""
+        found: dict[str, None] = {}
+        for name in self.names if names is None else names:
+            derived = self[name].derived
+            found |= dict.fromkeys((name,) if derived is None else derived.columns)
+        return tuple(found)
+
+    @property
+    def without_derivations(self) -> Self:
+        """The schema of a table that has the derived attributes as columns."""
+        if not self.derivations:
+            return self
+        return replace(self, attributes=tuple((name, replace(one, derived=None)) for name, one in self.attributes))
 
     @cached_property
     def monotone(self) -> Mapping[str, Direction]:
@@ -196,13 +219,29 @@ class Schema:
         """Return the bins of the named attributes (default: all) for every row; DomainError if a table does not fit."""
         wanted = self.names if names is None else names
         self.check_columns(table, wanted)
-        return {name: self[name].encode(table.column(name, self._places[name])) for name in wanted}
+        return {name: self[name].encode(self.column(table, name)) for name in wanted}
+
+    def column(self, table: Table, name: str) -> Column:
+        """Return the column of an attribute: the table's, by name or in an array by position, or one that is derived.
+
+        A derived value depends on its own row alone, so that tables that differ by a row still do.
+        """
+        derived = self[name].derived
+        if derived is None:
+            return table.column(name, self._places[name])
+        return derived.column(name, [table.column(column, 0) for column in derived.columns])
 
     def check_columns(self, table: Table, names: Sequence[str] | None = None) -> None:
-        """Check that a table has the named attributes (default: all) as columns (DomainError); no row is touched."""
+        """Check that a table has the columns of the named attributes (default: all); DomainError, no row is touched."""
         if table.names is None and table.width != len(self):
             raise DomainError(f"expected {len(self)} columns ({listed(self.names)}), got {table.width}.")
-        table.require(self.names if names is None else names)
+        self.check_underived(table.names, names)
+        table.require(self.columns(names))
+
+    def check_underived(self, columns: Sequence[str] | None, names: Sequence[str] | None = None) -> None:
+        """Check that a table of these columns, None for an array, leaves derived attributes to derive; DomainError."""
+        wanted = self.names if names is None else names
+        check_underived({name: one for name, one in self.derivations.items() if name in wanted}, columns)
 
     def check_unit(self, table: Table) -> None:
         """Check that a table has the columns of the schema's unit and weight (DomainError); no row is touched."""
@@ -411,7 +450,7 @@ class Schema:
             if budget is not None:
                 share = budget.allocate(epsilon, rho=rho, purpose=purpose, no_guarantee_reason=reason, unit=unit)
             with share.telling():
-                cuts = learn_cuts(counted, dict(declared.attributes), planned, Gate(share, source, unit))
+                cuts = learn_cuts(lambda name: declared.column(counted(), name), planned, Gate(share, source, unit))
             attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
             return replace(declared, attributes=tuple(attributes), charges=(*declared.charges, *share.charges))
 

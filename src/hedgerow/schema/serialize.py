@@ -11,6 +11,8 @@ from hedgerow.privacy.charge import Charge, exact, total
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date
+from hedgerow.schema.derivation import Derivation
+from hedgerow.schema.derived import DERIVATIONS
 from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.ordered import Ordered
@@ -50,12 +52,25 @@ def _attribute(body: dict[str, Any]) -> Attribute:
     found = None
     if all(name in body for name in required):
         try:
+            if body.get("derived") is not None:
+                body["derived"] = derivation_from_dict(body["derived"])
             found = KINDS[kind](**{name: value for name, value in body.items() if name in allowed})
         except SchemaError as error:
             faults += error.faults
     if found is None or faults:
         raise SchemaError.of(faults)
     return found
+
+
+def derivation_from_dict(data: object) -> Derivation:
+    """Return the derivation that plain data holds; SchemaError names the key at fault."""
+    body = dict(mapping(data, "derived"))
+    found = [key for key in DERIVATIONS if key in body]
+    if len(found) != 1:
+        raise SchemaError(f"expected one of the keys {', '.join(DERIVATIONS)}.", key="derived")
+    kind, columns = DERIVATIONS[found[0]], body.pop(found[0])
+    check_keys(body, required=kind.required, allowed=(*kind.required, *kind.optional))
+    return kind.of(columns, **body)
 
 
 def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:

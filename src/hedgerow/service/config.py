@@ -148,7 +148,9 @@ class Config:
         in_folder = not (is_address(config.table) and ("://" in config.table or "::" in config.table))
         table = str(self.folder / config.table) if in_folder else config.table
         rows = open_rows(table, schema, TextFormat(config.encoding, config.decimal))
-        return HostedDataset(schema, rows, config.answer_after, config.oversubscribed, config.approval, epoch)
+        return HostedDataset(
+            schema.without_derivations, rows, config.answer_after, config.oversubscribed, config.approval, epoch
+        )
 
 
 def _tokens(given: TokensConfig | None, folder: Path) -> Tokens | None:

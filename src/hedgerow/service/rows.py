@@ -51,15 +51,13 @@ class FrameRows:
         """Read a file of text: numbers and booleans by the schema, all else as text."""
         table = Table.of(read_table(str(path), text_format, numbers=schema.number_columns))
         label = schema.target
-        table.require([*schema.names, label.name])
-        typed = {
-            name: attribute.typed(table.column(name, place))
-            for place, (name, attribute) in enumerate(schema.attributes)
-        }
+        table.require([*schema.columns(), label.name])
+        schema.encode(table, list(schema.derivations))  # a cell that is refused is
+        typed = {name: attribute.typed(schema.column(table, name)) for name, attribute in schema.attributes}
         if schema.unit is not None:
             schema.check_unit(table)
             typed[schema.unit.column] = table.column(schema.unit.column, 0).arrow_text()
-        return cls.of(pa.table(typed), label.typed(table.column(label.name, 0)), schema)
+        return cls.of(pa.table(typed), label.typed(table.column(label.name, 0)), schema.without_derivations)
 
     @contextmanager
     def opened(self) -> Generator[OracleRows]:
@@ -105,7 +103,7 @@ class TableRows:
     def tally(self, schema: Schema) -> Tally:
         """Open the table and count its rows."""
         with _open(self.address) as table:
-            return Tally.from_table(table, schema)
+            return Tally.from_table(_selected(table, self.schema), schema)
 
 
 Rows = FrameRows | TableRows
@@ -129,6 +127,9 @@ def _open(address: str) -> AbstractContextManager[Any]:
 
 def _selected(table: Any, schema: Schema) -> Any:
     """Return the columns that the service reads: those that may be asked about, the label, and whose rows they are."""
+    from hedgerow.engines.derived import with_derived  # Ibis takes long to import
+
+    table = with_derived(table, schema)
     whose = [] if schema.unit is None else [schema.unit.column]
     return table.select(*schema.names, schema.target.name, *whose)
 

@@ -85,8 +85,9 @@ class LabelledRows:
                 column = schema.names.index(name)
                 changed[:, column] = data[source, column]
             return changed
+        columns = {column: rows for name, rows in sources.items() for column in schema.columns([name])}
         return guarded(
-            lambda: data[index].with_columns(*(data[name][source] for name, source in sources.items())).to_native(),
+            lambda: data[index].with_columns(*(data[name][rows] for name, rows in columns.items())).to_native(),
             ArgumentTypeError("expected a table that can be indexed by rows, got another one."),
         )
 

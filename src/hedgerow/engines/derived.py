@@ -1,0 +1,103 @@
+"""Derived columns in an engine: expressions with the meaning of `hedgerow.schema.derived`, one row at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add, or_
+from typing import cast
+
+import ibis
+
+from hedgerow.engines.bins import bin_code
+from hedgerow.engines.columns import EngineColumn, double
+from hedgerow.engines.engine import Expression, literal_text
+from hedgerow.engines.lookups import Lookups
+from hedgerow.engines.sources import engine_of
+from hedgerow.schema.attributes import MISSING, Cell
+from hedgerow.schema.dates import date_format
+from hedgerow.schema.derivation import Derivation
+from hedgerow.schema.derived import LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, YearsSince
+from hedgerow.schema.schema import Schema
+
+
+def with_derived(table: Expression, schema: Schema, only: Collection[str] | None = None) -> Expression:
+    """Return a table with the derived columns (`only` some) of a schema beside its own; as it is if there are none."""
+    wanted = {name: one for name, one in schema.derivations.items() if only is None or name in only}
+    if not wanted:
+        return table
+    schema.check_underived(table.columns)
+    names = dict.fromkeys(name for derived in wanted.values() for name in derived.columns)
+    columns = {name: EngineColumn.of(table, name) for name in names}
+    lookups = Lookups(table, table.columns)
+    made = {
+        name: _made(name, derived, [columns[one] for one in derived.columns], lookups)
+        for name, derived in wanted.items()
+    }
+    return engine_of(table).computed_once(lookups.rows().select(*table.columns, **made))
+
+
+def _made(name: str, derived: Derivation, columns: Sequence[EngineColumn], lookups: Lookups) -> Expression:
+    """Return a derived column: NULL where it is missing, and a number that is infinite where a cell is refused."""
+    codes = [bin_code(derived.read_as, column, lookups) for column in columns]
+    missing = reduce(or_, (code == MISSING for code in codes))
+    if derived.read_as.cell is Cell.VALUE:
+        if any(column.kind == "boolean" or column.holds_dates for column in columns):
+            raise derived.refusal(name)
+        return ibis.cases((missing, ibis.null("string")), else_=derived.made(_Expressions(lookups), columns))
+    refused = reduce(or_, ((code < 0) & (code != MISSING) for code in codes))
+    is_date, form = derived.read_as.cell is Cell.DATE, date_format(derived.read_as)
+    plain = [column.plain_dates(form) for column in columns] if form else columns
+    cells = [lookups.once(_days(column) if is_date else _number(column)) for column in plain]
+    value = derived.made(_Expressions(lookups), cells).cast("float64")
+    return ibis.cases((refused, double(float("inf"))), (missing, ibis.null("float64")), else_=value)
+
+
+def _days(column: EngineColumn) -> Expression:
+    readable = column.kind == "text" or column.holds_dates
+    return column.days.cast("int64") if readable else ibis.null("int64")
+
+
+def _number(column: EngineColumn) -> Expression:
+    return ibis.null("float64") if column.kind == "boolean" else column.numbers.cast("float64")
+
+
+@dataclass(frozen=True)
+class _Expressions:
+    """Derivations of expressions; what is referred to often is computed once for each row."""
+
+    lookups: Lookups
+
+    def years_since(self, derived: YearsSince, days: Expression) -> Expression:
+        return derived.of_days(days)
+
+    def ratio(self, derived: Ratio, *cells: Expression) -> Expression:  # noqa: ARG002 -- two numbers are all
+        zero, least = double(0.0), double(LEAST)
+        above, below = (cast("Expression", ibis.cases((cell.abs() < least, zero), else_=cell)) for cell in cells)
+        return above / below.nullif(zero)
+
+    def sum(self, derived: Sum, *items: Expression) -> Expression:  # noqa: ARG002 -- the items are all
+        return reduce(add, items)
+
+    def prefix_of(self, derived: Prefix, code: EngineColumn) -> Expression:
+        if code.kind == "float":
+            is_whole = (code.values == code.values.floor()) & (code.values.abs() < double(WHOLE_BELOW))
+            # a NaN must not reach the comparison, which an engine may decide by a column's bounds, that leave out NaN
+            small = ibis.cases((code.is_null, double(0.0)), (is_whole, code.values), else_=double(0.0))
+            found = self._prefix(derived, small.cast("int64").cast("string"))
+            return ibis.cases((code.is_null | ~is_whole, literal_text(derived.outside)), else_=found)
+        return self._prefix(derived, code.word if code.kind == "text" else code.values.cast("string"))
+
+    def _prefix(self, derived: Prefix, word: Expression) -> Expression:
+        if derived.length is not None:
+            return word.substr(0, derived.length)
+        word, values = self.lookups.once(word), list(dict.fromkeys(derived.values_of.values()))
+        codes = {prefix: values.index(value) for prefix, value in derived.values_of.items()}
+        steps = [
+            (self.lookups.once(word.substr(0, size)), {one: code for one, code in codes.items() if len(one) == size})
+            for size in derived.lengths
+        ]
+        found: Expression = self.lookups.code(steps, ibis.literal(-1))
+        texts = [(code, literal_text(value)) for code, value in enumerate(values)]
+        return found.cases(*texts, else_=literal_text(derived.outside))

@@ -1,0 +1,171 @@
+"""Derivations: attributes computed from columns of the table, each row by itself; the base class of their kinds.
+
+A derivation is a public function of a row's own cells: tables that differ by a row, or by the rows of a unit, still do
+with the derived column, and every sensitivity stays as it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema.literals import name_problem
+from hedgerow.text.days import as_plain
+from hedgerow.text.values import Value, listed
+
+if TYPE_CHECKING:
+    from hedgerow.schema.attributes import Attribute
+    from hedgerow.tables.columns import Column
+
+MOST_MISSING = 32
+"""The most values that mean "missing" in the columns of a derivation: engines compare them in turn."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derivation(ABC):
+    """Base class of what computes an attribute from columns of the table, each row by itself.
+
+    The columns are the table's, and never other derived attributes. A value is missing where one of its cells is.
+    Neighbouring tables stay neighbours, and sensitivities as they are.
+
+    Attributes
+    ----------
+    missing_values : tuple
+        Values of the columns that mean "missing", such as ``-9``, beside NULL, NaN and blank text; at most 32.
+
+    Raises
+    ------
+    SchemaError
+        If a column has no possible name, or is named twice, or the derivation is not as its kind says.
+    """
+
+    missing_values: tuple[Value, ...] = ()
+
+    key: ClassVar[str]
+    """The key of a file that says which kind it is, with the columns as its value; the name of a maker's method."""
+    own: ClassVar[tuple[str, ...]]
+    """The fields that name its columns."""
+    required: ClassVar[tuple[str, ...]] = ()
+    """The keys that a file must have beside."""
+    optional: ClassVar[tuple[str, ...]] = ("missing_values",)
+    """The keys that a file may have beside."""
+    kinds: ClassVar[tuple[str, ...]]
+    """The kinds of attributes that can be computed so."""
+    form: ClassVar[str]
+    """What it is, for people, with the names of fields in braces."""
+    expected: ClassVar[str]
+    """What its columns are to hold, for people."""
+
+    def __post_init__(self) -> None:
+        for name, value in list(vars(self).items()):
+            if isinstance(value, list):
+                object.__setattr__(self, name, tuple(value))
+        problem = next(filter(None, map(name_problem, self.columns)), "")
+        if not problem and len(set(self.columns)) < len(self.columns):
+            problem = "expected different columns, got one more than once."
+        if isinstance(self.missing_values, tuple) and len(self.missing_values) > MOST_MISSING:
+            problem = f"expected at most {MOST_MISSING} missing_values inside it, got more."
+        if problem:
+            raise SchemaError(problem, key="derived")
+        self.read_as  # noqa: B018 -- raises for missing values that are none
+
+    @classmethod
+    def of(cls, columns: Any, **others: Any) -> Self:
+        """Return the derivation of columns as a file names them."""
+        made: Any = cls
+        if len(cls.own) == 1:
+            return made(columns, **others)
+        if not isinstance(columns, list) or len(columns) != len(cls.own):
+            raise SchemaError(f"expected a list of {len(cls.own)} columns: {' and '.join(cls.own)}.", key=cls.key)
+        return made(*columns, **others)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that it is computed from."""
+        return tuple(getattr(self, name) for name in self.own)
+
+    @property
+    def words(self) -> str:
+        """What it is, for people."""
+        return self.form.format(**vars(self))
+
+    @property
+    @abstractmethod
+    def read_as(self) -> Attribute:
+        """The attribute that the cells of each column are read as: values outside its domain are refused."""
+
+    @abstractmethod
+    def column(self, name: str, columns: Sequence[Column]) -> Column:
+        """Return the computed column; a number is infinite where a cell is refused."""
+
+    def made(self, maker: Any, cells: Sequence[Any]) -> Any:
+        """Return what a maker, of arrays, SQL or Python, say, makes of cells: its method that has the name of `key`."""
+        return getattr(maker, self.key)(self, *cells)
+
+    def check(self, attribute: Attribute) -> None:
+        """Check that values of an attribute can be computed so; SchemaError if not."""
+        problem = ""
+        if attribute.kind not in self.kinds:
+            problem = f"expected {self.key} for attributes of the kind {' or '.join(self.kinds)}, got {attribute.kind}."
+        elif attribute.missing_values:
+            problem = "expected the missing_values of a derived attribute inside `derived`, got them beside it."
+        if problem:
+            raise SchemaError(problem, key="derived")
+
+    def check_read(self, column: Column) -> None:
+        """Raise DomainError, which quotes no cell, if a cell that a column was computed from is refused."""
+        if not column.is_text and np.isinf(column.values).any():
+            raise self.refusal(column.name)
+
+    def refusal(self, name: str) -> DomainError:
+        """Return the error of cells that it cannot be computed from."""
+        return DomainError(
+            f"is derived from {listed(self.columns)}: expected {self.expected.format(**vars(self))} there, found "
+            "others; correct them, or name those that stand for a missing value under `missing_values` inside "
+            "`derived` in the schema.",
+            column=name,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data; defaults are left out."""
+        columns = [*self.columns]
+        given = {key: getattr(self, key) for key in (*self.required, *self.optional)}
+        named = {self.key: columns if len(columns) > 1 else columns[0]}
+        return named | {key: _plain(value) for key, value in given.items() if value not in (None, ())}
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, tuple):
+        return as_plain(value)
+    parts: list[Any] = [*value]
+    return {key: list(values) for key, values in parts} if isinstance(parts[0], tuple) else parts
+
+
+def check_sources(derivations: Mapping[str, Derivation], others: Collection[str | None]) -> None:
+    """Check that no attribute is derived from another that is, nor from these other columns; SchemaError."""
+    for name, derivation in derivations.items():
+        if not {*derivations, *others}.isdisjoint(derivation.columns):
+            raise SchemaError(
+                "expected columns of the table to derive it from, and neither a derived attribute nor the column of "
+                "the label, the unit or the weight; got one of these.",
+                attribute=name,
+                key="derived",
+            )
+
+
+def check_underived(derivations: Mapping[str, Derivation], columns: Collection[str] | None) -> None:
+    """Check that derived attributes are no columns of a table, and that it is no array (None); DomainError."""
+    for name, derivation in derivations.items():
+        if columns is None:
+            raise DomainError("is derived from columns by name: expected a frame, got an array.", column=name)
+        if name in columns:
+            raise DomainError(
+                f"is derived from {listed(derivation.columns)}: expected a table without this column, got one with "
+                "it; leave it out, or leave `derived` out of the schema.",
+                column=name,
+            )
