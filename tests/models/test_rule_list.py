@@ -449,8 +449,8 @@ def test_the_text_is_the_list_as_a_person_reads_it() -> None:
     )
 
 
-def test_the_default_rule_alone_is_an_else() -> None:
-    assert str(RuleList(SCHEMA, (Rule((), (1, 3)),), NONE)) == "else yes    # 75.0 % of 4"
+def test_the_default_rule_alone_says_always() -> None:
+    assert str(RuleList(SCHEMA, (Rule((), (1, 3)),), NONE)) == "always yes    # 75.0 % of 4"
 
 
 def test_the_repr_is_short_and_states_the_guarantee() -> None:

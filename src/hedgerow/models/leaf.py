@@ -229,6 +229,8 @@ def leaf_note(
     if noise is None:
         return f"{100 * probabilities.max():.1f} % of {rows}" if rows else "0 rows"
     share = noise.share(leaf.counts, k)
+    if share is None and str(rows) == "0":
+        return "probably no rows"
     return f"{TOO_NOISY}; {rows} rows" if share is None else f"{share_text(share)} of {rows}"
 
 

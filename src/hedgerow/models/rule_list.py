@@ -204,7 +204,8 @@ class RuleList(LeafModel):
     def _text(self) -> str:
         last = len(self.rules) - 1
         heads = [
-            f"{'' if i == last else 'if ' if i == 0 else 'else if '}{rule.condition}{'else' if i == last else ' then'} "
+            f"{'' if i == last else 'if ' if i == 0 else 'else if '}{rule.condition}"
+            f"{('else' if last else 'always') if i == last else ' then'} "
             f"{shown_text(prediction)}"
             for i, (rule, prediction) in enumerate(zip(self.rules, self.predictions, strict=True))
         ]

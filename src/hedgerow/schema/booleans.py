@@ -13,7 +13,7 @@ from hedgerow.tables.frames import Labels
 
 _ADVICE = (
     "without a schema every column and the label must be booleans or 0/1, none missing. Write a schema "
-    "(`hedgerow schema new`, Schema.load), cut one from public data (`hedgerow schema from-public`, "
+    "(`hedgerow schema new`, Schema.load), derive one from public data (`hedgerow schema from-public`, "
     "Schema.from_public), or learn cut points under a charge (`hedgerow schema learn`, Schema.learn)."
 )
 

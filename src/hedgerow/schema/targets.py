@@ -137,7 +137,9 @@ class Label(Target):
         problem = None
         classes: tuple[Any, ...] = () if isinstance(self.classes, str) else tuple(self.classes)
         one_type = len({type(value) for value in classes}) == 1 and isinstance(classes[0], (str, int))
-        if not one_type:
+        if not classes:
+            problem = "expected at least two classes, such as no, yes; got none."
+        elif not one_type:
             problem = f"expected text, whole numbers or booleans, got {shown(self.classes)}."
         elif len({plain_word(value) if isinstance(value, str) else value for value in classes}) < max(2, len(classes)):
             problem = f"expected two or more different classes, got {shown(self.classes)}."
