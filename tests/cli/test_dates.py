@@ -29,9 +29,11 @@ def export(tmp_path, monkeypatch):
 def test_an_export_with_semicolons_commas_and_dots_needs_one_line(export, run):
     (export / "plain.yaml").write_text(SCHEMA % "")
     code, out, err = run("schema", "check", "plain.yaml", "export.csv", "--decimal", ",")
-    line = '"admitted": {kind: date, low: FILL IN, high: FILL IN, format: "%d.%m.%Y"}'
     assert code == 2
-    assert f"admitted has dates; to use it, write: {line}" in out.splitlines()
+    assert 'admitted has dates; add to its line: format: "%d.%m.%Y"' in out.splitlines()
+    (export / "other.yaml").write_text(SCHEMA.replace("admitted", "x").replace("%s", ""))
+    line = '"admitted": {kind: date, low: FILL IN, high: FILL IN, format: "%d.%m.%Y"}'
+    assert f"admitted has dates; to use it, write: {line}" in run("schema", "check", "other.yaml", "export.csv")[1]
     assert "--decimal" not in err
     assert not any(day in out + err for day in ("2019", "2020"))
     assert run("schema", "check", "s.yaml", "export.csv", "--decimal", ",")[0] == 0

@@ -107,7 +107,7 @@ class Date(WholeNumber):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.format is not None:
-            vars(self)["_form"] = format_of(self.format)
+            format_of(self.format)
         if any(not isinstance(value, str) for value in self.missing_values):
             raise SchemaError(
                 "expected text for missing values of a date, got a number; put it in quotes.", key="missing_values"
@@ -119,19 +119,14 @@ class Date(WholeNumber):
         return Cell.DATE
 
     @property
-    def form(self) -> DateFormat | None:
-        """The declared format of text."""
-        return vars(self).get("_form")
-
-    @property
     def missing_words(self) -> tuple[Value, ...]:
         """The values that mean "missing", with dates as ``YYYY-MM-DD``."""
-        form = self.form
+        form = date_format(self)
         return tuple(form.plain(str(value)) for value in self.missing_values) if form else self.missing_values
 
     def prepared(self, column: Column) -> Column:
         """Return a column with dates as ``YYYY-MM-DD``, and those that mean "missing" counted as such."""
-        return super().prepared(column.plain_dates(self.form) if self.form else column)
+        return super().prepared(column.plain_dates(self.format) if self.format else column)
 
     @property
     def details(self) -> str:
@@ -181,7 +176,7 @@ def _day_of(key: str, value: Any) -> Day:
 
 def date_format(attribute: Attribute) -> DateFormat | None:
     """Return the declared format of a date's text; None of any other attribute, and where none is declared."""
-    return attribute.form if isinstance(attribute, Date) else None
+    return DateFormat(attribute.format) if isinstance(attribute, Date) and attribute.format is not None else None
 
 
 def with_format(attribute: Attribute, form: str | None) -> Attribute:
@@ -216,7 +211,7 @@ def recognised_formats(column: Column, declared: str | None = None) -> tuple[str
 
 
 def _spells_dates(column: Column, form: str) -> bool:
-    plain = column.plain_dates(DateFormat(form)) if form else column
+    plain = column.plain_dates(form) if form else column
     return bool((plain.are_dates() | column.is_missing).all())
 
 

@@ -89,7 +89,8 @@ class TableFit:
     @property
     def advice(self) -> tuple[str, ...]:
         """A sentence for each column of text that spells dates, with the line that declares it; no bounds are told."""
-        return tuple(_date_advice(name, *formats) for name, formats in self.dates)
+        declared = {column.name for column in self.columns if column.kind == "date"}
+        return tuple(_date_advice(name, name in declared, *formats) for name, formats in self.dates)
 
     def text(self, lines: Mapping[int, int] | None = None) -> str:
         """Return the report as a table; with the line of the file on which each row stands, lines in place of rows."""
@@ -111,9 +112,10 @@ class TableFit:
         return "\n".join([f"{self.n_rows:,} rows", "", *table, *unused])
 
 
-def _date_advice(name: str, first: str, *others: str) -> str:
+def _date_advice(name: str, is_declared: bool, first: str, *others: str) -> str:
     choice = f" that {' and '.join([first, *others])} read alike: find out which it is" if others else ""
-    return f"{printable(name)} has dates{choice}; to use it, write: {date_line(name, first)}"
+    to_do = f'add to its line: format: "{first}"' if is_declared else f"to use it, write: {date_line(name, first)}"
+    return f"{printable(name)} has dates{choice}; {to_do}"
 
 
 _Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -142,8 +144,8 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
         fit = _target_fit(table.column(name, 0), number) if there else _absent(name, number.kind)
         found.append(replace(fit, kind=schema.weight.kind))
     unused, problems, persons = beside_the_rows(names if table.names else (), schema)
-    unfit = [one.name for one in found[: len(schema)] if not (one.fits or one.is_absent) and one.name in names]
-    others = [*unused, *unfit]
+    unread = [one for one in found[: len(schema)] if one.unread or (one.outside and one.kind != "date")]
+    others = [*unused, *(one.name for one in unread if one.name in names)]
     formats = {name: recognised_formats(table.column(name, 0)) for name in others if table.names is not None}
     dates = {name: known for name, known in formats.items() if known}
     left = unused if schema.unit is None else ()

@@ -20,7 +20,6 @@ from hedgerow.schema.numbers import Integer, Numeric, Real
 from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.tables.columns import Column, pc
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat
-from hedgerow.text.date_formats import DateFormat
 from hedgerow.text.days import FIRST, LAST, Day
 from hedgerow.text.values import Value, plain_word
 
@@ -148,7 +147,7 @@ def typed_table(
     in the format of their column.
     """
     columns = {name: Column.from_arrow(table[name], name).without(missing_values) for name in table.column_names}
-    columns |= {name: columns[name].plain_dates(DateFormat(form)) for name, form in date_formats.items() if form}
+    columns |= {name: columns[name].plain_dates(form) for name, form in date_formats.items() if form}
     found = {name: _typed(column) for name, column in columns.items()}
     if text_format.decimal == ",":
         pointed = typed_table(text_format.pointed(table, table.column_names), missing_values, date_formats=date_formats)

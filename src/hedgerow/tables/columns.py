@@ -196,7 +196,7 @@ class Column:
         found = guarded(lambda: pc.fill_null(_spells_dates(self.values), False), unreadable(self.name))
         return found.to_numpy(zero_copy_only=False)
 
-    def plain_dates(self, form: DateFormat) -> Self:
+    def plain_dates(self, form: str) -> Self:
         """Return text, or numbers as text, with dates of this format as ``YYYY-MM-DD``; other columns as they are.
 
         A number that can be a serial day loses its fraction. Other fractions, and floating point from `MOST_PLAIN` on,
@@ -206,10 +206,10 @@ class Column:
             return self
 
         def rewrite() -> pa.Array:
-            text = self.values if self.is_text else _text_of_numbers(self.values)
-            for pattern, replacement in form.steps:
+            text, declared = self.values if self.is_text else _text_of_numbers(self.values), DateFormat(form)
+            for pattern, replacement in declared.steps:
                 text = pc.replace_substring_regex(text, pattern, replacement)
-            return _plain_serials(text) if form.is_serial else text
+            return _plain_serials(text) if declared.is_serial else text
 
         return replace(self, values=guarded(rewrite, unreadable(self.name)))
 
