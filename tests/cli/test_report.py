@@ -68,6 +68,20 @@ def test_rows_go_to_a_sheet_of_their_own(fitted, run):
     assert "By age, on held-out rows" in (fitted / "by.PRIVATE.json").read_text("utf-8")
 
 
+def test_candidates_are_compared_on_one_page(fitted, run):
+    a_tree(fitted, old={"counts": (5, 200)}, young={"label": "no", "counts": (300, 0)})
+    both = ("model.json", "tree.json")
+    code, _, err = run("report", *both, "--data", "data.csv", "-o", "both.html")
+    assert (code, err) == (0, "written to both.html\nwritten to both.PRIVATE.html\n")
+    found = json.loads(run("report", *both, "--json")[1])
+    assert (found["title"], found["sections"][0]["tables"][0]["columns"]) == (
+        "model beside tree",
+        ["", "model", "tree"],
+    )
+    assert "beside one model, got several" in run("report", *both, "--crate", "crate.zip")[2]
+    assert "tree.json is an input" in run("report", *both, "-o", "tree.json", "--force")[2]
+
+
 @pytest.mark.usefixtures("fitted")
 def test_the_printed_sheet_is_public(run):
     plain = run("report", "model.json", "--json")[1]

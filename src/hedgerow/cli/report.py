@@ -14,7 +14,7 @@ from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import read_labelled
 from hedgerow.errors import ArgumentError
 from hedgerow.evaluation import Evaluation
-from hedgerow.report import Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
+from hedgerow.report import Comparison, Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
 from hedgerow.report.report import leaves_name, private_name
 from hedgerow.tables.table_files import PIPE
 
@@ -25,7 +25,7 @@ app = typer.Typer(add_completion=False)
 @with_groups
 def report(
     context: typer.Context,
-    model: Annotated[Path | None, typer.Argument(help=MODEL)] = None,
+    models: Annotated[list[Path] | None, typer.Argument(help=f"{MODEL} Of several: side by side.")] = None,
     *,
     output: Annotated[Path | None, option("The public sheet; the board's is beside it.", "-o", "--output")] = None,
     form: Annotated[Path | None, option("YAML file with what people state; see --new-form.")] = None,
@@ -61,15 +61,16 @@ def report(
     hedgerow report model.json --form form.yaml --ledger budget.json -o report.html
 
     hedgerow report model.json --form form.yaml --data train.csv --test test.csv -o report.html
+
+    hedgerow report list.json tree.json scorecard.json --data train.csv --test test.csv -o side-by-side.html
     """
     if new_form is not None:
         _write_form(new_form, context, force=force)
         return
-    if model is None:
-        raise ArgumentError("expected a model file, got none; or --new-form FILE to write an empty form.")
+    models = models or []
+    model, is_one = models[0] if models else Path(), len(models) == 1
     twins = [path for path in (acro, crate, registry) if path is not None]
-    if output is None and not as_json and not twins:
-        raise ArgumentError("expected -o FILE, such as -o report.html, or --json; got neither.")
+    _check_outputs(models, output, twins, evaluation, as_json=as_json)
     if acro is not None and acro.absolute().parent != model.absolute().parent:
         raise ArgumentError(f"expected --acro in the folder of {model}, which it names, got another folder.")
     if dataset is not None and ledger is None:
@@ -77,14 +78,15 @@ def report(
     sheets = [] if output is None else [output, private_name(output)]
     sheets += map(leaves_name, tuple(sheets))
     outputs = (*sheets, *twins, *([] if acro is None else [private_name(acro)]))
-    check_outputs(outputs, model, form, ledger, data, test, costs, evaluation, schema, force=force)
+    check_outputs(outputs, *models, form, ledger, data, test, costs, evaluation, schema, force=force)
     _check_rows(data, test)
     text.check_used("--data or --test", used=(data, test) != (None, None))
     if by and data is None and test is None:
         raise ArgumentError("expected --by with --data or --test only, whose rows it is about; got neither.")
-    released = any_model(model, schema, needed=True)
-    with stage("making the report"):
-        found = Report.of(
+
+    def made_of(path: Path) -> Report:
+        released = any_model(path, schema, needed=True)
+        return Report.of(
             released,
             form=None if form is None else Form.load(form),
             releases=None if ledger is None else Releases.load(ledger, dataset=dataset),
@@ -96,13 +98,24 @@ def report(
             costs=None if costs is None else costs_in(costs, released.schema.classes),
             class_weight=class_weights(released.schema.classes, class_weight) if class_weight else None,
         )
-    made = _twins(found, model.name, acro=acro, crate=crate, registry=registry)
+
+    with stage("making the report"):
+        every = {name: made_of(path) for name, path in _names(models).items()}
+        first = every[next(iter(every))]
+        found = first if is_one else Comparison.of(every)
+    made = _twins(first, model.name, acro=acro, crate=crate, registry=registry)
     for path in [] if output is None else found.save(output, force=force):
         say(f"written to {path}", err=True)
     for path, content in made:
         write_said(path, content)
     if as_json:
         say(found.to_json(), newline=False)
+
+
+def _names(paths: list[Path]) -> dict[str, Path]:
+    """Return what each model is called: its file's name without folder and ending, where these differ."""
+    short = {path.stem: path for path in paths}
+    return short if len(short) == len(paths) else {str(path): path for path in paths}
 
 
 def _write_form(path: Path, context: typer.Context, *, force: bool) -> None:
@@ -114,6 +127,20 @@ def _write_form(path: Path, context: typer.Context, *, force: bool) -> None:
     check_output(path, force=force)
     todo = f": fill it in, then run: hedgerow report model.json --form {path} -o report.html"
     write_said(path, empty_form(), todo)
+
+
+def _check_outputs(
+    models: list[Path], output: Path | None, twins: list[Path], evaluation: Path | None, *, as_json: bool
+) -> None:
+    """Check that there is a model, something to make of it, and nothing of one model beside several."""
+    if not models:
+        raise ArgumentError("expected a model file, got none; or --new-form FILE to write an empty form.")
+    if output is None and not as_json and not twins:
+        raise ArgumentError("expected -o FILE, such as -o report.html, or --json; got neither.")
+    if len(models) > 1 and (twins or evaluation is not None):
+        raise ArgumentError(
+            "expected --evaluation, --acro, --crate and --registry beside one model, got several models."
+        )
 
 
 def _check_rows(data: Path | None, test: Path | None) -> None:

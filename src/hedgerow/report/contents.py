@@ -195,7 +195,8 @@ class Sheet:
     @property
     def leaves(self) -> Grid | None:
         """All leaves of the model, where the page has only some."""
-        found = [grid for section in self.sections if section.key == "leaves" for grid in section.grids]
+        grids = [grid for section in self.sections if section.key == "leaves" for grid in section.grids]
+        found = [grid for grid in grids if grid.columns[0] == "leaf"]
         return found[0] if found and len(found[0].rows) > MOST_SHOWN else None
 
     @property

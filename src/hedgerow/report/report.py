@@ -37,7 +37,65 @@ _ENDINGS = (".html", ".json")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Report:
+class Sheets:
+    """A public sheet and, or None, one for the board, which is **private**: shown, and written beside one another."""
+
+    public: Sheet
+    board: Sheet | None
+
+    def to_html(self, *, private: bool = False) -> str:
+        """Return a sheet as a page that needs nothing else: the public one, or that for the board, else ValueError."""
+        return page(self._sheet(private=private))
+
+    def to_json(self, *, private: bool = False) -> str:
+        """Return a sheet as JSON: the public one, or that for the board; raises as `to_html` does."""
+        return json.dumps(self._sheet(private=private).to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def _sheet(self, *, private: bool) -> Sheet:
+        check_flag("private", private)
+        if not private:
+            return self.public
+        if self.board is None:
+            raise ArgumentError("expected a report with a sheet for the board, got one without; pass train=(X, y).")
+        return self.board
+
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> tuple[Path, ...]:
+        """Write the public sheet, and that for the board beside it, named PRIVATE; return the files that were written.
+
+        The name's ending, .html or .json, says in which form. Beside the sheet of a model of more than 10 leaves is a
+        CSV file with all of them, ``report.leaves.csv`` or ``report.PRIVATE.leaves.csv``. Nothing is replaced without
+        `force`.
+
+        Raises
+        ------
+        ValueError
+            If the name ends otherwise, or says PRIVATE.
+        OSError
+            If a file exists and `force` is False, or cannot be written.
+        """
+        public = Path(path)
+        if public.suffix.lower() not in _ENDINGS:
+            raise ArgumentError(f"{public}: expected a name that ends in {' or '.join(_ENDINGS)}.")
+        if PRIVATE in public.name:
+            raise ArgumentError(f"{public}: expected the name of the public sheet, got one that says {PRIVATE}.")
+        render = self.to_json if public.suffix.lower() == ".json" else self.to_html
+        files = (
+            {public: render()} if self.board is None else {public: render(), private_name(public): render(private=True)}
+        )
+        for sheet, place in zip((self.public, self.board), tuple(files), strict=False):
+            if sheet is not None and sheet.leaves is not None:
+                files[leaves_name(place)] = _csv(sheet.leaves)
+        for place in files:
+            if os.path.lexists(place) and not force:  # all are checked before one is written
+                raise FileError.of(errno.EEXIST, "File exists; give force=True to replace it", str(place))
+        for place, text in files.items():
+            with reserved(place, force=force) as write:
+                write(text)
+        return tuple(files)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Report(Sheets):
     """A report on a model for a review board: the public sheet, and, **private**, the one for the board.
 
     The public sheet is made of the released file and evaluation, the record of releases and the form alone; of a model
@@ -56,8 +114,6 @@ class Report:
     """
 
     subject: Subject
-    public: Sheet
-    board: Sheet | None
 
     @classmethod
     def of(
@@ -128,58 +184,8 @@ class Report:
         made = on or datetime.now(UTC).date()
         public = _public(subject, releases, evaluated.check_evaluation(evaluation, subject), made)
         if subject.is_private and train is None and test is None and found is None:
-            return cls(subject, public, None)
-        return cls(subject, public, _board(subject, train, test, found, columns, made))
-
-    def to_html(self, *, private: bool = False) -> str:
-        """Return a sheet as a page that needs nothing else: the public one, or that for the board, else ValueError."""
-        return page(self._sheet(private=private))
-
-    def to_json(self, *, private: bool = False) -> str:
-        """Return a sheet as JSON: the public one, or that for the board; raises as `to_html` does."""
-        return json.dumps(self._sheet(private=private).to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def _sheet(self, *, private: bool) -> Sheet:
-        check_flag("private", private)
-        if not private:
-            return self.public
-        if self.board is None:
-            raise ArgumentError("expected a report with a sheet for the board, got one without; pass train=(X, y).")
-        return self.board
-
-    def save(self, path: str | PathLike[str], *, force: bool = False) -> tuple[Path, ...]:
-        """Write the public sheet, and that for the board beside it, named PRIVATE; return the files that were written.
-
-        The name's ending, .html or .json, says in which form. Beside the sheet of a model of more than 10 leaves is a
-        CSV file with all of them, ``report.leaves.csv`` or ``report.PRIVATE.leaves.csv``. Nothing is replaced without
-        `force`.
-
-        Raises
-        ------
-        ValueError
-            If the name ends otherwise, or says PRIVATE.
-        OSError
-            If a file exists and `force` is False, or cannot be written.
-        """
-        public = Path(path)
-        if public.suffix.lower() not in _ENDINGS:
-            raise ArgumentError(f"{public}: expected a name that ends in {' or '.join(_ENDINGS)}.")
-        if PRIVATE in public.name:
-            raise ArgumentError(f"{public}: expected the name of the public sheet, got one that says {PRIVATE}.")
-        render = self.to_json if public.suffix.lower() == ".json" else self.to_html
-        files = (
-            {public: render()} if self.board is None else {public: render(), private_name(public): render(private=True)}
-        )
-        for sheet, place in zip((self.public, self.board), tuple(files), strict=False):
-            if sheet is not None and sheet.leaves is not None:
-                files[leaves_name(place)] = _csv(sheet.leaves)
-        for place in files:
-            if os.path.lexists(place) and not force:  # all are checked before one is written
-                raise FileError.of(errno.EEXIST, "File exists; give force=True to replace it", str(place))
-        for place, text in files.items():
-            with reserved(place, force=force) as write:
-                write(text)
-        return tuple(files)
+            return cls(public, None, subject)
+        return cls(public, _board(subject, train, test, found, columns, made), subject)
 
     def __repr__(self) -> str:
         return f"<Report on a {self.subject.kind}; {'public sheet only' if self.board is None else 'two sheets'}>"

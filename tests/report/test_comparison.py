@@ -1,0 +1,75 @@
+"""Comparisons: what single reports say, side by side, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import pytest
+
+from hedgerow.report import Comparison, Report
+from hedgerow.schema import Label, Schema
+from tests.report.subjects import a_table, a_tree, without_privacy
+
+ON = date(2026, 11, 25)
+
+
+def test_each_cell_is_what_the_report_on_that_model_says():
+    reports = {
+        "one": Report.of(a_tree(), train=a_table(), on=ON),
+        "other": Report.of(without_privacy(), train=a_table()),
+    }
+    found = Comparison.of(reports)
+    for sheet, kind in ((found.public, "public"), (found.board, "board")):
+        for section in sheet.sections:
+            (grid,) = section.grids
+            if section.key == "length":
+                continue
+            for line, *cells in grid.rows:
+                for name, cell in zip(reports, cells, strict=True):
+                    sections = {one.key: one for one in getattr(reports[name], kind).sections}
+                    own = sections.get(section.key)
+                    said = (
+                        {} if own is None else {fact.name: fact.text for fact in own.facts} | {"in short": own.answer}
+                    )
+                    assert cell == said.get(line)
+    sizes = {line: cells for line, *cells in found.board.section("length").grids[0].rows}
+    assert sizes["leaves"] == [3, 3]
+    assert sizes["conditions of the longest path"] == [2, 2]
+
+
+def test_findings_say_which_model_they_are_about():
+    found = Comparison.of({"one": Report.of(a_tree(), on=ON), "other": Report.of(without_privacy(), on=ON)})
+    assert found.board is None  # that of the private model has none
+    assert {one.sentence.split(":")[0] for one in found.public.findings} == {"one", "other"}
+    assert "cannot support a release" in found.public.verdict
+    assert not found.public.examined
+    assert "one beside other" in found.to_html()
+
+
+def test_the_public_sheet_depends_on_no_row_and_on_nothing_that_a_model_without_a_guarantee_stores():
+    def public(counts, train=None):
+        one = Report.of(without_privacy(counts), train=train, on=ON)
+        return Comparison.of({"a": Report.of(a_tree(), train=train, on=ON), "b": one}).to_json()
+
+    X, y = a_table()
+    assert public(((9, 9), (8, 1), (0, 1))) == public(((3, 30), (40, 12), (25, 0)), (X, y))
+    assert "leaves" not in {
+        line
+        for line, *cells in json.loads(public(((1, 0), (0, 1), (1, 1))))["sections"][1]["tables"][0]["rows"]
+        if cells[1]
+    }
+
+
+def test_what_cannot_be_compared_is_refused():
+    one, other = Report.of(a_tree()), Report.of(a_tree())
+    with pytest.raises(ValueError, match="expected from 2 to 6 models to compare, got 1"):
+        Comparison.of({"a": one})
+    with pytest.raises(TypeError, match="expected a mapping of names to reports, got list"):
+        Comparison.of([one, other])
+    with pytest.raises(ValueError, match="expected a name of 1 to 40 characters"):
+        Comparison.of({"a": one, "b" * 41: other})
+    elsewhere = a_tree()
+    schema = Schema(dict(elsewhere.schema.attributes), Label("dead", ("no", "yes")))
+    with pytest.raises(ValueError, match="expected models that predict the same column"):
+        Comparison.of({"a": one, "b": Report.of(type(elsewhere)(schema, elsewhere.root, elsewhere.privacy))})
