@@ -12,6 +12,7 @@ import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
 from hedgerow.evaluation import Evaluation
 from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.schema.schema import FROM_ROWS
 from hedgerow.tally import Tally
 from tests.evaluation.models import ATTRIBUTES, CASES, TARGETS, NoNoise, fitted, rows
 
@@ -148,6 +149,8 @@ def test_of_a_person_some_rows_are_counted_and_the_noise_is_as_much_larger():
         ),
         ({"schema": hr.Schema(ATTRIBUTES, hr.Label("y", ("a", "b")))}, SchemaError, "expected the label of the model"),
         ({"schema": hr.Schema(ATTRIBUTES, TARGETS["classes"], weight=WEIGHT)}, SchemaError, "got weights"),
+        ({"by": {"ward": ["n", "missing"]}}, ValueError, "names of their own, got two that are called alike"),
+        ({"by": {"ward": ["n", "all rows"]}}, ValueError, "or one called 'all rows'"),
         ({"schema": "schema.yaml"}, TypeError, "schema must be a Schema or None"),
         ({"budget": 1}, TypeError, "budget must be a Budget or None"),
         ({"epsilon": 2}, BudgetExceededError, "epsilon=1 left"),
@@ -169,6 +172,9 @@ def test_a_model_must_be_one_of_hedgerow_and_labels_must_fit():
         hr.evaluate(learner, columns, epsilon=1, budget=budget)
     with pytest.raises(ValueError, match="as many labels as X has rows"):
         hr.evaluate(learner, columns, frame["y"].to_numpy()[:9], epsilon=1, budget=budget)
+    array = frame[list(ATTRIBUTES)].to_numpy(dtype=object)
+    with pytest.raises(DomainError, match="column 'ward': expected this column, found: age, sex, smoker"):
+        hr.evaluate(learner, array, frame["y"].to_numpy(), epsilon=1, budget=budget, by=WARDS)
     tally = Tally.count(frame, "y", hr.Schema({"sex": ATTRIBUTES["sex"]}, TARGETS["classes"]))
     with pytest.raises(SchemaError, match="same bins"):
         hr.evaluate(learner, tally, epsilon=1, budget=budget)
@@ -193,6 +199,23 @@ def test_the_card_says_that_the_model_is_taken_as_given():
     proper = evaluate(learner.fit(frame.drop(columns="y"), frame["y"]), frame, random_state=None)
     assert "epsilon = 3 in all" in proper.privacy.notes[-1]
     assert not evaluate(learner, frame, random_state=0).privacy.is_private
+
+
+def test_what_rows_told_about_the_bins_of_groups_is_on_the_card():
+    frame, label, source = rows(300, "classes"), TARGETS["classes"], {"epsilon": Fraction(1, 2), "bins": 3}
+    declared = hr.Schema({"age": hr.Integer(18, 90), "smoker": hr.Boolean()}, label)
+    one, other = (hr.Schema.learn(part, declared, **source) for part in (frame[:150], frame[150:]))
+    assert one.charges == other.charges  # equal, and of other rows
+    known = hr.Schema({"smoker": hr.Boolean()}, label, one.charges)
+    learner = hr.PrivateTreeClassifier(1, schema=known, max_depth=1).fit(frame[["smoker"]], frame["y"])
+
+    def card(schema, by):
+        return hr.evaluate(learner, frame[150:], epsilon=1, schema=schema, by=by).privacy
+
+    assert [card(other, "age").epsilon, card(other, None).epsilon, card(None, "smoker").epsilon] == [1.5, 1, 1]
+    wards = hr.Categorical(("n", "s", "w"), missing="bin")
+    seen = hr.Schema({"smoker": hr.Boolean(), "ward": wards}, label, no_guarantee_reason=FROM_ROWS)
+    assert (card(seen, "ward").no_guarantee_reason, card(seen, "smoker").is_private) == (FROM_ROWS, True)
 
 
 def test_what_is_read_is_what_was_written(tmp_path):

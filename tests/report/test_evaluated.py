@@ -28,6 +28,13 @@ def test_an_evaluation_of_another_model_is_refused():
         hr.Report.of(fitted("classes", "tree"), evaluation=found.to_dict())
 
 
+def test_an_evaluation_without_a_guarantee_is_on_no_public_sheet():
+    learner = fitted("classes", "tree")
+    found = hr.evaluate(learner, rows(50, "classes"), epsilon=1, random_state=0)
+    with pytest.raises(ValueError, match="expected an evaluation with a guarantee for the public sheet, got one with"):
+        hr.Report.of(learner, evaluation=found)
+
+
 def test_the_worst_advantage_of_each_group_is_on_the_boards_sheet():
     frame = rows(120, "classes")
     X, y = frame[list(ATTRIBUTES)], frame["y"]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boundary.randomness import RandomState
-from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
-from hedgerow.evaluation.evaluation import ALL, Evaluation
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
+from hedgerow.evaluation.evaluation import ALL, Evaluation, check_groups
 from hedgerow.evaluation.measures import ErrorBins
 from hedgerow.learn.inputs import check_labels
 from hedgerow.learn.private_base import unit_notes
@@ -22,7 +22,7 @@ from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
-from hedgerow.privacy.charge import Amount, amount_text, exact
+from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, noise_source
 from hedgerow.privacy.unit import rows_of
@@ -150,8 +150,8 @@ class Histogram:
         used = {one: declared[one] for one in declared.names if one in given.used_attributes or one == name}
         used |= {} if name is None or attribute is None else {name: attribute}
         used = used or dict(declared.attributes[:1])  # a schema has one at least
-        charges = [charge for charge in declared.charges if charge not in given.schema.charges]
-        counted = Schema(used, declared.label, charges, unit=declared.unit)
+        charges, reason = _paid_for_bins(declared, given.schema, name if attribute is None else None)
+        counted = Schema(used, declared.label, charges, reason, declared.unit)
         number = declared.target.as_number
         errors = None if number is None else ErrorBins(number, given.outcomes)
         noise = noise_source(random_state)
@@ -166,16 +166,21 @@ class Histogram:
         return (groups, levels, levels) if self.errors is None else (groups, len(self.errors))
 
     @property
+    def _groups(self) -> tuple[str, ...]:
+        return (ALL,) if self.by is None else tuple(map(shown_text, self.schema[self.by].bins))
+
+    @property
     def _mechanism(self) -> DiscreteLaplace:
         return DiscreteLaplace(self.epsilon / rows_of(self.schema.unit))
 
     def check_public(self) -> None:
-        """Check the size of the histogram, and that there can be such noise."""
+        """Check the size of the histogram, the names of its groups, and that there can be such noise."""
         if np.prod(self._shape) > _MOST_CELLS:
             raise ArgumentError(
                 f"expected a histogram of at most {_MOST_CELLS:,} counts, got {np.prod(self._shape):,}; use fewer "
                 "groups."
             )
+        check_groups(self.by, self._groups)
         self.noise.prepare(self._mechanism)
 
     def check_budget(self, schema: Schema) -> None:
@@ -193,6 +198,8 @@ class Histogram:
         check_labels(table, labels, target)
         if table.names is None:
             self.declared.check_columns(table)
+            if self.by is not None and self.by not in self.declared:
+                raise DomainError.absent(self.by, self.declared.names)
             self.schema.check_unit(table)
             table = Table.of(table.data[:, [self.declared.names.index(name) for name in self.schema.names]])
         self.schema.check_columns(table)
@@ -213,7 +220,7 @@ class Histogram:
         digest, unit = self.model.to_dict()["digest"], self.schema.unit
         of = "rows by true and predicted class" if self.errors is None else "rows by the error of the prediction"
         purpose = f"evaluation of the {self.model.kind} {digest[:12]}: {of}"
-        reason = self.noise.no_guarantee_reason
+        reason = join_reasons(self.schema.no_guarantee_reason, self.noise.no_guarantee_reason)
         with nullcontext() if self.budget is None else self.budget.telling():
             share = Budget(self.epsilon)
             if self.budget is not None:
@@ -221,21 +228,21 @@ class Histogram:
             with share.telling():
                 gate = Gate(share, self.noise, unit)
                 noisy = gate.release(self._mechanism, lambda: self._cells(count()).ravel(), purpose=purpose)
-        bins = (ALL,) if self.by is None else self.schema[self.by].bins
         return Evaluation(
             self.model.kind,
             digest,
             self.schema.target,
-            tuple(map(tuple, np.array(noisy, dtype=np.int64).reshape(len(bins), -1).tolist())),
+            tuple(map(tuple, np.array(noisy, dtype=np.int64).reshape(self._shape[0], -1).tolist())),
             PrivacyCard(
                 (*self.schema.charges, *share.charges),
                 noise=self.noise.description,
                 software=SOFTWARE,
+                no_guarantee_reason=reason,
                 notes=(*unit_notes(unit), _taken_as_given(self.model.privacy, self.epsilon)),
             ),
             () if self.errors is None else self.errors.ends,
             self.by,
-            tuple(map(shown_text, bins)),
+            self._groups,
         )
 
     def _cells(self, tally: Tally) -> NDArray[np.int64]:
@@ -264,6 +271,13 @@ def _checked(model: Model, declared: Schema) -> Schema:
     if declared.label != model.schema.label:
         raise SchemaError("expected the label of the model's schema, got another.", attribute=model.schema.target.name)
     return declared
+
+
+def _paid_for_bins(declared: Schema, model: Schema, by: str | None) -> tuple[tuple[Charge, ...], str | None]:
+    """Return what the bins cost besides the model's, and why there is no guarantee if the rows gave those of groups."""
+    if by is not None and (by not in model or model[by] != declared[by]):  # equal charges are of other bins, then
+        return declared.charges, declared.no_guarantee_reason
+    return tuple(charge for charge in declared.charges if charge not in model.charges), None
 
 
 def _groups(declared: Schema, by: Groups | None) -> tuple[str | None, Attribute | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -31,6 +31,15 @@ Verdict = Literal["better", "worse", "too noisy to say"]
 ALL = "all rows"
 _MOST_CLASSES = 12  # of a matrix that is printed
 _LARGEST = 2**40  # of a count: the sum of all has 64 bits
+
+
+def check_groups(by: str | None, groups: Sequence[str]) -> None:
+    """Check that each group can be told by its name from the others, and from all rows."""
+    if by is not None and len({ALL, *groups}) <= len(groups):
+        raise ArgumentError(
+            f"expected groups with names of their own, got two that are called alike, or one called {ALL!r}; use other "
+            "values, or another column."
+        )
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,7 @@ class Evaluation:
         names = (self.kind, self.model, *self.groups, *([] if self.by is None else [self.by]))
         if not all(isinstance(name, str) for name in names):
             raise ArgumentError("expected text as kind, digest and groups, got something else.")
+        check_groups(self.by, self.groups)
         if not all(low < high for low, high in self.errors):
             raise ArgumentError("expected errors from the least to the largest, got others.")
         if not self.privacy.charges or not self.privacy.charges[-1].epsilon:

@@ -18,13 +18,17 @@ from hedgerow.text.values import shown_text
 
 
 def check_evaluation(given: object, subject: Subject) -> Evaluation | None:
-    """Check that an evaluation, if any, is of the model that the report is about."""
+    """Check that an evaluation, if any, is of the model that the report is about, and may be shown to all."""
     if given is None:
         return None
     if not isinstance(given, Evaluation):
         raise ArgumentTypeError(f"expected an Evaluation or None as evaluation, got {type(given).__name__}.")
     if subject.released is None or subject.released.to_dict()["digest"] != given.model:
         raise ArgumentError("expected an evaluation of this model, got one of another model.")
+    if not given.privacy.is_private:
+        raise ArgumentError(
+            f"expected an evaluation with a guarantee for the public sheet, got one with {given.privacy.headline}."
+        )
     return given
 
 
@@ -44,7 +48,7 @@ def evaluated(found: Evaluation | None) -> tuple[Section, ...]:
         columns = (found.by, "rows", *(one.name for one in found.estimates))
         rows = [(name, found.rows(name)[0], *map(str, ones)) for name, ones in found.by_group.items()]
         grids = [Grid(f"By {found.by}", columns, tuple(rows))]
-    return (section("evaluation", facts, grids, sentences=_most_said(found), is_private=found.privacy.is_private),)
+    return (section("evaluation", facts, grids, sentences=_most_said(found)),)
 
 
 def _most_said(found: Evaluation) -> list[str]:
