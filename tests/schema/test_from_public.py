@@ -68,6 +68,10 @@ def test_the_rows_that_were_read_encode_without_an_error(rows, kind):
         ([NAN, NAN], "expected at least one public value to take the domain from, found none"),
         ([""], "expected at least one public value to take the domain from, found none"),
         ([f"v{i}" for i in range(MOST_CATEGORIES + 1)], "expected at most 100 different values, found 101"),
+        (
+            [f"{i},5" for i in range(MOST_CATEGORIES + 1)],
+            "expected at most 100 different values, found 101; they look like numbers with decimal commas",
+        ),
         ([1.0, np.inf], "expected finite numbers, found infinity"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.boundary.arguments import check_integer
+from hedgerow.boundary.arguments import check_choice, check_integer
 from hedgerow.errors import DomainError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date, recognised_formats
@@ -19,11 +20,13 @@ from hedgerow.schema.listed import Boolean, Categorical
 from hedgerow.schema.numbers import Integer, Numeric, Real
 from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.tables.columns import Column, pc
+from hedgerow.tables.frames import Table
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat
 from hedgerow.text.days import FIRST, LAST, Day
 from hedgerow.text.values import Value, plain_word
 
 MOST_CATEGORIES = 100
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]+)?")
 
 
 def public_attribute(
@@ -45,12 +48,15 @@ def public_attribute(
     if column.is_text:
         found = tuple(sorted({plain_word(value) for value in np.unique(values.astype(str)).tolist()}))
         if len(found) > MOST_CATEGORIES:
-            raise DomainError(
-                f"expected at most {MOST_CATEGORIES} different values, found {len(found)}; leave the column out, group "
-                "its values, or, if they are numbers with some texts among them, declare these texts as "
-                "missing_values, and write no zeros before numbers.",
-                column=column.name,
+            commas = all(_DECIMAL_COMMA.fullmatch(value) for value in found)
+            hint = (
+                "they look like numbers with decimal commas: read the file with `--decimal ,`."
+                if commas
+                else "leave the column out, group its values, or, if they are numbers with some texts among them, "
+                "declare these texts as missing_values, and write no zeros before numbers."
             )
+            problem = f"expected at most {MOST_CATEGORIES} different values, found {len(found)}; {hint}"
+            raise DomainError(problem, column=column.name)
         return Categorical(found, missing=missing, missing_values=tokens, outside=outside)
     if column.holds_dates:
         return replace(_date(column, values, bins), missing=missing, missing_values=tokens)
@@ -176,3 +182,18 @@ def _typed(column: Column) -> pa.Array:
         return pa.array(column.numbers(), mask=missing)
     except DomainError:
         return text
+
+
+def public_parts(
+    table: Table, label: str | None, bins: int, missing_values: Sequence[Value], outside: Literal["error", "bin"]
+) -> tuple[dict[str, Attribute], Target | None]:
+    """Return the attributes and the target of a public table; see `Schema.from_public`."""
+    check_choice("outside", outside, ("error", "bin"))
+    columns = {name: table.column(name, i) for i, name in enumerate(table.column_names)}
+    found = None
+    if label is not None:
+        if label not in columns:
+            raise DomainError.absent(label, columns)
+        found = public_target(columns.pop(label))
+    taken = {name: public_attribute(one, bins, missing_values, outside=outside) for name, one in columns.items()}
+    return taken, found

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Self
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.privacy.budget import Budget
+from hedgerow.privacy.charge import Amount, Charge, join_reasons, total, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.joint_quantiles import JointQuantiles
+from hedgerow.privacy.noise import noise_source
+from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.attributes import Attribute
+from hedgerow.schema.contributions import counted_rows, draw_key
 from hedgerow.schema.numbers import Numeric
 from hedgerow.tables.columns import Column
+from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
+
+if TYPE_CHECKING:
+    from hedgerow.schema.schema import Schema
 
 MOST_CANDIDATES = 1_000
 """The most public candidates among which the cut points of a number are chosen; `bins` is no larger."""
@@ -85,3 +96,28 @@ def _candidates(number: Numeric) -> tuple[float, ...]:
     found = np.round(found, max(digits, 0)) if digits <= 15 else found  # 140.6, not 140.60000000000002
     found = found[(number.low <= found) & (found < number.high)]  # rounding may lead out of the domain
     return tuple(map(int, np.unique(np.floor(found)))) if number.whole else tuple(np.unique(found).tolist())
+
+
+def charged_cuts(
+    declared: Schema, table: Table, budget: Budget | None, epsilon: Amount, bins: int, random_state: Any
+) -> tuple[dict[str, tuple[float, ...]], tuple[Charge, ...]]:
+    """Return the cut points of a table's open numbers, and what they were charged; see `Schema.learn`."""
+    source, unit = noise_source(random_state), declared.unit
+    declared.check_columns(table)
+    declared.check_unit(table)
+    own = Budget(epsilon)
+    planned = plan_cuts(dict(declared.attributes), own.remaining / rows_of(unit), bins)
+    for plan in planned:
+        source.prepare(plan.mechanism)  # raises before anything is charged
+    reasons = [declared.no_guarantee_reason, *(charge.no_guarantee_reason for charge in declared.charges)]
+    reason = join_reasons(*reasons, source.no_guarantee_reason)
+    unit_of((*declared.charges, Charge("cut points", own.remaining, unit=unit)))  # raises before the charge
+    rho, purpose = total(plan.mechanism.rho for plan in planned) * rows_of(unit) ** 2, "cut points of a schema"
+    counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
+    with nullcontext() if budget is None else budget.telling():
+        share = own
+        if budget is not None:
+            share = budget.allocate(epsilon, rho=rho, purpose=purpose, no_guarantee_reason=reason, unit=unit)
+        with share.telling():
+            cuts = learn_cuts(lambda name: declared.column(counted(), name), planned, Gate(share, source, unit))
+        return cuts, share.charges

@@ -5,32 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from os import PathLike
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
-from hedgerow.boundary.arguments import check_choice
 from hedgerow.boundary.durable import write_whole
-from hedgerow.boundary.foreign_code import guarded
 from hedgerow.boundary.randomness import RandomState
 from hedgerow.boundary.untrusted_text import check_plain
 from hedgerow.errors import ArgumentTypeError, DomainError, SchemaError, UnreadableError
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.charge import Amount, Charge, join_reasons, total, unit_of
-from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import NoiseSource, noise_source
-from hedgerow.privacy.unit import Unit, rows_of
+from hedgerow.privacy.charge import Amount, Charge
+from hedgerow.privacy.noise import NoiseSource
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute, BinCodes, Direction
-from hedgerow.schema.contributions import check_unit, counted_rows, draw_key
+from hedgerow.schema.contributions import check_unit
 from hedgerow.schema.derivation import Derivation, check_sources, check_underived
 from hedgerow.schema.files import line_of_fault, lines_of, mapping_text, read_mapping
-from hedgerow.schema.from_public import public_attribute, public_target
+from hedgerow.schema.from_public import public_parts
 from hedgerow.schema.literals import name_problem
 from hedgerow.schema.numbers import Numeric
-from hedgerow.schema.private_cuts import learn_cuts, plan_cuts
-from hedgerow.schema.serialize import charges_to_list, mapping, parts_from_dict
+from hedgerow.schema.private_cuts import charged_cuts
+from hedgerow.schema.serialize import charges_to_list, mapping, named, names_of, parts_from_dict
 from hedgerow.schema.targets import Label, Target
 from hedgerow.schema.weights import Weight
 from hedgerow.tables.columns import Column
@@ -108,13 +104,13 @@ class Schema:
             raise ArgumentTypeError(f"weight must be a Weight or None, got {type(weight).__name__}.")
         if not isinstance(charges, (tuple, list)) or not all(isinstance(charge, Charge) for charge in charges):
             raise ArgumentTypeError("charges must be a tuple of Charge.")
-        given = {"attributes": _pairs(attributes), "label": label, "charges": tuple(charges), "unit": unit}
+        given = {"attributes": named(attributes), "label": label, "charges": tuple(charges), "unit": unit}
         for name, value in (given | {"no_guarantee_reason": no_guarantee_reason, "weight": weight}).items():
             object.__setattr__(self, name, value)
         self._check()
 
     def _check(self) -> None:
-        found = _names_of(self.attributes)
+        found = names_of(self.attributes)
         reason = self.no_guarantee_reason
         if reason is not None and not (isinstance(reason, str) and reason):
             raise SchemaError(f"expected text or null, got {shown(reason)}.", key="void")
@@ -361,16 +357,7 @@ class Schema:
         ValueError
             If `outside` is another word.
         """
-        check_choice("outside", outside, ("error", "bin"))
-        table = Table.of(data)
-        columns = {name: table.column(name, i) for i, name in enumerate(table.column_names)}
-        found = None
-        if label is not None:
-            if label not in columns:
-                raise DomainError.absent(label, columns)
-            found = public_target(columns.pop(label))
-        taken = {name: public_attribute(one, bins, missing_values, outside=outside) for name, one in columns.items()}
-        return cls(taken, found)
+        return cls(*public_parts(Table.of(data), label, bins, missing_values, outside))
 
     @classmethod
     def learn(
@@ -433,26 +420,9 @@ class Schema:
             raise ArgumentTypeError(f"declared must be a Schema, got {type(declared).__name__}.")
         if not (budget is None or isinstance(budget, Budget)):
             raise ArgumentTypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
-        source, table, unit = noise_source(random_state), Table.of(data), declared.unit
-        declared.check_columns(table)
-        declared.check_unit(table)
-        own = Budget(epsilon)
-        planned = plan_cuts(dict(declared.attributes), own.remaining / rows_of(unit), bins)
-        for plan in planned:
-            source.prepare(plan.mechanism)  # raises before anything is charged
-        reasons = [declared.no_guarantee_reason, *(charge.no_guarantee_reason for charge in declared.charges)]
-        reason = join_reasons(*reasons, source.no_guarantee_reason)
-        unit_of((*declared.charges, Charge("cut points", own.remaining, unit=unit)))  # raises before the charge
-        rho, purpose = total(plan.mechanism.rho for plan in planned) * rows_of(unit) ** 2, "cut points of a schema"
-        counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
-        with nullcontext() if budget is None else budget.telling():
-            share = own
-            if budget is not None:
-                share = budget.allocate(epsilon, rho=rho, purpose=purpose, no_guarantee_reason=reason, unit=unit)
-            with share.telling():
-                cuts = learn_cuts(lambda name: declared.column(counted(), name), planned, Gate(share, source, unit))
-            attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
-            return replace(declared, attributes=tuple(attributes), charges=(*declared.charges, *share.charges))
+        cuts, charges = charged_cuts(declared, Table.of(data), budget, epsilon, bins, random_state)
+        attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
+        return replace(declared, attributes=tuple(attributes), charges=(*declared.charges, *charges))
 
     @property
     def _lines(self) -> list[tuple[str, str, str]]:
@@ -478,32 +448,3 @@ class Schema:
     def __repr__(self) -> str:
         label = shown(self.label.name if self.label else None)
         return f"<Schema {number_of(len(self), 'attribute')}, label {label}, {self.digest[:12]}>"
-
-
-def _names_of(attributes: Iterable[tuple[Any, Any]]) -> set[str]:
-    """Return the names of attributes; SchemaError for another name or kind."""
-    if not attributes:
-        raise SchemaError("expected at least one attribute, got none.")
-    found: set[str] = set()
-    for name, attribute in attributes:
-        problem = name_problem(name)
-        if problem:
-            raise SchemaError(problem, attribute=name if isinstance(name, str) else None)
-        if name in found:
-            raise SchemaError("expected each attribute once, got it more than once.", attribute=name)
-        if not isinstance(attribute, Attribute):
-            raise SchemaError(f"expected a kind of attribute, got {type(attribute).__name__}.", attribute=name)
-        found.add(name)
-    return found
-
-
-def _pairs(attributes: Any) -> tuple[tuple[str, Attribute], ...]:
-    """Return attributes with their names; a table in their place is refused without being quoted."""
-    if isinstance(attributes, Mapping):
-        return tuple(cast("Mapping[str, Attribute]", attributes).items())
-    kind = type(attributes).__name__
-    problem = ArgumentTypeError(f"attributes must be a mapping of names to attributes, got {kind}.")
-    pairs = guarded(lambda: tuple((name, attribute) for name, attribute in attributes), problem)
-    if not all(isinstance(attribute, Attribute) for _, attribute in pairs):
-        raise problem
-    return pairs

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from hedgerow.errors import SchemaError
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.errors import ArgumentTypeError, SchemaError
 from hedgerow.privacy.charge import Charge, exact, total
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute
@@ -14,6 +15,7 @@ from hedgerow.schema.dates import Date
 from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.derived import DERIVATIONS
 from hedgerow.schema.listed import Boolean, Categorical
+from hedgerow.schema.literals import name_problem
 from hedgerow.schema.numbers import Integer, Real
 from hedgerow.schema.ordered import Ordered
 from hedgerow.schema.targets import Label, Number, OrderedLabel, Target
@@ -223,3 +225,32 @@ def key_faults(data: Mapping[str, Any], *, required: Sequence[str], allowed: Seq
         SchemaError(f"unknown key; expected some of {', '.join(allowed)}.{near_miss(key, allowed)}", key=key)
         for key in unknown
     ]
+
+
+def names_of(attributes: Iterable[tuple[Any, Any]]) -> set[str]:
+    """Return the names of attributes; SchemaError for another name or kind."""
+    if not attributes:
+        raise SchemaError("expected at least one attribute, got none.")
+    found: set[str] = set()
+    for name, attribute in attributes:
+        problem = name_problem(name)
+        if problem:
+            raise SchemaError(problem, attribute=name if isinstance(name, str) else None)
+        if name in found:
+            raise SchemaError("expected each attribute once, got it more than once.", attribute=name)
+        if not isinstance(attribute, Attribute):
+            raise SchemaError(f"expected a kind of attribute, got {type(attribute).__name__}.", attribute=name)
+        found.add(name)
+    return found
+
+
+def named(attributes: Any) -> tuple[tuple[str, Attribute], ...]:
+    """Return attributes with their names; a table in their place is refused without being quoted."""
+    if isinstance(attributes, Mapping):
+        return tuple(cast("Mapping[str, Attribute]", attributes).items())
+    kind = type(attributes).__name__
+    problem = ArgumentTypeError(f"attributes must be a mapping of names to attributes, got {kind}.")
+    pairs = guarded(lambda: tuple((name, attribute) for name, attribute in attributes), problem)
+    if not all(isinstance(attribute, Attribute) for _, attribute in pairs):
+        raise problem
+    return pairs
