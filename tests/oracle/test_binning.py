@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.oracle import choose_bins
 from hedgerow.oracle.binning import bin_matrix, bin_names, bins_or_chosen, check_kind, check_total, n_bins
-from hedgerow.schema import Boolean, Categorical, Date, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema, YearsSince
 from tests.marginals.tables import ALL, FRAMES, ROW, SOME, slow_counts, split
 
 
@@ -197,3 +197,20 @@ def test_bins_by_dates_are_refused(kind):
     born = Date("1950-01-01", "1979-12-31", missing="bin", outside="clip")
     with pytest.raises(SchemaError, match=f"do not fit a column of {kind}; declare the days since 1970-01-01"):
         check_kind("born", born, kind)
+
+
+def test_derived_attributes_are_asked_about_as_columns_of_a_table_that_has_them():
+    bins = Schema(
+        {
+            "age": Integer(
+                0, 99, cuts=(30,), missing="bin", outside="clip", derived=YearsSince("born", until="2026-01-01")
+            )
+        }
+    )
+    labels, budget = np.array([0, 1] * 20), hr.Budget(2)
+    raw = hr.Oracle(pd.DataFrame({"born": ["1980-01-01"] * 40}), labels, budget, 1, classes=(0, 1))
+    with pytest.raises(ValueError, match="expected this column"):
+        raw.marginals(bins)
+    assert budget.spent == 0
+    derived = hr.Oracle(pd.DataFrame({"age": [46] * 40}), labels, budget, 1, classes=(0, 1))
+    assert derived.marginals(bins).bins["age"].derived is None

@@ -166,10 +166,13 @@ def _spells(value: Value) -> bool:
 
 
 def plain_bins(bins: Any) -> Schema:
-    """Return a copy of bins rebuilt from their plain data: anything else on the object, such as code, is dropped."""
+    """Return a copy of bins rebuilt from their plain data: anything else on the object, such as code, is dropped.
+
+    Derived attributes are asked about as columns: of tables that have them.
+    """
     if not isinstance(bins, Schema):
         raise ArgumentTypeError(f"bins must be a Schema, got {type(bins).__name__}.")
-    made = Schema.from_dict(json.loads(json.dumps(Schema.to_dict(bins))))
+    made = Schema.from_dict(json.loads(json.dumps(Schema.to_dict(bins)))).without_derivations
     charges = tuple(charge for charge in bins.charges if type(charge) is Charge)
     return replace(made, charges=charges) if charges else made
 
