@@ -124,7 +124,7 @@ def any_model(path: Path, schema: Path | None, *, needed: bool = False, of_table
     from hedgerow.models.envelope import read_text
     from hedgerow.schema import Schema
 
-    if read_text(path).lstrip().startswith("{"):
+    if read_text(path).lstrip().startswith(("{", "[")):
         if schema is not None and not of_table:
             raise ArgumentError("expected --schema beside a model of others only, got hedgerow's own, which has one.")
         return load_model(path)

@@ -129,7 +129,9 @@ class _Dialog:
         """Begin with a column, which is named before its next question that is asked."""
         self._heading = heading
 
-    def ask(self, question: str, default: Any, parsed: Callable[[str], Any], check: Callable[[Any], object]) -> Any:
+    def answer_to(
+        self, question: str, default: Any, parsed: Callable[[str], Any], check: Callable[[Any], object]
+    ) -> Any:
         """Return an answer that parses and passes a check; the proposal if it is empty and there is one."""
         shown = _shown(default)
         line = f"{question} [{printable(shown)}]" if shown else question
@@ -156,7 +158,7 @@ class _Dialog:
                 raise ArgumentError(f"expected one of {', '.join(choices)}.")
             return found[0]
 
-        return self.ask(f"{question}: {', '.join(choices)}", default, parsed, lambda _: None)
+        return self.answer_to(f"{question}: {', '.join(choices)}", default, parsed, lambda _: None)
 
     def _line(self, question: str) -> str:
         """Return a line that is typed; Typer's own prompt would print to stdout."""
@@ -242,7 +244,7 @@ def _asked(dialog: _Dialog, name: str, proposal: Proposal, has_unit: bool) -> di
         return None
     if kind == "unit":
         most = "the most rows of each that are used: 1, or more with more noise"
-        return {"kind": kind, "max_rows": dialog.ask(most, 1, _number, lambda rows: Unit(name, rows))}
+        return {"kind": kind, "max_rows": dialog.answer_to(most, 1, _number, lambda rows: Unit(name, rows))}
     data: dict[str, Any] = {"kind": kind}
     told = proposal if proposal.get("kind") == kind else {}
     for key in (field.name for field in fields(KINDS[kind]) if not field.kw_only):
@@ -251,7 +253,7 @@ def _asked(dialog: _Dialog, name: str, proposal: Proposal, has_unit: bool) -> di
         def check(value: Any, key: str = key) -> None:
             attribute_from_dict(name, _with_high(data | ({key: value} if value != "" or key != "format" else {})))
 
-        data[key] = dialog.ask(hint, told.get(key, {"cuts": "auto", "format": ""}.get(key)), _PARSED[key], check)
+        data[key] = dialog.answer_to(hint, told.get(key, {"cuts": "auto", "format": ""}.get(key)), _PARSED[key], check)
     if data.get("format") == "":
         del data["format"]
     data |= {key: told[key] for key in ("true_values", "false_values", "missing_values") if key in told}
@@ -264,7 +266,7 @@ def _asked(dialog: _Dialog, name: str, proposal: Proposal, has_unit: bool) -> di
     def described(text: str) -> object:
         return attribute_from_dict(name, data | {"description": text} if text else data)
 
-    description = dialog.ask("description, for people", proposal.get("description", ""), str, described)
+    description = dialog.answer_to("description, for people", proposal.get("description", ""), str, described)
     data |= {"description": description} if description else {}
     return data | {key: proposal[key] for key in ("unit", "source", "outside") if key in told}
 
@@ -288,7 +290,7 @@ def _asked_label(dialog: _Dialog, name: str, proposal: Proposal) -> dict[str, An
         def check(value: Any, key: str = key) -> None:
             label_from_dict(_with_high(data | {key: value}))
 
-        data[key] = dialog.ask(_HINTS[key], told.get(key), _number if what == "number" else _listed, check)
+        data[key] = dialog.answer_to(_HINTS[key], told.get(key), _number if what == "number" else _listed, check)
     return data | ({"ordered": True} if what == "ordered" else {})
 
 
