@@ -33,6 +33,12 @@ def test_the_text_has_the_matrix_the_figures_and_what_the_noise_does():
     assert "mean absolute error: " in str(NUMBER)
 
 
+def test_noise_beyond_all_numbers_is_too_noisy_to_say():
+    for epsilon in (Fraction(1, 10**30), Fraction(1, 10**400)):
+        lost = replace(PLAIN, privacy=replace(CARD, charges=(Charge("counts", epsilon),)))
+        assert "accuracy: too noisy to say" in str(Evaluation.from_dict(lost.to_dict()))
+
+
 def test_what_is_too_noisy_says_so():
     few = replace(PLAIN, counts=((12, -30, 5, 9), (3, 8, -2, 20)))
     assert few.accuracy.value is not None or not few.accuracy.says_something

@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.oracle import choose_bins
 from hedgerow.oracle.binning import bin_matrix, bin_names, bins_or_chosen, check_kind, check_total, n_bins
-from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema, YearsSince
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Real, Schema, Weight, YearsSince
 from tests.marginals.tables import ALL, FRAMES, ROW, SOME, slow_counts, split
 
 
@@ -178,6 +178,12 @@ def test_bins_that_are_given_must_hold_rows_of_the_source():
         bins_or_chosen(empty, X, 2, 0.0)
     assert len(bins_or_chosen("auto", X, 2, 0.0)["x0"].cuts) == 1
     assert bins_or_chosen(5, np.arange(50.0)[:, None], 2, 0.0)["x0"].cuts == (9.0, 19.0, 29.0, 39.0)
+
+
+def test_bins_with_a_weight_are_refused():
+    bins = Schema({"age": Integer(0, 6, cuts=(3,), missing="bin", outside="bin")}, weight=Weight("w", 4.0))
+    with pytest.raises(SchemaError, match="expected bins without a weight: an oracle counts each row as one"):
+        check_total(bins)
 
 
 def test_bins_that_refuse_some_value_are_not_total():

@@ -75,6 +75,9 @@ def test_formulas_are_not_computed(tmp_path):
     value = packed(tmp_path / "u.xlsx", path, lambda _, content: content.replace(b"</f><v />", b"</f><v>2</v>"))
     value = packed(tmp_path / "v.xlsx", value, lambda _, content: content.replace(b"</f><v></v>", b"</f><v>2</v>"))
     assert read_table(value)["b"].to_pylist() == ["2"]
+    odd = packed(tmp_path / "w.xlsx", path, lambda _, content: content.replace(b"<f>", b"<f\n>"))
+    with pytest.raises(DomainError, match="row 2 has a formula without its value"):
+        read_table(odd)
 
 
 @pytest.mark.parametrize(

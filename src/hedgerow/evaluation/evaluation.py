@@ -30,6 +30,7 @@ FORMAT = "hedgerow/evaluation"
 Verdict = Literal["better", "worse", "too noisy to say"]
 ALL = "all rows"
 _MOST_CLASSES = 12  # of a matrix that is printed
+_WIDEST = 2**62  # of a scale: beyond all counts
 _LARGEST = 2**40  # of a count: the sum of all has 64 bits
 
 
@@ -97,7 +98,7 @@ class Evaluation:
     @property
     def scale(self) -> float:
         """The scale of the discrete Laplace noise on each count, in rows."""
-        return float(rows_of(self.privacy.unit) / self.privacy.charges[-1].epsilon)
+        return float(min(rows_of(self.privacy.unit) / self.privacy.charges[-1].epsilon, _WIDEST))
 
     @property
     def _noise(self) -> CountNoise:

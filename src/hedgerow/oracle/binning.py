@@ -122,6 +122,8 @@ def _frequent(values: NDArray[Any], weights: NDArray[np.float64], most: int) -> 
 
 def check_total(bins: Schema) -> None:
     """Check that every value of a column has a bin, so that no private row decides whether a question is answered."""
+    if bins.weight is not None:
+        raise SchemaError("expected bins without a weight: an oracle counts each row as one.", key="weight")
     for name, attribute in bins.attributes:
         if attribute.missing != "bin":
             raise SchemaError(

@@ -31,7 +31,7 @@ MOST_CELLS = 10**8
 _MOST_PARTS = 10_000
 _BLOCK = 2**20
 _ODD = re.compile(rb"<!DOCTYPE|<!ENTITY|\x00", re.IGNORECASE)
-_FORMULA = re.compile(rb"<([A-Za-z0-9]+:)?f[ />]")
+_FORMULA = re.compile(rb"<([^\s<>/:]+:)?f[\s/>]")
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 
 
@@ -85,7 +85,7 @@ def _split(data: str) -> tuple[str, str | None]:
 
 
 def _scan(file: Any, path: str) -> bool:
-    """Check a workbook's parts within bounds, and return whether one of its sheets holds a formula."""
+    """Check a workbook's parts within bounds, and return whether one of them may hold a formula."""
     has_formulas = False
     with zipfile.ZipFile(file) as parts:
         found = parts.infolist()
@@ -101,8 +101,7 @@ def _scan(file: Any, path: str) -> bool:
                 while block := content.read(_BLOCK):
                     if _ODD.search(tail + block):
                         raise DomainError(f"{path}: expected an Excel workbook, found XML of another kind.")
-                    is_sheet = "worksheets/" in part.filename
-                    has_formulas = has_formulas or (is_sheet and _FORMULA.search(tail + block) is not None)
+                    has_formulas = has_formulas or _FORMULA.search(tail + block) is not None
                     tail = block[-64:]
     return has_formulas
 
