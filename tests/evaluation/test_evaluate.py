@@ -198,6 +198,9 @@ def test_the_card_says_that_the_model_is_taken_as_given():
     learner = hr.PrivateTreeClassifier(2, schema=hr.Schema(ATTRIBUTES, TARGETS["classes"]))
     proper = evaluate(learner.fit(frame.drop(columns="y"), frame["y"]), frame, random_state=None)
     assert "epsilon = 3 in all" in proper.privacy.notes[-1]
+    persons = hr.Schema(ATTRIBUTES, TARGETS["classes"], unit=hr.Unit("who", 2))
+    other = evaluate(learner, frame.assign(who=range(60)), schema=persons, random_state=None)
+    assert "the model's card protects another unit" in other.privacy.notes[-1]
     assert not evaluate(learner, frame, random_state=0).privacy.is_private
 
 

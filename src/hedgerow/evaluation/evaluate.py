@@ -25,7 +25,7 @@ from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, noise_source
-from hedgerow.privacy.unit import rows_of
+from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.listed import Categorical
 from hedgerow.schema.schema import Schema
@@ -238,7 +238,7 @@ class Histogram:
                 noise=self.noise.description,
                 software=SOFTWARE,
                 no_guarantee_reason=reason,
-                notes=(*unit_notes(unit), _taken_as_given(self.model.privacy, self.epsilon)),
+                notes=(*unit_notes(unit), _taken_as_given(self.model.privacy, self.epsilon, unit)),
             ),
             () if self.errors is None else self.errors.ends,
             self.by,
@@ -297,10 +297,12 @@ def _groups(declared: Schema, by: Groups | None) -> tuple[str | None, Attribute 
     return by, None
 
 
-def _taken_as_given(card: PrivacyCard, epsilon: Fraction) -> str:
+def _taken_as_given(card: PrivacyCard, epsilon: Fraction, unit: Unit | None) -> str:
     """Return what the card does not cover: what the model discloses itself."""
     if card.epsilon is None or not card.is_private:
         more = "the model has no guarantee, so none holds for them"
+    elif card.unit != unit:
+        more = "the model's card protects another unit, so that its loss must be counted for this one first"
     else:
         more = f"both losses add up: epsilon = {amount_text(card.epsilon + epsilon)} in all"
     return f"the model is taken as given: of whoever is among its training rows, too, {more}"
