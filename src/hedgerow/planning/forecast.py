@@ -29,7 +29,7 @@ from hedgerow.planning.expected import (
     round_up,
     rows_in_a_bin,
 )
-from hedgerow.planning.simulation import Simulated, simulate
+from hedgerow.planning.simulation import ByEpsilon, Simulated, draw_accuracies, simulate, simulate_others
 from hedgerow.privacy.charge import Amount, amount_text, exact
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS
 from hedgerow.privacy.unit import rows_of
@@ -80,6 +80,8 @@ class Forecast:
         What default models got right on a public table.
     constants : tuple of Constant
         The chance that a model says one class for every row, by the share of the rarer class; none of a number.
+    by_epsilon : tuple of (Fraction, tuple of Simulated)
+        The same as `simulated`, by ε in rising order, if other ε were tried.
     """
 
     schema: Schema
@@ -96,6 +98,7 @@ class Forecast:
     simulated: tuple[Simulated, ...] = ()
     spread: float | None = None
     constants: tuple[Constant, ...] = ()
+    by_epsilon: ByEpsilon = ()
 
     @property
     def largest(self) -> tuple[Expected, ...]:
@@ -175,11 +178,16 @@ class Forecast:
             "least_epsilon": self.least_epsilon if isfinite(self.least_epsilon) else None,
             "cut_points": None if cuts is None else {"numbers": cuts[0], "rows_off": cuts[1]},
             "simulated": [one.to_dict() for one in self.simulated],
+            "by_epsilon": [
+                {"epsilon": str(each), "simulated": [one.to_dict() for one in found]} for each, found in self.by_epsilon
+            ],
             "recommendation": self.recommendation,
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the average loss at most, by ε and size; with what a simulation got, if there is one."""
+        """Draw the accuracy, or R², on the public table by ε, if other ε were tried; else the average loss at most."""
+        if self.by_epsilon:
+            return draw_accuracies(self.by_epsilon, self.rows, ax)
         import matplotlib.pyplot as plt
 
         if ax is None:
@@ -243,6 +251,7 @@ def plan(
     spread: float | None = None,
     public: tuple[Any, Any] | None = None,
     runs: int = 20,
+    curve_runs: int = 0,
     verbose: bool = False,
 ) -> Forecast:
     """Forecast what private fits do to a table, before anything is spent. No private row is looked at.
@@ -268,6 +277,8 @@ def plan(
         A **public** table like the private one: default models are fitted to as many of its rows, and tried on others.
     runs : int, default=20
         How often.
+    curve_runs : int, default=0
+        How often at each of five other ε, from a twentieth to eight times `epsilon`, for the plot; 0 for not at all.
     verbose : bool, default=False
         Whether to show progress on stderr.
 
@@ -305,6 +316,8 @@ def plan(
     if check_integer("rows", rows, 1) >= MOST_ROWS:
         raise ArgumentError("rows must be below 2^32, got more: from there on no model and no cut points are drawn.")
     check_integer("runs", runs, 1)
+    if check_integer("curve_runs", curve_runs, 0) and public is None:
+        raise ArgumentError("expected curve_runs with public only, the rows that models are tried on.")
     check_probability("accuracy_loss", accuracy_loss)
     slack, about = exact(delta, "delta"), _spread(schema, spread)
     spent = _enough(schema, int(rows), float(accuracy_loss), about) if epsilon is None else exact(epsilon, "epsilon")
@@ -313,6 +326,9 @@ def plan(
     if not slack < 1:
         raise ArgumentError("delta must be a number from 0 to 1, 1 excluded.")
     simulated = () if public is None else simulate(schema, rows, spent, slack, public, runs, verbose=verbose)
+    others: ByEpsilon = ()
+    if public is not None and curve_runs:
+        others = simulate_others(schema, rows, spent, slack, public, curve_runs, verbose=verbose)
     return Forecast(
         schema=schema,
         rows=int(rows),
@@ -328,6 +344,7 @@ def plan(
         simulated=simulated,
         spread=about,
         constants=tuple(constants(schema, int(rows), spent)),
+        by_epsilon=tuple(sorted([*others, (spent, simulated)], key=lambda point: point[0])) if others else (),
     )
 
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,9 +16,13 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning, UnitWarning
 from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.learn.scorecards import PrivateScorecardClassifier, PrivateScorecardRegressor
+from hedgerow.models.plot import colour
 from hedgerow.planning.expected import CLASSIFIERS, REGRESSORS
 from hedgerow.schema.schema import Schema
 from hedgerow.text.progress import tracked
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _SEED = 20261123
 
@@ -66,6 +70,10 @@ class Simulated:
 
 
 _CONSTANTS = ("most frequent", "mean")
+_OTHERS = tuple(map(Fraction, ("1/20", "1/5", "1/2", "2", "8")))  # times the ε of the forecast
+_LEAST_R2 = -0.5  # of a picture
+ByEpsilon = tuple[tuple[Fraction, tuple[Simulated, ...]], ...]
+"""What default models got right, by ε in rising order."""
 
 
 def _ranged(values: Sequence[float], form: str) -> str:
@@ -113,6 +121,66 @@ def simulate(
     truths = [labels[rows] for rows in tried]
     score = _of_number if is_number else _of_classes
     return tuple(score(name, truths, said) for name, said in found.items())
+
+
+def simulate_others(
+    schema: Schema, rows: int, epsilon: Fraction, delta: Fraction, public: tuple[Any, Any], runs: int, *, verbose: bool
+) -> ByEpsilon:
+    """Simulate at five other ε, from a twentieth to eight times the given one."""
+    others = tracked(_OTHERS, "fitting at other epsilons", len(_OTHERS), verbose=verbose)
+    return tuple((each * epsilon, simulate(schema, rows, each * epsilon, delta, public, runs)) for each in others)
+
+
+def _scores(by_epsilon: ByEpsilon) -> dict[str, NDArray[np.float64]]:
+    """Return accuracies by ε and run, of the runs that there are at each ε: a run has the same rows at all of them."""
+    common = min(len(found[0].accuracies) for _, found in by_epsilon)
+    names = [one.name for one in by_epsilon[0][1]]
+    return {n: np.array([found[k].accuracies[:common] for _, found in by_epsilon]) for k, n in enumerate(names)}
+
+
+def _first_above(low: NDArray[np.float64], constant: NDArray[np.float64]) -> int | None:
+    """Return the place from which on all of `low` is above the constant; None if the last one is not."""
+    below = np.flatnonzero(low <= constant)
+    first = 0 if not below.size else int(below[-1]) + 1
+    return first if first < len(low) else None
+
+
+def draw_accuracies(by_epsilon: ByEpsilon, rows: int, ax: Axes | None) -> Axes:
+    """Draw the mean accuracy, or R², by ε, with its band and a ring from where on a model beats the constant."""
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=(8, 5), layout="constrained")
+    grid = [float(epsilon) for epsilon, _ in by_epsilon]
+    is_number = bool(by_epsilon[0][1][0].errors)
+    scale, what = (1, "the mean for every row") if is_number else (100, "the most frequent class for every row")
+    (_, baseline), *models = ((name, scale * scores) for name, scores in _scores(by_epsilon).items())
+    constant = baseline.mean(axis=1)
+    ax.plot(grid, constant, color="0.3", linestyle="--", label=what)
+    for k, (name, scores) in enumerate(models):
+        means, (low, high) = scores.mean(axis=1), np.percentile(scores, [5, 95], axis=1)
+        start = _first_above(low, constant)
+        said = "does not beat it" if start is None else f"beats it from epsilon = {grid[start]:g} on"
+        ax.plot(grid, means, color=colour(k), marker=".", label=f"{name}: {said}")
+        ax.fill_between(grid, low, high, color=colour(k), alpha=0.15, linewidth=0)
+        if start is not None:
+            ax.plot(grid[start], means[start], color=colour(k), marker="o", markersize=9 + 4 * k, fillstyle="none")
+    ax.set_xscale("log")
+    ax.set_xticks(grid, [f"{each:g}" for each in grid])
+    ax.minorticks_off()
+    if is_number:
+        ax.set_ylim(bottom=max(_LEAST_R2, ax.get_ylim()[0]))
+    ax.set_xlabel("epsilon")
+    ax.set_ylabel("R² on other public rows" if is_number else "right on other public rows (%)")
+    times = "1 run" if baseline.shape[1] == 1 else f"{baseline.shape[1]} runs"
+    ax.set_title(
+        f"default models fitted to {rows:,} rows drawn from a public table, {times} for each epsilon\n"
+        "line: mean; band: 5th to 95th percentile; ring: from here on the band is above the dashed line",
+        loc="left",
+        fontsize="small",
+    )
+    ax.legend(frameon=False, fontsize=9)
+    return ax
 
 
 def _constant(drawn: NDArray[Any], *, is_number: bool) -> Any:
