@@ -1,9 +1,11 @@
-"""From three tables of different makes to reports that can be signed: commands, refusals, edited lines, seconds.
+"""From six tables of different makes to reports that can be signed: commands, refusals, edited lines, seconds.
 
 Each way is what a person types, who has the table and what is known of it: cardiotocographs with a list of ranges (an
 empty schema is filled in), Adult with a Frictionless Table Schema of its publisher, and made-up visits of a hospital,
-in another encoding, with decimal commas and several rows a patient, with a REDCap data dictionary. Commands that refuse
-are counted: what they say leads to the next edit.
+in another encoding, with decimal commas and several rows a patient, with a REDCap data dictionary. Of three more that
+are made up nothing is known but what columns mean: stays in a hospital, with dates, codes and several rows a patient; a
+survey with scales, items and weights; loans, as a spreadsheet exports them. Commands that refuse are counted: what they
+say leads to the next edit.
 """
 
 import json
@@ -12,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import date, timedelta
 from pathlib import Path
 
 import yaml
@@ -25,6 +28,9 @@ CTG = {
     "Max": (0, 300), "Nmax": (0, 50), "Nzeros": (0, 20), "Mode": (0, 300), "Mean": (0, 300), "Median": (0, 300),
     "Variance": (0, 500), "Tendency": (-1, 1),
 }  # fmt: skip
+STAYED = ["I10", "I21.4", "E11.9", "E66.0", "J18.9", "C50.9", "C34.1", "S72.0", "F32.1", "K35.8", "N39.0"]
+AGES = ["18-29", "30-44", "45-59", "60-74", "75+"]
+LIKERT = ["strongly disagree", "disagree", "neither", "agree", "strongly agree"]
 CODES = ["007", "010", "I10", "E11"]
 DICTIONARY = """Variable / Field Name,Form Name,Section Header,Field Type,Field Label,\
 "Choices, Calculations, OR Slider Labels",Field Note,Text Validation Type OR Show Slider Number,Text Validation Min,\
@@ -83,11 +89,28 @@ class Way:
         self.edited += change(schema)
         path.write_text(yaml.safe_dump(schema, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
-    def finish(self, rows, epsilon, *options):
+    def fill(self, target, *options, **changes):
+        """Fill in an empty schema: its attributes by name, None for a column that is left out, and its other keys."""
+
+        def filled(schema):
+            for name, attribute in changes.pop("attributes").items():
+                if schema["attributes"].pop(name, None) is None or attribute is not None:
+                    schema["attributes"][name] = attribute
+            schema["label"] = {"name": target} | changes.pop("label")
+            schema.update(changes)
+            return 1 + len(schema["attributes"]) + sum(key in schema for key in ("unit", "weight"))
+
+        self.run("schema", "new", "table.csv", "--target", target, "-o", "schema.yaml")
+        self.edit(filled)
+        self.run("schema", "check", "schema.yaml", "table.csv", *options)
+
+    def finish(self, rows, epsilon, *options, counts=True):
         """Go on from a schema that fits: plan, budget, fit, read, predict, report."""
-        self.run("plan", "--schema", "schema.yaml", "--rows", str(rows), "--epsilon", epsilon)
+        if counts:
+            self.run("plan", "--schema", "schema.yaml", "--rows", str(rows), "--epsilon", epsilon)
         self.run("budget", "new", "budget.json", "--epsilon", epsilon)
-        fit = ("--schema", "schema.yaml", "--epsilon", epsilon, "--budget", "budget.json", "--release-counts")
+        fit = ("--schema", "schema.yaml", "--epsilon", epsilon, "--budget", "budget.json")
+        fit += ("--release-counts",) if counts else ()
         self.run("fit", "table.csv", *options, *fit, "-o", "model.json")
         self.run("show", "model.json")
         self.run("predict", "model.json", "table.csv", *options, "-o", "predictions.csv")
@@ -178,9 +201,88 @@ def visits():
     return rows
 
 
+def stays(way):
+    rng, day = random.Random(7), date.fromisoformat
+    rows = [["patient_id", "birth_date", "admitted", "sex", "diagnosis", "creatinine", "emergency", "readmitted"]]
+    for patient in range(2400):
+        birth = day("1925-01-01") + timedelta(days=rng.randrange(29_000))
+        for _ in range(rng.choice([1, 1, 1, 2, 3, 5])):
+            admitted, code = day("2024-01-01") + timedelta(days=rng.randrange(366)), rng.choice(STAYED)
+            risk = 0.06 + 0.35 * (birth.year < 1950) + 0.25 * (code[0] in "IC")
+            dates = [f"{one:%d.%m.%Y}" for one in (birth, admitted)]
+            own = [rng.choice("fm"), code, f"{rng.uniform(0.4, 3.5):.2f}", rng.choice(["yes", "no"])]
+            rows.append([f"P{patient:06}", *dates, *own, "yes" if rng.random() < risk else "no"])
+    (way.folder / "table.csv").write_text("".join(f"{','.join(row)}\n" for row in rows), encoding="utf-8")
+    years = {"years_since": "birth_date", "until": "2024-07-01", "format": "%d.%m.%Y"}
+    attributes = {
+        "birth_date": None, "diagnosis": None,
+        "age": {"kind": "integer", "low": 0, "high": 100, "outside": "clip", "derived": years},
+        "chapter": {"kind": "categorical", "values": list("CEFIJKNS"),
+                    "derived": {"prefix_of": "diagnosis", "length": 1}},
+        "admitted": {"kind": "date", "low": "2024-01-01", "high": "2024-12-31", "format": "%d.%m.%Y"},
+        "sex": {"kind": "categorical", "values": ["f", "m"]},
+        "creatinine": {"kind": "real", "low": 0, "high": 5},
+        "emergency": {"kind": "boolean", "true_values": ["yes"], "false_values": ["no"]},
+    }  # fmt: skip
+    unit = {"column": "patient_id", "max_rows": 2}
+    way.fill("readmitted", attributes=attributes, label={"classes": ["no", "yes"]}, unit=unit)
+    way.finish(4000, "2")
+    return len(rows[0]), len(rows) - 1
+
+
+def survey(way):
+    rng, items = random.Random(8), [f"q{i}" for i in range(1, 10)]
+    rows = [["respondent", "age_group", *items, "trust", "weight", "vaccinated"]]
+    for respondent in range(5000):
+        group, low, trust = rng.choice(AGES), rng.random() < 0.3, rng.randrange(5)
+        answers = [str(min(3, max(0, round(rng.gauss(0.5 + 1.2 * low, 0.8))))) for _ in items]
+        chance = 0.3 + 0.12 * trust - 0.2 * low
+        own = [LIKERT[trust], f"{rng.uniform(0.3, 4.5):.3f}", "yes" if rng.random() < chance else "no"]
+        rows.append([str(respondent), group, *answers, *own])
+    (way.folder / "table.csv").write_text("".join(f"{','.join(row)}\n" for row in rows), encoding="utf-8")
+    score = {"kind": "integer", "low": 0, "high": 27, "derived": {"sum": items, "each": [0, 3]}}
+    ordered = {"age_group": AGES, "trust": LIKERT}
+    attributes = dict.fromkeys([*items, "weight"]) | {"score": score}
+    attributes |= {name: {"kind": "ordered", "values": values} for name, values in ordered.items()}
+    declared = {"unit": {"column": "respondent", "max_rows": 1}, "weight": {"name": "weight", "high": 4.5}}
+    way.fill("vaccinated", attributes=attributes, label={"classes": ["no", "yes"]}, **declared)
+    way.finish(5000, "1", counts=False)
+    return len(rows[0]), len(rows) - 1
+
+
+def loans(way):
+    rng, day = random.Random(9), date.fromisoformat
+    rows = [["Kundennr", "Vertragsbeginn", "Einkommen", "Kreditsumme", "Laufzeit", "Ausfall"]]
+    for customer in range(3000):
+        income, credit = rng.lognormvariate(7.8, 0.5), rng.uniform(1000, 60_000)
+        begin = day("2019-01-01") + timedelta(days=rng.randrange(1800))
+        chance = 0.05 + 0.4 * (credit / income > 12) + 0.2 * (income < 1500)
+        numbers = [f"{one:.2f}".replace(".", ",") for one in (income, credit)]
+        own = [str(rng.choice([12, 24, 36, 48, 60])), "ja" if rng.random() < chance else "nein"]
+        rows.append([str(100_000 + customer), f"{begin:%d.%m.%Y}", *numbers, *own])
+    (way.folder / "table.csv").write_bytes("".join(f"{';'.join(row)}\r\n" for row in rows).encode("utf-8-sig"))
+    attributes = {
+        "Kundennr": None,
+        "Vertragsbeginn": {"kind": "date", "low": "2019-01-01", "high": "2023-12-31", "format": "%d.%m.%Y"},
+        "Einkommen": {"kind": "real", "low": 0, "high": 15_000, "outside": "clip"},
+        "Kreditsumme": {"kind": "real", "low": 0, "high": 60_000},
+        "burden": {"kind": "real", "low": 0, "high": 50, "outside": "clip",
+                   "derived": {"ratio": ["Kreditsumme", "Einkommen"]}},
+        "Laufzeit": {"kind": "integer", "low": 12, "high": 60},
+    }  # fmt: skip
+    way.fill("Ausfall", "--decimal", ",", attributes=attributes, label={"classes": ["nein", "ja"]})
+    way.finish(3000, "1", "--decimal", ",")
+    return len(rows[0]), len(rows) - 1
+
+
+WAYS = {
+    "cardiotocographs": ctg, "Adult": adult, "hospital": hospital, "stays": stays, "survey": survey, "loans": loans,
+}  # fmt: skip
+
+
 def main():
     found = []
-    for name, walk in (("cardiotocographs", ctg), ("Adult", adult), ("hospital", hospital)):
+    for name, walk in WAYS.items():
         with tempfile.TemporaryDirectory() as folder:
             way = Way(name, folder)
             columns, rows = walk(way)

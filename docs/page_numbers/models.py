@@ -36,7 +36,14 @@ def three_models() -> str:
 @table
 def ways() -> str:
     """From a table to a signed report."""
-    known = ("a list of ranges", "its publisher's Frictionless Table Schema", "a REDCap data dictionary")
+    known = (
+        "a list of ranges",
+        "its publisher's Frictionless Table Schema",
+        "a REDCap data dictionary",
+        "what columns mean: dates, codes, several rows a patient",
+        "the same: scales, items, weights",
+        "the same: a spreadsheet's export",
+    )
     keys = ("table", "columns", "rows", "known", "commands", "refused", "edited lines")
     rows = (
         dict(row, rows=f"{int(row['rows']):,}", known=said) for row, said in zip(records("way.csv"), known, strict=True)
