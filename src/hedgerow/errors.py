@@ -39,6 +39,8 @@ Each exception is also one of Python's, in parentheses, so that ``except ValueEr
   * PreparationWarning
   * UselessModelWarning
   * LabelsOnlyWarning
+  * UnitWarning
+  * SeededNoiseWarning
 """
 
 from __future__ import annotations

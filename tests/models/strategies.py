@@ -63,6 +63,11 @@ class Cell:
     role: str  # "known", "missing" or "outside"
     typed: Any
     raw: Any
+    means: Any = None  # the day that a text or number of a format spells
+
+    @property
+    def value(self) -> Any:
+        return self.typed if self.means is None else self.means
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,7 @@ def holds(literal: Literal, bin: Cell, attribute: Attribute) -> bool:
         return literal.operator == "missing"
     if bin.role == "outside":
         return literal.operator in ("outside", "!=", "known")
-    value, operands = bin.typed, literal.operands
+    value, operands = bin.value, literal.operands
     if isinstance(attribute, Ordered):  # of values, their places are compared
         words = [str(word) for word in attribute.values]
         value, operands = words.index(str(value)), [words.index(str(operand)) for operand in operands]
@@ -199,7 +204,7 @@ def bin_of(attribute: Attribute, cell: Cell) -> int:
         return attribute.bins.index(cell.role, attribute.n_known)
     if isinstance(attribute, Categorical):
         return [str(value) for value in attribute.values].index(str(cell.typed))
-    return int(cell.typed) if isinstance(attribute, Boolean) else sum(cell.typed > cut for cut in attribute.cuts)
+    return int(cell.typed) if isinstance(attribute, Boolean) else sum(cell.value > cut for cut in attribute.cuts)
 
 
 def added_up(card: Scorecard, row: dict[str, Cell]) -> list[int]:
@@ -290,7 +295,7 @@ def _known(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
     plain = values.filter(lambda value: not is_token(value, attribute)).map(
         lambda v: _stored("known", v, storage, attribute)
     )
-    padded = plain.map(lambda bin: Cell("known", bin.typed, f" {bin.raw}  "))
+    padded = plain.map(lambda bin: Cell("known", bin.typed, f" {bin.raw}  ", bin.means))
     return plain | padded if storage == "text" else plain
 
 
@@ -344,7 +349,7 @@ def _stored(role: str, value: Any, storage: str, attribute: Attribute) -> Cell:
         texts = [str(value), *spellings(value, attribute.format)]
         serial = value + 25569 + (value % 4 / 4 if storage == "double" else 0)
         raw = texts[value % len(texts)] if storage == "text" else serial
-        return Cell(role, raw, raw)
+        return Cell(role, raw, raw, value)
     convert = {"boolean": bool, "integer": int, "double": float, "text": str}
     convert |= {"date": lambda day: day.date, "time": lambda day: _typed(day, as_time=True)}
     return Cell(role, value, convert[storage](value))

@@ -21,6 +21,7 @@ from tests.models.strategies import Case, cases, rule_lists, trees
 
 NONE = PrivacyCard.none("example", software="hedgerow")
 READING = {"_own", "_cell", "_number", "_boolean", "_word", "_date", "digits", "spelled", "re", "hasattr", "format"}
+READING |= {"_plain", "_serial", "steps", "pattern", "replacement", "text", "datetime"}  # of the formats of dates
 READING |= {"getattr", "repr", "isinstance", "str", "int", "float", "bool", "ValueError"}
 
 
