@@ -253,7 +253,7 @@ def test_any_error_after_the_charge_says_that_it_stays(command, failure, code, f
         assert spent() == 1
         raise failure
 
-    for place in ("hedgerow.Tally.of", "hedgerow.schema.schema.learn_cuts"):
+    for place in ("hedgerow.Tally.of", "hedgerow.schema.private_cuts.learn_cuts"):
         monkeypatch.setattr(place, fail)
     found, out, err = run(*COMMANDS[command], "-o", "out.json")
     assert (found, out) == (code, "")
@@ -306,7 +306,7 @@ def test_a_signal_after_the_charge_says_that_it_stays_and_leaves_no_file(command
         pytest.fail("the command went on")
 
     before = names(folder)
-    for place in ("hedgerow.Tally.of", "hedgerow.schema.schema.learn_cuts"):
+    for place in ("hedgerow.Tally.of", "hedgerow.schema.private_cuts.learn_cuts"):
         monkeypatch.setattr(place, stop)
     code, out, err = run(*COMMANDS[command], "-o", "out.json")
     assert (code, out) == (128 + number, "")
