@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow import tally
 from hedgerow.privacy.noise import SecureNoise
 from hedgerow.privacy.unit import Unit
-from hedgerow.schema import schema as schemas
+from hedgerow.schema import private_cuts
 from tests.learn.learners import LEARNERS, PATIENT, TWO, given_to, released
 from tests.learn.replay import Recorder, Replayer
 from tests.learn.tables import ROW, SCHEMA, frame
@@ -30,7 +30,7 @@ def visits(rows):
 @pytest.fixture
 def _one_key(monkeypatch):
     """The choice of rows is coupled: fact 7 of docs/mathematics.md compares tables under one key."""
-    for module in (tally, schemas):
+    for module in (tally, private_cuts):
         monkeypatch.setattr(module, "draw_key", lambda _: b"a key")
 
 
