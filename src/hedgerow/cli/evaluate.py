@@ -10,7 +10,7 @@ import typer
 
 from hedgerow.boundary.durable import reserved
 from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling
-from hedgerow.cli.options import AsJson, Budget, Force, ModelFile, TableOptions, advanced, number, option, with_groups
+from hedgerow.cli.options import AsJson, Budget, Force, TableOptions, advanced, number, option, with_groups
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
 from hedgerow.cli.rows import UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
@@ -24,7 +24,7 @@ app = typer.Typer(add_completion=False)
 @app.command("evaluate")
 @with_groups
 def evaluate(
-    model: ModelFile,
+    model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
     data: Annotated[str, typer.Argument(help="Private rows that it has not seen: a file or address, as for `fit`.")],
     *,
     epsilon: Annotated[str | None, number("Privacy loss of the evaluation, such as 0.1 or 1/10.")] = None,

@@ -35,7 +35,7 @@ _LARGEST = 2**40  # of a count: the sum of all has 64 bits
 
 
 def check_groups(by: str | None, groups: Sequence[str]) -> None:
-    """Check that each group can be told by its name from the others, and from all rows."""
+    """Check that no two groups, nor a group and all rows, have one name."""
     if by is not None and len({ALL, *groups}) <= len(groups):
         raise ArgumentError(
             f"expected groups with names of their own, got two that are called alike, or one called {ALL!r}; use other "
