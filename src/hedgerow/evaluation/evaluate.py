@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -288,6 +288,8 @@ def _groups(declared: Schema, by: Groups | None) -> tuple[str | None, Attribute 
         (name, values), *_ = by.items()
         if name in declared:
             raise ArgumentError(f"expected by={shown(name)} alone, since the schema declares it; got a list, too.")
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise ArgumentTypeError(f"expected by={{column: values}} with a list of values, got {shown(values)}.")
         return name, Categorical(tuple(values), missing="bin", outside="bin")
     if by is not None and (not isinstance(by, str) or by not in declared):
         raise ArgumentError(

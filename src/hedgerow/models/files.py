@@ -106,7 +106,7 @@ def read_model(path: str | PathLike[str], schema: Schema | None = None) -> Model
 
 def _of_text(text: str, schema: Schema | None) -> Model:
     start = text.lstrip()[:5].upper()
-    if start.startswith("{"):
+    if start.startswith(("{", "[")):
         if schema is not None:
             raise ModelFormatError("expected no schema beside hedgerow's own model, which has one; leave it out.")
         return model_from_dict(envelope.parse(text))
