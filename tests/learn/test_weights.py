@@ -105,7 +105,7 @@ def test_draws_of_the_real_path_refute_no_more_than_epsilon(monkeypatch, steps):
     rows = [((True, False, True), STEPS)]
     numbers, found = {}, []
     for table in (table_of([]), table_of(rows)):
-        trees = (estimator.fit(table, table.y).tree_ for _ in range(400))
+        trees = (estimator.fit(table, table.y).tree_ for _ in range(800))
         found.append([numbers.setdefault(tuple(tree.predict(WORLDS).tolist()), len(numbers)) for tree in trees])
     assert (refuted(*found, delta=0, alarm=1e-6).bound > 1) == (steps == 1)
 
