@@ -21,14 +21,17 @@ def test_a_fit_protects_all_rows_of_a_patient(visits, run):
     run("budget", "new", "budget.json", "--epsilon", "5")
     code, out, _ = run(*FIT, *UNIT, "--budget", "budget.json")
     assert code == 0
-    assert "adding or removing all rows of any one patient, of which at most 2, drawn at random, count" in out
+    assert (
+        "adding or removing any one patient changes the probability of any model by a factor of at most e^5; "
+        "at most 2 of its rows, drawn at random, are used" in out
+    )
     model = hr.load_model(visits / "model.json")
     assert (model.privacy.unit, model.schema.unit) == (hr.Unit("patient", 2), hr.Unit("patient", 2))
     (charge,) = hr.privacy.FileBudget("budget.json").charges
     assert (charge.epsilon, charge.unit) == (5, hr.Unit("patient", 2))
     assert run("report", "model.json", "--ledger", "budget.json", "-o", "report.html")[0] == 0
     page = (visits / "report.html").read_text()
-    assert "of which at most 2, drawn at random, count" in page
+    assert "at most 2 of its rows, drawn at random, are used" in page
     assert "All rows of each patient together are protected by epsilon = 5" in page
     assert "that the rows of one patient are in the table" in page
     code, out, _ = run("predict", "model.json", "data.csv")  # whose row it is, is not asked

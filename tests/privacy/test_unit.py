@@ -19,8 +19,10 @@ PATIENT = Unit("patient_id", 3)
 
 
 def test_a_unit_says_what_neighbouring_tables_differ_by():
-    assert PATIENT.neighbours.endswith("all rows of one patient_id, of which at most 3, drawn at random, count")
-    assert Unit("patient_id", 1).neighbours.endswith("all rows of one patient_id, of which one, drawn at random, count")
+    assert PATIENT.neighbours.endswith("all rows of one patient_id; at most 3 of its rows, drawn at random, are used")
+    assert Unit("patient_id", 1).neighbours.endswith(
+        "all rows of one patient_id; one of its rows, drawn at random, is used"
+    )
     assert neighbours_of(None) == "tables that differ by adding or removing one row that fits the schema"
     assert Unit.from_dict(PATIENT.to_dict()) == PATIENT
 
@@ -83,7 +85,7 @@ def test_charges_of_different_units_do_not_add_up(tmp_path):
     row, person = Charge("a", Fraction(1, 4)), Charge("b", Fraction(1, 4), unit=PATIENT)
     assert unit_of([person, person]) == PATIENT
     assert unit_of([]) is None
-    with pytest.raises(ValueError, match=r"drawn at random, count; and one row\.$"):
+    with pytest.raises(ValueError, match=r"are used\); and one row\.$"):
         unit_of([row, person])
     for refused in (
         lambda: unit_of([row, person]),
@@ -105,8 +107,8 @@ def test_a_budget_says_whose_losses_it_adds_up():
     budget = Budget(1)
     assert "losses of" not in str(budget)
     budget.charge("1/4", purpose="a", unit=PATIENT)
-    assert "losses of all rows of one patient_id, of which at most 3, drawn at random, count\n" in str(budget)
-    assert "losses of all rows of one patient_id" in budget._repr_html_()
+    assert "losses of one patient_id (at most 3 of its rows, drawn at random, are used)\n" in str(budget)
+    assert "losses of one patient_id (at most 3" in budget._repr_html_()
 
 
 @pytest.mark.parametrize(("given", "charged"), [(PATIENT, None), (None, PATIENT), (PATIENT, Unit("patient_id", 1))])
@@ -125,7 +127,8 @@ def test_a_share_takes_charges_of_the_unit_it_was_allocated_for(given, charged):
 
 def test_the_card_speaks_of_the_unit_and_is_read_back():
     card = PrivacyCard((Charge("a", Fraction(1), unit=PATIENT),), "noise", "software")
-    assert "adding or removing all rows of any one patient_id, of which at most 3" in card.guarantee
+    assert "adding or removing any one patient_id changes the probability" in card.guarantee
+    assert card.guarantee.endswith("e^1; at most 3 of its rows, drawn at random, are used")
     assert card.neighbours == PATIENT.neighbours
     data = card.to_dict()
     assert PrivacyCard.from_dict(data) == card

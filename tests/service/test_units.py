@@ -50,7 +50,7 @@ def test_answers_are_charged_for_persons(ledger, visits, kind, delta):
     cap = Account(Fraction(3), Fraction(1, 10**5))
     ledger.declare("wards", cap, {"ana": cap}, reason="rows of 2026", unit=UNIT)
     curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS))
-    assert "all rows of one name, of which at most 2" in curator.describe(ANA, "wards")["neighbours"]
+    assert "all rows of one name; at most 2 of its rows" in curator.describe(ANA, "wards")["neighbours"]
     model = {"model": "scorecard", "parameters": {}} if kind == "fits" and delta != "0" else QUESTIONS[kind]
     body = question(epsilon="1/2", delta=delta, **model)
     cost = curator.cost(ANA, "wards", kind, body)

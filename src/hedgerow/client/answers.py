@@ -22,7 +22,7 @@ from hedgerow.oracle.answers import PARTS
 from hedgerow.oracle.release import Form
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, exact, total
-from hedgerow.privacy.unit import loss_of, neighbours_of, rows_of
+from hedgerow.privacy.unit import loss_of, neighbours_of, reworded, rows_of
 from hedgerow.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ class Asked:
         if not (receipt or self.keys):
             return
         said = read_signed(receipt, self.keys)
+        said["neighbours"] = reworded(str(said.get("neighbours")))
         epsilon, delta = self._amounts
         expected = {
             "dataset": self.dataset,

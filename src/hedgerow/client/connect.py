@@ -19,7 +19,7 @@ from hedgerow.models.decisions import by_text, cost_matrix
 from hedgerow.models.model import Model
 from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.process import OfOneProcess
-from hedgerow.privacy.unit import neighbours_of
+from hedgerow.privacy.unit import neighbours_of, reworded
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import number_of, shown
 
@@ -299,7 +299,7 @@ def _described(found: Any, name: str) -> tuple[Schema, int]:
     """Return the schema and the epoch of a description; raises ServiceError for one that contradicts itself."""
     try:
         schema, epoch = Schema.from_dict(found["schema"]), found["epoch"]
-        agree = (found["dataset"], found["neighbours"]) == (name, neighbours_of(schema.unit))
+        agree = (found["dataset"], reworded(found["neighbours"])) == (name, neighbours_of(schema.unit))
         columns, kinds = found["columns"], found["kinds"]
         known = columns == list(schema.names) and {*kinds} <= {"boolean", "numbers", "text"}
         if agree and known and len(kinds) == len(columns) and type(epoch) is int and schema.label is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
 
@@ -21,9 +21,9 @@ from hedgerow.privacy.charge import (
     total_rho,
     unit_of,
 )
-from hedgerow.privacy.unit import ONE_ROW, Unit, neighbours_of
+from hedgerow.privacy.unit import ONE_ROW, Unit, neighbours_of, reworded
 from hedgerow.text.markup import table
-from hedgerow.text.values import printable
+from hedgerow.text.values import printable, quoted_text
 
 NEIGHBOURS = neighbours_of(None)
 _FOLLOWS = ("guarantee", "neighbours", "epsilon", "epsilon_exact", "delta", "delta_exact")  # from the charges
@@ -75,6 +75,7 @@ class PrivacyCard:
     no_guarantee_reason: str | None = None
     notes: tuple[str, ...] = ()
     reserve: Charge | None = None
+    _has_earlier_words: bool = field(default=False, init=False, repr=False, compare=False)  # under its file's digest
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -149,13 +150,26 @@ class PrivacyCard:
     @property
     def guarantee(self) -> str:
         """The guarantee in one sentence; ``none`` with the reason where there is none."""
+        if self.unit is None:
+            return self._sentence(f"any {ONE_ROW}")
+        return self._sentence(f"any one {quoted_text(self.unit.column)}", f"; {self.unit.used}")
+
+    def _sentence(self, changed: str, used: str = "") -> str:
         if self.epsilon is None or self.no_guarantee_reason is not None:
             return f"none ({self.no_guarantee_reason})"
         more = f", plus {amount_text(self.delta)}" if self.delta else ""
         return (
-            f"{self.headline}: adding or removing {_any(self.unit)} changes the probability of any "
-            f"model by a factor of at most e^{amount_text(self.epsilon)}{more}"
+            f"{self.headline}: adding or removing {changed} changes the probability of any "
+            f"model by a factor of at most e^{amount_text(self.epsilon)}{more}{used}"
         )
+
+    @property
+    def _written_words(self) -> tuple[str, str]:
+        """Guarantee and neighbours as its file has them."""
+        if self.unit is None or not self._has_earlier_words:
+            return self.guarantee, self.neighbours
+        whose = self.unit.earlier_name
+        return self._sentence(f"all rows of any {whose}"), neighbours_of(None).replace(ONE_ROW, f"all rows of {whose}")
 
     @property
     def headline(self) -> str:
@@ -200,9 +214,10 @@ class PrivacyCard:
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready data."""
         in_rho = any(charge.rho is not None for charge in self.charges)  # else it follows from the charges' ε
+        guarantee, neighbours = self._written_words
         return {
-            "guarantee": self.guarantee,
-            "neighbours": self.neighbours,
+            "guarantee": guarantee,
+            "neighbours": neighbours,
             "epsilon": None if self.epsilon is None else float(self.epsilon),
             "epsilon_exact": None if self.epsilon is None else str(self.epsilon),
             "delta": None if self.delta is None else float(self.delta),
@@ -218,7 +233,7 @@ class PrivacyCard:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote.
+        """Read back what `to_dict` wrote; it keeps the words for a unit that files had earlier, and shows today's.
 
         Raises
         ------
@@ -233,16 +248,13 @@ class PrivacyCard:
             notes=tuple(str(note) for note in data["notes"]),
             reserve=Charge.from_dict(data["reserve"]) if "reserve" in data else None,
         )
+        earlier = data["neighbours"] != card.neighbours == reworded(str(data["neighbours"]))
+        object.__setattr__(card, "_has_earlier_words", earlier)
         written = card.to_dict()
         for key in (*_FOLLOWS, *(key for key in _rho_entries(None) if key in written or key in data)):
             if data[key] != written.get(key):
                 raise ArgumentError(f"the card's {key} does not follow from its charges.")
         return card
-
-
-def _any(unit: Unit | None) -> str:
-    """Return what is added or removed in a guarantee: any one row, or all rows of any one person."""
-    return f"any {ONE_ROW}" if unit is None else unit.name.replace("all rows of one", "all rows of any one", 1)
 
 
 def _rho_entries(rho: Fraction | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +15,8 @@ from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import quoted_text
 
 ONE_ROW = "one row that fits the schema"
+_DIFFER = "tables that differ by adding or removing"
+_EARLIER = re.compile(f"(?s)({_DIFFER} all rows of one .+), of which (at most [0-9]+|one), drawn at random, count")
 MOST_ROWS = 10_000
 """The largest `max_rows`: noise grows with it."""
 Loss = tuple[Fraction, Fraction, Fraction | None]
@@ -42,8 +45,8 @@ class Unit:
 
     Examples
     --------
-    >>> print(Unit("patient_id", 3).neighbours)
-    tables that differ by adding or removing all rows of one patient_id, of which at most 3, drawn at random, count
+    >>> print(Unit("patient", 3).neighbours)
+    tables that differ by adding or removing all rows of one patient; at most 3 of its rows, drawn at random, are used
     """
 
     column: str
@@ -57,15 +60,28 @@ class Unit:
             raise ArgumentError(f"max_rows must be a whole number <= {MOST_ROWS:,}, got {self.max_rows}.")
 
     @property
+    def used(self) -> str:
+        """How many rows of a unit are used, in words."""
+        return _used(self._most)
+
+    @property
     def name(self) -> str:
-        """The unit in words, as what is added or removed."""
-        most = f"at most {self.max_rows}" if self.max_rows > 1 else "one"
-        return f"all rows of one {quoted_text(self.column)}, of which {most}, drawn at random, count"
+        """The unit in words."""
+        return f"one {quoted_text(self.column)} ({self.used})"
 
     @property
     def neighbours(self) -> str:
         """The neighbouring relation in words."""
-        return neighbours_of(self)
+        return f"{_DIFFER} all rows of one {quoted_text(self.column)}; {self.used}"
+
+    @property
+    def earlier_name(self) -> str:
+        """The unit in the words of earlier cards, after "all rows of"."""
+        return f"one {quoted_text(self.column)}, of which {self._most}, drawn at random, count"
+
+    @property
+    def _most(self) -> str:
+        return f"at most {self.max_rows}" if self.max_rows > 1 else "one"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
@@ -86,13 +102,23 @@ def rows_of(unit: Unit | None) -> int:
 
 
 def name_of(unit: Unit | None) -> str:
-    """Return a unit in words, as what is added or removed."""
+    """Return a unit in words."""
     return ONE_ROW if unit is None else unit.name
 
 
 def neighbours_of(unit: Unit | None) -> str:
     """Return the neighbouring relation in words."""
-    return f"tables that differ by adding or removing {name_of(unit)}"
+    return f"{_DIFFER} {ONE_ROW}" if unit is None else unit.neighbours
+
+
+def reworded(neighbours: str) -> str:
+    """Return a neighbouring relation in today's words, given in these or in those of earlier files."""
+    found = _EARLIER.fullmatch(neighbours)
+    return neighbours if found is None else f"{found[1]}; {_used(found[2])}"
+
+
+def _used(most: str) -> str:
+    return f"{most} of its rows, drawn at random, {'is' if most == 'one' else 'are'} used"
 
 
 def group_loss(epsilon: Fraction, delta: Fraction, rho: Fraction | None, rows: int) -> Loss:

@@ -25,6 +25,7 @@ from hedgerow.boundary.signatures import public_keys, read_signed
 from hedgerow.boundary.untrusted_text import parse_json, read_text
 from hedgerow.errors import LedgerError, ReceiptError, UnreadableError
 from hedgerow.models.files import model_from_dict
+from hedgerow.privacy.unit import reworded
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.text.values import printable
 
@@ -129,7 +130,7 @@ class Receipt:
     def __str__(self) -> str:
         said = self.statement
         rho = "" if said["rho"] is None else f", rho {said['rho']}"
-        between = f", for {printable(str(said['neighbours']))}" if "neighbours" in said else ""
+        between = f", for {printable(reworded(str(said['neighbours'])))}" if "neighbours" in said else ""
         return (
             f"dataset {said['dataset']}, epoch {said['epoch']}, asked by {said['analyst']}\n"
             f"charged epsilon {said['epsilon']}, delta {said['delta']}{rho}{between}\n"
