@@ -17,6 +17,7 @@ from hedgerow.oracle import FederatedOracle, LevelSums, frame_rows
 from hedgerow.oracle.answers import ErrorCounts
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise, SeededNoise
+from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema import Integer, Label, Literal, Number, Schema
 from tests.engines.servers import POSTGRES
 from tests.learn.replay import Recorder
@@ -166,6 +167,7 @@ def test_secure_noise_is_what_an_oracle_uses_for_levels():
     oracle.level_marginals(ALL)
     (charge,) = oracle.privacy.charges
     assert charge.mechanism == str(DiscreteLaplace(Fraction(1), 4 * STEPS))
+    assert charge.rho == pure_rho(Fraction(1), Fraction(1, 4)) < pure_rho(Fraction(1)) / 3
 
 
 def test_what_does_not_fit_the_target_is_refused_before_a_charge():

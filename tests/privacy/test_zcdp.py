@@ -12,6 +12,7 @@ from scipy.stats import norm
 
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.charge import exact
+from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.privacy.zcdp import LARGEST_RHO, drawn_rho, epsilon_at, largest_pure, largest_rho, pure_rho
 from tests.privacy.renyi import rho_of
 
@@ -42,6 +43,43 @@ def test_no_pair_costs_more_than_its_epsilon_allows(outcomes):
     one, other = normalised([weight for weight, _ in outcomes]), normalised([w + change for w, change in outcomes])
     epsilon = max(abs(one[place] - other[place]) for place in one)
     assert rho_of(one, other) <= float(pure_rho(Fraction(epsilon))) * ROUNDED + 1e-12
+
+
+def noised(shift, scale, most):
+    """Log-chances of a count of `shift` with discrete Laplace noise; from 0 down, and from `most` up, as one outcome.
+
+    Below and above both counts the likelihood ratio does not change, so that nothing is lost by it.
+    """
+    p = math.exp(-1 / scale)
+    upper = [p**z / (1 + p) if z > 0 else 1 - p ** (1 - z) / (1 + p) for z in range(1 - shift, most + 1 - shift)]
+    return np.log([1 - upper[0], *(-np.diff(upper)), upper[-1]])
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 5])
+@pytest.mark.parametrize(("counts", "each"), [(1, 1), (2, 1), (4, 1), (2, 2), (3, 3)])
+@pytest.mark.claim("Noise on d counts of which a row changes each by no more than a d-th of it all")
+def test_counts_together_cost_what_their_shares_of_epsilon_add_up_to(counts, each, epsilon):
+    """By the joint chances of all counts, for all changes by at most `each` that sum to at most ``counts·each``."""
+    whole, found, scale = counts * each, [], counts * each / epsilon
+    for changes in product(range(each + 1), repeat=counts):
+        one, other = (
+            [sum(chances) for chances in product(*(noised(now * by, scale, each) for by in changes))] for now in (0, 1)
+        )
+        found.append(rho_of(dict(enumerate(one)), dict(enumerate(other))))
+    told = DiscreteLaplace(Fraction(epsilon), whole, each).rho
+    assert max(found) <= float(told) * ROUNDED
+    assert each > 1 or max(found) > 0.97 * float(told)
+
+
+@given(st.lists(st.floats(0.01, 3), min_size=1, max_size=5), st.floats(0.01, 5))
+def test_releases_cost_no_more_together_than_the_largest_of_them_allows(parts, more):
+    """Any shares of ε, none above `each`: the ρ of each by itself, added up."""
+    each, parts = Fraction(max(parts)), [Fraction(part) for part in parts]
+    told = pure_rho(sum(parts), each)
+    assert (
+        sum(map(pure_rho, parts)) <= told * (1 + Fraction(1, 2**50)) <= pure_rho(sum(parts)) * (1 + Fraction(1, 2**40))
+    )
+    assert told <= pure_rho(sum(parts), each + Fraction(more))
 
 
 @pytest.mark.parametrize("weight", [0.1, 1, 4])

@@ -46,7 +46,8 @@ class Form:
         """Return the mechanism of a question, counted from 1, on bins of so many attributes.
 
         A row adds `steps` in all to two whole numbers of one bin of each attribute: the ℓ1 sensitivity is
-        ``attributes·steps``, and its ℓ2 is at most ``√attributes·steps`` (docs/mathematics.md, fact 8).
+        ``attributes·steps``, its ℓ2 is at most ``√attributes·steps``, and no number changes by more than `steps`
+        (docs/mathematics.md, facts 6 and 8).
         """
         if self.release == "ratio":
             return PublishedRatios(self.epsilon / self.questions, attributes)
@@ -54,7 +55,7 @@ class Form:
             rows = rows_of(self.unit)
             squares = attributes * steps**2
             return GaussianCounts(self.epsilon, self.delta, self.questions, question, squares, rows=rows)
-        return DiscreteLaplace(self.epsilon / self.questions / rows_of(self.unit), attributes * steps)
+        return DiscreteLaplace(self.epsilon / self.questions / rows_of(self.unit), attributes * steps, steps)
 
     def reserve(self, left: int, others: Collection[Charge] = ()) -> Charge | None:
         """Return what may still be charged, once a question was answered: for those left, and for hypotheses.

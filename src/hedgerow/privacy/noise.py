@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
-from hedgerow.privacy.zcdp import gaussian, largest_rho
+from hedgerow.privacy.zcdp import gaussian, largest_rho, pure_rho
 
 Integers = NDArray[np.int64]
 _LARGEST_SCALE = 2**40  # in sensitivities; the smallest is its inverse
@@ -259,17 +259,26 @@ class DiscreteLaplace:
     """Add discrete Laplace noise of scale ``sensitivity/epsilon`` to every count of a histogram.
 
     ε-differential privacy, where the ℓ1 sensitivity of all int64 counts together to one row is `sensitivity` (Ghosh,
-    Roughgarden and Sundararajan, *Universally Utility-Maximizing Privacy Mechanisms*, 2009, Section 2).
+    Roughgarden and Sundararajan, *Universally Utility-Maximizing Privacy Mechanisms*, 2009, Section 2). Where a row
+    changes no count by more than `each`, the noise on it costs a share of ε, and ρ adds up over the counts
+    (docs/mathematics.md, fact 6).
     """
 
     epsilon: Fraction
     sensitivity: int = 1
+    each: int | None = None  # the most by which one row changes one count; None: by `sensitivity`
     delta = Fraction(0)
-    rho = None
+
+    @property
+    def rho(self) -> Fraction | None:
+        """The loss ρ of all counts together, where it is less than what follows from ε."""
+        return None if self.each is None else pure_rho(self.epsilon, self.epsilon * self.each / self.sensitivity)
 
     def distance(self, one: Integers, other: Integers) -> float:
-        """Return the ℓ1 distance."""
-        return float(np.abs(other - one).sum())
+        """Return the ℓ1 distance, or the largest change of one count in units of its share of the sensitivity."""
+        changes = np.abs(other - one)
+        most = 0.0 if self.each is None else float(changes.max(initial=0)) * self.sensitivity / self.each
+        return max(float(changes.sum()), most)
 
     def build(self) -> dp.Measurement:
         """Return OpenDP's Laplace mechanism over integers."""

@@ -22,12 +22,15 @@ _DIGITS = 64
 
 
 @lru_cache(maxsize=1024)
-def pure_rho(epsilon: Fraction) -> Fraction:
-    """Return the ρ of any release of (ε, 0)-differential privacy: ``ε·tanh(ε/2)``, rounded up; less than ε²/2."""
+def pure_rho(epsilon: Fraction, each: Fraction | None = None) -> Fraction:
+    """Return the ρ of releases of pure ε that is `epsilon` in all, and at most `each` of one: ``ε·tanh(each/2)``.
+
+    Rounded up. Of one release, where `each` is None, it is ``ε·tanh(ε/2)``, less than ε²/2.
+    """
     # Kairouz, Oh and Viswanath, The Composition Theorem for Differential Privacy, ICML 2015, Theorem 2.5: no pair of
     # answers is further apart than those of randomised response. tanh is taken by a convergent of its continued
     # fraction from above, at most 1.
-    half = epsilon / 2
+    half = (epsilon if each is None else each) / 2
     tanh = min(half * (15 + half**2) / (15 + 6 * half**2), Fraction(1))
     return _rounded_up(epsilon * tanh)
 
