@@ -57,7 +57,7 @@ def test_over_a_network(run):
     assert (code, "charged epsilon 1/2" in out) == (0, True)
     for more, checked in (((), False), (("--public-key", "curator.pub"), True)):
         code, _, err = run("ask", "marginals", "wards", "--epsilon", "1/100", "--bins", "bins.yaml", *more)
-        assert (code, "who sent the answer was not checked" in err) == (0, not checked)
+        assert (code, "nobody checked who sent this answer" in err) == (0, not checked)
     Signer.new().save("other.key")
     words_of_another = ("ask", "marginals", "wards", "--epsilon", "1/100", "--bins", "bins.yaml")
     code, out, err = run(*words_of_another, "--public-key", "other.pub")
@@ -173,7 +173,7 @@ def test_by_hand(folder, run):
         (("datasets",), "HEDGEROW_KEY"),
         (("fit", "wards", "--epsilon", "-1", "--to", "q.json"), "epsilon"),
         (("fit", "wards", "--epsilon", "1", "--set", "max_depth", "--to", "q.json"), "--set NAME=VALUE"),
-        (("fit", "wards", "--epsilon", "1", "--to", "q.json", "-o", "m.json"), "--to alone"),
+        (("fit", "wards", "--epsilon", "1", "--to", "q.json", "-o", "m.json"), "leave --url and --output out"),
         (
             ("errors", "wards", "--epsilon", "1", "--bins", "bins.yaml", "--to", "q.json"),
             "--hypothesis FILE or --always",

@@ -53,7 +53,7 @@ def test_audit_asks_for_what_it_needs(folder, run):
     run(*FIT)
     code, out, err = run("audit", "model.json", "--by", "sex")
     assert (code, out) == (2, "")
-    assert err == "error: --by compares groups of rows and requires the rows; add --data FILE.\n"
+    assert err == "error: --by compares groups of rows: add --data FILE.\n"
     assert (
         "expected --resolution COLUMN=STEP, such as bmi=0.1, got 'dose'"
         in run("audit", "model.json", "--resolution", "dose")[2]
@@ -68,8 +68,8 @@ def test_audit_asks_for_what_it_needs(folder, run):
         ("--decimal", ","),
     ):
         code, out, err = run("audit", "model.json", *more)
-        assert (code, out, "with --data only" in err) == (2, "", True)
-    assert "got a.png for two of them" in run("audit", "model.json", "--plot", "a.png", "-o", "./a.png")[2]
+        assert (code, out, "rows of --data" in err) == (2, "", True)
+    assert "two outputs have the name a.png" in run("audit", "model.json", "--plot", "a.png", "-o", "./a.png")[2]
     assert not (folder / "a.png").exists()
     assert "real attributes only" in run("audit", "model.json", "--resolution", "age=2")[2]
     assert "expected a name that ends in .png" in run("audit", "model.json", "--plot", "a.gif")[2]
@@ -78,7 +78,7 @@ def test_audit_asks_for_what_it_needs(folder, run):
     )
     drawn = Tree(hr.load_model("model.json").schema, Leaf(label="yes"), hr.load_model("model.json").privacy)
     drawn.save("drawn.json")
-    assert "expected a model with released counts, got one without; add --data FILE" in run("audit", "drawn.json")[2]
+    assert "drawn.json has no released counts: add --data FILE" in run("audit", "drawn.json")[2]
     assert run("audit", "drawn.json", "--data", "data.csv")[0] == 0
     (folder / "other.csv").write_text("age,sex\n3,F\n")
     assert run("audit", "drawn.json", "--data", "other.csv")[0] == 0  # it uses no column

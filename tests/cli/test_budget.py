@@ -74,7 +74,7 @@ def test_a_budget_that_cannot_take_the_digest_leaves_the_model(folder, run, monk
     monkeypatch.setattr(FileBudget, "add_digest", fail)
     code, _, err = run(*FIT, "--epsilon", "1", "--budget", "b.json", "-o", "m.json")
     assert code == 0
-    assert "its digest could not be entered: [Errno 28] No space left on device" in err
+    assert "the budget has no entry of its digest: [Errno 28] No space left on device" in err
     assert (folder / "m.json").exists()
     assert FileBudget(folder / "b.json").spent == 1
 

@@ -68,7 +68,7 @@ def test_persons_are_protected_by_an_option(folder, run):
         (("--epsilon", "0"), "--epsilon must be a number > 0, got 0."),
         (("--budget", "none.json"), "`hedgerow budget new none.json"),
         (("-o", "tree.json", "--force"), "tree.json is an input of this command"),
-        (("--unit", "who"), "expected --unit and --max-rows together"),
+        (("--unit", "who"), "--unit and --max-rows go together"),
     ],
 )
 def test_bad_input_is_one_clear_line(folder, run, words, problem):

@@ -193,17 +193,17 @@ def test_a_scorecard_of_a_table_counted_elsewhere_is_checked_before_it_is_counte
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((*CARD, "--max-rules", "3"), "expected --max-rules with --model rule-list or dp-greedyrl only, got --model"),
-        ((*CARD, "--max-depth", "3"), "expected --max-depth with --model tree only, got --model scorecard"),
-        ((*CARD, "--search", "greedy"), "expected --search with --model rule-list or tree only, got --model scorecard"),
-        ((*CARD, "--release-counts"), "expected --release-counts with --model rule-list or tree only"),
-        ((*FIT, "--points", "3"), "expected --points with --model scorecard only, got --model rule-list"),
-        ((*TREE, "--monotone", "age=increasing"), "expected --monotone with --model scorecard only, got --model tree"),
-        ((*TREE, "--smooth", "2"), "expected --smooth with --model scorecard only, got --model tree"),
+        ((*CARD, "--max-rules", "3"), "--max-rules is for --model rule-list or dp-greedyrl, got --model"),
+        ((*CARD, "--max-depth", "3"), "--max-depth is for --model tree, got --model scorecard"),
+        ((*CARD, "--search", "greedy"), "--search is for --model rule-list or tree, got --model scorecard"),
+        ((*CARD, "--release-counts"), "--release-counts is for --model rule-list or tree"),
+        ((*FIT, "--points", "3"), "--points is for --model scorecard, got --model rule-list"),
+        ((*TREE, "--monotone", "age=increasing"), "--monotone is for --model scorecard, got --model tree"),
+        ((*TREE, "--smooth", "2"), "--smooth is for --model scorecard, got --model tree"),
         ((*CARD, "--smooth", "0"), "smooth must be 'auto' or a number from 0.01 to 1000, got 0"),
         ((*CARD, "--smooth", "nan"), "smooth must be 'auto' or a number from 0.01 to 1000"),
-        ((*TREE, "--max-attributes", "3"), "expected --max-attributes with --model scorecard only, got --model tree"),
-        ((*FIT, "--delta", "1e-9"), "expected --delta with --model scorecard or dp-greedyrl only, got --model rule-"),
+        ((*TREE, "--max-attributes", "3"), "--max-attributes is for --model scorecard, got --model tree"),
+        ((*FIT, "--delta", "1e-9"), "--delta is for --model scorecard or dp-greedyrl, got --model rule-"),
         ((*CARD, "--delta", "0"), "delta must be None or a number between 0 and 1"),
         ((*CARD, "--points", "0"), "points must be a whole number >= 1, got 0"),
         ((*CARD, "--points", "2000"), "points must be a whole number <= 1000, got 2000"),
@@ -237,9 +237,9 @@ def test_bad_words_about_a_scorecard_cost_nothing(folder, run, words, message):
     [
         (
             (*TREE, "--max-rules", "3"),
-            "expected --max-rules with --model rule-list or dp-greedyrl only, got --model tree",
+            "--max-rules is for --model rule-list or dp-greedyrl, got --model tree",
         ),
-        ((*FIT, "--max-depth", "3"), "expected --max-depth with --model tree only, got --model rule-list"),
+        ((*FIT, "--max-depth", "3"), "--max-depth is for --model tree, got --model rule-list"),
         ((*TREE, "--max-depth", "-1"), "--max-depth must be a whole number >= 0"),
         ((*FIT, "--search", "exact", "--lookahead", "0"), "lookahead must be a whole number >= 1"),
     ],
@@ -375,18 +375,18 @@ def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_s
 BAD_MECHANISMS = {
     "of a tree": (
         ("--mechanism", "exponential", "--model", "tree"),
-        "expected --mechanism with --model dp-greedyrl only, got --model tree",
+        "--mechanism is for --model dp-greedyrl, got --model tree",
     ),
     "of a list": (
         ("--mechanism", "exponential"),
-        "expected --mechanism with --model dp-greedyrl only, got --model rule-list",
+        "--mechanism is for --model dp-greedyrl, got --model rule-list",
     ),
     "of no name": ((*SSRL, "--mechanism", "best"), "mechanism must be one of smooth-laplace"),
     "search": (
         (*SSRL, "--search", "exact"),
-        "expected --search with --model rule-list or tree only, got --model dp-greedyrl",
+        "--search is for --model rule-list or tree, got --model dp-greedyrl",
     ),
-    "counts": ((*SSRL, "--release-counts"), "expected --release-counts with --model rule-list or tree only"),
+    "counts": ((*SSRL, "--release-counts"), "--release-counts is for --model rule-list or tree"),
     "delta": ((*SSRL, "--mechanism", "exponential", "--delta", "1e-9"), "delta must be None with mechanism="),
     "min_remaining": ((*SSRL, *DELTA, "--research", "--min-remaining", "1"), "--min-remaining must be in [0, 1)"),
     "confidence": ((*SSRL, *DELTA, "--research", "--confidence", "0.2"), "confidence must be in [0.5, 1)"),
@@ -435,4 +435,4 @@ def test_costs_of_a_number_are_refused_by_what_its_label_is(run):
     schema.save("days.yaml")
     words = ("fit", "data.csv", "--schema", "days.yaml", "--epsilon", "1", "--class-weight", "yes=5", "-o", "m.json")
     code, _, err = run(*words)
-    assert (code, "a label with classes only, got one that is a number" in err) == (2, True)
+    assert (code, "is for a label with classes, got one that is a number" in err) == (2, True)

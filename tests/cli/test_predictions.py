@@ -52,9 +52,7 @@ def test_columns_that_are_not_there_and_both_options_are_refused(folder, run):
     code, out, err = run("predict", "tree.json", "data.csv", "--id", "ward")
     assert (code, out) == (2, "")
     assert "expected --id to name a column of the input, got ward; it has age, sex, dose, ill." in err
-    assert (
-        "expected --id or --append, got both" in run("predict", "tree.json", "data.csv", "--id", "age", "--append")[2]
-    )
+    assert "leave --id out" in run("predict", "tree.json", "data.csv", "--id", "age", "--append")[2]
 
 
 def test_a_leaf_is_explained_by_its_condition_and_what_was_released(folder, run):
@@ -155,7 +153,7 @@ def test_what_is_copied_and_explained_is_inert_in_a_spreadsheet(folder, run):
     Tree(schema, root, PrivacyCard.none("example", software="hedgerow")).save(folder / "tree.json")
     code, out, err = run("predict", "tree.json", "data.csv", "--id", "=id", "--explain")
     assert code == 0
-    assert "has an apostrophe before it" in err
+    assert "an apostrophe keeps spreadsheets" in err
     assert [row["'=id"] for row in table(out)] == ["'=1+1", "'@x", "-7"]
     assert {row["explanation"][:2] for row in table(out)} == {"'="} | {"no"}
     found = json.loads(run("predict", "tree.json", "data.csv", "--append", "--json")[1])

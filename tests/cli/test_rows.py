@@ -105,9 +105,9 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
         (("fit", "data.csv", *FIT, "--engine", "duckdb", "--master", "x"), "error: --master must be None unless"),
         (
             ("fit", "data.csv", *FIT, "--memory", "3"),
-            "error: expected --memory where DuckDB counts, got a file of text",
+            "error: --memory is for DuckDB, and this file is counted",
         ),
-        (("schema", "check", "schema.yaml", "data.csv", "--memory", "3GB"), "error: expected --memory where DuckDB"),
+        (("schema", "check", "schema.yaml", "data.csv", "--memory", "3GB"), "error: --memory is for DuckDB"),
         (("fit", "data.parquet", *FIT, "--memory", "3"), "error: --memory must be a size such as 4GB"),
     ],
 )

@@ -178,7 +178,7 @@ def test_a_check_reports_on_all_columns_with_lines_and_shows_no_value(folder, ru
         "",
         "`hedgerow fit` will refuse this",
     ]
-    assert err.startswith("error: column 'age': some values do not fit the schema, nor do those of 2 other columns")
+    assert err.startswith("error: column 'age': some values do not fit the schema, here and in 2 other columns")
     assert "SECRET" not in out + err
     told = json.loads(run("schema", "check", "schema.yaml", "bad.csv", "--json")[1])
     assert (told["accepted"], told["lines"]) == (False, {"1": 3, "2": 5})

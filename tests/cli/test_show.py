@@ -18,7 +18,7 @@ def test_show_exports_every_form(folder, run):
     for dialect in DIALECTS:
         written = run("show", "model.json", "--format", "sql", "--dialect", dialect)[1]
         assert written == hr.models.RuleList.load("model.json").to_sql(dialect) + "\n"
-    assert "add --format sql" in run("show", "model.json", "--dialect", "spark")[2]
+    assert "--dialect needs --format sql" in run("show", "model.json", "--dialect", "spark")[2]
     assert "mysql" in run("show", "model.json", "--format", "sql", "--dialect", "mysql")[2]
     assert "def predict(row)" in run("show", "model.json", "--format", "python")[1]
     assert "<table>" in run("show", "model.json", "--format", "html")[1]
@@ -75,7 +75,7 @@ def test_no_output_replaces_another_one(folder, run):
     a_scorecard(folder)
     code, out, err = run("show", "card.json", "--plot", "a.png", "--paper", f"{folder}/a.png", "--force")
     assert (code, out) == (2, "")
-    assert err == "error: expected a file for each output, got a.png for two of them.\n"
+    assert err == "error: two outputs have the name a.png; give each its own.\n"
     assert not (folder / "a.png").exists()
 
 
@@ -91,7 +91,7 @@ def test_the_form_of_a_file_is_that_of_its_name(folder, run):
     for name in ("c.pdf", "c.PNG", "c.svg"):
         code, out, err = run("show", "tree.json", "-o", name)
         assert (code, out, (folder / name).exists()) == (2, "", False)
-        assert err == f"error: {name}: expected a name for text, got that of a picture; use --plot in place of -o.\n"
+        assert err == f"error: {name} has the name of a picture; use --plot in place of -o.\n"
 
 
 def test_two_formats_are_refused(folder, run):

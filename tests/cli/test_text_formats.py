@@ -222,7 +222,7 @@ def test_options_of_text_are_refused_where_there_is_none(run):
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("report", "tree.json", "--data", "-", "--test", "-", "-o", "r.html"), "from standard input, got both"),
+        (("report", "tree.json", "--data", "-", "--test", "-", "-o", "r.html"), "only one of --data and --test"),
         (("schema", "wizard", "-", "-o", "w.yaml"), "got -: answers are read from standard input"),
         (("schema", "import", "dictionary.xlsx", "-o", "i.yaml"), "got a file with another ending"),
         (
@@ -251,4 +251,4 @@ def test_decimal_commas_are_no_numbers_without_the_option(run):
     code, out, err = run("schema", "check", "schema.yaml", "commas.csv", "--json")
     assert code != 0
     assert json.loads(out)["accepted"] is False
-    assert err.endswith("or a policy; --decimal , reads decimal commas, and then no points.\n")
+    assert err.endswith("`outside` what becomes of them; --decimal , reads decimal commas, and then no points.\n")

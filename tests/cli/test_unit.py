@@ -47,7 +47,7 @@ def test_a_schema_may_declare_the_unit(visits, run):
     assert run(*FIT)[0] == 0
     assert hr.load_model(visits / "model.json").privacy.unit == hr.Unit("patient", 2)
     code, _, err = run(*FIT, "--force", "--unit", "patient", "--max-rows", "3")
-    assert (code, "got another than the schema's" in err) == (2, True)
+    assert (code, "differ from the unit of the schema" in err) == (2, True)
 
 
 def test_cut_points_are_learned_for_the_unit(visits, run):
@@ -63,8 +63,8 @@ def test_cut_points_are_learned_for_the_unit(visits, run):
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("--unit", "patient"), "expected --unit and --max-rows together"),
-        (("--max-rows", "2"), "expected --unit and --max-rows together"),
+        (("--unit", "patient"), "--unit and --max-rows go together"),
+        (("--max-rows", "2"), "--unit and --max-rows go together"),
         (("--unit", "patient", "--max-rows", "0"), "--max-rows must be a whole number >= 1, got 0."),
         (("--unit", "age", "--max-rows", "2"), "expected another column than the attributes and the label"),
         (("--unit", "ill", "--max-rows", "2"), "expected another column than the attributes and the label"),

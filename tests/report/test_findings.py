@@ -85,7 +85,10 @@ def test_charges_for_rows_and_for_persons_are_not_added():
     both = Releases(tuple(map(PastRelease, [*of_unit, of_rows])), None, "a ledger")
     found = {one.key: one for one in findings.findings(Subject.of(a_tree(card), STATED), both)}
     assert found["releases"].bucket == "look"
-    assert "epsilon = 1 for one who (at most 3 of its rows, drawn at random, are used) and 0.25" in found["releases"].sentence
+    assert (
+        "epsilon = 1 for one who (at most 3 of its rows, drawn at random, are used) and 0.25"
+        in found["releases"].sentence
+    )
     assert "and 0.25 for one row that fits the schema: amounts that do not add up" in found["releases"].sentence
     assert "record" not in found
     rows_alone = Releases((PastRelease(Charge("counts", Fraction(9))),), None, "a ledger")

@@ -85,7 +85,7 @@ def test_a_column_that_is_of_another_type_since_the_start_is_refused(tmp_path):
 def test_what_cannot_be_served_is_refused_with_what_to_do(written):
     for name, make, said in (
         ("wards.ods", TextFormat(), "got another spreadsheet; save it as .xlsx, or its sheet as CSV"),
-        ("wards.parquet", TextFormat("cp1252"), "expected encoding and decimal with one file of text only"),
+        ("wards.parquet", TextFormat("cp1252"), "encoding and decimal are for one file of text"),
     ):
         with pytest.raises(ArgumentError, match=said):
             open_rows(f"{written}/{name}", SCHEMA, make)

@@ -48,7 +48,7 @@ class Asking:
     """Options of a question: what its answer may cost, and where both go."""
 
     epsilon: Annotated[str, number("Privacy loss of the answer, such as 1, 0.1 or 1/10.")]
-    delta: Annotated[str, number("Of the answer; then the noise is Gaussian.")] = "0"
+    delta: Annotated[str, number("Above 0: Gaussian noise in the answer.")] = "0"
     url: Url = None
     public_key: Annotated[Path | None, option("The curator's curator.pub.", envvar="HEDGEROW_PUBLIC_KEY")] = None
     to: Annotated[Path | None, option("Write the question to this file, and send nothing.")] = None
@@ -69,13 +69,11 @@ class Asking:
                 data = found.answer(kind, question, key)
                 write_answer(kind, data, found.receipts[-1] if found.receipts else "", self.output)
         if self.public_key is None:
-            say(
-                "who sent the answer was not checked: give the curator's public key, --public-key curator.pub", err=True
-            )
+            say("nobody checked who sent this answer: give the curator's key as --public-key curator.pub", err=True)
 
     def _carry(self, to: Path, question: QuestionFile) -> None:
         if self.output is not None or (self.url is not None and "HEDGEROW_URL" not in os.environ):
-            raise ArgumentError("expected --to alone: nothing is sent, so that --url and --output are not used.")
+            raise ArgumentError("leave --url and --output out: with --to nothing is sent.")
         check_output(to, force=False)
         write_said(to, question.text, f"; carry it to the curator, who answers with: hedgerow answer {to}")
 
@@ -162,7 +160,7 @@ def errors(
 ) -> None:
     """Ask how many rows of each bin a model gets wrong, and how many it gets right."""
     if (hypothesis is None) == (always is None):
-        raise ArgumentError("expected --hypothesis FILE or --always CLASS, got both or none.")
+        raise ArgumentError("give either --hypothesis FILE or --always CLASS.")
     asked = Always(always) if hypothesis is None else load_model(hypothesis)
     asking.send(dataset, "error-marginals", bins=_bins(bins), hypothesis=hypothesis_data(asked))
 
@@ -215,7 +213,7 @@ def write_answer(kind: str, body: bytes, receipt: str, output: Path | None) -> N
 def _connected(url: str | None, public_key: Path | None = None) -> RemoteCurator:
     key = os.environ.get("HEDGEROW_KEY", "")
     if url is None or not key:
-        raise ArgumentError("expected --url, or $HEDGEROW_URL, and the API key in $HEDGEROW_KEY; got one or none.")
+        raise ArgumentError("give --url, or set $HEDGEROW_URL; and set $HEDGEROW_KEY to your API key.")
     return connect(url, key=key, public_key=None if public_key is None else read_text(public_key))
 
 

@@ -49,31 +49,27 @@ def audit(
 ) -> None:
     """Measure how much a model discloses about its training rows, by counting possible rows.
 
-    Dist_G, given which row is in which leaf, is 1 if nothing is disclosed, 0 if all rows are. Without --data the
-    supports are those released with the model, and the result is as public as the model; with --data they are counted
-    from the rows, and the result is for the curator's eyes only.
+    Dist_G, given which row is in which leaf, is 1 if the model discloses nothing, and 0 if it discloses all rows.
+    Without --data it uses the counts released with the model, and is as public as the model. With --data it counts the
+    rows, and is for the curator's eyes only.
 
-    --resolution is the step to which a real number is recorded. With --independent-bits categories and cut points are
-    counted as independent columns of 0 and 1.
+    --resolution is the step in which a real number is recorded. --independent-bits counts categories and cut points as
+    independent columns of 0 and 1.
 
-    Models with rules or leaves are audited: rule lists and trees. For a scorecard, whose points add up, use
-    `hedgerow report` or, in Python, audit.totals.
+    It audits rule lists and trees. For a scorecard use `hedgerow report` or, in Python, audit.totals.
 
     [bold]Example[/bold]: hedgerow audit model.json --data train.csv --by sex --plot entropy.png
     """
     check_outputs((plot, output), model, data, schema, force=force)
     check_pictures(plot)
     if by and data is None:
-        raise ArgumentError("--by compares groups of rows and requires the rows; add --data FILE.")
+        raise ArgumentError("--by compares groups of rows: add --data FILE.")
     table.check_used("--data", used=data is not None)
     steps = _steps(resolution)
     whole = None if schema is None else Schema.load(schema)
     released = leaf_model(any_model(model, schema, needed=True, of_table=True))
     if data is None and not released.has_counts:
-        raise ArgumentError(
-            f"{model}: expected a model with released counts, got one without; add --data FILE, or fit with "
-            "--release-counts."
-        )
+        raise ArgumentError(f"{model} has no released counts: add --data FILE, or fit it with --release-counts.")
     rows = None
     if data is not None:
         with open_rows(data, table) as opened:
@@ -92,7 +88,7 @@ def _steps(texts: list[str] | None) -> dict[str, float]:
     try:
         return {name: float(step) for name, step in found.items()}
     except ValueError:
-        raise ArgumentError(f"expected --resolution {form}, got another step than a number.") from None
+        raise ArgumentError(f"expected --resolution {form}, got a step that is no number.") from None
 
 
 def _json(found: Reconstruction, groups: dict[str, list[dict[str, Any]]]) -> str:

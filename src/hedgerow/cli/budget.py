@@ -47,12 +47,14 @@ def new(
 @app.command("show")
 def show(
     file: Annotated[Path, typer.Argument(help="Budget file.")],
-    head: Annotated[str | None, option("Refuse if the record does not go on from this hash.", metavar="HASH")] = None,
+    head: Annotated[
+        str | None, option("Refuse a record that does not continue from this hash.", metavar="HASH")
+    ] = None,
 ) -> None:
     """Show the charges, the remaining budget, and the charges without guarantee, which the cap does not cover.
 
-    Prints the hash of the last entry. Keep it where who writes the file cannot change it, and give it as --head later:
-    a record that was made anew or cut off since does not go on from it.
+    Prints the hash of the last entry. Keep it where nobody who writes the file can change it. Given as --head later,
+    it shows whether somebody replaced the record or cut it off.
 
     [bold]Example[/bold]: hedgerow budget show patients.budget.json
     """
@@ -95,7 +97,7 @@ def enter_digest(budget: FileBudget | None, model: str) -> None:
     try:
         budget.add_digest(model)
     except (OSError, ModelFormatError) as error:
-        say(f"the model is written, and charged; its digest could not be entered: {error}", err=True)
+        say(f"the model is written and charged, but the budget has no entry of its digest: {error}", err=True)
 
 
 def spent_text(epsilon: Fraction, budget: FileBudget | None) -> str:

@@ -160,17 +160,15 @@ def fit(
 def _given(model: Kind, parameters: dict[str, Any], makers: Estimators, schema: Schema | None) -> dict[str, Any]:
     """Return the parameters that are given, as an estimator takes them; those of other models are refused."""
     if model not in makers:
-        raise ArgumentError(
-            f"expected --model {' or '.join(makers)} for a label that is a number, got --model {model}."
-        )
+        raise ArgumentError(f"the label is a number: expected --model {' or '.join(makers)}, got --model {model}.")
     given = {name: value for name, value in parameters.items() if value not in (None, [])}
     for name in given:
         takers = [kind for kind, make in makers.items() if name in signature(make).parameters]
         if model not in takers:
             label, other = ("with classes", "that is a number")[:: 1 if makers is ESTIMATORS else -1]
-            only = f"--model {' or '.join(takers)} only" if takers else f"a label {other} only"
+            only = f"--model {' or '.join(takers)}" if takers else f"a label {other}"
             got = f"--model {model}" if takers else f"one {label}"
-            raise ArgumentError(f"expected --{name.replace('_', '-')} with {only}, got {got}.")
+            raise ArgumentError(f"--{name.replace('_', '-')} is for {only}, got {got}; leave it out.")
     if "delta" in given:
         given["delta"] = exact(given["delta"], "delta")
     if "monotone" in given:
@@ -186,7 +184,7 @@ def _given(model: Kind, parameters: dict[str, Any], makers: Estimators, schema: 
 def _classes(schema: Schema | None) -> tuple[Any, ...]:
     """Return the declared classes, by which costs are named."""
     if schema is None:
-        raise ArgumentError("expected --schema with costs of classes, got none: it declares them.")
+        raise ArgumentError("costs of classes need --schema, which declares the classes.")
     return schema.classes
 
 
@@ -206,8 +204,8 @@ def _tell_rows_needed(classifier: SearchEstimator, schema: Schema) -> None:
     needed = rows_needed(classifier, schema, ACCURACY_LOSS)
     if needed is not None and needed > MANY_ROWS:
         say(
-            f"at this epsilon the smallest model loses at most {100 * ACCURACY_LOSS:g} % of the rows on average from "
-            f"about {needed:,.0f} rows on: `hedgerow plan` tells more",
+            f"at this epsilon even the smallest model needs about {needed:,.0f} rows to lose at most "
+            f"{100 * ACCURACY_LOSS:g} % of them to noise on average; see `hedgerow plan`",
             err=True,
         )
 

@@ -25,12 +25,12 @@ Address = Annotated[str, typer.Argument(metavar="LEDGER", help="File of SQLite, 
 @app.command("verify")
 def verify(
     ledger: Address,
-    head: Annotated[str | None, option("Hash of an entry, kept elsewhere, that must be there.")] = None,
+    head: Annotated[str | None, option("Hash of an entry that must be there.")] = None,
 ) -> None:
-    """Check that no entry was edited, removed or put in, and that caps, totals and answers are what entries say.
+    """Check that no entry was edited, removed or inserted, and that caps, totals and answers follow from the entries.
 
-    Also that no entry is lost that the head beside the ledger has, or the one that you give. Prints the hash of the
-    last entry. Keep it elsewhere: who makes all entries anew cannot make it again. An empty ledger ends with status 1.
+    The entry in the head file beside the ledger must be there, and that of --head. Prints the hash of the last entry:
+    keep it elsewhere, since nobody who rewrites the ledger can forge it. An empty ledger ends with status 1.
 
     [bold]Example[/bold]: hedgerow ledger verify curator.db
     """
@@ -68,8 +68,8 @@ def backup(
 ) -> None:
     """Copy a ledger in SQLite to a file, whole, while the service runs; verified, and with the hash of the last entry.
 
-    A copy of the ledger's file alone lacks what is in the log beside it. An older copy has forgotten charges: keep it
-    for the case that the disk is lost, and see the docs before you bring it back.
+    Do not copy the file by hand: the newest entries are in the log beside it. An older copy lacks charges: use it only
+    if the disk is lost, and read the docs first.
 
     [bold]Example[/bold]: hedgerow ledger backup ledger.db 2026-11-23.db
     """

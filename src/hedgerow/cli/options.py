@@ -70,7 +70,9 @@ class TextOptions:
         """Refuse options about rows that are not given by the option that takes them."""
         if not used and any(getattr(self, field.name) is not None for field in fields(self)):
             *names, last = (f"--{field.name}" for field in fields(self))
-            raise ArgumentError(f"expected {', '.join(names)} and {last} with {rows} only, whose rows they are about.")
+            raise ArgumentError(
+                f"{', '.join(names)} and {last} are about the rows of {rows}; add it, or leave them out."
+            )
 
 
 @dataclass(frozen=True)
@@ -126,11 +128,11 @@ def any_model(path: Path, schema: Path | None, *, needed: bool = False, of_table
 
     if read_text(path).lstrip().startswith(("{", "[")):
         if schema is not None and not of_table:
-            raise ArgumentError("expected --schema beside a model of others only, got hedgerow's own, which has one.")
+            raise ArgumentError("leave --schema out: hedgerow's own model file has its schema.")
         return load_model(path)
     if needed and schema is None:
         raise ArgumentError(
-            f"{path}: expected --schema FILE beside a model that is not hedgerow's own file, got none: how much it "
-            "discloses depends on the domain of each column."
+            f"{path} is not hedgerow's own model file; add --schema FILE: how much a model discloses depends on the "
+            "domain of each column."
         )
     return read_model(path, None if schema is None else Schema.load(schema))

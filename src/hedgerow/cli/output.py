@@ -103,7 +103,7 @@ def written(path: Path) -> Generator[None]:
     try:
         yield
     except Exception as error:
-        say(f"warning: the release is charged and written, but was not shown whole ({problem_of(error)})", err=True)
+        say(f"warning: the release is charged and written, but not all of it was shown ({problem_of(error)})", err=True)
     finally:
         say(f"written to {path}", err=True)
 
@@ -134,7 +134,7 @@ def check_outputs(paths: Sequence[Path | None], *inputs: Path | str | None, forc
     places = [os.path.realpath(path) for path in asked]
     for path, place in zip(asked, places, strict=True):
         if places.count(place) > 1:
-            raise ArgumentError(f"expected a file for each output, got {path} for two of them.")
+            raise ArgumentError(f"two outputs have the name {path}; give each its own.")
 
 
 def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: Mapping[str, Any], spent: str) -> None:

@@ -24,10 +24,10 @@ _CURVE_RUNS = 3  # about half a minute for 5,000 rows
 def forecast(
     *,
     schema: Annotated[Path, option("Schema of the table.")],
-    rows: Annotated[int, option("About how many rows there are, as one knows it who does not look.")],
+    rows: Annotated[int, option("About how many rows there are; do not count them.")],
     epsilon: Annotated[str | None, number("Privacy loss.  \\[the least for --accuracy-loss]")] = None,
     delta: Annotated[str, number("The delta of a scorecard.")] = "0",
-    accuracy_loss: Annotated[float, option("Share of errors, or of R², beside the best model's.")] = ACCURACY_LOSS,
+    accuracy_loss: Annotated[float, option("Share of rows, or of R², that may be lost.")] = ACCURACY_LOSS,
     spread: Annotated[float | None, option("Of a number: about its standard deviation.  \\[spread evenly]")] = None,
     public: Annotated[Path | None, option(f"PUBLIC rows that models are tried on: {FILE}.")] = None,
     runs: Annotated[int | None, option("With --public: how often.  \\[20; at a plot's other epsilons 3]")] = None,
@@ -40,9 +40,9 @@ def forecast(
 ) -> None:
     """Forecast what models lose at an epsilon, or which epsilon they need, before anything is spent.
 
-    All is computed of public numbers: the schema, about how many rows there are, and epsilon. The bounds are on the
-    mean number of errors of a drawn model beside the best one of each size, whatever the rows are; of a number, on R²
-    and the mean absolute error. The chance of one class for every row is that on a made-up table.
+    It uses public numbers alone: the schema, about how many rows there are, and epsilon. Whatever the rows are, a drawn
+    model makes, on average, at most so many more errors than the best one of its size; for a number it bounds R² and
+    the mean absolute error. The chance of one class for every row is that on a made-up table.
 
     [bold]Examples[/bold]:
 
@@ -53,7 +53,7 @@ def forecast(
     hedgerow plan --schema patients.yaml --rows 400 --epsilon 1 --public census.csv --plot plan.png
     """
     if runs is not None and public is None:
-        raise ArgumentError("expected --runs with --public only, the rows that models are tried on.")
+        raise ArgumentError("--runs needs --public, the rows that models are tried on.")
     text.check_used("--public", used=public is not None)
     check_pictures(plot)
     check_outputs((plot,), schema, public, force=force)

@@ -45,29 +45,29 @@ def predict(
 ) -> None:
     """Predict the class, or number, of every row of a CSV file, with the rule or leaf that predicts it.
 
-    Of a scorecard, with its total of points; for more than two classes, its total for each.
+    Scorecards add the total of points, one for each class if there are more than two.
 
-    With --class-weight, the decision of the least expected cost is added: any error about a row of this class costs so
-    much, and about others 1. Models with labels alone have no probabilities for --proba.
+    --class-weight CLASS=5 adds the decision of least expected cost: an error about a row of this class costs 5, any
+    other 1. --proba needs a model with probabilities or counts.
 
-    The rows are not charged: a released model is public.
+    Nothing is charged for the rows: a released model is public.
 
-    With --id or --append the columns of the input come first. A column whose name one of them has gets another:
-    "predicted ill" for "ill".
+    With --id or --append the columns of the input come first. A prediction whose name is taken is renamed: "predicted
+    ill" for "ill".
 
-    In CSV, text that a spreadsheet would take for a formula, since it begins with one of = + - @ and is no number, gets
-    an apostrophe before it: classes, names of columns, and what is copied. JSON has it as it is.
+    In CSV, text that begins with = + - @ and is no number gets an apostrophe before it, so that no spreadsheet runs it
+    as a formula. JSON has the text as it is.
 
     [bold]Example[/bold]: hedgerow predict model.json new.csv -o predictions.csv
     """
     check_outputs([output], model, data, schema, force=force)
     if append and ids:
-        raise ArgumentError("expected --id or --append, got both; --append copies all columns.")
+        raise ArgumentError("leave --id out: --append copies all columns.")
     released = any_model(model, schema)
     if proba and not released.has_shares and released.schema.classes:
         raise ArgumentError(
-            "expected a model with probabilities or counts for --proba, got one with labels alone; fit it with "
-            "--objective mixed or --release-counts."
+            "the model has labels alone, and no probabilities for --proba; fit it with --objective mixed or "
+            "--release-counts."
         )
     weights = class_weights(released.schema.classes, class_weight) if class_weight else {}
     columns = OutputColumns(tuple(ids or ()), everything=append, proba=proba, explain=explain, class_weight=weights)
@@ -82,4 +82,7 @@ def predict(
     else:
         write_said(output, text)
     if is_altered:
-        say("text that a spreadsheet would take for a formula has an apostrophe before it; --json has none", err=True)
+        say(
+            "an apostrophe keeps spreadsheets from running some text as a formula; --json has the text as it is",
+            err=True,
+        )

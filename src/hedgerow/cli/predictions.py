@@ -123,8 +123,8 @@ def costs_in(path: Path, classes: Sequence[Value]) -> dict[Any, Any]:
     lines = cost_lines(path)
     if any(isinstance(key, bool) and key not in classes for line in (lines, *lines.values()) for key in line):
         raise ArgumentError(
-            f"expected costs of the classes {listed(classes)} in the file of --costs, got true or false; YAML reads "
-            "yes and no so: put them in quotes."
+            f"the file of --costs has true or false in place of a class ({listed(classes)}): YAML reads yes and no so; "
+            "put them in quotes."
         )
     return by_class(classes, {actual: by_class(classes, line) for actual, line in lines.items()})
 

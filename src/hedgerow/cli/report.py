@@ -36,7 +36,7 @@ def report(
     by: Annotated[list[str] | None, option("Compare the groups of this column; repeatable.  \\[the form's]")] = None,
     evaluation: Annotated[Path | None, option("What `hedgerow evaluate` released, for the public sheet.")] = None,
     schema: OthersSchema = None,
-    threshold: Annotated[int, option("The fewest rows of a leaf that are safe.")] = 10,
+    threshold: Annotated[int, option("The fewest rows of a leaf that count as safe.")] = 10,
     costs: Annotated[Path | None, option("What errors cost, as `hedgerow fit` takes it: YAML or JSON.")] = None,
     class_weight: Annotated[list[str] | None, option("The same, by class. Repeatable.", metavar="LABEL=WEIGHT")] = None,
     acro: Annotated[Path | None, option("The findings as ACRO's results.json, beside the model.")] = None,
@@ -49,10 +49,10 @@ def report(
 ) -> None:
     """Report on a model for a review board: a public sheet, and one for the board.
 
-    The public sheet is made of the model, --form, --ledger and --evaluation alone. With --data or --test, and for a
-    model without a guarantee, there is a second one with exact functions of the rows: every section of it is marked,
-    and PRIVATE is in its name, and in that of --acro, if some findings are of rows. Pages load nothing and run nothing;
-    all of more than ten leaves are in a CSV file beside the sheet.
+    The public sheet uses the model, --form, --ledger and --evaluation alone. With --data or --test, or a model without
+    a guarantee, the board gets a second sheet with exact numbers about the rows. Its name and each section say PRIVATE,
+    as does the name of the --acro file if it has such findings. Pages load and run nothing. Where a model has more than
+    ten leaves, a CSV file beside the sheet has all.
 
     [bold]Examples[/bold]:
 
@@ -72,9 +72,9 @@ def report(
     twins = [path for path in (acro, crate, registry) if path is not None]
     _check_outputs(models, output, twins, evaluation, as_json=as_json)
     if acro is not None and acro.absolute().parent != model.absolute().parent:
-        raise ArgumentError(f"expected --acro in the folder of {model}, which it names, got another folder.")
+        raise ArgumentError(f"--acro must be in the folder of {model}, since it refers to the model by name.")
     if dataset is not None and ledger is None:
-        raise ArgumentError("expected --dataset with --ledger only, got it without; add --ledger.")
+        raise ArgumentError("--dataset needs --ledger, in which it is looked up.")
     sheets = [] if output is None else [output, private_name(output)]
     sheets += map(leaves_name, tuple(sheets))
     outputs = (*sheets, *twins, *([] if acro is None else [private_name(acro)]))
@@ -82,7 +82,7 @@ def report(
     _check_rows(data, test)
     text.check_used("--data or --test", used=(data, test) != (None, None))
     if by and data is None and test is None:
-        raise ArgumentError("expected --by with --data or --test only, whose rows it is about; got neither.")
+        raise ArgumentError("--by compares groups of rows: add --data or --test.")
 
     def made_of(path: Path) -> Report:
         released = any_model(path, schema, needed=True)
@@ -123,7 +123,7 @@ def _write_form(path: Path, context: typer.Context, *, force: bool) -> None:
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
     if not given <= {"new_form", "force"}:
-        raise ArgumentError("expected --new-form alone, or with --force, got more: it writes an empty form and stops.")
+        raise ArgumentError("--new-form writes an empty form and stops: leave all but --force out.")
     check_output(path, force=force)
     todo = f": fill it in, then run: hedgerow report model.json --form {path} -o report.html"
     write_said(path, empty_form(), todo)
@@ -138,17 +138,15 @@ def _check_outputs(
     if output is None and not as_json and not twins:
         raise ArgumentError("expected -o FILE, such as -o report.html, or --json; got neither.")
     if len(models) > 1 and (twins or evaluation is not None):
-        raise ArgumentError(
-            "expected --evaluation, --acro, --crate and --registry beside one model, got several models."
-        )
+        raise ArgumentError("--evaluation, --acro, --crate and --registry are for one model, got several.")
 
 
 def _check_rows(data: Path | None, test: Path | None) -> None:
     """Check that rows are not both for training and held out."""
     if str(data) == str(test) == PIPE:
-        raise ArgumentError("expected one of --data and --test from standard input, got both.")
+        raise ArgumentError("only one of --data and --test can be standard input.")
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):
-        raise ArgumentError("expected held-out rows as --test, got the file of --data: the model has seen these.")
+        raise ArgumentError("--test is the file of --data, whose rows the model has seen; give held-out rows.")
 
 
 def _twins(

@@ -25,7 +25,7 @@ from hedgerow.tables.frames import Table, column_of
 from hedgerow.tables.table_files import TextFormat, check_no_spreadsheet, read_table, source_of
 from hedgerow.tally import Tally
 
-ONLY_TEXT = "expected --encoding and --decimal with one file of text only, got a table elsewhere."
+ONLY_TEXT = "--encoding and --decimal are for one file of text; leave them out."
 
 
 class FileRows:
@@ -133,7 +133,7 @@ def open_rows(data: str, options: TableOptions) -> Generator[Rows]:
     engine: Any = options.engine
     if not is_address(data) and engine is None and options.master is None:
         if options.memory is not None:
-            raise ArgumentError("expected --memory where DuckDB counts, got a file of text alone; add --engine duckdb.")
+            raise ArgumentError("--memory is for DuckDB, and this file is counted without it; add --engine duckdb.")
         yield FileRows(data, options.text_format)
     else:
         if not options.text_format.is_usual:
@@ -173,7 +173,9 @@ S = TypeVar("S", Schema, Schema | None)
 class UnitOptions:
     """Options that declare whose rows are protected."""
 
-    unit: Annotated[str | None, option("Protects all rows of one.  \\[schema's]", metavar="COLUMN")] = None
+    unit: Annotated[
+        str | None, option("Whose row it is; protects all rows of one.  \\[schema's]", metavar="COLUMN")
+    ] = None
     max_rows: Annotated[int | None, option("With --unit: rows of each, at most; noise grows with it.")] = None
 
     def applied(self, schema: S) -> S:
@@ -181,10 +183,10 @@ class UnitOptions:
         if self.unit is None and self.max_rows is None:
             return schema
         if self.unit is None or self.max_rows is None:
-            raise ArgumentError("expected --unit and --max-rows together, got one of them.")
+            raise ArgumentError("--unit and --max-rows go together; add the other one.")
         if schema is None:
-            raise ArgumentError("expected --schema with --unit, got no schema: its columns would be attributes.")
+            raise ArgumentError("--unit needs --schema; without one, every column is an attribute.")
         unit = Unit(self.unit, self.max_rows)
         if schema.unit not in (None, unit):
-            raise ArgumentError("expected no --unit where the schema declares one, got another than the schema's.")
+            raise ArgumentError("--unit and --max-rows differ from the unit of the schema; leave them out.")
         return replace(schema, unit=unit)

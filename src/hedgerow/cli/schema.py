@@ -120,10 +120,10 @@ def from_public(
     data: Annotated[str, typer.Argument(help=f"PUBLIC rows, all that is read off them becomes public: {FILE}.")],
     *,
     target: Target = None,
-    bins: Annotated[int, option("Intervals of about equal mass to cut numbers into.")] = 5,
+    bins: Annotated[int, option("Intervals of about as many rows each, for numbers.")] = 5,
     missing: Annotated[list[str] | None, option("Word that means missing, such as ?. Repeatable.")] = None,
     drop: Annotated[list[str] | None, option("Column to leave out, such as an id; may be repeated.")] = None,
-    outside: Annotated[Literal["error", "bin"], option("Of categories that do not occur.")] = "error",
+    outside: Annotated[Literal["error", "bin"], option("For categories that these rows do not have.")] = "error",
     date_format: Annotated[str | None, option("Of dates in text, such as %d.%m.%Y.  \\[recognised]")] = None,
     text: TextOptions,
     output: SchemaOutput = Path("schema.yaml"),
@@ -156,7 +156,7 @@ def learn(
     *,
     declared: Annotated[Path, option("Schema, some of whose numbers have no declared cuts.", "--schema")],
     epsilon: Annotated[str | None, number("Privacy loss of all cut points together, such as 0.2.")] = None,
-    bins: Annotated[int, option("Intervals of about equal mass to aim at.")] = 5,
+    bins: Annotated[int, option("Intervals of about as many rows each.")] = 5,
     unit: UnitOptions,
     text: TextOptions,
     budget: Budget = None,
@@ -229,8 +229,8 @@ def check(
 ) -> None:
     """Check every row of a table against a schema before anything is spent. The report is for the curator only.
 
-    It has all columns with exact counts of rows that are missing, outside the domain, or no value of such a column, the
-    lines of the first rows that do not fit, and whether `fit` will accept the table.
+    It counts, for each column, the rows that are missing, outside the domain or of another type, lists the first lines
+    that do not fit, and says whether `fit` will accept the table.
 
     [bold]Example[/bold]: hedgerow schema check patients.yaml patients.csv
     """
@@ -257,12 +257,13 @@ def check(
         if fault.is_absent:
             raise DomainError.absent(fault.name, rows.columns)
         more = len(found.faults) - 1
-        others = f", nor do those of {number_of(more, 'other column')}" if more else ""
+        others = f", here and in {number_of(more, 'other column')}" if more else ""
         commas = (
             "; --decimal , reads decimal commas, and then no points" if fault.unread and fault.kind != "date" else ""
         )
         problem = (
-            f"some values do not fit the schema{others}; correct them, or declare a wider domain or a policy{commas}."
+            f"some values do not fit the schema{others}; correct them, declare a wider domain, or say under `missing` "
+            f"and `outside` what becomes of them{commas}."
         )
         raise DomainError(problem, column=fault.name)
 

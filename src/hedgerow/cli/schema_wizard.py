@@ -243,7 +243,7 @@ def _asked(dialog: _Dialog, name: str, proposal: Proposal, has_unit: bool) -> di
     if kind == "skip":
         return None
     if kind == "unit":
-        most = "the most rows of each that are used: 1, or more with more noise"
+        most = "how many rows of each person are used at most; 1 has the least noise"
         return {"kind": kind, "max_rows": dialog.answer_to(most, 1, _number, lambda rows: Unit(name, rows))}
     data: dict[str, Any] = {"kind": kind}
     told = proposal if proposal.get("kind") == kind else {}

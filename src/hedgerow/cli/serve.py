@@ -32,7 +32,7 @@ keys_app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make, l
 app.add_typer(keys_app, name="key")
 _NEEDED = ("cryptography", "fastapi", "jinja2", "jwt", "prometheus_client", "sqlalchemy", "uvicorn")
 AcceptRollback = Annotated[
-    bool, option("Go on with a ledger that has lost entries; it records that you did.", "--accept-rollback")
+    bool, option("Continue with a ledger that lost entries, and record that you did.", "--accept-rollback")
 ]
 ConfigPath = Annotated[Path, option("Configuration, as `hedgerow serve init` writes one.", "--config")]
 CONFIG = Path("curator.yaml")
@@ -127,8 +127,8 @@ def epoch(
 ) -> None:
     """Declare a new epoch of a dataset, with the caps of the configuration: for new rows alone.
 
-    Shows what it allows, and asks. What was charged to earlier epochs stays there. Rows that stay in the table are
-    charged in both epochs, and what they cost adds up; the service cannot know which these are.
+    Shows what it allows, and asks. Earlier charges stay with earlier epochs. A row that is in both epochs can be
+    charged both caps; the service cannot know which rows these are.
     """
     found = _read(config)
     from hedgerow.service.config import declare_epoch
@@ -143,18 +143,20 @@ def epoch(
         if before is not None:
             say(f"epoch {before} of {dataset}, which ends:\n{ledger.account(dataset)}")
         say(f"its next epoch:\n{one.cap.account}")
-        say("Its budget is new and whole. Whoever has rows in both epochs is charged in both: both caps add up.")
-        if not yes and not typer.confirm(f"Are all rows of {dataset} new, or may such rows be charged so much?"):
+        say("Its budget is new and whole. For a person with rows in both epochs, both caps add up.")
+        if not yes and not typer.confirm(
+            f"Are all rows of {dataset} new, or may the rows that stay be charged both caps?"
+        ):
             raise ArgumentError("no epoch was declared; use the rows of the current one.")
         number = declare_epoch(ledger, dataset, one, reason, found.schema_of(one).unit)
-    say(f"epoch {number} of {dataset} is declared; start the service anew, with its new rows")
+    say(f"epoch {number} of {dataset} is declared; restart the service with the new rows")
 
 
 @app.command("rotate")
 def rotate(config: ConfigPath = CONFIG) -> None:
-    """Replace the signing key by a new one, with an entry of the ledger; the public keys of earlier ones stay.
+    """Replace the signing key, and enter this in the ledger.
 
-    Receipts name the key that signed them. Those of before are checked with the public file as before: it holds all.
+    The public file gets the new key and keeps the earlier ones, so that it still checks earlier receipts.
     """
     found = _read(config)
     from hedgerow.service.receipts import Signer
@@ -167,8 +169,8 @@ def rotate(config: ConfigPath = CONFIG) -> None:
         ledger.rotate(before.name, new.name, new.public)
         fresh.replace(found.signing_key)
         sync_folder(found.signing_key)
-    say(f"receipts are signed with the key {new.name} from when the service is started anew")
-    say(f"give everybody {found.signing_key.with_suffix('.pub')}, which has the keys of before, too")
+    say(f"restart the service: it then signs receipts with the key {new.name}")
+    say(f"give everybody {found.signing_key.with_suffix('.pub')}: it has the new key and the earlier ones")
 
 
 @app.command("approvals")
@@ -177,9 +179,9 @@ def approvals(
     refuse: Annotated[list[int] | None, option("Refuse the question of this number. Repeatable.")] = None,
     config: ConfigPath = CONFIG,
 ) -> None:
-    """List the questions that wait for you, and approve or refuse some: each decision is an entry of the ledger.
+    """List the questions that wait for you, and approve or refuse some. The ledger has an entry of each decision.
 
-    A question is shown as it was asked; a hypothesis by its digest. Nothing is charged before it is approved.
+    A question is shown as it was asked, a hypothesis by its digest. Nothing is charged before you approve.
     """
     configuration = _read(config)
     from hedgerow.service.approvals import Approvals

@@ -37,7 +37,7 @@ def show(  # noqa: PLR0913 -- one an option
     """
     form = _form(form, output, as_json=as_json)
     if dialect is not None and form != "sql":
-        raise ArgumentError("expected --dialect with --format sql only, got it without; add --format sql.")
+        raise ArgumentError("--dialect needs --format sql.")
     check_outputs((plot, paper, output), model, schema, force=force)
     check_pictures(plot, paper)
     released = any_model(model, schema)
@@ -58,7 +58,7 @@ def _form(given: Form | None, output: Path | None, *, as_json: bool) -> Form:
         return given or "json"
     ending = "" if output is None else output.suffix.lower()
     if ending in PICTURES:
-        raise ArgumentError(f"{output}: expected a name for text, got that of a picture; use --plot in place of -o.")
+        raise ArgumentError(f"{output} has the name of a picture; use --plot in place of -o.")
     return _FORMS.get(ending, "text")
 
 

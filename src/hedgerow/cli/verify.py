@@ -20,8 +20,8 @@ def verify(
     answer: Annotated[Path, typer.Argument(help="A model file, or an answer of a curator.")],
     key: Annotated[Path, option("The curator's public key, curator.pub.")],
     receipt: Annotated[Path | None, option("The receipt.  \\[the file's name with .receipt]")] = None,
-    question: Annotated[Path | None, option("As `hedgerow ask --to` wrote it: is this its answer?")] = None,
-    ledger: Annotated[Path | None, option("An export, or your own entries: has it the charge?")] = None,
+    question: Annotated[Path | None, option("File of `hedgerow ask --to` that this must answer.")] = None,
+    ledger: Annotated[Path | None, option("An export, or your entries, with the charge.")] = None,
 ) -> None:
     """Check that a curator signed this very answer or model, and what it was charged.
 
@@ -38,6 +38,6 @@ def verify(
     more = ""
     if ledger is not None:
         whole = found.check_ledger(ledger)
-        told = "a whole chain" if whole else "part of the ledger: whether that is whole, an auditor can check"
+        told = "a whole chain" if whole else "a part of the ledger; only an auditor can check that nothing is missing"
         more = f"\n{ledger} has the entry that charged this, and is {told}"
     say(f"signed by the holder of {key}\n{found}{more}")
