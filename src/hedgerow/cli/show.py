@@ -11,8 +11,7 @@ import typer
 from hedgerow.cli.options import Force, ModelFile, OthersSchema, TextOutput, any_model, option
 from hedgerow.cli.output import PICTURES, check_outputs, check_pictures, draw, print_or_write, without_a_window
 from hedgerow.errors import ArgumentError
-from hedgerow.models.dialects import DialectName
-from hedgerow.models.model import Model
+from hedgerow.models.model import DialectName, Model
 
 app = typer.Typer(add_completion=False)
 Form = Literal["text", "json", "sql", "python", "html"]

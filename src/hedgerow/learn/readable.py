@@ -10,9 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.models.decisions import ClassWeight, Costs
-from hedgerow.models.dialects import DialectName
 from hedgerow.models.leaf_model import LeafModel
-from hedgerow.models.model import Model
+from hedgerow.models.model import DialectName, Model
 from hedgerow.models.plot import check_matplotlib
 from hedgerow.models.scorecard import Scorecard
 

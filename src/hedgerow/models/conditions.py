@@ -12,7 +12,10 @@ from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
+from hedgerow.text.values import Value
 
+Cases = Sequence[tuple[Sequence[Literal], Value]]
+"""The cases of a model in order of first match: literals, and the class. The last case has no literals."""
 MOST_CHARACTERS = 2**23
 """Maximum size of SQL, of Python, and of all decision paths in words: 10,000 rules have half as many."""
 _K = TypeVar("_K", bound=Hashable)

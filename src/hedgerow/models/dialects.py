@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import sqlglot
 from sqlglot import exp, parse_one
@@ -186,7 +186,6 @@ def _spark_text(text: str) -> str:
 
 _SPARK_ESCAPED = "'\\\\\t\n\r\v\f"
 _QUOTED: Mapping[str, Callable[[str], str]] = {"postgres": _postgres_text, "spark": _spark_text}
-DialectName = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
 DIALECTS = {
     dialect.name: dialect
     for dialect in (

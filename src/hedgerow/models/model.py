@@ -9,18 +9,17 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
-from hedgerow.models import envelope, sql
+from hedgerow.models import envelope
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Path as DecisionPath
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
-from hedgerow.models.dialects import Dialect, DialectName, dialect_named
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.plot import svg_of
 from hedgerow.privacy.card import PrivacyCard
@@ -35,6 +34,9 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from matplotlib.axes import Axes
 
+    from hedgerow.models.dialects import Dialect
+
+DialectName = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
 _MOST_SHOWN = 2**20  # characters of HTML in a notebook, which keeps all that it has shown
 
 
@@ -211,6 +213,9 @@ class Model(ABC):
         ValueError
             If there is no such dialect, or Spark would read a column's name as another.
         """
+        from hedgerow.models import sql  # sqlglot takes long to import
+        from hedgerow.models.dialects import dialect_named
+
         of = dialect_named(dialect)
         return sql.expression(self._sql(of), of, self._guarantee)
 

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
-from hedgerow.models import python_source, sql
+from hedgerow.models import python_source
 from hedgerow.models.conditions import Pieces
-from hedgerow.models.dialects import Dialect
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import shown
 from hedgerow.text.values import printable
+
+if TYPE_CHECKING:
+    from hedgerow.models.dialects import Dialect
 
 MOST_POINTS = 10**6
 """The most points of a bin, and of the base, in size."""
@@ -192,11 +194,15 @@ _MOST_TERMS = 100
 
 def total_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect) -> list[str]:
     """Return a row's one total: the base plus a CASE for each attribute, NULL for a value without a bin."""
+    from hedgerow.models import sql  # sqlglot takes long to import
+
     return _sum(bins, 0, base, sql.conditions(schema, dialect))
 
 
 def prediction_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect) -> list[str]:
     """Return the predicted class; NULL for a row with a value without a bin."""
+    from hedgerow.models import sql  # sqlglot takes long to import
+
     classes = [sql.constant(value, dialect) for value in schema.classes]
     written = sql.conditions(schema, dialect)
     if len(base) == 1:

@@ -18,8 +18,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 
-from hedgerow.models.conditions import Pieces
-from hedgerow.models.sql import Cases
+from hedgerow.models.conditions import Cases, Pieces
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.dates import date_format
 from hedgerow.schema.derived import LARGEST, LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, YearsSince

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from hedgerow.errors import ArgumentError
-from hedgerow.models import plot, python_source, sql
-from hedgerow.models.conditions import Path, Pieces, check_literals
+from hedgerow.models import plot, python_source
+from hedgerow.models.conditions import Cases, Path, Pieces, check_literals
 from hedgerow.models.count_noise import CONFIDENCE
-from hedgerow.models.dialects import Dialect
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.privacy.card import PrivacyCard
@@ -24,6 +23,8 @@ from hedgerow.text.values import printable, shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from hedgerow.models.dialects import Dialect
 
 
 @dataclass(frozen=True)
@@ -163,10 +164,12 @@ class RuleList(LeafModel):
         return cls(schema, tuple(rules), privacy)
 
     @property
-    def _cases(self) -> sql.Cases:
+    def _cases(self) -> Cases:
         return [(rule.antecedent, prediction) for rule, prediction in zip(self.rules, self.predictions, strict=True)]
 
     def _sql(self, dialect: Dialect) -> list[str]:
+        from hedgerow.models import sql  # sqlglot takes long to import
+
         return sql.first_case(self._cases, self.schema, dialect)
 
     def _python(self, written: Pieces[Literal]) -> list[str]:

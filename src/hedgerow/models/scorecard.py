@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import points as point_sums
-from hedgerow.models import sql
 from hedgerow.models.caveats import Caveat, constant
-from hedgerow.models.dialects import Dialect, DialectName, dialect_named
-from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
+from hedgerow.models.model import DialectName, Listing, Model, RowDecisions, class_titles
 from hedgerow.models.plot import points_bars, points_curves
 from hedgerow.models.points import (
     AttributePoints,
@@ -38,6 +36,8 @@ from hedgerow.text.values import printable, shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from hedgerow.models.dialects import Dialect
 
 
 @dataclass(frozen=True, repr=False)
@@ -326,6 +326,9 @@ class Scorecard(Model):
         ValueError
             If there is no such dialect or output, or Spark would read a column's name as another.
         """
+        from hedgerow.models import sql  # sqlglot takes long to import
+        from hedgerow.models.dialects import dialect_named
+
         check_choice("output", output, ("prediction", "total"))
         if output == "total" and not self.has_one_total:
             raise ArgumentError(f"output='total' is for two classes, got {len(self.base)}; leave it out.")

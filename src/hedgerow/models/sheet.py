@@ -12,7 +12,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from hedgerow.models.points import AttributePoints, PointBin, Points, extreme_totals, point_bins
 from hedgerow.schema.schema import Schema
@@ -111,6 +110,8 @@ def digits(number: float) -> str:
 
 def risk_of(total: int, unit: float, error: float | None) -> Risk:
     """Return the risk of a total, with points of `unit` log-odds and a standard error of the log-odds."""
+    from scipy.special import expit  # takes long to import
+
     odds = total * unit
     if error is None:
         return Risk(total, float(expit(odds)))

@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 from sqlglot import exp
 
 from hedgerow.errors import ArgumentError
-from hedgerow.models.conditions import Pieces
+from hedgerow.models.conditions import Cases, Pieces
 from hedgerow.models.dialects import Dialect, among
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.dates import date_format
@@ -25,8 +25,6 @@ from hedgerow.text.days import as_plain
 from hedgerow.text.messages import shown
 from hedgerow.text.values import Value, is_double, plain_word, printable, spelled_number
 
-Cases = Sequence[tuple[Sequence[Literal], Value]]
-"""The cases of a model in order of first match: literals, and the class. The last case has no literals."""
 _WHOLE = re.compile("-?[0-9]+")
 _LIKE_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # As text, as numbers of any type (minus zero too), as booleans. Other matches are outside the domain, an error.

@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 
 from hedgerow.errors import ArgumentError
-from hedgerow.models import points, sql
-from hedgerow.models.dialects import Dialect
+from hedgerow.models import points
 from hedgerow.models.points import AttributePoints, Bins, Points, extreme_totals
 from hedgerow.models.sheet import NumberSheet, Sheet
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number
 from hedgerow.text.messages import describe_argument
+
+if TYPE_CHECKING:
+    from hedgerow.models.dialects import Dialect
 
 _LARGEST = 1e6  # log-odds of a point, and of its standard error: totals of them are finite
 _FINEST = 10**6
@@ -96,6 +97,8 @@ class ClassTotals(Totals):
 
     def shares(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the class probabilities that totals give."""
+        from scipy.special import expit, softmax  # takes long to import
+
         if len(self.base) > 1:
             return softmax(self.unit * totals, axis=1)
         odds = self.unit * totals
@@ -188,6 +191,8 @@ class NumberTotals(Totals):
 
     def sql(self, bins: Bins, dialect: Dialect) -> list[str]:
         """Return the lines of an expression for the number."""
+        from hedgerow.models import sql  # sqlglot takes long to import
+
         total = points.indented(points.total_sql(bins, self.base, self.schema, dialect))
         low, high, unit = (sql.constant(value, dialect) for value in (self.number.low, self.number.high, self.unit))
         return [

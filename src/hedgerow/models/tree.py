@@ -9,9 +9,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models import python_source, sql, tree_plot
+from hedgerow.models import python_source, tree_plot
 from hedgerow.models.conditions import Path, Pieces, check_literals, in_words, literals_of
-from hedgerow.models.dialects import Dialect
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.plot import check_drawable, shade
@@ -23,6 +22,8 @@ from hedgerow.text.values import printable, shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from hedgerow.models.dialects import Dialect
 
 MAX_DEPTH = 64  # Python accepts at most 100 levels of indentation, and such a tree is unreadable
 _T = TypeVar("_T")
@@ -195,6 +196,8 @@ class Tree(LeafModel):
         return cls(schema, _node(data["root"], 0), privacy)
 
     def _sql(self, dialect: Dialect) -> list[str]:
+        from hedgerow.models import sql  # sqlglot takes long to import
+
         written = sql.conditions(self.schema, dialect)
         return self.fold(
             lambda literal, true, false: sql.choice(written((literal, True)), true, false),

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.text.days import Day
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LARGEST_WHOLE = 2**53
 """Whole numbers up to it in size are exact in float64, which numbers without a type become."""
@@ -24,8 +26,11 @@ _EXACT_DIGITS = 15  # decimals of as many are different in float64 if they are d
 
 def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
     """Return an array of objects as an Arrow array of text, booleans, float64 or dates, those of times too."""
+    import pandas as pd  # takes long to import
+
     items = values.tolist()
-    missing = [_is_missing(item) for item in items]
+    gaps = (None, pd.NA, pd.NaT)
+    missing = [_is_missing(item, gaps) for item in items]
     kinds = {_kind(type(item)) for item, gap in zip(items, missing, strict=True) if not gap}
     if not kinds:
         return pa.nulls(len(items))
@@ -37,6 +42,8 @@ def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
 
 def has_object_categories(series: pd.Series) -> bool:
     """Return whether a series is categorical, and its categories are objects, which have no type."""
+    import pandas as pd  # takes long to import
+
     return isinstance(series.dtype, pd.CategoricalDtype) and series.dtype.categories.dtype == object
 
 
@@ -51,6 +58,8 @@ def arrow_of_categories(series: pd.Series) -> pa.Array:
 
 def check_digits(series: pd.Series) -> None:
     """Check that no decimal of a series of objects, or of its categories, has more digits than float64 tells apart."""
+    import pandas as pd  # takes long to import
+
     values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else series
     items = values.to_numpy().tolist() if values.dtype == object else []
     if any(isinstance(item, Decimal) and len(item.as_tuple().digits) > _EXACT_DIGITS for item in items):
@@ -59,8 +68,8 @@ def check_digits(series: pd.Series) -> None:
         raise ArgumentTypeError("a time")
 
 
-def _is_missing(item: Any) -> bool:
-    if item is None or item is pd.NA or item is pd.NaT:
+def _is_missing(item: Any, gaps: tuple[Any, ...]) -> bool:
+    if any(item is gap for gap in gaps):
         return True
     return isinstance(item, (float, np.floating, Decimal)) and bool(item != item)
 
