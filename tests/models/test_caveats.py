@@ -36,6 +36,7 @@ def test_a_model_that_says_the_same_of_every_row_says_so_in_text_and_pages():
     assert (caveat.kind, caveat.is_of_model) == ("constant", True)
     assert str(model).endswith("caveat: It predicts no for every row: nothing in a row matters.")
     assert "Caveat: It predicts no for every row" in model.to_html()
+    assert "Caveat: It predicts no for every row" in model._repr_html_().split("<details")[0]  # not folded
     assert not kinds(tree_of(Leaf(label="no"), Leaf(label="yes")))
     number = Schema({"smoker": Boolean()}, Number("y", 0, 8, 4))
     assert kinds(Tree(number, Leaf(label=3.0), CARD)) == ["constant"]

@@ -56,12 +56,12 @@ def test_hostile_names_values_and_cards_are_text() -> None:
     tree = Tree(schema, Split(literal, Leaf((3, 4)), Leaf(label="d")), card)
     points = Scorecard(schema, (1,), (AttributePoints(evil, ((1,), (2,), (3,))),), 0.5, 0.1, card)
     for model in (RuleList(schema, rules, card), tree, points):
-        page = model.to_page()
-        found = Read(page)
-        assert found.tags <= OWN | SHAPES
-        assert not {key for key, _ in found.given} & {"src", "onerror"}
-        assert "\x1b" not in page
-        assert "alert('1')" in "".join(found.texts)
+        for page in (model.to_page(), model._repr_html_()):
+            found = Read(page)
+            assert found.tags <= OWN | SHAPES | {"details", "summary"}
+            assert not {key for key, _ in found.given} & {"src", "onerror"}
+            assert "\x1b" not in page
+            assert "alert('1')" in "".join(found.texts)
 
 
 def test_a_model_that_is_too_large_to_draw_has_a_page_without_a_picture(monkeypatch) -> None:
@@ -88,12 +88,22 @@ def test_a_browser_shows_it_without_an_error_and_no_wider_than_the_screen(tmp_pa
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_a_notebook_shows_the_picture_first_and_folds_words_and_card(name) -> None:
+    html = MODELS[name]._repr_html_()
+    found, order = Read(html), re.findall("<(svg|details|table)[ >]", html)
+    assert order[:3] == ["svg", "details", "table"]
+    assert order.count("details") == 2
+    assert not {"script", "style", "pre"} & found.tags
+    assert ("open", "open") not in found.given
+    assert {"In words", "Privacy card"} <= {*found.texts}
+
+
 def test_a_notebook_shows_a_large_model_by_its_name_and_card_alone(monkeypatch) -> None:
-    assert LIST._repr_html_() == LIST.to_html()
     monkeypatch.setattr("hedgerow.models.model._MOST_SHOWN", 100)
     found = Read(LIST._repr_html_())
-    assert found.tags == {"p", "pre"}
-    assert found.texts == [
-        "<RuleList of 2 rules; guarantee: none (example)>: too large to show here; write to_page() to a file.",
-        str(NONE),
-    ]
+    assert "svg" not in found.tags
+    assert ("open", "open") in found.given
+    note = "<RuleList of 2 rules; guarantee: none (example)>: too large to show here; write to_page() to a file."
+    assert note in found.texts
+    assert "age <= 30" not in found.texts

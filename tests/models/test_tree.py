@@ -333,7 +333,7 @@ def test_html_escapes_names_values_classes_and_the_card() -> None:
     evil = "<script>alert('1')</script>"
     schema = Schema({evil: Categorical((evil, "<b>"))}, Label("y", (evil, "<i>&amp;")))
     root = Split(Literal(evil, "=", (evil,)), Leaf((1, 7)), Leaf(label=evil))
-    html = Tree(schema, root, PrivacyCard.none(evil, software=evil))._repr_html_()
+    html = Tree(schema, root, PrivacyCard.none(evil, software=evil)).to_html()
     markup = Markup(html)
     assert markup.tags == {"table", "thead", "tbody", "tr", "th", "td", "b", "pre"}
     assert "<script" not in html

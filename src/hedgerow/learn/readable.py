@@ -71,17 +71,17 @@ class Readable:
     def _repr_mimebundle_(self, **given: Any) -> dict[str, Any]:
         bundle: dict[str, Any] = super()._repr_mimebundle_(**given)  # pyright: ignore -- BaseEstimator's
         if "text/html" in bundle:
-            bundle["text/html"] += self._shown
+            bundle["text/html"] = self._shown + bundle["text/html"]
         return bundle
 
     @property
     def _repr_html_(self) -> Any:
         diagram = super()._repr_html_  # pyright: ignore -- BaseEstimator's, which has none where text is displayed
-        return lambda: diagram() + self._shown
+        return lambda: self._shown + diagram()
 
     @property
     def _shown(self) -> str:
-        """The fitted model, below scikit-learn's diagram of the parameters."""
+        """The fitted model, above scikit-learn's diagram of the parameters."""
         try:
             check_is_fitted(self)
         except NotFittedError:

@@ -27,7 +27,7 @@ from hedgerow.privacy.charge import total, total_rho, unit_of
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
-from hedgerow.text.markup import Html, element, templates
+from hedgerow.text.markup import Html, element, joined, templates
 from hedgerow.text.values import Value, printable, value_text
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 DialectName = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
 _MOST_SHOWN = 2**20  # characters of HTML in a notebook, which keeps all that it has shown
+_WRAPPED = "max-width:60rem;overflow-wrap:anywhere"
+_PAPER = "overflow-x:auto;background:#fff;padding:.5rem"  # on a dark page, too
+_DRAWN = "max-width:max(100%,36rem);height:auto"  # below that width text is too small: it scrolls
 
 
 @dataclass(frozen=True)
@@ -280,9 +283,22 @@ class Model(ABC):
     @property
     def _body_html(self) -> Html:
         """The parts of the model, its caveats, and what its attributes mean."""
+        return Html(self._parts_html + self._caveats_html + self._terms_html)
+
+    @property
+    def _caveats_html(self) -> Html:
+        return joined(*(element("p", f"Caveat: {caveat.sentence}") for caveat in self.caveats))
+
+    @property
+    def _terms_html(self) -> str:
         terms = [element("div", element("dt", printable(name)), element("dd", text)) for name, text in self._meanings]
-        caveats = (element("p", f"Caveat: {caveat.sentence}") for caveat in self.caveats)
-        return Html(self._parts_html + "".join(caveats) + (element("dl", *terms) if terms else ""))
+        return element("dl", *terms) if terms else ""
+
+    def _picture(self) -> tuple[str, str]:
+        try:
+            return svg_of(self.plot, f"Picture of the {self.kind}, whose parts are below in words"), ""
+        except HedgerowError as error:
+            return "", str(error)
 
     def to_html(self) -> str:
         """Return the model and its card as an HTML fragment; names and values are escaped."""
@@ -294,11 +310,7 @@ class Model(ABC):
         It is one file that loads nothing and runs nothing; names and values are escaped. A model that is too large to
         be drawn has no picture.
         """
-        picture, problem = "", ""
-        try:
-            picture = svg_of(self.plot, f"Picture of the {self.kind}, whose parts are below in words")
-        except HedgerowError as error:
-            problem = str(error)
+        picture, problem = self._picture()
         label = self.schema.label
         return _page_template().render(
             title=self.kind.capitalize() + ("" if label is None else f" for {printable(label.name)}"),
@@ -388,11 +400,25 @@ class Model(ABC):
         return envelope.read(path, cls.from_json)
 
     def _repr_html_(self) -> str:
-        html = self.to_html()
-        if len(html) <= _MOST_SHOWN:
-            return html
-        note = f"{self!r}: too large to show here; write to_page() to a file."
-        return element("p", note) + self._card_html
+        """Return the picture, if there is one, and folded below it the parts in words and the card."""
+        words, (picture, _) = self._parts_html + self._terms_html, self._picture()
+        if len(words) > _MOST_SHOWN:
+            words = element("p", f"{self!r}: too large to show here; write to_page() to a file.")
+        shown = picture.replace("<svg", f'<svg style="{_DRAWN}"', 1) if len(picture) <= _MOST_SHOWN else ""
+        return element(
+            "div",
+            *([element("div", Html(shown), style=_PAPER)] if shown else []),
+            element("p", f"{self.kind.capitalize()}. {self._guarantee.capitalize()}."),
+            self._caveats_html,
+            _folded("In words", words, **({} if shown else {"open": "open"})),
+            _folded("Privacy card", self.privacy.to_html()),
+            style=_WRAPPED,
+        )
+
+
+def _folded(title: str, content: str, **attributes: str) -> Html:
+    inner = element("div", Html(content), style="overflow-x:auto;overflow-wrap:break-word")
+    return element("details", element("summary", title), inner, **attributes)
 
 
 @cache

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jinja2.nodes import EvalContext
 
 _EMPTY = ("meta", "link", "br", "hr")  # elements without content
-_CELL = "text-align:left;vertical-align:top;overflow-wrap:anywhere"  # notebooks put text to the right
+_CELL = "text-align:left;vertical-align:top;overflow-wrap:anywhere;min-width:5.5em"  # notebooks put text to the right
 _MOST_ROWS = 200
 
 
