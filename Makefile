@@ -77,7 +77,7 @@ dist: $(VENV)/.dist  ## build sdist and wheel, check them, and run the README wi
 	build/clean/bin/python -I .ci/run_readme.py README.md
 
 # Of the others, peers run by themselves are started by these, and census needs a folder.
-BENCHMARKS := accuracy exact_accuracy prior published speed exact base_two optimal optimal_raw league scorecards several_classes \
+BENCHMARKS := accuracy exact_accuracy prior published speed exact base_two optimal optimal_raw league scorecards wide several_classes \
 	two_way_tables risk_scores three_models objectives calibration cut_points exact_risk membership epsilon forests \
 	counting worlds marginals bins columns hypotheses growth engines categories csv_check start service federation spark \
 	forecasts way reports outcomes optimal_numbers

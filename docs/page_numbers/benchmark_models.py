@@ -253,6 +253,29 @@ def all_scorecards() -> str:
     return markdown(head, rows)
 
 
+@table
+def wide() -> str:
+    """AUROC of scorecards by the number of attributes that are used."""
+    learners = ("default", *(f"max_attributes={most}" for most in (3, 5, 10, 20)), "all", "oracle")
+    found = {(row["table"], row["epsilon"], row["learner"]): row for row in records("wide.csv")}
+
+    def cell(row: Row | None) -> str:
+        return f"{short(row['AUROC'], 3)} ± {short(row['standard error'], 3)}" if row else ""
+
+    rows = (
+        (
+            name,
+            f"{float(epsilon):g}",
+            f"{float(row['used']):.0f}",
+            *(cell(found.get((name, epsilon, other))) for other in learners),
+            row["seconds"],
+        )
+        for (name, epsilon, learner), row in found.items()
+        if learner == "default"
+    )
+    return markdown(("table", "ε", "k", "default", "3", "5", "10", "20", "all", "oracle", "seconds"), rows)
+
+
 def residuals_are_asked(row: Row) -> bool:
     """Return whether residuals made a difference: from the same seeds there is none where they are not asked for."""
     return any(float(row[f"{score}, more"]) for score in SCORES)

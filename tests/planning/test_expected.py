@@ -92,11 +92,16 @@ def test_the_least_epsilon_tells_a_leaf_of_5_percent_from_none():
 
 
 def test_the_noise_of_bins_falls_with_epsilon_and_delta_helps():
-    one, two = bin_noise(SCHEMA, Fraction(1), Fraction(0)), bin_noise(SCHEMA, Fraction(2), Fraction(0))
+    (all_, one), (_, two) = (bin_noise(SCHEMA, Fraction(epsilon), Fraction(0), 800) for epsilon in (1, 2))
+    assert all_ == 2
     assert one == pytest.approx(2 * two)
     assert one == pytest.approx(1.96 * 2**0.5 * 2 / 0.96)  # two attributes, 960 parts of a thousand
     wide = hr.Schema({f"x{n}": hr.Boolean() for n in range(50)}, SCHEMA.label)
-    assert bin_noise(wide, Fraction(1), Fraction(1, 10**6)) < bin_noise(wide, Fraction(1), Fraction(0))
+    (_, gaussian), (_, pure) = (
+        bin_noise(wide, Fraction(1), delta, 10**6) for delta in (Fraction(1, 10**6), Fraction(0))
+    )
+    assert gaussian < pure
+    assert bin_noise(wide, Fraction(1), Fraction(0), 1000) == (5, pytest.approx(1.96 * 2**0.5 * 5 / 0.75))
     assert rows_in_a_bin(SCHEMA, 800) == 800 * (1 / 2 + 1 / 4) / 2 / 2
 
 

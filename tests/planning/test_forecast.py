@@ -126,5 +126,5 @@ def test_a_person_with_three_rows_needs_three_times_epsilon():
     )
     assert (person.leaf_noise, person.bin_noise) == (row.leaf_noise, pytest.approx(row.bin_noise))
     assert person.least_epsilon == pytest.approx(3 * row.least_epsilon)
-    gaussian = [hr.plan(schema, 400, 1, delta="1e-6").bin_noise for schema in (unit, SCHEMA)]
+    gaussian = [hr.plan(schema, 4000, 1, delta="1e-6").bin_noise for schema in (unit, SCHEMA)]
     assert gaussian[0] == pytest.approx(3 * gaussian[1])

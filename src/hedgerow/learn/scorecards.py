@@ -64,20 +64,20 @@ class PrivateScorecardEstimator(PrivateEstimator, ScorecardEstimator):
 class PrivateScorecardClassifier(Classifier, PrivateScorecardEstimator):
     """A differentially private scorecard: whole points by bin that add up to the log-odds of a row.
 
-    What is released, one after the other (docs/models.md): the rows of each class; where there are few rows for the
-    noise, which attributes are used; a histogram of bin and class of each of these; where there are many, the residuals
-    by bin that are left once all attributes are added up; and the rows by total and class, to which the map from totals
-    to probabilities is fitted. The rest is computed from what was released: log-odds by bin, smooth along numbers.
+    What is released, one after the other (docs/models.md): the rows of each class; where attributes are many for the
+    noise, which of them are used; a histogram of bin and class of each of these; where rows are many, the residuals by
+    bin that are left once all attributes are added up; and the rows by total and class, to which the map from totals to
+    probabilities is fitted. The rest is computed from what was released: log-odds by bin, smooth along numbers.
 
     Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. Sensitivities are
     exact, in whole numbers (docs/mathematics.md, fact 5). With `delta` the noise is discrete Gaussian and the releases
-    add up under zero-concentrated differential privacy, which is worth having where there are many attributes.
+    add up under zero-concentrated differential privacy, which is worth having where many attributes are used.
 
     Parameters
     ----------
     %(epsilon)s
     max_attributes : int, optional
-        The most attributes. None: all, or as many as the rows and the noise allow.
+        The most attributes. None: all, or where they are many for the noise those that tell most (docs/models.md).
     %(points)s
     %(public schema)s
     %(budget)s
@@ -118,22 +118,21 @@ class PrivateScorecardRegressor(NumberEstimator, PrivateScorecardEstimator):
 
     What is predicted is the lowest value that the schema allows and `Scorecard.unit` for each point, within the bounds.
     What is released, one after the other (docs/models.md): how many rows there are, and sums of the number and of its
-    square; where there are few rows for the noise, which attributes are used; rows and sums by bin of each of these;
-    and, the more rows the more often, up to three times, how large residuals are on average and their sums by bin,
-    each cut off at two and a half times that. The rest is computed from what was released: points, smooth along
-    numbers.
+    square; where attributes are many for the noise, which of them are used; rows and sums by bin of each of these; and,
+    the more rows the more often, up to three times, how large residuals are on average and their sums by bin, each cut
+    off at two and a half times that. The rest is computed from what was released: points, smooth along numbers.
 
     A number is counted by its level (`hedgerow.schema.Number`): a row of level k of K is k times as the highest and
     K − 1 − k times as the lowest. Neighbouring tables differ by adding or removing one row, or all rows of the
     schema's `Unit`. Sensitivities are exact, in whole numbers (docs/mathematics.md, fact 5). With `delta` the noise is
     discrete Gaussian and the releases add up under zero-concentrated differential privacy, which is worth having where
-    there are many attributes.
+    many attributes are used.
 
     Parameters
     ----------
     %(epsilon)s
     max_attributes : int, optional
-        The most attributes. None: all, or as many as the rows and the noise allow.
+        The most attributes. None: all, or where they are many for the noise those that tell most (docs/models.md).
     %(points)s
     %(number schema)s
     %(budget)s

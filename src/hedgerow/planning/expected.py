@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from hedgerow.errors import SearchTooLargeError
+from hedgerow.learn.choice import Choice
 from hedgerow.learn.learned import LEAF_SHARE
 from hedgerow.learn.plans import DrawPlan
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier, PrivateRuleListRegressor
@@ -156,11 +157,16 @@ def round_up(value: float) -> float:
     return float(f"{np.ceil(value / unit - 1e-9) * unit:.2g}")
 
 
-def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction) -> float:
-    """Return the half width of the 95 % interval of the rows of a class in a bin, as a scorecard of all asks them."""
-    share, rows = PARTS - TOTALS, rows_of(schema.unit)
-    spending = Spending(epsilon, delta, rows) if delta else Spending(epsilon / rows, delta)
-    return 1.96 * sqrt(spending.counts(share, len(schema)).variance)
+def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction, rows: int) -> tuple[int, float]:
+    """Return how many attributes a default scorecard uses, and by how much the rows of a class in a bin of it are off.
+
+    That is the half width of the 95 % interval.
+    """
+    unit = rows_of(schema.unit)
+    spending = Spending(epsilon, delta, unit) if delta else Spending(epsilon / unit, delta)
+    choice = Choice.of(spending, len(schema), rows, None)
+    share = PARTS - TOTALS - choice.parts
+    return choice.number, 1.96 * sqrt(spending.counts(share, choice.number).variance)
 
 
 def rows_in_a_bin(schema: Schema, rows: int) -> float:

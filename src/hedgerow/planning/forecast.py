@@ -68,9 +68,11 @@ class Forecast:
         Half the width, in rows, of the 95 % interval of a leaf's count, where counts are released with a draw: of each
         class, or of each level of a number.
     bin_noise : float
-        The same of the rows of a class in a bin of a scorecard of all attributes; infinite for a number.
+        The same of the rows of a class in a bin of a default scorecard; infinite for a number.
     rows_in_a_bin : float
         How many rows of a class a bin has, if all had as many.
+    attributes : int
+        How many attributes a default scorecard uses with so many rows: all, or those that tell most.
     least_epsilon : float
         The ε from which a leaf of 5 % of the rows can be told from an empty one, by one count.
     cut_points : tuple of (int, float), or None
@@ -93,6 +95,7 @@ class Forecast:
     leaf_noise: int
     bin_noise: float
     rows_in_a_bin: float
+    attributes: int
     least_epsilon: float
     cut_points: tuple[int, float] | None
     simulated: tuple[Simulated, ...] = ()
@@ -175,6 +178,7 @@ class Forecast:
             "leaf_noise": self.leaf_noise,
             "bin_noise": self.bin_noise if isfinite(self.bin_noise) else None,
             "rows_in_a_bin": self.rows_in_a_bin,
+            "attributes": self.attributes,
             "least_epsilon": self.least_epsilon if isfinite(self.least_epsilon) else None,
             "cut_points": None if cuts is None else {"numbers": cuts[0], "rows_off": cuts[1]},
             "simulated": [one.to_dict() for one in self.simulated],
@@ -329,6 +333,7 @@ def plan(
     others: ByEpsilon = ()
     if public is not None and curve_runs:
         others = simulate_others(schema, rows, spent, slack, public, curve_runs, verbose=verbose)
+    attributes, noise = bin_noise(schema, spent, slack, int(rows))
     return Forecast(
         schema=schema,
         rows=int(rows),
@@ -337,8 +342,9 @@ def plan(
         accuracy_loss=float(accuracy_loss),
         draws=tuple(expected_draws(schema, spent, about)),
         leaf_noise=leaf_noise(float(spent) / rows_of(schema.unit)),
-        bin_noise=inf if about else bin_noise(schema, spent, slack),
+        bin_noise=inf if about else noise,
         rows_in_a_bin=rows_in_a_bin(schema, int(rows)),
+        attributes=attributes,
         least_epsilon=least_epsilon(int(rows)) * rows_of(schema.unit),
         cut_points=cut_points_noise(schema, spent * _SHARE_FOR_CUTS, int(rows)),
         simulated=simulated,
@@ -426,13 +432,16 @@ def _of_number(forecast: Forecast, one: Expected) -> dict[str, float]:
 
 
 def _noise(forecast: Forecast) -> list[str]:
-    """Return the noise on what may be released besides a model."""
+    """Return the noise on what may be released besides a model, and how many attributes a scorecard chooses."""
+    used, all_ = forecast.attributes, len(forecast.schema)
+    choice = [f"a scorecard chooses {used} of {all_:,} attributes and uses no others"] if used < all_ else []
     if forecast.spread is not None:
-        return [f"rows of a leaf in a level, released too    ± {forecast.leaf_noise:,} rows (95 %)"]
+        return [f"rows of a leaf in a level, released too    ± {forecast.leaf_noise:,} rows (95 %)", *choice]
     lines = [
         f"a leaf's count, released too    ± {forecast.leaf_noise:,} rows (95 %)",
         f"a class in a scorecard's bin    ± {forecast.bin_noise:,.0f} rows (95 %) of {forecast.rows_in_a_bin:,.0f} on "
         "average",
+        *choice,
     ]
     if isfinite(forecast.least_epsilon):
         return [*lines, f"a leaf of 5 % of the rows is detectable from epsilon = {forecast.least_epsilon:g} on"]

@@ -203,6 +203,7 @@ def added(by_bin: LogOdds, bins: NDArray[np.integer], kind: type) -> NDArray[Any
 
 def _by_bin(bins: NDArray[np.integer], counts: Whole, size: int) -> Whole:
     """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``."""
-    found = np.zeros((size, counts.shape[1]), dtype=np.int64)
-    np.add.at(found, bins, counts)
-    return found
+    found = np.zeros((counts.shape[1], size), dtype=np.int64)
+    for of_class, rows in zip(found, counts.T, strict=True):  # faster than all classes at once
+        np.add.at(of_class, bins, rows)
+    return found.T

@@ -12,14 +12,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from hedgerow.learn.choice import prepare_choice
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
 from hedgerow.learn.scorecard.log_odds import Part, Smoothed, smoothed, to_points
-from hedgerow.learn.scorecard.plan import CHOICE, FIRST_SHARE, TOTALS, Fit, Floats, ScorecardPlan, Whole
+from hedgerow.learn.scorecard.plan import FIRST_SHARE, TOTALS, Fit, Floats, ScorecardPlan, Whole
 from hedgerow.learn.scorecard.spending import PARTS
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import NoiseSource, TwoSidedPermuteAndFlip
+from hedgerow.privacy.noise import NoiseSource
 from hedgerow.tally import Tally
 from hedgerow.text.values import quoted_text
 
@@ -49,9 +50,8 @@ class NumberPlan(ScorecardPlan):
         """Raise ValueError for an epsilon below the supported minimum."""
         n, spending = len(self.schema), self.spending
         noise.prepare(spending.counts(TOTALS, 1, self.row**2, first=True).mechanism)
-        if spending.is_pure:
-            noise.prepare(TwoSidedPermuteAndFlip(self.epsilon * CHOICE / PARTS / n, 2 * STEPS * self.row))
-        least = (PARTS - TOTALS - CHOICE - SIZES * len(ENOUGH)) * (1 - FIRST_SHARE) / n / len(ENOUGH)
+        chosen = prepare_choice(noise, spending, n, self.row)
+        least = (PARTS - TOTALS - chosen - SIZES * len(ENOUGH)) * (1 - FIRST_SHARE) / n / len(ENOUGH)
         noise.prepare(spending.counts(min(least, SIZES), 1, STEPS).mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
@@ -84,9 +84,9 @@ class NumberFit(Fit):
         row, n = self._plan.row, len(self._schema)
         found, variance = self._counts(TOTALS, 1, lambda: moments(self._tally), what, row**2, first=True)
         self._describe(found)
-        chosen = self._choose()
+        chosen, taken = self._choose()
         passes = sum(self._is_enough(Fraction(PARTS), n, least) for least in ENOUGH)
-        for_parts = PARTS - TOTALS - passes * SIZES - (CHOICE if len(chosen) < n else 0)
+        for_parts = PARTS - TOTALS - passes * SIZES - taken
         first = for_parts * FIRST_SHARE if passes else for_parts
         ends = np.array([found[2] + found[1] / 2, found[0] + found[1] / 2])
         parts = self._histograms(chosen, first, ends, 1.25 * variance)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
+from hedgerow.learn.choice import Choice, prepare_choice
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.scorecard.counts import (
@@ -30,7 +31,7 @@ from hedgerow.learn.scorecard.log_odds import ACROSS, EACH, Direction, Part, Pri
 from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import NoiseSource, TwoSidedPermuteAndFlip
+from hedgerow.privacy.noise import Integers, NoiseSource
 from hedgerow.privacy.zcdp import largest_rho
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -38,9 +39,8 @@ from hedgerow.text.messages import number_of
 from hedgerow.text.values import quoted_text
 
 # docs/models.md says how these were chosen.
-TOTALS, CHOICE, CALIBRATION = Fraction(40), Fraction(150), Fraction(80)  # parts of a thousand
+TOTALS, CALIBRATION = Fraction(40), Fraction(80)  # parts of a thousand
 FIRST_SHARE = Fraction(3, 10)  # of what is left: for the histograms, where the residuals are asked afterwards
-ENOUGH_TO_KEEP_ALL = 15
 ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
 ENOUGH_TO_CALIBRATE = 32
 _LARGEST_STEP = 2.0
@@ -80,9 +80,7 @@ class ScorecardPlan(Plan):
         """Raise ValueError for an epsilon below the supported minimum."""
         n, spending = len(self.schema), self.spending
         noise.prepare(spending.counts(TOTALS, 1, first=True).mechanism)
-        if spending.is_pure:
-            noise.prepare(TwoSidedPermuteAndFlip(self.epsilon * CHOICE / PARTS / n, 2 * STEPS))
-        least = (PARTS - TOTALS - CHOICE) * (1 - FIRST_SHARE) / n
+        least = (PARTS - TOTALS - prepare_choice(noise, spending, n, 1)) * (1 - FIRST_SHARE) / n
         noise.prepare(spending.counts(least, _moved_by_residuals(self.schema), STEPS).mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
@@ -153,39 +151,22 @@ class Fit:
         shares = np.maximum(positive / positive.sum(), self.least_share)
         self._shares = shares / shares.sum()
 
-    def _choose(self) -> Sequence[int]:
-        """Return the attributes that are used: all, or those that tell most about the class, by their associations."""
-        n, most = len(self._schema), self._plan.most
-        variance = self._spending.counts(Fraction(PARTS), n).variance
-        rows_per_noise = self._rows * sqrt(2 / variance)
-        k = n if most is None else min(most, n)
-        if rows_per_noise < ENOUGH_TO_KEEP_ALL:
-            k = min(k, max(2, round(2 * sqrt(rows_per_noise))))
-        if k == n:
-            return range(n)
+    def _choose(self) -> tuple[Sequence[int], Fraction]:
+        """Return the attributes that are used: all, or those that tell most about the class; and the share it took."""
+        n = len(self._schema)
+        choice = Choice.of(self._spending, n, self._rows, self._plan.most)
+        if choice.number == n:
+            return range(n), choice.parts
         shares = in_steps(self._shares)
-        if not self._spending.is_pure:
-            scores, _ = self._counts(
-                CHOICE,
-                n,
-                lambda: associations(self._by_class, shares),
-                "associations of all attributes",
-                2 * STEPS * self._plan.row,
-            )
-            return sorted(np.argsort(-scores, kind="stable")[:k].tolist())
-        return self._draw(k, shares)
+        moved = choice.moved(shares) * self._plan.row
 
-    def _draw(self, k: int, shares: Whole) -> Sequence[int]:
-        each, places = self._plan.epsilon * CHOICE / PARTS / k, list(range(len(self._schema)))
-        chosen: list[int] = []
-        for number in range(k):
-            place = self._gate.release(
-                TwoSidedPermuteAndFlip(each, 2 * STEPS * self._plan.row),
-                lambda: -associations(self._by_class, shares)[places],
-                purpose=f"choice of attribute {number + 1} of {k}",
-            )
-            chosen.append(places.pop(int(place)))
-        return sorted(chosen)
+        def ask() -> Integers:
+            return associations(self._by_class, shares)
+
+        if self._spending.is_pure:
+            return choice.draw(ask, moved, self._gate, self._plan.epsilon * choice.parts / PARTS), choice.parts
+        scores, _ = self._counts(choice.parts, n, ask, "associations of all attributes", moved)
+        return sorted(np.argsort(-scores, kind="stable")[: choice.number].tolist()), choice.parts
 
     def _histograms(self, chosen: Sequence[int], share: Fraction, known: Floats, known_variance: float) -> list[Part]:
         """Release the rows by bin and class of each attribute, and return values by bin."""
@@ -263,8 +244,8 @@ class ClassFit(Fit):
         for_parts = PARTS - TOTALS - (CALIBRATION if calibrates else 0)
         n = len(self._schema)
         refines = self._is_enough(Fraction(PARTS), n, ENOUGH_FOR_RESIDUALS / n)
-        chosen = self._choose()
-        for_parts -= CHOICE if len(chosen) < n else 0
+        chosen, taken = self._choose()
+        for_parts -= taken
         first = for_parts * FIRST_SHARE if refines else for_parts
         parts = self._histograms(chosen, first, counts, variance)
         base = np.log(self._shares[1:] / self._shares[0]) if self._binary else np.log(self._shares)

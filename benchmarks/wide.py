@@ -1,0 +1,122 @@
+"""Scorecards of wide tables: the default beside fixed numbers of attributes, and beside who knows which matter.
+
+Generated: 20,000 rows of d booleans, five of which decide the label by a logistic model; AUROC on 10,000 others. Real:
+scikit-learn's digits, 64 pixels in five bins, an eight or not, ten splits 80/20, five fits of each. Run as
+
+    python benchmarks/wide.py
+
+or with numbers of attributes (`50 200 digits`). Seconds are of one fit of a counted table, memory is the peak of the
+process, which counts the largest table so far. A given number of attributes is kept but where rows are few.
+"""
+
+import resource
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+from measure import RESULTS, report
+from sklearn.datasets import load_digits
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
+
+import hedgerow as hr
+
+ROWS, TEST, INFORMATIVE, WEIGHT, RUNS = 20_000, 10_000, 5, 0.77, 5
+WIDTHS = (50, 200, 500, 1000, 2000, 10_000)
+FITS = 5  # of each split of the digits
+EPSILONS = (1.0, 0.1)
+NUMBERS = (None, 3, 5, 10, 20)
+ALL_UP_TO, FIXED_UP_TO = 500, 2000  # attributes: of what takes long
+LABEL = hr.Label("y", (0, 1))
+
+
+def main():
+    chosen = sys.argv[1:] or ["digits", *map(str, WIDTHS)]
+    found = [row for name in chosen for row in (digits() if name == "digits" else generated(int(name)))]
+    file = RESULTS / "wide.csv"
+    before = pd.read_csv(file, dtype=str).to_dict("records") if sys.argv[1:] and file.exists() else []
+    report("wide", [row for row in before if row["table"] not in chosen] + found)
+
+
+def generated(d):
+    """Yield the scores on tables of d booleans."""
+    tables = [table(d, seed) for seed in range(RUNS)]
+    numbers = [*NUMBERS, d] if d <= ALL_UP_TO else NUMBERS if d <= FIXED_UP_TO else NUMBERS[:1]
+    for epsilon in EPSILONS:
+        for most in numbers:
+            yield scores(d, d, epsilon, learner(most, d), tables, most)
+        yield scores(d, d, epsilon, "oracle", [oracle(*one) for one in tables], INFORMATIVE)
+
+
+def table(d, seed):
+    """Return a tally, and other rows with their labels."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((ROWS + TEST, d), dtype=np.float32) < 0.5).astype(np.uint8)
+    log_odds = WEIGHT * (2.0 * X[:, :INFORMATIVE] - 1).sum(axis=1)
+    y = (rng.random(len(X)) < 1 / (1 + np.exp(-log_odds))).astype(int)
+    schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(d)}, LABEL)
+    return hr.Tally(schema, X[:ROWS], np.eye(2, dtype=int)[y[:ROWS]]), X[ROWS:], y[ROWS:]
+
+
+def oracle(tally, X, y):
+    """Return the same table with nothing but the attributes that matter."""
+    bins, counts = tally.bins_and_counts()
+    schema = hr.Schema(dict(tally.schema.attributes[:INFORMATIVE]), LABEL)
+    return hr.Tally(schema, bins[:, :INFORMATIVE], counts), X[:, :INFORMATIVE], y
+
+
+def digits():
+    """Yield the scores on the pixels of handwritten digits."""
+    data = load_digits()
+    pixels = pd.DataFrame(data.data.astype(int), columns=[f"x{i}" for i in range(64)])
+    schema = hr.Schema({name: hr.Integer(0, 16, cuts=[0, 3, 7, 11, 15]) for name in pixels}, LABEL)
+    encoded = np.column_stack(list(schema.encode(hr.tables.frames.Table.of(pixels)).values()))
+    labels = (data.target == 8).astype(int)
+    tables = []
+    for split in range(10):
+        X, X_test, y, y_test = train_test_split(encoded, labels, test_size=0.2, random_state=split)
+        tables.append((hr.Tally(schema, X, np.eye(2, dtype=int)[y]), X_test, y_test))
+    for epsilon in EPSILONS:
+        for most in (*NUMBERS, 64):
+            yield scores("digits", 64, epsilon, learner(most, 64), tables * FITS, most)
+
+
+def learner(most, d):
+    """Return how a fit is named."""
+    return "default" if most is None else "all" if most == d else f"max_attributes={most}"
+
+
+def scores(name, d, epsilon, called, tables, most):
+    """Return the means over tables of one fit of each."""
+    found, seconds, used = [], [], []
+    for tally, X, y in tables:
+        start = time.perf_counter()
+        fitted = hr.PrivateScorecardClassifier(epsilon, max_attributes=most).fit_tally(tally)
+        seconds.append(time.perf_counter() - start)
+        found.append(roc_auc_score(y, totals(fitted.scorecard_, X)))
+        used.append(sum("choice of attribute" in charge.purpose for charge in fitted.privacy_.charges) or d)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {
+        "table": name,
+        "attributes": d,
+        "epsilon": epsilon,
+        "learner": called,
+        "AUROC": f"{np.mean(found):.3f}",
+        "standard error": f"{np.std(found, ddof=1) / len(found) ** 0.5:.3f}",
+        "used": f"{np.mean(used):.1f}" if called != "oracle" else INFORMATIVE,
+        "seconds": f"{np.mean(seconds):.2f}",
+        "MB": f"{memory:.0f}",
+    }
+
+
+def totals(card, X):
+    """Return the total of each row of bins."""
+    found = np.zeros(len(X))
+    for part in card.parts:
+        found += np.array([points for (points,) in part.points])[X[:, int(part.attribute[1:])]]
+    return found
+
+
+if __name__ == "__main__":
+    main()

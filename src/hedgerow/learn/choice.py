@@ -1,0 +1,77 @@
+"""Choice of the attributes of a model, where there are many for the noise (docs/mathematics.md, fact 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import cbrt, sqrt
+
+import numpy as np
+
+from hedgerow.learn.scorecard.counts import STEPS, Whole
+from hedgerow.learn.scorecard.spending import PARTS, Spending
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import Integers, NoiseSource, TwoSidedPermuteAndFlip
+
+# docs/models.md says how these were chosen.
+_BY_DEFAULT = 2.2  # the cube root of rows times ε, for each attribute that is chosen
+_LEAST = 2
+_KEEP_ALL = 7  # of as many attributes for each that would be chosen
+_ENOUGH_TO_KEEP_ALL = 15  # rows times ε for an attribute
+_ASKED, _EACH_BIT, _MOST = 150, 35, 500  # parts of a thousand: where a number is asked for; by digits of the number
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How many of all attributes a model is made of, and for how much they are chosen: from public numbers."""
+
+    all: int  # attributes of the schema
+    number: int  # how many are used
+    parts: Fraction = Fraction(0)  # of a thousand of the budget; 0 where all are used
+    is_asked: bool = False  # whether somebody asked for the number
+
+    @classmethod
+    def of(cls, spending: Spending, n: int, rows: float, most: int | None) -> Choice:
+        """Return the choice of `most` of n attributes, or of as many as this number of rows and the noise allow.
+
+        `rows` were released, or are those of a plan.
+        """
+        per_noise, strength = (rows * sqrt(2 / spending.counts(Fraction(PARTS), k).variance) for k in (n, 1))
+        is_enough, few = per_noise >= _ENOUGH_TO_KEEP_ALL, max(_LEAST, round(2 * sqrt(per_noise)))
+        if most is not None:
+            k = most if is_enough else min(most, few)
+            return cls(n, n) if k >= n else cls(n, k, Fraction(_ASKED), is_asked=True)
+        k = max(_LEAST, round(cbrt(strength) / _BY_DEFAULT))
+        k = max(k, few) if not is_enough else n if n <= _KEEP_ALL * k else k
+        return cls(n, n) if k >= n else cls(n, k, default_parts(n))
+
+    def moved(self, shares: Whole) -> int:
+        """Return by how much a row can move an association with these class shares in steps, at most."""
+        return 2 * (STEPS if self.is_asked else STEPS - int(shares.min()))
+
+    def draw(self, ask: Callable[[], Integers], moved: int, gate: Gate, epsilon: Fraction) -> Sequence[int]:
+        """Draw the attributes one after the other, each for an equal share of `epsilon`, by what `ask` returns.
+
+        These are associations, one an attribute, of which an added row moves each by `moved` at most, up or down.
+        """
+        scores, places, chosen = cache(lambda: -np.asarray(ask())), list(range(self.all)), list[int]()
+        mechanism = TwoSidedPermuteAndFlip(epsilon / self.number, moved)
+        for number in range(1, self.number + 1):
+            purpose = f"choice of attribute {number} of {self.number}"
+            place = gate.release(mechanism, lambda: scores()[places], purpose=purpose)
+            chosen.append(places.pop(int(place)))
+        return sorted(chosen)
+
+
+def default_parts(n: int) -> Fraction:
+    """Return the share of a choice from n attributes: the noise that the best must outdo grows as their logarithm."""
+    return Fraction(min(_EACH_BIT * n.bit_length(), _MOST))
+
+
+def prepare_choice(noise: NoiseSource, spending: Spending, n: int, row: int) -> Fraction:
+    """Raise ValueError where ε is too small for a choice from n attributes; return the most parts that one takes."""
+    if spending.is_pure:
+        noise.prepare(TwoSidedPermuteAndFlip(spending.epsilon * _ASKED / PARTS / n, 2 * STEPS * row))
+    return max(Fraction(_ASKED), default_parts(n))

@@ -1,0 +1,258 @@
+"""The choice of attributes: how many by default, its exact chances on tiny tables, and neighbouring tables."""
+
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, permutations, product
+from math import exp, factorial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.learn import choice
+from hedgerow.learn.choice import Choice
+from hedgerow.learn.scorecard.counts import STEPS, associations
+from hedgerow.learn.scorecard.spending import Spending
+from hedgerow.privacy.noise import SecureNoise, SeededNoise
+from tests.learn.replay import Recorder, Replayer
+
+CLASSES = hr.Label("y", (0, 1))
+PURE = Spending(Fraction(1), Fraction(0))
+
+
+def booleans(n, target=CLASSES):
+    return hr.Schema({f"x{i}": hr.Boolean() for i in range(n)}, target)
+
+
+def tally(rows, n, target=CLASSES):
+    """Return a tally of rows, each the bins of its attributes and the place of its level."""
+    bins = np.array([one for one, _ in rows], dtype=np.int64).reshape(-1, n)
+    levels = np.array([level for _, level in rows], dtype=np.int64)
+    return hr.Tally(booleans(n, target), bins, np.eye(target.n_levels, dtype=np.int64)[levels])
+
+
+# --- how many ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "n", "number"),
+    [
+        (20_000, 50, 50),
+        (20_000, 84, 84),
+        (20_000, 85, 12),
+        (20_000, 10_000, 12),
+        (2000, 50, 6),
+        (2000, 40, 40),
+        (500, 40, 7),
+        (500, 1000, 4),
+        (50, 5, 5),
+        (50, 10, 4),
+        (0, 3, 2),
+        (0, 2, 2),
+        (10**9, 3000, 3000),
+    ],
+)
+def test_the_default_number_grows_with_the_cube_root_of_rows_times_epsilon(rows, n, number):
+    assert Choice.of(PURE, n, rows, None).number == number
+    assert Choice.of(Spending(Fraction(1, 10), Fraction(0)), n, 10 * rows, None).number == number
+
+
+def test_a_number_that_is_asked_for_is_kept_but_where_rows_are_few():
+    assert [Choice.of(PURE, 100, 20_000, most).number for most in (1, 30, 100, 200)] == [1, 30, 100, 100]
+    assert [Choice.of(PURE, 100, 400, most).number for most in (3, 30, 100)] == [3, 4, 4]
+    assert {Choice.of(PURE, 100, 400, most).parts for most in (3, 30)} == {150}
+
+
+@pytest.mark.parametrize("epsilon", [1, Fraction(1, 10)])
+@pytest.mark.parametrize("n", [8, 100])
+def test_a_plan_says_beforehand_how_many_are_chosen(n, epsilon):
+    rng = np.random.default_rng(3)
+    rows, schema = 20_000, booleans(n)
+    bins, y = rng.integers(0, 2, (rows, n), dtype=np.int8), rng.integers(0, 2, rows)
+    forecast = hr.plan(schema, rows, epsilon)
+    fitted = hr.PrivateScorecardClassifier(epsilon).fit_tally(hr.Tally(schema, bins, np.eye(2, dtype=int)[y]))
+    chosen = sum("choice of attribute" in charge.purpose for charge in fitted.privacy_.charges)
+    assert (chosen or n) == forecast.attributes == forecast.to_dict()["attributes"]
+    assert (f"a scorecard chooses {chosen} of {n:,} attributes" in str(forecast)) == bool(chosen)
+
+
+# --- exact chances -------------------------------------------------------------------------------------------------
+
+
+def flipped(weights):
+    """Return the chance of each candidate by permute-and-flip: in each order, the first that is kept."""
+    best, orders = max(weights), factorial(len(weights))
+    chances = [Fraction(0)] * len(weights)
+    for order in permutations(range(len(weights))):
+        left = Fraction(1, orders)
+        for place in order:
+            kept = Fraction(weights[place]) / best
+            chances[place] += left * kept
+            left *= 1 - kept
+    return chances
+
+
+def chances(scores, number, base):
+    """Return the chance of each sequence of choices, with weights ``base**score``."""
+    found = {}
+    for sequence in permutations(range(len(scores)), number):
+        places, chance = list(range(len(scores))), Fraction(1)
+        for one in sequence:
+            chance *= flipped([base ** scores[place] for place in places])[places.index(one)]
+            places.remove(one)
+        found[sequence] = chance
+    return found
+
+
+UNIT = STEPS // 4
+
+
+@pytest.mark.parametrize("shares", [(2, 2), (1, 3)])
+@pytest.mark.parametrize("number", [1, 2])
+def test_no_choice_is_more_likely_on_a_neighbour_than_declared(shares, number):
+    """On tables of up to three rows of three booleans, in fractions; half of what is declared is too little."""
+    steps, asked = np.array(shares) * UNIT, Choice(3, number, Fraction(1))
+    moved = asked.moved(steps) // UNIT
+    assert moved == 2 * (4 - min(shares))
+    base = Fraction(9, 8)  # to the power of a score in units: ε of one choice is twice what a row moves, times its log
+    kinds = [(bins, level) for bins in product((0, 1), repeat=3) for level in (0, 1)]
+    kinds = [(bins, level) for bins, level in kinds if bins[0] <= bins[1] <= bins[2]]
+    seen, worst = {}, Fraction(0)
+
+    def of(rows):
+        if rows not in seen:
+            scores = (associations(tally(rows, 3), steps) // UNIT).tolist()
+            seen[rows] = chances(scores, number, base)
+        return seen[rows]
+
+    for n in range(3):
+        for rows in combinations_with_replacement(kinds, n):
+            for row in kinds:
+                one, other = of(rows), of(tuple(sorted([*rows, row])))
+                worst = max(worst, *(max(one[key] / other[key], other[key] / one[key]) for key in one))
+    assert worst <= base ** (2 * moved * number)
+    assert worst > base ** (moved * number)  # the test has power: a factor of 2 forgotten would be seen
+
+
+class Direct:
+    """A gate without a budget: it keeps what it answers."""
+
+    def __init__(self, noise):
+        self.noise, self.answers = noise, []
+
+    def release(self, mechanism, query, *, purpose):
+        assert "choice of attribute" in purpose
+        self.answers.append(self.noise.prepare(mechanism)(query()))
+        return self.answers[-1]
+
+
+def test_choices_have_their_exact_chances():
+    """False alarms: below 1 in 10⁷, by Hoeffding's inequality for six sequences; noise 30 % off is seen."""
+    rows = [((0, 0, 0), 0)] * 3 + [((1, 1, 1), 1)] * 2 + [((1, 1, 0), 0)] + [((1, 0, 1), 1)]
+    steps, draws = np.array([512, 512]), 20_000
+    found = dict.fromkeys(permutations(range(3), 2), 0)
+    planned, table = Choice(3, 2, Fraction(1)), tally(rows, 3)
+    scores, moved = associations(table, steps), planned.moved(steps)
+    asked, epsilon = Direct(SeededNoise(np.random.default_rng(5))), Fraction(4)
+    for _ in range(draws):
+        asked.answers.clear()
+        planned.draw(lambda: scores, moved, asked, epsilon)
+        places = [0, 1, 2]
+        found[tuple(places.pop(int(place)) for place in asked.answers)] += 1
+
+    def far(scale):
+        base = Fraction(exp(float(epsilon) / 2 / (2 * moved) / scale * 256))
+        expected = chances((scores // 256).tolist(), 2, base)
+        return max(abs(found[key] / draws - float(expected[key])) for key in found)
+
+    assert far(1) < 0.0217
+    assert far(0.7) > 0.0217
+    assert far(1.3) > 0.0217
+
+
+# --- neighbouring tables ---------------------------------------------------------------------------------------------
+
+TARGETS = {
+    "two classes": (hr.PrivateScorecardClassifier, CLASSES),
+    "three classes": (hr.PrivateScorecardClassifier, hr.Label("y", ("a", "b", "c"))),
+    "a number": (hr.PrivateScorecardRegressor, hr.Number("y", 0, 1, 8)),
+}
+
+
+def released(card):
+    return card.base, card.parts, card.unit, card.error
+
+
+def check(kind, n, rows, row, epsilon, source):
+    """Record on one table and replay on its neighbour, both ways; return the record."""
+    estimator, target = TARGETS[kind]
+    pairs = [tuple(tally(each, n, target) for each in (rows, [*rows, row]))]
+    for table, neighbour in (*pairs, *(pair[::-1] for pair in pairs)):
+        recorder = Recorder(source)
+        found = estimator(epsilon, schema=table.schema, random_state=recorder).fit_tally(table)
+        replayer = Replayer(recorder.trace)
+        again = estimator(epsilon, schema=table.schema, random_state=replayer).fit_tally(neighbour)
+        assert released(again.scorecard_) == released(found.scorecard_)
+        replayer.finish()
+    return found.privacy_.charges
+
+
+def rows_of(n, levels, rng, count):
+    return [(tuple(rng.integers(0, 2, n).tolist()), int(rng.integers(0, levels))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("examples", [5, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.claim("depends on released values alone")
+def test_default_choices_do_the_same_on_neighbouring_tables(kind, examples):
+    @settings(max_examples=examples)
+    @given(st.integers(0, 2**32 - 1), st.integers(0, 12), st.sampled_from([1, 30]), st.booleans())
+    def same(seed, count, epsilon, secure):
+        rng = np.random.default_rng(seed)
+        rows = rows_of(40, TARGETS[kind][1].n_levels, rng, count + 1)
+        source = SecureNoise() if secure else SeededNoise(rng)
+        charges = check(kind, 40, rows[1:], rows[0], epsilon, source)
+        assert any("choice of attribute 2" in charge.purpose for charge in charges)
+        assert sum(charge.epsilon for charge in charges) == epsilon
+
+    same()
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_the_replay_catches_an_association_that_moves_further_than_by_the_rarest_class(kind, monkeypatch):
+    monkeypatch.setattr(Choice, "moved", lambda _, shares: 2 * (STEPS - int(shares.max())))
+    n_levels = TARGETS[kind][1].n_levels
+    rows = [((0,) * 40, 0)] * 9 + [((1,) * 40, n_levels - 1)]
+    with pytest.raises(AssertionError, match="further than declared"):
+        check(kind, 40, rows, rows[-1], 30, SeededNoise(np.random.default_rng(0)))
+
+
+def test_the_replay_catches_a_number_of_attributes_by_the_rows_themselves(monkeypatch):
+    own, counted = Choice.of.__func__, iter([10**3, 10**6, 10**6, 10**3])
+    monkeypatch.setattr(
+        Choice, "of", classmethod(lambda cls, spending, n, _, most: own(cls, spending, n, next(counted), most))
+    )
+    rows = rows_of(40, 2, np.random.default_rng(1), 3)
+    with pytest.raises(AssertionError, match="changed a mechanism or its charge"):
+        check("two classes", 40, rows[1:], rows[0], 1, SeededNoise(np.random.default_rng(0)))
+
+
+def test_few_attributes_that_matter_are_found_among_many():
+    """By chance not once in 10⁶: the best of 300 stands out by more than 30 scales of the noise."""
+    rng = np.random.default_rng(0)
+    bins = rng.integers(0, 2, (4000, 300))
+    fitted = hr.PrivateScorecardClassifier(5.0).fit_tally(
+        hr.Tally(booleans(300), bins, np.eye(2, dtype=int)[bins[:, 7]])
+    )
+    assert "x7" in {part.attribute for part in fitted.scorecard_.parts}
+
+
+def test_all_pairs_of_attributes_of_a_small_schema_may_be_chosen():
+    seen = set()
+    table, gate = tally(rows_of(3, 2, np.random.default_rng(2), 10), 3), Direct(SeededNoise(np.random.default_rng(0)))
+    for _ in range(200):
+        ask = lambda: associations(table, np.array([512, 512]))  # noqa: E731
+        seen.add(tuple(Choice(3, 2, Fraction(1)).draw(ask, STEPS, gate, Fraction(1, 100))))
+    assert seen == set(combinations(range(3), 2))
+    assert choice.default_parts(2) < choice.default_parts(10**4) < 500 == choice.default_parts(10**9)
