@@ -49,12 +49,16 @@ def test_rows_in_a_database_and_a_declared_list(folder, run):
 
 def test_persons_are_protected_by_an_option(folder, run):
     lines = (folder / "data.csv").read_text().splitlines()
-    told = [f"{line},{'who' if not place else place // 4}" for place, line in enumerate(lines)]
+    told = [f"{line},{'patient_id' if not place else place // 4}" for place, line in enumerate(lines)]
     (folder / "data.csv").write_text("\n".join(told))
-    code, _, _ = run(*EVALUATE, "--unit", "who", "--max-rows", "1")
+    code, _, error = run(*EVALUATE)
     assert code == 0
+    assert error.startswith("warning: the column patient_id looks as if it says whose row each row is")
+    assert "evaluate.py" not in error
+    code, _, error = run(*EVALUATE, "--unit", "patient_id", "--max-rows", "1", "--force")
+    assert (code, "warning" in error) == (0, False)
     found = Evaluation.load(folder / "evaluation.json")
-    assert found.privacy.unit == hr.Unit("who", 1)
+    assert found.privacy.unit == hr.Unit("patient_id", 1)
     assert found.matrix.sum() < 250
 
 

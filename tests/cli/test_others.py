@@ -24,6 +24,19 @@ def test_rules_of_others_are_shown_applied_audited_and_reported_on(folder, run):
     assert "no guarantee" in (folder / "r.html").read_text().lower()
 
 
+def test_rules_of_others_are_evaluated_for_the_unit_of_the_schema(folder, run):
+    (folder / "rules.txt").write_text(RULES)
+    told = ("evaluate", "rules.txt", "data.csv", "--epsilon", "1", "--by", "sex")
+    code, _, error = run(*told)
+    assert (code, (folder / "evaluation.json").exists()) == (2, False)
+    assert "add --schema FILE" in error
+    code, out, error = run(*told, "--schema", "schema.yaml")
+    assert code == 0, error
+    assert "sex = F: about" in out
+    assert "the model has no guarantee" in out
+    assert "epsilon-differential privacy with epsilon = 1" in out
+
+
 def test_a_file_of_hedgerow_takes_no_schema(folder, run):
     a_tree(folder, old={"label": "no"}, young={"label": "yes"})
     assert "leave --schema out" in run("show", "tree.json", "--schema", "schema.yaml")[2]

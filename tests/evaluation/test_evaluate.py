@@ -1,5 +1,7 @@
 """What is counted against `predict`, what is charged, and what is refused before."""
 
+import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import ibis
@@ -9,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
+from hedgerow.errors import BudgetExceededError, DomainError, SchemaError, UnitWarning
 from hedgerow.evaluation import Evaluation
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema.schema import FROM_ROWS
@@ -163,6 +165,18 @@ def test_what_is_refused_costs_nothing(given, error, problem):
     with pytest.raises(error, match=problem):
         evaluate(fitted("classes", "scorecard"), rows(30, "classes"), **{"budget": budget, **given})
     assert not budget.charges
+
+
+def test_a_column_that_looks_like_a_persons_is_told_before_the_charge():
+    frame, budget = rows(30, "classes").assign(patient_id=range(30)), hr.Budget(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UnitWarning, match="patient_id looks as if"):
+            evaluate(fitted("classes", "tree"), frame, budget=budget, random_state=None)
+        assert not budget.charges
+        declared = replace(fitted("classes", "tree").tree_.schema, unit=hr.Unit("patient_id", 1))
+        evaluate(fitted("classes", "tree"), frame, budget=budget, schema=declared, random_state=None)
+    assert budget.spent == 1
 
 
 def test_a_model_must_be_one_of_hedgerow_and_labels_must_fit():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +11,25 @@ import typer
 
 from hedgerow.boundary.durable import reserved
 from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling
-from hedgerow.cli.options import AsJson, Budget, Force, TableOptions, advanced, number, option, with_groups
+from hedgerow.cli.options import (
+    AsJson,
+    Budget,
+    Force,
+    ModelFile,
+    TableOptions,
+    advanced,
+    any_model,
+    is_own,
+    number,
+    option,
+    with_groups,
+)
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
 from hedgerow.cli.rows import UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ArgumentError, UnitWarning
 from hedgerow.evaluation.evaluate import Groups, Histogram
-from hedgerow.models import load_model
+from hedgerow.schema.persons import unit_advice
 
 app = typer.Typer(add_completion=False)
 
@@ -24,12 +37,14 @@ app = typer.Typer(add_completion=False)
 @app.command("evaluate")
 @with_groups
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="Model file written by `hedgerow fit`.")],
+    model: ModelFile,
     data: Annotated[str, typer.Argument(help="Private rows that it has not seen: a file or address, as for `fit`.")],
     *,
     epsilon: Annotated[str | None, number("Privacy loss of the evaluation, such as 0.1 or 1/10.")] = None,
     by: Annotated[str | None, option("Groups: NAME, or NAME=VALUE,VALUE of no attribute.", metavar="NAME")] = None,
-    schema: Annotated[Path | None, option("With more attributes, or a unit.  \\[the model's]")] = None,
+    schema: Annotated[
+        Path | None, option("With more attributes, or a unit; of others' models.  \\[the model's]")
+    ] = None,
     unit: UnitOptions,
     budget: Budget = None,
     output: Annotated[Path, option("File for the evaluation.", "-o", "--output")] = Path("evaluation.json"),
@@ -51,14 +66,21 @@ def evaluate(
     if epsilon is None:
         raise ArgumentError("expected --epsilon, the privacy loss of the evaluation, such as --epsilon 0.1; got none.")
     check_output(output, model, data, schema, force=force)
-    released = load_model(model)
-    declared = unit.applied(released.schema if schema is None else load_schema(schema))
+    own = is_own(model)
+    if not own and schema is None:
+        raise ArgumentError(f"{model} is not hedgerow's own model file; add --schema FILE, which declares the rows.")
+    released = any_model(model, schema, of_table=True)
+    declared = unit.applied(released.schema if schema is None or not own else load_schema(schema))
     account = open_budget(budget)
     asked = Histogram.of(released, epsilon, budget=account, by=_groups(by), schema=declared, random_state=seed)
     asked.check_budget(asked.schema)
     with open_rows(data, table) as rows, reserved(output, room=ROOM, force=force) as write:
         label = target_name(rows.columns, None, declared)
-        with telling(account):
+        whose = unit_advice(rows.columns) if declared.unit is None else None
+        if whose:
+            say(f"warning: {whose}", err=True)
+        with telling(account), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnitWarning)  # told without a line of source
             found = rows.learn(asked, label, quietly=False)
         write_or_print(write, found.to_json, found.to_dict(), spent_text(asked.epsilon, account))
     with written(output):

@@ -120,13 +120,19 @@ def named_values(option: str, texts: Sequence[str] | None, form: str, each: str)
     return found
 
 
+def is_own(path: Path) -> bool:
+    """Return whether a file is one of hedgerow's own form, by its first character."""
+    from hedgerow.models.envelope import read_text
+
+    return read_text(path).lstrip().startswith(("{", "["))
+
+
 def any_model(path: Path, schema: Path | None, *, needed: bool = False, of_table: bool = False) -> Model:
     """Return hedgerow's own model in a file; or one of others, whose audits need the schema of the rows."""
     from hedgerow.models import load_model, read_model
-    from hedgerow.models.envelope import read_text
     from hedgerow.schema import Schema
 
-    if read_text(path).lstrip().startswith(("{", "[")):
+    if is_own(path):
         if schema is not None and not of_table:
             raise ArgumentError("leave --schema out: hedgerow's own model file has its schema.")
         return load_model(path)

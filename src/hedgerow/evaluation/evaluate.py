@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boundary.randomness import RandomState
-from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnitWarning
 from hedgerow.evaluation.evaluation import ALL, Evaluation, check_groups
 from hedgerow.evaluation.measures import ErrorBins
 from hedgerow.learn.inputs import check_labels
@@ -28,6 +29,7 @@ from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.listed import Categorical
+from hedgerow.schema.persons import unit_advice
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Labels, Table
 from hedgerow.tally import Tally
@@ -61,7 +63,7 @@ def evaluate(
     Parameters
     ----------
     model : Model or estimator
-        A rule list, tree or scorecard of hedgerow's, or a fitted estimator, with or without a guarantee.
+        A rule list, tree or scorecard, or a fitted estimator, with or without a guarantee; of others by `read_model`.
     X : pandas, polars or pyarrow frame, array of shape (n_rows, n_attributes), or Tally
         The private rows. A table in DuckDB, PostgreSQL or Spark: `Tally.from_table`.
     y : series or array of shape (n_rows,), optional
@@ -82,6 +84,11 @@ def evaluate(
     -------
     Evaluation
         Print it, or read its matrix, estimates and card.
+
+    Warns
+    -----
+    UnitWarning
+        If a column has the name of one that says whose row each is, and the schema declares no unit; not charged yet.
 
     Raises
     ------
@@ -204,6 +211,9 @@ class Histogram:
             table = Table.of(table.data[:, [self.declared.names.index(name) for name in self.schema.names]])
         self.schema.check_columns(table)
         self.schema.check_unit(table)
+        whose = unit_advice(table.names or ()) if self.schema.unit is None else None
+        if whose:
+            warnings.warn(whose, UnitWarning, stacklevel=3)
         return self._release(lambda: Tally.of(table, labels, self.schema, random_state=self.random_state))
 
     def fit_tally(self, tally: Tally) -> Evaluation:

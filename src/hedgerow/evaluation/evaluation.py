@@ -253,7 +253,7 @@ class Evaluation:
     def __str__(self) -> str:
         about, (low, high) = self.rows()
         lines = [
-            f"evaluation of the {self.kind} {self.model[:12]} on about {about:,} rows ({low:,} to {high:,})",
+            f"evaluation of the {self.kind} {self.model[:12]} on about {_rows(about)} ({low:,} to {high:,})",
             "",
             *self._matrix_lines,
             *self.sentences,
@@ -261,7 +261,7 @@ class Evaluation:
         for group, found in self.by_group.items():
             about, (low, high) = self.rows(group)
             named = f"{printable(self.by or '')} = {printable(group)}"
-            lines += ["", f"{named}: about {about:,} rows ({low:,} to {high:,})"]
+            lines += ["", f"{named}: about {_rows(about)} ({low:,} to {high:,})"]
             lines += [f"  {one.name}: {one}" for one in found]
         return "\n".join([*lines, "", *self._notes])
 
@@ -291,3 +291,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         return element("pre", str(self)) + element("pre", str(self.privacy))
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} row{'' if number == 1 else 's'}"
