@@ -8,8 +8,10 @@ import gc
 import shutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 from hedgerow.cli import main
@@ -28,6 +30,13 @@ PLAIN = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("hedgerow", max_examples=10, **PLAIN)
 settings.register_profile("full", max_examples=400, **PLAIN)  # make test-slow
 settings.load_profile("hedgerow")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path):
+    """Look for no examples in the docstrings of tests, which have none: each worker would look for seconds."""
+    found = yield
+    return [each for each in found if not (file_path.name.startswith("test_") and isinstance(each, DoctestModule))]
 
 
 @pytest.hookimpl(wrapper=True)  # begins before pytest-xdist reads the marks, and ends after

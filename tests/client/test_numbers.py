@@ -14,7 +14,7 @@ from hedgerow.privacy.account import Account
 from hedgerow.schema import Literal, Number, Schema
 from hedgerow.service.receipts import Signer
 from hedgerow.service.rows import FrameRows
-from tests.client.test_answers import SIGNER, Between, connected
+from tests.client.between import SIGNER, Between, connected
 from tests.service.wards import ANA, BINS, STAYS, curator_of, stays
 
 TREE = hr.PrivateTreeRegressor(epsilon="1/4", max_depth=1, objective="absolute")

@@ -23,7 +23,7 @@ from tests.engines.servers import POSTGRES
 from tests.learn.replay import Recorder
 from tests.marginals.tables import ALL, BINS, FRAMES, ROW, Judge, bin, split
 from tests.privacy.chances import ALARM, FACTORS, p_value
-from tests.schema.test_number_targets import level_of
+from tests.schema.values import level_of
 
 NUMBER = Number("label", -3, 17, 8)
 STEPS = 7
@@ -151,11 +151,11 @@ def shares(scale, most):
 
 def test_the_noise_has_the_exact_chances_of_its_scale():
     """Rows of no table, one attribute: each of its sums is noise of scale K/ε alone."""
-    bins, drawn = Schema({"age": Integer(0, 100, tuple(range(9, 99, 10)), missing="bin", outside="clip")}), []
-    for _ in range(140):
-        answer = hr.Oracle(*of([]), hr.Budget(4), 1, number=NUMBER).level_marginals(bins)
-        drawn += [*answer.below.tolist(), *answer.above.tolist()]
-    counts = np.bincount(np.clip(np.array(drawn) + 60, 0, 120), minlength=121)
+    bins = Schema({"age": Integer(0, 1600, tuple(range(1, 1541)), missing="bin", outside="clip")})
+    answer = hr.Oracle(*of([]), hr.Budget(4), 1, number=NUMBER).level_marginals(bins)
+    drawn = np.array([*answer.below, *answer.above])
+    assert len(drawn) >= 3080
+    counts = np.bincount(np.clip(drawn + 60, 0, 120).astype(int), minlength=121)
     assert p_value(counts, shares(Fraction(STEPS, 4), 60)) > ALARM
     for factor in FACTORS:
         assert p_value(counts, shares(factor * Fraction(STEPS, 4), 60)) < ALARM

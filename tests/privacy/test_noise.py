@@ -212,6 +212,8 @@ def test_distances_are_those_of_the_declared_metrics():
     either = TwoSidedPermuteAndFlip(Fraction(1), 2)
     assert either.distance(np.array([1, 5]), np.array([2, 3])) == 2
     assert either.distance(np.array([1, 5]), np.array([1])) == np.inf
+    assert either.distance(np.array([1, 5]), np.array([1, 5])) == 0
+    assert either.distance(np.array([]), np.array([])) == 0
     assert either != flip  # as a key of what is kept by mechanism
     assert DiscreteLaplace(Fraction(1)).distance(np.array([1, 5]), np.array([3, 4])) == 3
 

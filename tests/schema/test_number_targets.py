@@ -1,7 +1,5 @@
 """Numbers and ordered classes to predict: their levels, in memory and in an engine, and their files."""
 
-from fractions import Fraction
-
 import duckdb
 import ibis
 import numpy as np
@@ -15,18 +13,11 @@ from hedgerow.schema import Boolean, Integer, Label, Number, OrderedLabel, Real,
 from hedgerow.schema.fits import fit_of
 from hedgerow.tables.frames import Table, column_of
 from hedgerow.tally import Tally
+from tests.schema.values import level_of
 
 
 def levels(number, values):
     return number.encode(column_of(pd.Series(values), number.name)).tolist()
-
-
-def level_of(number, value):
-    """The level of a value, by its definition: (edge k, edge k + 1], and the lower bound in the first one."""
-    width = (Fraction(number.high) - Fraction(number.low)) / number.levels
-    edges = [float(Fraction(number.low) + k * width) for k in range(number.levels + 1)]
-    value = min(max(value, number.low), number.high)
-    return next(k for k in range(number.levels) if value <= edges[k + 1])
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(2, 40), st.lists(st.floats(-2e6, 2e6), min_size=1))

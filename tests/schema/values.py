@@ -1,5 +1,7 @@
 """Attributes of every kind, and where a value falls, in the plainest words."""
 
+from fractions import Fraction
+
 from hypothesis import strategies as st
 
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Ordered, Real
@@ -145,3 +147,11 @@ def holds(attribute, literal, value):
         "between": lambda: operands[0] < found <= operands[1],
         "known": lambda: True,
     }.get(literal.operator, lambda: False)()
+
+
+def level_of(number, value):
+    """The level of a value, by its definition: (edge k, edge k + 1], and the lower bound in the first one."""
+    width = (Fraction(number.high) - Fraction(number.low)) / number.levels
+    edges = [float(Fraction(number.low) + k * width) for k in range(number.levels + 1)]
+    value = min(max(value, number.low), number.high)
+    return next(k for k in range(number.levels) if value <= edges[k + 1])

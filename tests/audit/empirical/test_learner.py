@@ -1,8 +1,10 @@
 """Learners that are audited, and their names."""
 
+import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from hedgerow.audit import one_run_epsilon
 from hedgerow.audit.empirical.learner import check_settings, learner_name
 
 
@@ -22,3 +24,8 @@ def test_a_claim_is_a_finite_number_above_zero(claim):
     check_settings(max, 2, 0.0, 0.95)
     with pytest.raises(ValueError, match="claim must be a number > 0 or None"):
         check_settings(max, claim, 0.0, 0.95)
+
+
+def test_guesses_may_be_as_many_as_canaries():
+    asked = {"score": lambda *_: np.arange(4.0), "guesses": 4, "random_state": 0}
+    assert one_run_epsilon(max, np.zeros((4, 1)), np.zeros(4), **asked).guesses == 4
