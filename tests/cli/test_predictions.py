@@ -260,4 +260,4 @@ def test_a_decimal_comma_is_read_in_numbers_alone_and_what_is_copied_stays(folde
     fit = ("fit", "points.csv", "--schema", "schema.yaml", "--epsilon", "1")
     for words in (("predict", "tree.json", "points.csv"), ("schema", "check", "schema.yaml", "points.csv"), fit):
         code, _, err = run(*words, "--decimal", ",")
-        assert (code, err.endswith("--decimal , reads decimal commas, and then no points.\n")) == (2, True)
+        assert (code, err.endswith("--decimal , reads decimal commas in place of points.\n")) == (2, True)

@@ -64,7 +64,7 @@ def test_cut_points_are_learned_under_a_charge(folder, run):
     [
         ("", "SECRET,f,0.5,no", "column 'age': expected numbers, found text"),
         ("", ",f,0.5,no", "column 'age': some values are missing"),
-        ("unit: {column: who, max_rows: 2}", "41,f,0.5,no", "column 'who': expected"),
+        ("unit: {column: who, max_rows: 2}", "41,f,0.5,no", "column 'who': some rows"),
     ],
 )
 def test_a_row_that_does_not_fit_costs_no_cut_points(folder, run, unit, row, problem):

@@ -86,7 +86,7 @@ def test_rows_without_a_patient_cost_nothing(visits, run):
     (visits / "data.csv").write_text(text.replace(",p0\n", ",\n", 1))
     code, _, err = run(*FIT, *UNIT, "--budget", "budget.json")
     assert code == 2
-    assert "column 'patient': expected to read in every row whose it is, found rows without a value." in err
+    assert "column 'patient': some rows do not say whose they are; fill this column in, or leave them out." in err
     assert hr.privacy.FileBudget("budget.json").spent == 0
     assert run("schema", "check", "schema.yaml", "data.csv")[0] == 0  # which declares no unit
 

@@ -170,5 +170,5 @@ def test_what_was_proven_for_single_rows_is_refused():
 
 def test_an_array_has_no_units():
     schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (0, 1)), unit=UNIT)
-    with pytest.raises(hr.errors.DomainError, match="expected a frame with the column who"):
+    with pytest.raises(hr.errors.DomainError, match="expected a frame with the unit's column who"):
         hr.PrivateTreeClassifier(1, schema=schema).fit(np.zeros((4, 1)), np.zeros(4))

@@ -175,7 +175,7 @@ def test_infinity_is_an_error_even_where_values_outside_are_kept():
     [
         (Boolean, {"missing": "drop"}, "missing", "one of error, bin, got 'drop'"),
         (Boolean, {"outside": "bin"}, "outside", "one of error, got 'bin'"),
-        (Boolean, {"missing_values": ("?",)}, "missing_values", "expected `missing: bin` beside missing_values"),
+        (Boolean, {"missing_values": ("?",)}, "missing_values", "`missing: error` refuses these values"),
         (Boolean, {"missing": "bin", "missing_values": "?"}, "missing_values", "a list of text or numbers, got '[?]'"),
         (Boolean, {"missing": "bin", "missing_values": (None,)}, "missing_values", "a list of text or numbers"),
         (Categorical, {"values": ()}, "values", "at least one value"),

@@ -90,7 +90,7 @@ def test_a_table_has_the_columns_that_are_derived_from_and_not_the_derived_one()
     assert declared.columns() == ("birth", "dose")
     with pytest.raises(DomainError, match="column 'birth': expected this column"):
         declared.encode(Table.of(pd.DataFrame({"dose": [1]})))
-    with pytest.raises(DomainError, match="column 'age': is derived from birth: expected a table without this column"):
+    with pytest.raises(DomainError, match="column 'age': is derived from birth, but the table has this column too"):
         declared.encode(Table.of(pd.DataFrame({"birth": ["1990-01-01"], "age": [3], "dose": [1]})))
     with pytest.raises(DomainError, match="column 'age': is derived from columns by name: expected a frame"):
         declared.encode(Table.of(np.zeros((1, 2))))
@@ -186,10 +186,10 @@ def test_an_attribute_is_derived_from_columns_of_the_table_alone():
     birth, age = Date("1900-01-01", "2026-01-01"), Integer(0, 110, derived=AGE)
     assert Schema({"age": age, "birth": birth}).columns() == ("birth",)
     score = Integer(0, 200, derived=Sum(("age", "dose"), (0, 110)))
-    with pytest.raises(SchemaError, match=r"attribute 'score': key 'derived': .*neither a derived attribute"):
+    with pytest.raises(SchemaError, match=r"attribute 'score': key 'derived': derive it from other columns"):
         Schema({"age": age, "score": score})
     itself = Integer(0, 110, derived=YearsSince("age", "2026-01-01"))
-    with pytest.raises(SchemaError, match="neither a derived attribute"):
+    with pytest.raises(SchemaError, match="derive it from other columns"):
         Schema({"age": itself})
     for others in (
         {"label": Label("birth", ("a", "b"))},
@@ -197,12 +197,12 @@ def test_an_attribute_is_derived_from_columns_of_the_table_alone():
         {"unit": Unit("birth", 2)},
         {"weight": Weight("birth", 1)},
     ):
-        with pytest.raises(SchemaError, match="nor the column of the label, the unit or the weight"):
+        with pytest.raises(SchemaError, match="not from a derived attribute, the label, the unit or the weight"):
             Schema({"age": age}, **others)
 
 
 def test_missing_values_of_a_derived_attribute_are_those_of_its_columns():
-    with pytest.raises(SchemaError, match="missing_values of a derived attribute inside `derived`"):
+    with pytest.raises(SchemaError, match="move missing_values inside `derived`"):
         Integer(0, 110, missing="bin", missing_values=(-9,), derived=AGE)
     for kind in (Boolean, lambda **kw: Date("2000-01-01", "2001-01-01", **kw)):
         with pytest.raises(SchemaError, match="for attributes of the kind integer or real"):

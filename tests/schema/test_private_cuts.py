@@ -164,7 +164,7 @@ FRAME = pd.DataFrame({"age": [1, 2]})
             Schema({"age": Integer(0, 9, (3,))}),
             {"epsilon": 1},
             SchemaError,
-            "expected at least one number without declared cut points to learn, got none",
+            "no number is left to learn cut points for",
         ),
         (FRAME, Schema({"dose": Real(0, 9)}), {"epsilon": 1}, DomainError, "column 'dose': expected this column"),
         (np.ones((2, 2)), AGE, {"epsilon": 1}, DomainError, r"expected 1 columns \(age\), got 2"),

@@ -82,7 +82,7 @@ def test_a_schema_is_a_read_only_mapping_of_its_attributes():
         ((("a", Boolean()), ("a", Boolean())), None, "attribute 'a': expected each attribute once"),
         ({"": Boolean()}, None, "expected text for a name, got ''"),
         ({1: Boolean()}, None, "expected text for a name, got 1"),
-        ({"a": Boolean()}, Label("a", (0, 1)), "attribute 'a': expected a label that is not an attribute"),
+        ({"a": Boolean()}, Label("a", (0, 1)), "attribute 'a': the label cannot be an attribute too"),
     ],
 )
 def test_names_that_do_not_tell_attributes_apart_are_errors(attributes, label, message):
@@ -161,7 +161,7 @@ BAD = {
         "label: {name: a, classes: [0, 1]}\nattributes: {a: {kind: boolean}}",
         "a",
         None,
-        "expected a label that is not an attribute",
+        "the label cannot be an attribute too",
     ),
 }
 

@@ -105,7 +105,7 @@ def test_a_decimal_comma_becomes_a_point_in_columns_of_numbers_alone(tmp_path, c
 def test_bytes_of_another_encoding_are_told_by_line_and_option(tmp_path, content, encoding, line):
     path = tmp_path / ("t.csv.gz" if content[:1] == b"\x1f" else "t.csv")
     path.write_bytes(content)
-    with pytest.raises(DomainError, match=f"on line {line};.*--encoding") as error:
+    with pytest.raises(DomainError, match=f"line {line}(;| is no text).*--encoding") as error:
         read_table(str(path), TextFormat(encoding))
     assert "SECR" not in repr((error.value, error.value.__cause__, error.value.__context__))
 
@@ -132,7 +132,7 @@ def test_unpacking_ends_at_the_limit(tmp_path, monkeypatch):
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     parts = [packer.compress(b"a,b\n"), *(packer.compress(bytes(2**20)) for _ in range(64)), packer.flush()]
     (tmp_path / "bomb.csv.gz").write_bytes(b"".join(parts))
-    with pytest.raises(DomainError, match="expected at most 4,194,304 bytes where they are compressed, piped"):
+    with pytest.raises(DomainError, match="a table that is compressed, piped or not in UTF-8 can have 4,194,304 bytes"):
         read_table(str(tmp_path / "bomb.csv.gz"))
     assert 2**22 < unpacked <= 2**23
 

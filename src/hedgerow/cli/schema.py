@@ -259,7 +259,7 @@ def check(
         more = len(found.faults) - 1
         others = f", here and in {number_of(more, 'other column')}" if more else ""
         commas = (
-            "; --decimal , reads decimal commas, and then no points" if fault.unread and fault.kind != "date" else ""
+            "; --decimal , reads decimal commas in place of points" if fault.unread and fault.kind != "date" else ""
         )
         problem = (
             f"some values do not fit the schema{others}; correct them, declare a wider domain, or say under `missing` "

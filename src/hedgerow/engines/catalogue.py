@@ -57,7 +57,7 @@ def _column(one: DeclaredColumn) -> DraftColumn | tuple[str, str]:
         return bounded_column(one.name, _BOUNDED[kind], low, high, **common)
     if kind in _TEXT:
         return DraftColumn(name=one.name, kind="categorical", **common)
-    return one.name, f"of type {kind}, whose values are no attribute"
+    return one.name, f"of type {kind}, which cannot be an attribute"
 
 
 _BOUNDED: dict[str, Any] = {

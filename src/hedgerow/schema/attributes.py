@@ -101,18 +101,13 @@ class Attribute(ABC):
         if self.monotone is not None:
             _check_choice("monotone", self.monotone, DIRECTIONS)
             if not self.ordered:
-                raise SchemaError(
-                    f"expected it of integer, real, date and ordered attributes, got a {self.kind} one, whose values "
-                    "have no order; leave it out.",
-                    key="monotone",
-                )
+                problem = f"expected values in an order, got a {self.kind} attribute; leave `monotone` out."
+                raise SchemaError(problem, key="monotone")
         for key in ("description", "unit", "source"):
             _check_words(key, getattr(self, key))
         if self.missing_values and self.missing == "error":
-            raise SchemaError(
-                "expected `missing: bin` beside missing_values, got `missing: error`, which refuses these values.",
-                key="missing_values",
-            )
+            problem = "`missing: error` refuses these values; declare `missing: bin` beside them."
+            raise SchemaError(problem, key="missing_values")
         if self.derived is not None:
             if not isinstance(self.derived, Derivation):
                 raise SchemaError(f"expected a derivation or nothing, got {shown(self.derived)}.", key="derived")

@@ -21,8 +21,8 @@ def check_unit(unit: Unit, table: Table) -> None:
     """Check that a table has the unit's column, without touching a row."""
     if table.names is None:
         raise DomainError(
-            f"expected a frame with the column {quoted_text(unit.column)}, which says whose row it is, got an array, "
-            "whose columns have no names."
+            f"expected a frame with the unit's column {quoted_text(unit.column)}, got an array, whose columns have no "
+            "names."
         )
     table.require([unit.column])
 
@@ -73,7 +73,7 @@ def draw_key(random_state: Any) -> bytes:
 
 def no_unit(name: str) -> DomainError:
     """Return the error of rows that do not say whose they are."""
-    return DomainError("expected to read in every row whose it is, found rows without a value.", column=name)
+    return DomainError("some rows do not say whose they are; fill this column in, or leave them out.", column=name)
 
 
 def _whose(unit: Unit, table: Table) -> Column:

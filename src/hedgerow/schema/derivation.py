@@ -113,7 +113,7 @@ class Derivation(ABC):
         if attribute.kind not in self.kinds:
             problem = f"expected {self.key} for attributes of the kind {' or '.join(self.kinds)}, got {attribute.kind}."
         elif attribute.missing_values:
-            problem = "expected the missing_values of a derived attribute inside `derived`, got them beside it."
+            problem = "move missing_values inside `derived`: they stand in the columns that it is derived from."
         if problem:
             raise SchemaError(problem, key="derived")
 
@@ -151,8 +151,8 @@ def check_sources(derivations: Mapping[str, Derivation], others: Collection[str 
     for name, derivation in derivations.items():
         if not {*derivations, *others}.isdisjoint(derivation.columns):
             raise SchemaError(
-                "expected columns of the table to derive it from, and neither a derived attribute nor the column of "
-                "the label, the unit or the weight; got one of these.",
+                "derive it from other columns of the table, not from a derived attribute, the label, the unit or the "
+                "weight.",
                 attribute=name,
                 key="derived",
             )
@@ -165,7 +165,7 @@ def check_underived(derivations: Mapping[str, Derivation], columns: Collection[s
             raise DomainError("is derived from columns by name: expected a frame, got an array.", column=name)
         if name in columns:
             raise DomainError(
-                f"is derived from {listed(derivation.columns)}: expected a table without this column, got one with "
-                "it; leave it out, or leave `derived` out of the schema.",
+                f"is derived from {listed(derivation.columns)}, but the table has this column too; remove it, or "
+                "remove `derived` from the schema.",
                 column=name,
             )

@@ -113,7 +113,7 @@ class TableFit:
 
 
 def _date_advice(name: str, is_declared: bool, first: str, *others: str) -> str:
-    choice = f" that {' and '.join([first, *others])} read alike: find out which it is" if others else ""
+    choice = f" that fit both {' and '.join([first, *others])}: find out which it is" if others else ""
     to_do = f'add to its line: format: "{first}"' if is_declared else f"to use it, write: {date_line(name, first)}"
     return f"{printable(name)} has dates{choice}; {to_do}"
 

@@ -52,8 +52,8 @@ def public_attribute(
             hint = (
                 "they look like numbers with decimal commas: read the file with `--decimal ,`."
                 if commas
-                else "leave the column out, group its values, or, if they are numbers with some texts among them, "
-                "declare these texts as missing_values, and write no zeros before numbers."
+                else "leave the column out, or group its values. If they are numbers, declare the texts among them as "
+                "missing_values, and remove zeros before numbers."
             )
             problem = f"expected at most {MOST_CATEGORIES} different values, found {len(found)}; {hint}"
             raise DomainError(problem, column=column.name)
@@ -114,7 +114,8 @@ def public_target(column: Column) -> Target:
     is_whole = bool((values == np.floor(values)).all())
     if is_whole and len(np.unique(values)) <= MOST_CATEGORIES:
         return Label(column.name, public_classes(column))
-    return Number(column.name, float(values.min()), float(values.max()))
+    kind = int if is_whole and np.abs(values).max() < 2**53 else float
+    return Number(column.name, kind(values.min()), kind(values.max()))
 
 
 def public_date_formats(
@@ -133,8 +134,7 @@ def public_date_formats(
         formats = recognised_formats(column, declared)
         if len(formats) > 1:
             raise DomainError(
-                f"expected dates in one format, found those that {' and '.join(formats)} read alike; say which it is, "
-                f"as in --date-format {formats[0]}.",
+                f"its dates fit both {' and '.join(formats)}; say which it is, as in --date-format {formats[0]}.",
                 column=name,
             )
         found |= dict.fromkeys([name] if formats else [], formats[0] if formats else "")

@@ -70,8 +70,7 @@ def unit_advice(names: Iterable[str]) -> str | None:
     if found is None:
         return None
     return (
-        f"the column {quoted_text(found)} looks as if it says whose row each row is, and the schema declares no unit: "
-        "a person with k rows is protected with k times the epsilon. Add `unit: {column: "
-        f"{json.dumps(found, ensure_ascii=False)}, max_rows: 1}}` to the schema; with max_rows: 3, up to three rows "
-        "of each person are used, with more noise."
+        f"the column {quoted_text(found)} looks as if it says whose row each row is, but the schema declares no unit: "
+        f"a person with k rows has k times the epsilon. Add `unit: {{column: {json.dumps(found, ensure_ascii=False)}, "
+        "max_rows: 1}` to the schema; with max_rows: 3 it uses three rows of each person, and more noise."
     )

@@ -62,7 +62,7 @@ def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, Nu
     numbers = {name: attribute for name, attribute in attributes.items() if isinstance(attribute, Numeric)}
     found = {name: number for name, number in numbers.items() if number.has_default_cuts or not number.cuts}
     if not found:
-        raise SchemaError("expected at least one number without declared cut points to learn, got none.")
+        raise SchemaError("no number is left to learn cut points for; remove the `cuts` of one.")
     return found
 
 

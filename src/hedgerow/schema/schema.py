@@ -116,16 +116,16 @@ class Schema:
             raise SchemaError(f"expected text or null, got {shown(reason)}.", key="void")
         label = None if self.label is None else self.label.name
         if label in found:
-            raise SchemaError("expected a label that is not an attribute, got one that is.", attribute=label)
+            raise SchemaError("the label cannot be an attribute too; remove one of them.", attribute=label)
         check_sources(self.derivations, (label, self.unit and self.unit.column, self.weight and self.weight.name))
         if self.unit is not None:
             problem = name_problem(self.unit.column)
             if self.unit.column in {*found, label}:
-                problem = "expected another column than the attributes and the label, got one of them."
+                problem = "expected another column than the attributes and the label; remove it there."
             if problem:
                 raise SchemaError(problem, key="unit")
         if self.weight is not None and self.weight.name in {*found, label, self.unit and self.unit.column}:
-            problem = "expected another column than the attributes, the label and the unit's, got one of them."
+            problem = "expected another column than the attributes, the label and the unit's; remove it there."
             raise SchemaError(problem, key="weight")
 
     @cached_property
@@ -429,8 +429,7 @@ class Schema:
         """The name, kind and domain of each attribute, and of the label."""
         rows = [(printable(name), a.kind, a.domain + a.details) for name, a in self.attributes]
         if self.unit is not None:
-            most = "1 row" if self.unit.max_rows == 1 else f"{self.unit.max_rows} rows"
-            rows.append((printable(self.unit.column), "unit", f"whose row it is; {most} of each are counted at most"))
+            rows.append((printable(self.unit.column), "unit", f"whose row it is; {self.unit.used}"))
         if self.weight is not None:
             rows.append((printable(self.weight.name), "weight", self.weight.domain))
         if self.label is not None:

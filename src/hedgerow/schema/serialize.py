@@ -80,7 +80,7 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
     allowed = ("version", "label", "unit", "weight", "attributes", "charges", "void")
     if "attributes" not in top and any(key not in allowed and not near_miss(key, allowed) for key in top):
         # perhaps a table of private rows, whose keys are cells: none is quoted
-        raise SchemaError(f"expected the key attributes, beside some of {', '.join(allowed)}; found other keys alone.")
+        raise SchemaError(f"expected the key attributes, and none but {', '.join(allowed)}; found others.")
     faults = key_faults(top, required=("attributes",), allowed=allowed)
     if top.get("version", 1) != 1:
         problem = "expected 1, got another; the file was written for another version of hedgerow."
@@ -152,9 +152,7 @@ def unit_from_dict(data: object) -> Unit:
     check_keys(body, required=("column", "max_rows"), allowed=("column", "max_rows"))
     column, problem = _name(body["column"]), None
     if body["max_rows"] == FILL_IN:
-        raise SchemaError(
-            "not filled in yet; expected as max_rows how many rows of each are used, as in 1.", key="unit"
-        )
+        raise SchemaError("not filled in yet; expected as max_rows how many rows of each to use, as in 1.", key="unit")
     try:
         return Unit(column, body["max_rows"])
     except ValueError as error:

@@ -305,7 +305,7 @@ class Number(Target):
         if max(abs(self.low), abs(self.high)) > _LARGEST_NUMBER:
             return f"expected bounds of at most {_LARGEST_NUMBER:g} in size; choose another unit.", "high"
         if len({*self._edges(), *self.values}) <= 2 * self.levels:  # also of levels whose middle float64 does not have
-            return f"expected bounds further apart for {self.levels} levels, got closer ones.", "high"
+            return f"the bounds are too close for {self.levels} levels; declare wider ones, or fewer levels.", "high"
         return None, None
 
     def _edges(self) -> list[float]:

@@ -35,14 +35,14 @@ from hedgerow.text.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double
 
 FOUND_BOOLEANS = "expected text or numbers, found booleans; declare the attribute boolean, or read the column as text."
 FOUND_NO_NUMBER = (
-    "expected numbers, found text that is not a number; correct it, or, if it stands for a missing value, name it "
-    "under `missing_values` in the schema, or leave out its rows if the column is the target; --decimal , reads "
-    "decimal commas, and then no points."
+    "expected numbers, found text that is not a number; correct it. If it stands for a missing value, name it under "
+    "`missing_values` in the schema, or leave out its rows if the column is the target. --decimal , reads decimal "
+    "commas in place of points."
 )
 FOUND_NO_DATE = (
-    "expected dates, as a column of type date or text such as 1980-12-31, found others; say under `format` in the "
-    "schema how they are written, such as %d.%m.%Y, or iso where times of day follow; correct them, or, if they stand "
-    "for a missing value, name them under `missing_values`. None has a time zone."
+    "expected dates without a time zone, as a column of type date or text such as 1980-12-31, found others. Say under "
+    "`format` in the schema how they are written, such as %d.%m.%Y (iso: with times of day); correct them; or, if they "
+    "stand for a missing value, name them under `missing_values`."
 )
 FOUND_INFINITY = "expected finite numbers, found infinity."
 Mask = NDArray[np.bool_]

@@ -133,9 +133,7 @@ def source_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> Path | InM
     path = Path(data)
     if is_workbook(data):
         if not text_format.is_usual:
-            raise ArgumentError(
-                f"{data}: expected no encoding and no decimal mark for a workbook, which has types; got one."
-            )
+            raise ArgumentError(f"{data}: leave encoding and decimal mark out: a workbook needs neither.")
         return InMemoryFile(data, sheet_as_csv(data))
     if data != PIPE and not data.lower().endswith(".gz") and text_format.is_usual and not _has_returns_alone(path):
         return path
@@ -154,7 +152,7 @@ def read_table(
     if is_text(data):
         return text_format.pointed(read_csv(source_of(data, text_format) if source is None else source), numbers)
     if not text_format.is_usual:
-        raise ArgumentError("expected no encoding and no decimal mark for Parquet, which has types; got one.")
+        raise ArgumentError("leave encoding and decimal mark out: Parquet needs neither.")
     _parquet_names(data)
     with Path(data).open("rb") as file:
         problem = DomainError(f"{data}: expected a Parquet file, found another.")
@@ -201,7 +199,7 @@ def _bytes(data: str, name: str) -> bytes:
             with gzip.GzipFile(fileobj=file) as unpacked:
                 return _all_of(unpacked, name)
         except (gzip.BadGzipFile, EOFError, zlib.error):
-            problem = f"{name}: expected a file that gzip wrote, found another, or one that is cut off."
+            problem = f"{name} is no gzip file, or is cut off."
     raise DomainError(problem)
 
 
@@ -211,8 +209,8 @@ def _all_of(file: Any, name: str) -> bytes:
         found += block
         if len(found) > LARGEST:
             raise DomainError(
-                f"{name}: expected at most {LARGEST:,} bytes where they are compressed, piped or not in UTF-8, found "
-                "more; write them as CSV in UTF-8, or as Parquet."
+                f"{name}: a table that is compressed, piped or not in UTF-8 can have {LARGEST:,} bytes; write it as "
+                "CSV in UTF-8, or as Parquet."
             )
     return bytes(found)
 
@@ -228,7 +226,7 @@ def _as_usual(name: str, content: bytes, text_format: TextFormat) -> bytes:
             line = max(before.count("\n"), before.count("\r")) + 1
     if line:
         raise DomainError(
-            f"{name}: expected text in {text_format.encoding}, found other bytes on line {line}; say in "
-            "--encoding which one it is in, or save it as CSV in UTF-8."
+            f"{name}: line {line} is no text in {text_format.encoding}; name its encoding with --encoding, or save it "
+            "as CSV in UTF-8."
         )
     return content.replace(b"\r", b"\n") if b"\n" not in content else content

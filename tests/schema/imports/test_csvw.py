@@ -14,7 +14,7 @@ SOURCE = {"source": "CSVW metadata"}
 def test_columns_are_attributes_with_what_they_declare(data):
     draft = csvw_draft(data)
     assert draft.left_out == (
-        ("seen", "values of type date are no attribute; derive a number or a category from them"),
+        ("seen", "values of type date cannot be attributes; derive a number or a category from them"),
     )
     assert draft.schema() == Schema(
         {

@@ -187,7 +187,7 @@ def _column(name: str, kind: str, field: Field) -> DraftColumn | tuple[str, str]
         return bounded_column(name, _CHECKED[check], *limits, **common)
     if kind == "calc" or (kind == "text" and _REAL.fullmatch(check)):
         return bounded_column(name, "real", *limits, **common)
-    return name, f"of type {f'{kind}, {check}' if check else kind}, whose values are no attribute"
+    return name, f"of type {f'{kind}, {check}' if check else kind}, which cannot be an attribute"
 
 
 def _choices(field: Field) -> list[tuple[str, str]]:

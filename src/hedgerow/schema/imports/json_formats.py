@@ -168,10 +168,10 @@ def _property(name: str, given: object, top: object, required: bool) -> DraftCol
     one, found = _resolved(given, top), _Reader(top).allowed(given)
     types = found.types or frozenset[str]()
     if types & {"object", "array"}:
-        return name, "objects and lists are no attribute; derive a number or a category from them"
+        return name, "objects and lists cannot be attributes; derive a number or a category from them"
     formats = found.formats if not types or "string" in types else frozenset[str]()  # which are those of text alone
     if formats & {*_TIMES, "several"} or (formats and len(types) > 1):
-        return name, "times, or dates among others, are no attribute; derive a number or a category from them"
+        return name, "times, or dates among others, cannot be attributes; derive a number or a category from them"
     is_typed = found.types is not None or found.limits.values is not None
     common: dict[str, Any] = {
         "may_be_missing": not required or (found.null and is_typed),
@@ -248,7 +248,7 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
     name, kind = text_in(field, "name") or "", text_in(field, "type") or "any"
     limits = mapping_in(field, "constraints")
     if kind in _NO_ATTRIBUTES or (kind == "date" and text_in(field, "format") not in _FRICTIONLESS_DATES):
-        return name, f"values of type {kind} are no attribute; derive a number or a category from them"
+        return name, f"values of type {kind} cannot be attributes; derive a number or a category from them"
     keys = [
         list_in(table, "primaryKey"),
         *(one if isinstance(one, list) else [one] for one in list_in(table, "uniqueKeys")),
@@ -335,7 +335,7 @@ def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[
     if is_date or kind in _WHOLE | _REAL | _LEAST.keys():
         declared = _limits(limits) & Limits(lows=((_LEAST[kind], True),) if kind in _LEAST else ())
         return column_within(name, "date" if is_date else "real" if kind in _REAL else "integer", declared, **common)
-    return name, f"values of type {kind} are no attribute; derive a number or a category from them"
+    return name, f"values of type {kind} cannot be attributes; derive a number or a category from them"
 
 
 def _no_attribute(name: str, own: Mapping[str, Any]) -> str | None:

@@ -109,4 +109,4 @@ def _of_arrow(name: str, kind: pa.DataType, *, nullable: bool) -> DraftColumn | 
         return bounded_column(name, "date", None, None, **common)
     if is_a.is_string(kind) or is_a.is_large_string(kind) or is_a.is_string_view(kind) or is_a.is_null(kind):
         return DraftColumn(name=name, kind="categorical", **common)
-    return name, f"of type {str(kind).partition('<')[0].partition('[')[0]}, whose values are no attribute"
+    return name, f"of type {str(kind).partition('<')[0].partition('[')[0]}, which cannot be an attribute"
