@@ -637,7 +637,7 @@ REAL = hr.Schema({"a": hr.Real(-9, 9, (0,)), "b": hr.Real(-9, 9, (0,))}, WHOLE.l
 def test_a_step_that_learns_from_rows_before_a_private_one_is_warned_of(steps, schema):
     """Such a step saw the rows, and the card was clean without a word."""
     rows = pd.DataFrame({"a": range(20), "b": [0, 9] * 10}).astype(float)
-    with pytest.warns(PreparationWarning, match="learns from rows is in no charge and not on the card"):
+    with pytest.warns(PreparationWarning, match="No charge and no card has what a scaler"):
         make_pipeline(*steps, hr.PrivateTreeClassifier(1, schema=schema, max_depth=1)).fit(rows, [0, 1] * 10)
 
 

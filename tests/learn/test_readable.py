@@ -136,7 +136,7 @@ def test_weights_of_rows_are_refused_with_the_reason_and_nothing_is_charged(name
     if "budget" in clf.get_params():
         clf.set_params(budget=budget)
     instead = "set class_weight or costs" if "costs" in clf.get_params() else "pass class_weight to `decide`"
-    with pytest.raises(ArgumentTypeError, match=f"largest weight of a row .* must be public.*{instead}"):
+    with pytest.raises(ArgumentTypeError, match=f"largest weight .* must be public.*{instead}"):
         clf.fit(ROWS, ROWS["risk"], sample_weight=np.ones(60))
     with pytest.raises(ArgumentTypeError, match="expected X and y to fit, got 'weights'"):
         clf.fit(ROWS, ROWS["risk"], weights=np.ones(60))

@@ -53,7 +53,7 @@ def test_a_model_that_is_right_no_more_often_than_the_commonest_class_says_so(co
     model = tree_of(Leaf(counts, label="yes"), Leaf((70, 10)))
     assert kinds(model) == found
     if found:
-        assert "the commonest class alone for" in str(model)
+        assert "always saying the commonest class, on" in str(model)
 
 
 def test_a_leaf_whose_rows_may_be_none_but_for_the_noise_is_named():
@@ -64,7 +64,7 @@ def test_a_leaf_whose_rows_may_be_none_but_for_the_noise_is_named():
     for rows, found in ((most + 1, []), (most, ["empty"]), (-2, ["empty"])):
         model = tree_of(Leaf((rows - 50, 50)), Leaf((170, 10)))
         assert kinds(model) == found
-        assert ("The released rows of leaf 1 may be none but for the noise." in str(model)) == bool(found)
+        assert ("There may be no rows in leaf 1: noise alone can make such counts." in str(model)) == bool(found)
 
 
 def test_constant_scorecards_are_those_whose_totals_are_on_one_side():
@@ -104,7 +104,7 @@ def test_rules_that_are_said_to_be_out_of_reach_have_no_row(antecedents):
 def test_a_branch_that_contradicts_an_earlier_one_is_out_of_reach():
     inner = Split(Literal("age", ">", (5,)), Leaf(label="no"), Leaf(label="yes"))
     model = Tree(SCHEMA, Split(Literal("age", "<=", (2,)), inner, Leaf(label="no")), CARD)
-    assert [caveat.sentence for caveat in model.caveats] == ["By the schema no row reaches leaf 1."]
+    assert [caveat.sentence for caveat in model.caveats] == ["No row that fits the schema reaches leaf 1."]
 
 
 X = np.arange(1600).reshape(800, 2) // 4 % 2

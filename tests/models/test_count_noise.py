@@ -74,10 +74,10 @@ def test_the_interval_of_a_share_covers_the_true_one_as_often_as_it_says():
     [
         ((229, 496), 5.0, "65 to 71 % of about 720"),
         ((3, 697), 50.0, "73 to 100 % of about 700"),
-        ((-2, 5), 5.0, "too noisy to say; 0 to 30 rows"),
-        ((-9, 1), 5.0, "too noisy to say; 0 to 20 rows"),
+        ((-2, 5), 5.0, "0 to 30 rows, share unknown"),
+        ((-9, 1), 5.0, "probably no rows"),
         ((-90, 1), 5.0, "probably no rows"),
-        ((0, 8417376124), 1e10, "too noisy to say; 0 to 50,000,000,000 rows"),
+        ((0, 8417376124), 1e10, "0 to 50,000,000,000 rows, share unknown"),
         ((229, 496), 0.1, "68 to 69 % of 725"),
     ],
 )
@@ -128,11 +128,11 @@ def test_a_rule_list_shows_ranges_and_its_file_the_numbers():
     model = RuleList(SCHEMA, (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5))), card("1/5"))
     assert str(model).splitlines() == [
         "if smoker then yes    # 65 to 71 % of about 720",
-        "else yes              # too noisy to say; 0 to 30 rows",
-        "(ranges: 95 % by the noise on the counts; the file has the released numbers)",
+        "else yes              # 0 to 30 rows, share unknown",
+        "(ranges allow for the noise on the counts, 95 %; the file has the released numbers)",
         "",
         "caveat: It predicts yes for every row: nothing in a row matters.",
-        "caveat: The released rows of rule 2 may be none but for the noise.",
+        "caveat: There may be no rows in rule 2: noise alone can make such counts.",
     ]
     assert [rule["counts"] for rule in model.to_dict()["rules"]] == [[229, 496], [-2, 5]]
     assert [rule["counts"]["no"] for rule in model.get_rules()] == [229, -2]
@@ -144,7 +144,7 @@ def test_a_tree_shows_ranges():
     model = Tree(SCHEMA, Split(SMOKER, Leaf((229, 496)), Leaf((0, 8417376124))), card("1/5"))
     assert "if smoker: yes    # 65 to 71 % of about 720" in str(model)
     vague = Tree(SCHEMA, model.root, card("1/10000000000"))
-    assert str(vague).count("too noisy to say; 0 to ") == 2
+    assert str(vague).count("rows, share unknown") == 2
     assert "8417376124" not in str(vague)
 
 
@@ -153,8 +153,8 @@ def test_html_and_notebooks_show_ranges(html):
     rules = (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5)))
     cells = html(RuleList(SCHEMA, rules, card("1/5", "counts of 2 rules by class")))
     assert "<td>65 to 71 %</td><td>about 230</td><td>about 500</td>" in cells
-    assert "<td>too noisy to say</td><td>0 to 20</td><td>0 to 20</td>" in cells
-    assert "ranges: 95 % by the noise on the counts" in cells
+    assert "<td>share unknown</td><td>0 to 20</td><td>0 to 20</td>" in cells
+    assert "ranges allow for the noise on the counts, 95 %" in cells
     assert "<td>-2</td>" not in cells
     exact = html(RuleList(SCHEMA, rules, PrivacyCard.none("exact", software="hedgerow")))
     assert "<td>68.4 %</td><td>229</td><td>496</td>" in exact
@@ -174,16 +174,13 @@ def test_the_cards_of_our_learners_name_the_noise(estimator, search):
     model = estimator(1, search=search, random_state=0, **given).fit(X, [0, 1] * 50)
     released = model.tree_ if estimator is PrivateTreeClassifier else model.rule_list_
     assert CountNoise.of(released.privacy) == CountNoise(5.0)
-    assert "ranges: 95 %" in str(released)
+    assert "ranges allow for" in str(released)
 
 
 def test_of_a_number_rows_alone_are_said_to_be_of_few_digits():
     schema = Schema(SCHEMA.attributes, Number("days", 0, 32, 2))
     model = RuleList(schema, (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5))), card("1/5"))
-    assert (
-        str(model).splitlines()[2]
-        == "(rows: to the digits that the noise leaves, 95 %; the file has the released numbers)"
-    )
+    assert str(model).splitlines()[2] == "(rows are rounded as the noise asks, 95 %; the file has the released numbers)"
     assert "ranges" not in f"{model}{model._repr_html_()}"
 
 

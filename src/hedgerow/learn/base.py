@@ -120,9 +120,8 @@ class TallyEstimator(Readable, BaseEstimator):
         """Refuse what `fit` does not take; weights of rows with the reason."""
         if given.get("sample_weight") is not None:
             raise ArgumentTypeError(
-                "expected no sample_weight, got one: the largest weight of a row is in the sensitivity of all that is "
-                "released, and must be public. Declare the column in the schema: `weight: {name: ..., high: ...}`, for "
-                f"trees and rule lists.{self._weighing}"
+                "leave sample_weight out: the largest weight sets the noise, and must be public. For trees and rule "
+                f"lists, declare the column in the schema: `weight: {{name: ..., high: ...}}`.{self._weighing}"
             )
         for name in sorted(given.keys() - {"sample_weight"}):
             raise ArgumentTypeError(f"expected X and y to fit, got {name!r}.")

@@ -134,19 +134,17 @@ def check_kept(estimator: Any, schema: Schema) -> None:
     """Check that an estimator keeps the order along attributes, and weighs rows, if the schema declares it."""
     if schema.weight is not None and not estimator.takes_weights:
         raise SchemaError(
-            "declares the weight of rows, which only trees and rule lists take; learn one of these, or leave `weight` "
-            "out.",
+            "is the weight of rows, which only trees and rule lists take; learn one, or leave `weight` out.",
             attribute=schema.weight.name,
         )
     if schema.weight is not None and getattr(estimator, "release_counts", False):
         raise ArgumentError(
-            "expected release_counts=False where rows have weights, got True: sums of weights are no counts of rows, "
-            "and no model shows them. objective='mixed' has probabilities."
+            "leave release_counts out where rows have weights: sums of weights are no counts of rows. "
+            "objective='mixed' has probabilities."
         )
     for name in () if estimator.keeps_monotone else schema.monotone:
         raise SchemaError(
-            "is declared as monotone, which trees and rule lists do not keep: they are searched branch by branch, and "
-            "whether a model is monotone depends on pairs of branches. Learn a scorecard, or leave `monotone` out.",
+            "is declared as monotone, which only scorecards keep; learn one, or leave `monotone` out.",
             attribute=name,
         )
 

@@ -45,9 +45,8 @@ _PUBLIC = "the names, types and order of the columns count as public, like the s
 _ONE_ROW = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
 _NOT_NOISED = "errors about values outside the schema, and run time, are for the curator's eyes only: neither is noised"
 _PREPARED = (
-    "expected rows as the schema has them, got those of a pipeline with an earlier step that is fitted on them. What a "
-    "scaler, imputer or discretiser learns from rows is in no charge and not on the card: leave such steps out, and "
-    "declare bounds, cuts and `missing` in the schema."
+    "an earlier step of the pipeline is fitted on these rows. No charge and no card has what a scaler, imputer or "
+    "discretiser learns from rows: leave such steps out, and declare bounds, cuts and `missing` in the schema."
 )
 _SEEDED = (
     "random_state seeds the noise, so that the model has no guarantee: whoever knows the seed can take the noise off. "
@@ -67,8 +66,8 @@ def noise_warning(epsilon: Fraction, unit: Unit | None = None) -> str | None:
     if epsilon * USUAL_ROWS >= rows_of(unit):
         return None
     return (
-        f"epsilon = {amount_text(epsilon)} is so small that on any table of up to {USUAL_ROWS:,} rows the model is "
-        "nearly what it would be without a row; choose a larger epsilon (`hedgerow.plan` forecasts which)."
+        f"epsilon = {amount_text(epsilon)} is so small that even {USUAL_ROWS:,} rows hardly change the model; choose a "
+        "larger one (`hedgerow.plan` forecasts which)."
     )
 
 
@@ -191,8 +190,8 @@ class PrivateEstimator(TallyEstimator):
             return Budget(epsilon, delta)
         if delta and rho is None and self.budget.remaining_rho is not None:
             raise ArgumentError(
-                "expected a budget that adds up epsilon and delta, got one that adds up rho, which this mechanism's "
-                "proof does not give; use Budget(epsilon, delta) with accounting='basic'."
+                "the budget adds up rho, for which this mechanism has no proof; use Budget(epsilon, delta) with "
+                "accounting='basic'."
             )
         return self.budget.allocate(
             epsilon,
@@ -248,9 +247,9 @@ def unit_notes(unit: Unit | None) -> tuple[str, ...]:
     if unit is None:
         return _PUBLIC, _ONE_ROW, _NOT_NOISED
     rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"
-    whose = f"{quoted_text(unit.column)} is taken to name the same person everywhere: whoever has two is two units"
+    whose = f"each {quoted_text(unit.column)} counts as one person: a person with two of them is two units"
     each = "" if unit.max_rows == 1 else f"; a mechanism without delta runs at epsilon/{unit.max_rows}"
-    return _PUBLIC, f"at most {rows} of a unit are counted, drawn at random{each}", whose, _NOT_NOISED
+    return _PUBLIC, f"at most {rows} of each unit, drawn at random, are used{each}", whose, _NOT_NOISED
 
 
 def _weight_notes(weight: Weight | None) -> tuple[str, ...]:

@@ -54,8 +54,8 @@ def no_better(leaves: Sequence[Leaf], places: Sequence[int], noise: CountNoise |
     right, commonest = int(counts[np.arange(len(counts)), places].sum()), int(counts.sum(axis=0).max())
     if right <= commonest:
         shares = (f"{100 * max(one, 0) / counts.sum():.1f} %" for one in (right, commonest))
-        said = "By the released counts it is right for {} of the rows, and the commonest class alone for {}"
-        yield Caveat("no-better", f"{said.format(*shares)}: it helps only where errors cost differently.")
+        said = "By the released counts it is right on {} of the rows; always saying the commonest class, on {}."
+        yield Caveat("no-better", f"{said.format(*shares)} It helps only where errors cost differently.")
 
 
 def unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: bool) -> Iterator[Caveat]:
@@ -74,7 +74,7 @@ def unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: 
         if not all(bins.any() for bins in box.values()) or any(_is_inside(box, other) for other in before)
     ]
     if none:
-        yield Caveat("unreachable", f"By the schema no row reaches {_named(name, none)}.")
+        yield Caveat("unreachable", f"No row that fits the schema reaches {_named(name, none)}.")
 
 
 def empty(leaves: Sequence[Leaf], rows: Sequence[int | None], noise: CountNoise, name: str) -> Iterator[Caveat]:
@@ -85,7 +85,7 @@ def empty(leaves: Sequence[Leaf], rows: Sequence[int | None], noise: CountNoise,
         if held is not None and held <= noise.spread(len(leaf.counts or leaf.sums or ()))
     ]
     if none:
-        yield Caveat("empty", f"The released rows of {_named(name, none)} may be none but for the noise.")
+        yield Caveat("empty", f"There may be no rows in {_named(name, none)}: noise alone can make such counts.")
 
 
 def _box(schema: Schema, path: Path) -> dict[str, NDArray[np.bool_]]:

@@ -21,7 +21,7 @@ MOST_PROBABILITIES = 2**22
 """Maximum of leaves times classes of a model, where the array of its probabilities has 32 MiB."""
 _LARGEST_COUNT = 2**63
 _OFF = 1e-9  # what rounding may add to the sum of probabilities
-TOO_NOISY = "too noisy to say"
+TOO_NOISY = "share unknown"
 _WIDEST = 200  # characters of the longest line by which notes are aligned
 
 
@@ -229,9 +229,9 @@ def leaf_note(
     if noise is None:
         return f"{100 * probabilities.max():.1f} % of {rows}" if rows else "0 rows"
     share = noise.share(leaf.counts, k)
-    if share is None and str(rows) == "0":
-        return "probably no rows"
-    return f"{TOO_NOISY}; {rows} rows" if share is None else f"{share_text(share)} of {rows}"
+    if share is None:
+        return f"{rows} rows, {TOO_NOISY}" if sum(leaf.counts) > 0 else "probably no rows"
+    return f"{share_text(share)} of {rows}"
 
 
 def share_text(share: tuple[float, float]) -> str:

@@ -38,8 +38,8 @@ _LABELS_ALONE = (
 )
 _TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
 _ENDS = (0.05, 0.95)  # quantiles of a number that an explanation has
-_RANGES = f"ranges: {100 * CONFIDENCE:g} % by the noise on the counts; the file has the released numbers"
-_ROWS = f"rows: to the digits that the noise leaves, {100 * CONFIDENCE:g} %; the file has the released numbers"
+_RANGES = f"ranges allow for the noise on the counts, {100 * CONFIDENCE:g} %; the file has the released numbers"
+_ROWS = f"rows are rounded as the noise asks, {100 * CONFIDENCE:g} %; the file has the released numbers"
 
 
 class LeafModel(Model):

@@ -228,8 +228,8 @@ class Sheet:
         ]
         if self.error is not None:
             found.append(
-                "95 % intervals are by the noise of the release, a standard error of "
-                f"{self.error:.3g} in log-odds; another sample of rows would add to it."
+                f"95 % intervals count the noise of the release alone, a standard error of {self.error:.3g} in "
+                "log-odds; another sample of rows would add to it."
             )
         return found
 
@@ -296,8 +296,8 @@ class NumberSheet(Sheet):
         found = [f"{self.label} = {start}{digits(self.unit)} * total, at least {low} and at most {high}."]
         if self.error is not None:
             found.append(
-                f"95 % intervals are by the noise of the release, a standard error of {self.error:.3g} of what is "
-                "predicted; rows differ from it by more."
+                f"95 % intervals count the noise of the release alone, a standard error of {self.error:.3g}; rows "
+                "differ from what is predicted by more."
             )
         return found
 

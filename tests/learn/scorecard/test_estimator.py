@@ -27,9 +27,9 @@ BAD = [
     ({"monotone": {3: "increasing"}}, "attribute 3: is in monotone but not declared"),
     (
         {"monotone": {"smoker": "increasing"}},
-        "attribute 'smoker': expected a number or an ordered attribute in monotone, got another",
+        "attribute 'smoker': expected a number or an ordered attribute in monotone; the bins of others",
     ),
-    ({"monotone": {"age": "increasing"}, "schema": THREE}, "expected nothing monotone with 3 classes, got names"),
+    ({"monotone": {"age": "increasing"}, "schema": THREE}, "monotone needs two classes, and the label has 3"),
     ({"schema": WIDE}, r"attribute 'zip': expected at most 2,000 bins of an attribute of a scorecard, got 2,001; decl"),
 ]
 

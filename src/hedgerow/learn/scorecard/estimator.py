@@ -97,10 +97,8 @@ def _check_monotone(name: str, schema: Schema) -> None:
         raise SchemaError("is in monotone but not declared.", attribute=name)
     if not schema[name].ordered:
         raise SchemaError(
-            "expected a number or an ordered attribute in monotone, got another, whose bins have no order.",
+            "expected a number or an ordered attribute in monotone; the bins of others have no order.",
             attribute=name,
         )
     if schema.target.as_number is None and schema.target.n_levels != 2:
-        raise ArgumentError(
-            f"expected nothing monotone with {schema.target.n_levels} classes, got names: it needs two classes."
-        )
+        raise ArgumentError(f"monotone needs two classes, and the label has {schema.target.n_levels}; leave it out.")
