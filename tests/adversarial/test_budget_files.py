@@ -411,7 +411,7 @@ def test_whoever_makes_all_hashes_anew_is_found_out_by_who_kept_the_last_one(pat
         edit(path, EDITS[edited], rehash=True)  # it came after the kept one
     edit(path, EDITS[edited], rehash=True)
     assert FileBudget(path).head
-    with pytest.raises(ModelFormatError, match="expected an entry with the hash that was kept, found none"):
+    with pytest.raises(ModelFormatError, match="no entry has the hash that was kept"):
         FileBudget(path).check_head(kept)
 
 

@@ -329,7 +329,7 @@ def test_seeded_fits_are_not_counted_as_if_the_cap_held():
     assert budget.no_guarantee_reason == "seeded"
     assert str(budget).split("\n")[1:] == [
         "  1           PrivateRuleListClassifier: one rule list; no guarantee: seeded"
-    ] * 3 + ["no guarantee for 3 of 3 charges: the cap says nothing about what was released under them"]
+    ] * 3 + ["no guarantee for 3 of 3 charges: the cap does not bound what they released"]
 
 
 @pytest.mark.parametrize("name", UNPROVEN)
@@ -400,7 +400,7 @@ def test_a_budget_file_says_what_its_cap_does_not_cover(tmp_path, run, monkeypat
     assert run(*fit, "--seed", "1", "--research")[0] == 0
     shown = run("budget", "show", "b.json")[1].splitlines()
     assert shown[2].endswith("; no guarantee: seeded")
-    assert shown[3] == "no guarantee for 1 of 2 charges: the cap says nothing about what was released under them"
+    assert shown[3] == "no guarantee for 1 of 2 charges: the cap does not bound what they released"
     data = json.loads((tmp_path / "b.json").read_text())
     assert data["warning"] == shown[3]
     assert ["void" in entry for entry in data["entries"] if entry["kind"] == "charged"] == [False, True]
@@ -557,7 +557,7 @@ ADDING_RHO = [{"rho": 100}, {"epsilon": 20, "delta": Fraction(1, 1000), "account
 def test_no_card_adds_up_to_more_rho_than_the_budget_was_charged(name, epsilon, size, n, caps):
     budget = hr.Budget(**caps)
     if name in PUBLISHED and PUBLISHED[name].spends_delta:  # no ρ is known
-        with pytest.raises(ValueError, match="expected a budget that adds up epsilon and delta"):
+        with pytest.raises(ValueError, match="the budget adds up rho, for which this mechanism has no proof"):
             fitted(name, epsilon, None, size, FIXED, budget, n)
         assert budget.charges == ()
         return

@@ -90,7 +90,7 @@ def test_a_backup_of_a_running_ledger_is_whole_where_a_copy_of_its_file_is_not(k
     assert not list(tmp_path.glob(".hedgerow-*"))
     shutil.copy("curator.db", "copy.db")
     code, _, err = run("ledger", "verify", "copy.db")
-    assert (code, "no head is kept beside the ledger" in err) == (2, True)
+    assert (code, "the ledger has no head beside it" in err) == (2, True)
 
 
 @pytest.mark.parametrize("words", [("show",), ("verify",), ("export", "-o", "e.jsonl"), ("backup", "b.db")])

@@ -63,7 +63,7 @@ def test_noise_is_larger_by_the_rows_of_a_person_and_the_card_says_why(release):
     assert answer.noise == pytest.approx(2 * oracle.noise_scale(1) ** 2)
     assert oracle.privacy.unit == UNIT
     assert budget.spent == (1 if release == "gaussian" else Fraction(1, 2))
-    assert "at most 2 rows of a unit are counted" in str(oracle.privacy)
+    assert "at most 2 rows of each unit, drawn at random, are used" in str(oracle.privacy)
     assert oracle.columns == ("size",)
 
 

@@ -298,7 +298,7 @@ def test_rows_that_were_read_in_one_epoch_are_charged_in_no_other(url):
     with curator_of(url, rows) as curator:
         first = curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
         curator.ledger.declare("wards", Account(Fraction(3)), SHARES, reason="the rows of 2027")
-        with pytest.raises(ServiceBusyError, match="a new epoch of the dataset was declared"):
+        with pytest.raises(ServiceBusyError, match="the dataset has a new epoch"):
             curator.ask(ANA, "wards", "marginals", "two", MARGINALS)
         assert curator.ask(ANA, "wards", "marginals", "one", MARGINALS) == first
         assert (rows.touched, curator.ledger.account("wards").spent) == (1, 0)

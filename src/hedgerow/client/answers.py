@@ -28,7 +28,7 @@ from hedgerow.schema.schema import Schema
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-UNSIGNED = "who sent the answers was not checked: the curator's public key was not given (connect(..., public_key=))"
+UNSIGNED = "nobody checked who sent the answers: the curator's key was not given (connect(..., public_key=))"
 MOST_ROWS = 2**40
 """The most rows that a table is believed to have."""
 STAYS = "; the charge stays, and asking the same again on this connection adds nothing to it."

@@ -107,7 +107,7 @@ class RemoteCurator(OfOneProcess):
             raise AttributeError(name)
         if len(self.datasets) != 1:
             names = ", ".join(map(repr, self.datasets)) or "none that you may ask about"
-            raise AttributeError(f"expected a dataset to be named first, as curator[NAME]; there are: {names}")
+            raise AttributeError(f"name a dataset first, as curator[NAME]; there are: {names}")
         return getattr(self[self.datasets[0]], name)
 
     def close(self) -> None:
@@ -271,7 +271,7 @@ class RemoteDataset(OfOneProcess):
         given, default = estimator.get_params(), type(estimator)().get_params()
         for name in ("budget", "random_state"):
             if given[name] is not None:
-                raise ArgumentError(f"expected {name}=None, got another: it is the curator's to set.")
+                raise ArgumentError(f"leave {name} out: the curator sets it.")
         question = {"model": kind, "epsilon": str(exact(given["epsilon"] or 0, "epsilon"))}
         if given.get("delta"):
             question["delta"] = str(exact(given["delta"], "delta"))

@@ -170,7 +170,7 @@ def exact_answer(answer: Any) -> Any:
 _NOTES = (
     "the names, types and order of the columns, the classes, and the number of questions count as public",
     "hypotheses are data: each row is evaluated in arithmetic that does not depend on the others",
-    "hypotheses count as public, or as paid for: where they were learned from these rows, what they cost comes on top",
+    "hypotheses count as public, or as paid for: if one was learned from these rows, its own cost comes on top",
 )
 _UNIT_DELTA = ", and a delta of k·exp((k - 1)·epsilon) times the delta, which is of use for few rows only"
 _UNIT = "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
@@ -187,4 +187,6 @@ def _unit_note(unit: Unit | None, *, with_delta: bool) -> str:
     if unit is None:
         return _UNIT + (_UNIT_DELTA if with_delta else "")
     rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"
-    return f"at most {rows} of a unit are counted, drawn at random; whoever has two {quoted_text(unit.column)} is two"
+    return (
+        f"at most {rows} of each unit, drawn at random, are used; a person with two {quoted_text(unit.column)} is two"
+    )

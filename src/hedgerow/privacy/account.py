@@ -142,7 +142,7 @@ class Account:
             return None
         return (
             f"no guarantee for {no_guarantee_reason} of {len(self.charges)} charges: "
-            "the cap says nothing about what was released under them"
+            "the cap does not bound what they released"
         )
 
     def epsilon_at(self, delta: Fraction) -> Fraction:

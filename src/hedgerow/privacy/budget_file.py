@@ -126,8 +126,8 @@ class FileBudget(Budget):
             raise ArgumentError("head must be a hash of 64 hexadecimal digits, as it was shown then, got another text.")
         if head not in self.record.hashes:
             raise ModelFormatError(
-                f"{self._path}: expected an entry with the hash that was kept, found none: entries were removed "
-                "or made anew since. Restore the file from a backup that has all charges."
+                f"{self._path}: no entry has the hash that was kept: entries were removed or replaced since. Restore "
+                "the file from a backup that has all charges."
             )
 
     def start_chain(self, table: str | None = None) -> None:

@@ -174,8 +174,8 @@ def declare(ledger: Ledger, name: str, config: DatasetConfig, unit: Unit | None)
         elif _caps(known[one]) != _caps(cap):
             whose = "the dataset" if one == WHOLE else shown(one)
             raise LedgerError(
-                f"expected the cap that the ledger has for {whose} of {shown(name)}, got another: caps stay as they "
-                "are within an epoch. For new rows, declare a new one: hedgerow serve epoch NAME --reason TEXT."
+                f"the ledger has another cap for {whose} of {shown(name)}, and caps cannot change within an epoch. For "
+                "new rows, declare a new epoch: hedgerow serve epoch NAME --reason TEXT."
             )
 
 

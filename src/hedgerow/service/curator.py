@@ -170,7 +170,7 @@ class Curator:
         """Return the form of a question, and the question, which can be asked; raises as `ask` does before a charge."""
         held = self._held(caller, dataset)
         if caller.role != "analyst":
-            raise AccessError("expected an analyst, who has a cap, to ask; got another role.")
+            raise AccessError("only analysts ask, since only they have caps; got another role.")
         if not (0 < len(key) <= 200 and key.isprintable() and key.isascii()):
             raise QuestionError("expected an idempotency key of 1 to 200 printable ASCII characters, got another.")
         return self._question(held, kind, body)

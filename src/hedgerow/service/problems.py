@@ -61,7 +61,7 @@ def problem_of(error: Exception) -> ProblemError:
 
 _KINDS: dict[type[HedgerowError], tuple[int, str, str, bool | None]] = {
     AccessError: (403, "not-allowed", "Not allowed", False),
-    ApprovalError: (403, "approval-needed", "The curator is to approve this, or has refused it", False),
+    ApprovalError: (403, "approval-needed", "The curator has not approved this, or has refused it", False),
     QuestionError: (422, "question-refused", "The question cannot be asked", False),
     RequestConflictError: (422, "key-reused", "The idempotency key is of another request", False),
     RequestRunningError: (409, "still-running", "The same request is still being answered", True),

@@ -90,13 +90,13 @@ def forge(ledger, kind, **changed):
 def test_an_epoch_that_is_declared_again_does_not_forget_what_was_charged(ledger):
     forge(ledger, "declared")
     edit(ledger, "UPDATE totals SET epsilon = '0', rho = '0'")
-    with pytest.raises(LedgerError, match="broken at entry 6: nothing that came before allows it"):
+    with pytest.raises(LedgerError, match="broken at entry 6: no earlier entry allows it"):
         ledger.verify()
 
 
 def test_a_request_is_charged_once(ledger):
     forge(ledger, "reserved")
-    with pytest.raises(LedgerError, match="broken at entry 6: nothing that came before allows it"):
+    with pytest.raises(LedgerError, match="broken at entry 6: no earlier entry allows it"):
         ledger.verify()
 
 
@@ -105,7 +105,7 @@ def test_a_charge_is_of_the_epochs_unit_of_privacy(ledger):
     """Losses of persons are not added to those of rows."""
     (charge, *_) = [entry.data["charge"] for entry in ledger.entries() if entry.kind == "reserved"]
     forge(ledger, "reserved", request="forged", key="forged", charge={**charge, "unit": Unit("who", 2).to_dict()})
-    with pytest.raises(LedgerError, match="broken at entry 6: nothing that came before allows it"):
+    with pytest.raises(LedgerError, match="broken at entry 6: no earlier entry allows it"):
         ledger.verify()
 
 
@@ -113,7 +113,7 @@ def test_a_cap_is_granted_once(ledger):
     ledger.declare("beds", Account(Fraction(3)), {}, reason="the rows of 2026")
     ledger.grant("beds", "ana", Account(Fraction(1)), reason="is new")
     forge(ledger, "granted")
-    with pytest.raises(LedgerError, match="broken at entry 8: nothing that came before allows it"):
+    with pytest.raises(LedgerError, match="broken at entry 8: no earlier entry allows it"):
         ledger.verify()
 
 
@@ -139,5 +139,5 @@ def test_a_charge_without_an_amount_is_told(ledger, name):
     (charge, *_) = [entry.data["charge"] for entry in ledger.entries() if entry.kind == "reserved"]
     del charge[name]
     forge(ledger, "reserved", request="forged", key="forged", charge=charge)
-    with pytest.raises(LedgerError, match="broken at entry 6: nothing that came before allows it"):
+    with pytest.raises(LedgerError, match="broken at entry 6: no earlier entry allows it"):
         ledger.verify()

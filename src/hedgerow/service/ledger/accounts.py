@@ -137,8 +137,8 @@ def check_unit(connection: Connection, dataset: str, epoch: int, unit: Unit | No
     declared = json.loads(row.caps).get("unit")
     if declared != (None if unit is None else unit.to_dict()):
         raise LedgerError(
-            f"expected the unit of privacy that the epoch of {shown(dataset)} was declared with, got another. For new "
-            "rows, declare a new one: hedgerow serve epoch NAME --reason TEXT."
+            f"the epoch of {shown(dataset)} was declared with another unit of privacy. For new rows, declare a new "
+            "epoch: hedgerow serve epoch NAME --reason TEXT."
         )
 
 

@@ -169,8 +169,8 @@ class Ledger:
             last = _signing(connection)
         if last not in (None, key):
             raise LedgerError(
-                f"expected the signing key {last}, by which the ledger says the earlier one was replaced, got {key}. "
-                "Bring it back, or replace it, too: hedgerow serve rotate."
+                f"expected the signing key {last}, the last one in the ledger, got {key}. Bring it back, or replace "
+                "it: hedgerow serve rotate."
             )
 
     def epoch(self, dataset: str) -> int | None:
@@ -267,8 +267,7 @@ class Ledger:
             return self._charge(connection, request)
         if (known.body, known.dataset) != (request.body, request.dataset):
             raise RequestConflictError(
-                "expected the body that the idempotency key was first used with, got another. Nothing was charged. "
-                "Use a new key for a new question."
+                "this idempotency key is of another question. Nothing was charged. Use a new key for a new question."
             )
         return self._again(connection, known, request.epoch)
 
@@ -286,8 +285,8 @@ class Ledger:
         epoch, charge = self._known_epoch(connection, request.dataset), request.charge
         if request.epoch not in (None, epoch):
             raise ServiceBusyError(
-                "a new epoch of the dataset was declared, and the service has its earlier rows; nothing was charged. "
-                "Ask again once the curator has started it anew."
+                "the dataset has a new epoch, and the service still has the earlier rows; nothing was charged. Ask "
+                "again once the curator has restarted it."
             )
         if request.expected not in (None, epoch):
             raise QuestionError(

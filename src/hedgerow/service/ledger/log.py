@@ -146,7 +146,7 @@ class Log:
             if lost and not accept_rollback:
                 raise LedgerError(_rollback_text(self._last, kept))
             if accept_rollback and not lost:
-                raise LedgerError("expected a ledger behind its head, got one that is not; leave out the acceptance.")
+                raise LedgerError("the ledger has lost no entries; start without --accept-rollback.")
             if lost:
                 self.append(connection, "accepted", {"head": None if kept is None else kept._asdict()})
             last = self._last
@@ -226,8 +226,8 @@ class Log:
         """Raise LedgerError for a file that may be a bare copy of one in use: it has no head."""
         if self.database.is_in_use:
             raise LedgerError(
-                "no head is kept beside the ledger: it may be a copy of one that is in use, which lacks entries. Make "
-                "copies by hedgerow ledger backup, or give --head HASH, as you kept it elsewhere."
+                "the ledger has no head beside it, and may be a copy that lacks entries. Copy one in use by hedgerow "
+                "ledger backup, or give the hash that you kept as --head HASH."
             )
 
     def _hash(self, sequence: int) -> str:

@@ -122,7 +122,7 @@ def verified(connection: Connection) -> Verified:
         entry = Entry.read(row.sequence, row.content, row.hash, previous)
         previous = entry.hash
         if not _taken(replay, entry):
-            raise LedgerError(f"the ledger is broken at entry {count}: nothing that came before allows it.")
+            raise LedgerError(f"the ledger is broken at entry {count}: no earlier entry allows it.")
     _check_tables(connection, replay, (count, previous))
     for owner, charges in replay.charges.items():
         if not _within(json.loads(replay.caps[owner]), charges):
