@@ -210,13 +210,13 @@ def test_the_card_says_that_the_model_is_taken_as_given():
     frame = rows(60, "classes")
     seeded = evaluate(fitted("classes", "tree"), frame, random_state=None)
     assert seeded.privacy.is_private
-    assert "among its training rows, too, the model has no guarantee" in seeded.privacy.notes[-1]
+    assert "rows it was learned from, no guarantee holds" in seeded.privacy.notes[-1]
     learner = hr.PrivateTreeClassifier(2, schema=hr.Schema(ATTRIBUTES, TARGETS["classes"]))
     proper = evaluate(learner.fit(frame.drop(columns="y"), frame["y"]), frame, random_state=None)
     assert "epsilon = 3 in all" in proper.privacy.notes[-1]
     persons = hr.Schema(ATTRIBUTES, TARGETS["classes"], unit=hr.Unit("who", 2))
     other = evaluate(learner, frame.assign(who=range(60)), schema=persons, random_state=None)
-    assert "the model's card protects another unit" in other.privacy.notes[-1]
+    assert "its card protects another" in other.privacy.notes[-1]
     assert not evaluate(learner, frame, random_state=0).privacy.is_private
 
 

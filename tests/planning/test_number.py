@@ -140,7 +140,7 @@ def test_real_fits_are_in_the_band_of_nine_in_ten_and_not_in_that_of_another_eps
         ({"spread": True}, "spread must be"),
         ({"public": (a_table(20)[0], np.full(20, 3.0))}, "different finite numbers to predict"),
         ({"public": (a_table(20)[0], ["many"] * 20)}, "different finite numbers"),
-        ({"schema": hr.Schema(ATTRIBUTES, hr.Label("ill", ("no", "yes"))), "spread": 2}, "a number only, got classes"),
+        ({"schema": hr.Schema(ATTRIBUTES, hr.Label("ill", ("no", "yes"))), "spread": 2}, "the label has classes"),
     ],
 )
 def test_bad_values_are_refused(arguments, problem):

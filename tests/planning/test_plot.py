@@ -76,5 +76,5 @@ def test_the_points_drawn_are_the_forecasts_at_each_epsilon(rows):
 
 
 def test_other_epsilons_are_tried_on_public_rows_only():
-    with pytest.raises(ValueError, match="expected curve_runs with public only"):
+    with pytest.raises(ValueError, match="curve_runs needs public"):
         hr.plan(SCHEMA, 400, 1, curve_runs=2)

@@ -81,7 +81,7 @@ def test_the_exact_risk_of_a_draw_is_held_against_epsilon():
     (finding,) = membership_findings(subject, exact, None)
     assert (finding.key, finding.bucket, finding.value) == ("loss", "supports", exact.realised_loss.max())
     answer = membership(subject, exact, None).answer
-    assert f"true positives {exact.advantage.max():.4f} above false positives" in answer
+    assert f"by at most {100 * exact.advantage.max():.2f} percentage points" in answer
 
 
 def test_other_results_are_refused():

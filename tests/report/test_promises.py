@@ -20,7 +20,7 @@ def texts(section):
 
 def test_the_guarantee_is_said_in_odds_before_any_number():
     found = promises.guarantee(Subject.of(a_tree()))
-    assert "as likely as not (50 %)" in found.answer
+    assert "Whoever is 50 % sure that" in found.answer
     assert "at most 73.2 % sure" in found.answer  # e / (1 + e) = .73106, rounded up
     assert texts(found)["epsilon"] == "1"
     assert texts(found)["a suspicion of 50 % rises to at most"] == "73.2 %"

@@ -312,9 +312,9 @@ def _groups(declared: Schema, by: Groups | None) -> tuple[str | None, Attribute 
 def _taken_as_given(card: PrivacyCard, epsilon: Fraction, unit: Unit | None) -> str:
     """Return what the card does not cover: what the model discloses itself."""
     if card.epsilon is None or not card.is_private:
-        more = "the model has no guarantee, so none holds for them"
+        more = "no guarantee holds, since the model has none"
     elif card.unit != unit:
-        more = "the model's card protects another unit, so that its loss must be counted for this one first"
+        more = "count the loss of the model for this unit first; its card protects another"
     else:
         more = f"both losses add up: epsilon = {amount_text(card.epsilon + epsilon)} in all"
-    return f"the model is taken as given: of whoever is among its training rows, too, {more}"
+    return f"the model counts as public: for a person whose rows it was learned from, {more}"

@@ -314,14 +314,14 @@ def plan(
         raise ArgumentError("expected a schema with attributes and a label to forecast for, got one without.")
     if schema.weight is not None:
         raise ArgumentError(
-            "expected a schema without a weight, got one: what all weights add up to is private. Forecast without it, "
-            "at epsilon times the usual weight over the largest."
+            "leave the weight out of the schema: the sum of all weights is private. Forecast at epsilon times the "
+            "usual weight over the largest."
         )
     if check_integer("rows", rows, 1) >= MOST_ROWS:
-        raise ArgumentError("rows must be below 2^32, got more: from there on no model and no cut points are drawn.")
+        raise ArgumentError("rows must be below 2^32, the most that draws of models and cut points take.")
     check_integer("runs", runs, 1)
     if check_integer("curve_runs", curve_runs, 0) and public is None:
-        raise ArgumentError("expected curve_runs with public only, the rows that models are tried on.")
+        raise ArgumentError("curve_runs needs public, the rows that models are tried on.")
     check_probability("accuracy_loss", accuracy_loss)
     slack, about = exact(delta, "delta"), _spread(schema, spread)
     spent = _enough(schema, int(rows), float(accuracy_loss), about) if epsilon is None else exact(epsilon, "epsilon")
@@ -364,7 +364,7 @@ def _spread(schema: Schema, given: float | None) -> float | None:
     """Return about the standard deviation of a number, checked; None of classes."""
     number = schema.target.as_number
     if number is None and given is not None:
-        raise ArgumentError("expected spread for a label that is a number only, got classes.")
+        raise ArgumentError("spread must be left out: the label has classes, and spread is of a number.")
     if number is None:
         return None
     most = (number.high - number.low) / 2
@@ -378,8 +378,7 @@ def _enough(schema: Schema, rows: int, loss: float, spread: float | None) -> Fra
     found = _least(expected_draws(schema, Fraction(1), spread), loss, rows)
     if found is None:
         raise ArgumentError(
-            "expected an epsilon: of models that are not drawn as a whole, as with this schema, no loss is known "
-            "beforehand."
+            "give epsilon: with this schema models are not drawn as a whole, and no loss is known beforehand."
         )
     return exact(found, "epsilon")
 
@@ -388,7 +387,7 @@ def _draws(forecast: Forecast) -> list[str]:
     if forecast.schema.monotone:
         return ["no tree or rule list: they do not keep what the schema declares as monotone", ""]
     if not forecast.draws:
-        return ["no tree or rule list is drawn as a whole: defaults are greedy here, of which no bound is known", ""]
+        return ["no tree or rule list is drawn as a whole: defaults are greedy here, and no bound is known", ""]
     needed = f"epsilon for {100 * forecast.accuracy_loss:g} %"
     head = ("drawn as a whole", "more errors than the best", "", needed, "")
     if forecast.spread is not None:

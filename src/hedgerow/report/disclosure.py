@@ -185,7 +185,7 @@ def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
     small, pure, threshold = len(risk.small), len(risk.pure), risk.threshold
     if risk.view == "noisy" and subject.is_private:
         sentence = (
-            f"{_small(risk)} by the released counts, which are noisy: small ones disclose no more than is promised."
+            f"{_small(risk)} by the released noisy counts; small leaves disclose no more than the guarantee allows."
         )
         yield finding("small-leaves", "supports", sentence, small, threshold=threshold)
         return
@@ -289,7 +289,7 @@ def reconstruction_findings(subject: Subject, found: Reconstruction | str) -> It
     """Yield what the reconstruction says for and against a release: a mean supports none."""
     known = 0 if isinstance(found, str) else _known(found)
     if known:
-        sentence = f"{known:,} rows are the only possible ones of their leaf: the model discloses them whole."
+        sentence = f"The model discloses {number_of(known, 'row')} completely: no other row is possible in the leaf."
         yield finding("known-rows", "look" if subject.is_private else "reject", sentence, known)
 
 
@@ -391,7 +391,7 @@ def membership_findings(subject: Subject, found: Attacked | None, leaves: Overfi
         yield finding("separation", "look" if v > chance else "supports", sentence, v)
     if isinstance(found, ExactMembership):
         loss = float(found.realised_loss.max())
-        sentence = f"The largest exact privacy loss of a row is {loss:.4f}, of an epsilon of {found.epsilon:g}."
+        sentence = f"The largest exact privacy loss of a row is {loss:.4f}; epsilon allows {found.epsilon:g}."
         yield finding("loss", "supports" if loss <= found.epsilon * (1 + 1e-9) else "reject", sentence, loss)
     elif found is not None:
         yield from _tried(subject, found)
@@ -402,12 +402,12 @@ def membership_findings(subject: Subject, found: Attacked | None, leaves: Overfi
 def _tried(subject: Subject, found: Membership | ShadowMembership) -> Iterator[Finding]:
     is_above = found.auc_interval[0] > 0.5
     words = "above" if is_above else "not above"
-    sentence = f"The AUC of the attack is {found.auc:.3f}, and its interval is {words} guessing, 0.5."
+    sentence = f"The AUC of the attack is {found.auc:.3f}; its interval begins {words} 0.5, which is guessing."
     yield finding("auc", "look" if is_above else "supports", sentence, found.auc)
     if isinstance(found, ShadowMembership):
         yield from _violated(subject, found)
         rows, grave = len(found.significant_rows()), "look" if subject.is_private else "reject"
-        sentence = f"{rows} rows have a significant (Holm) separation by fits with and without them."
+        sentence = f"Fits with and without the row differ significantly (Holm) for {number_of(rows, 'row')}."
         yield finding("rows", grave if rows else "supports", sentence, rows)
 
 

@@ -78,12 +78,12 @@ def findings(subject: Subject, releases: Releases | None) -> Iterator[Finding]:
     if card.is_private and card.noise == "none":
         yield finding("noise", "reject", "The card claims a guarantee, and says that no noise was drawn.")
     if any(charge.declared for charge in card.charges):
-        sentence = "A part of the loss is as the schema's file declares it, which nobody has checked here."
+        sentence = "A part of the loss is what the schema's file declares; nobody checked it here."
         yield finding("declared", "look", sentence)
     if releases is not None:
         yield from _recorded(card, releases)
     elif card.charges:
-        sentence = "It is not known what else was released about this table: no record was given."
+        sentence = "No record was given, so that nobody knows what else was released about this table."
         yield finding("releases", "look", sentence)
     yield from _stated(subject.form)
 
@@ -120,7 +120,7 @@ def _tier(epsilon: Fraction) -> tuple[Bucket, str]:
         return "supports", "a strong guarantee"
     if epsilon <= WEAK:
         return "look", "a guarantee that needs a reason why it is enough"
-    return "reject", "by itself it protects nobody; measurements would have to carry the release"
+    return "reject", "by itself it protects nobody; only measurements can support a release"
 
 
 def _recorded(card: PrivacyCard, releases: Releases) -> Iterator[Finding]:

@@ -249,7 +249,7 @@ def test_no_chance_is_in_the_repr_of_what_a_draw_would_do():
                 1.0, max_depth=1, schema=hr.Schema(SCHEMA.attributes, SCHEMA.label, unit=hr.Unit("who", 1))
             ),
             ValueError,
-            "expected a schema without a unit, got one with a unit, of whose rows a fit counts some",
+            "expected a schema without a unit: a fit draws some rows",
         ),
         (hr.PrivateTreeClassifier(1.0, search="greedy", schema=SCHEMA), ValueError, "got a greedy one, whose chances"),
         (

@@ -212,9 +212,9 @@ def _declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
     schema = estimator.schema
     if isinstance(schema, Schema) and schema.unit is not None:
         raise ArgumentError(
-            "expected a schema without a unit, got one with a unit, of whose rows a fit counts some, drawn at random: "
-            "the chances here are of tables all of whose rows count. Keep max_rows rows of each, divide epsilon by "
-            "max_rows, and leave out the unit: dataclasses.replace(schema, unit=None)."
+            "expected a schema without a unit: a fit draws some rows of each unit at random, and here all rows count. "
+            "Keep max_rows rows of each, divide epsilon by max_rows, and leave out the unit: "
+            "dataclasses.replace(schema, unit=None)."
         )
     if schema is None:
         schema = boolean_schema(rows.table.column_names, rows.labels)
@@ -222,8 +222,8 @@ def _declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
     if not isinstance(schema, Schema) or schema.no_guarantee_reason:
         got = "one that voids the guarantee" if isinstance(schema, Schema) else "'from-data'"
         raise ArgumentError(
-            f"expected a public schema, got {got}: a domain taken from the rows discloses them in a way that no "
-            "likelihood ratio of the draw has; declare a schema."
+            f"expected a public schema, got {got}: a domain taken from the rows discloses more of them than this "
+            "audit measures; declare a schema."
         )
     return schema
 

@@ -25,8 +25,8 @@ from hedgerow.text.values import shown_text
 _SHOWN = 20  # leaves in the text
 _VIEWS = {
     "exact": "A function of the rows: for the curator's eyes only, unless the model was released with these counts.",
-    "noisy": "By the noisy counts that the model was released with: with train=(X, y), by those of the rows.",
-    "weighted": "By weighted counts, where a row that was drawn twice counts twice: pass train=(X, y) to count rows.",
+    "noisy": "Counts are the noisy ones released with the model; pass train=(X, y) to count the rows.",
+    "weighted": "Counts are weighted: a row that was drawn twice counts twice; pass train=(X, y) to count the rows.",
 }
 
 
