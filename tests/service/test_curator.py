@@ -313,7 +313,7 @@ def test_a_question_about_another_epoch_is_not_charged(url):
         with pytest.raises(QuestionError, match="about epoch 1 of the dataset, got one about another"):
             curator.ask(ANA, "wards", "marginals", "two", second)
         curator.ledger.declare("wards", Account(Fraction(3)), SHARES, reason="the rows of 2027")
-        with pytest.raises(ServiceBusyError, match="has its earlier rows"):
+        with pytest.raises(ServiceBusyError, match="still has the earlier rows"):
             curator.ask(ANA, "wards", "marginals", "two", second)
     rows = WatchedRows()
     with curator_of(url, rows) as curator:

@@ -32,7 +32,7 @@ def guarantee(subject: Subject) -> Section:
     (epsilon, delta), rho = subject.bound, total_rho(card.planned)
     facts += [Fact("epsilon", amount_text(epsilon), float(epsilon)), Fact("delta", amount_text(delta), float(delta))]
     facts += [] if rho is None else [Fact("rho", amount_text(rho), float(rho))]
-    facts += [Fact("most by which any output becomes more likely: a factor of", factor_text(epsilon))]
+    facts += [Fact("largest factor by which an output becomes more likely", factor_text(epsilon))]
     unit = None if card.unit is None else quoted_text(card.unit.column)
     suspected = "a row is" if unit is None else f"the rows of one {unit} are"
     beliefs = ((prior, largest_belief(prior, epsilon)) for prior in PRIORS)
