@@ -28,4 +28,4 @@ def test_a_claim_is_a_finite_number_above_zero(claim):
 
 def test_guesses_may_be_as_many_as_canaries():
     asked = {"score": lambda *_: np.arange(4.0), "guesses": 4, "random_state": 0}
-    assert one_run_epsilon(max, np.zeros((4, 1)), np.zeros(4), **asked).guesses == 4
+    assert one_run_epsilon(lambda *rows: rows, np.zeros((4, 1)), np.zeros(4), **asked).guesses == 4
