@@ -93,7 +93,9 @@ def test_rows_are_checked_against_a_schema_before_anything_is_spent(folder, run)
 
 def test_public_rows_may_hold_words_for_missing_values_and_columns_to_leave_out(folder, run):
     (folder / "pub.csv").write_text("id,n,y\n" + "".join(f"k{i},{i if i % 9 else '?'},{i % 2}\n" for i in range(200)))
-    assert "missing_values" in run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml")[2]
+    words = ("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml")
+    assert "--drop" in run(*words)[2]
+    assert "missing_values" in run(*words, "--drop", "id")[2]
     code, _, err = run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml", "--drop", "ident")
     assert (code, "column 'ident': expected this column, found: id, n, y" in err) == (2, True)
     words = ("--missing", "?", "--drop", "id")
@@ -204,3 +206,17 @@ def test_a_check_of_a_table_in_an_engine_has_counts_without_lines(folder, run):
 def test_what_the_check_accepts_is_what_fit_accepts(run):
     assert run("schema", "check", "schema.yaml", "data.csv")[1].endswith("`hedgerow fit` will accept this\n")
     assert run("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5")[0] == 0
+
+
+def test_public_identifiers_are_told_and_how_to_leave_them_out(folder, run):
+    lines = [f"R{n},{n},{n % 7},{'yes' if n % 3 else 'no'}" for n in range(200)]
+    (folder / "public.csv").write_text("\n".join(["record,serial,age,ill", *lines]))
+    told = ("schema", "from-public", "public.csv", "--target", "ill", "-o", "public.yaml")
+    code, _, error = run(*told)
+    assert code == 2
+    assert "no value repeats, as in an identifier: leave the column out (on the command line: --drop)" in error
+    code, _, error = run(*told, "--drop", "record")
+    assert code == 0
+    assert "warning: serial: no value repeats; if it is an identifier, leave it out: --drop serial" in error
+    assert "age" not in error
+    assert "warning" not in run(*told, "--drop", "record", "--drop", "serial", "--force")[2]

@@ -37,9 +37,10 @@ from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.dates import format_of, with_format
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import public_date_formats, typed_table
-from hedgerow.schema.persons import names_key, names_person
+from hedgerow.schema.persons import names_key, names_person, repeats
 from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.serialize import FILL_IN
+from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.tables.table_files import read_table
 from hedgerow.text.messages import number_of
@@ -146,6 +147,10 @@ def from_public(
         schema = replace(schema, attributes=tuple(written))
     write_whole(output, mapping_text(output, schema.to_dict()))
     say(schema)
+    for name in schema.names:
+        if len(table) > 1 and repeats(Column.from_arrow(table[name], name)) is None:
+            named = printable(name)
+            say(f"warning: {named}: no value repeats; if it is an identifier, leave it out: --drop {named}", err=True)
     say(f"written to {output}", err=True)
 
 

@@ -48,13 +48,14 @@ def public_attribute(
     if column.is_text:
         found = tuple(sorted({plain_word(value) for value in np.unique(values.astype(str)).tolist()}))
         if len(found) > MOST_CATEGORIES:
-            commas = all(_DECIMAL_COMMA.fullmatch(value) for value in found)
             hint = (
-                "they look like numbers with decimal commas: read the file with `--decimal ,`."
-                if commas
-                else "leave the column out, or group its values. If they are numbers, declare the texts among them as "
-                "missing_values, and remove zeros before numbers."
+                "leave the column out (on the command line: --drop), or group its values. If they are numbers, declare "
+                "the texts among them as missing_values, and remove zeros before numbers."
             )
+            if all(_DECIMAL_COMMA.fullmatch(value) for value in found):
+                hint = "they look like numbers with decimal commas: read the file with `--decimal ,`."
+            elif len(found) == len(values):
+                hint = "no value repeats, as in an identifier: leave the column out (on the command line: --drop)."
             problem = f"expected at most {MOST_CATEGORIES} different values, found {len(found)}; {hint}"
             raise DomainError(problem, column=column.name)
         return Categorical(found, missing=missing, missing_values=tokens, outside=outside)
