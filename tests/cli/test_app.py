@@ -9,7 +9,7 @@ from typer.main import get_command
 
 import hedgerow as hr
 from hedgerow.cli.app import COMMANDS, GROUPS, _as_typed
-from tests.cli.table import FIT, SCHEMA, a_tree
+from tests.cli.table import FIT, SCHEMA, TREE, a_tree
 
 
 @pytest.mark.usefixtures("folder")
@@ -79,6 +79,9 @@ READING = (*LEARNERS, *ENGINES, *OTHERS, "pandas", "scipy")
         (("show", "tree.json"), READING),
         (("predict", "tree.json", "data.csv", "-o", "predicted.csv"), (*LEARNERS, *ENGINES, *OTHERS)),
         (("schema", "check", "schema.yaml", "data.csv"), (*LEARNERS, *ENGINES, *OTHERS)),
+        (FIT, (*LEARNERS, *ENGINES, *OTHERS)),
+        (TREE, (*LEARNERS, *ENGINES, *OTHERS)),
+        (("plan", "--schema", "schema.yaml", "--rows", "100", "--epsilon", "1"), (*LEARNERS, *ENGINES, *OTHERS)),
     ],
 )
 def test_a_command_loads_no_library_that_it_does_not_need(words, unused, folder):

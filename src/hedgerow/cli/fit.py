@@ -31,10 +31,10 @@ from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import Rows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError, NoiseWarning, SeededNoiseWarning, UnitWarning, UselessModelWarning
-from hedgerow.learn import DPGreedyRLClassifier
-from hedgerow.learn.estimators import CLASSIFIERS, REGRESSORS, Estimators
+from hedgerow.learn.learners import CLASSIFIERS, REGRESSORS, Learners
 from hedgerow.learn.private_base import PrivateEstimator, noise_warning
 from hedgerow.learn.searches import SearchEstimator
+from hedgerow.learn.ssrl.estimator import DPGreedyRLEstimator
 from hedgerow.learn.ssrl.greedy import PUBLISHED
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
@@ -48,7 +48,6 @@ from hedgerow.schema.persons import unit_advice
 app = typer.Typer(add_completion=False)
 MANY_ROWS = 1_000  # a fit that may need more says so first
 Kind = Literal["rule-list", "tree", "scorecard", "dp-greedyrl"]
-ESTIMATORS: Estimators = {**CLASSIFIERS, "dp-greedyrl": DPGreedyRLClassifier}
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class _Parameter:
 
     def option(self, name: str) -> Parameter:
         """Return the option as a parameter of a command; None where it is not given."""
-        makes = [make for make in (*ESTIMATORS.values(), *REGRESSORS.values()) if name in signature(make).parameters]
+        makes = [make for make in (*CLASSIFIERS.values(), *REGRESSORS.values()) if name in signature(make).parameters]
         default = signature(makes[0]).parameters[name].default
         flag = [f"--{name.replace('_', '-')}"] if default is False else []
         text = f"{self.help}  \\[{default}]" if self.panel and not isinstance(default, bool | None) else self.help
@@ -115,7 +114,7 @@ def fit(
     target: Annotated[str | None, option("Column to predict.  \\[the schema's label]", metavar="NAME")] = None,
     schema: Annotated[Path | None, option("YAML or JSON; not needed where all columns are boolean.")] = None,
     epsilon: Annotated[str | None, number("Privacy loss of the whole model, such as 1, 0.1 or 1/10.")] = None,
-    model: Annotated[Kind, option(f"{', '.join(ESTIMATORS)}.", metavar="KIND")] = "rule-list",
+    model: Annotated[Kind, option(f"{', '.join(CLASSIFIERS)}.", metavar="KIND")] = "rule-list",
     *,
     unit: UnitOptions,
     budget: Budget = None,
@@ -139,7 +138,7 @@ def fit(
     check_output(output, data, schema, force=force)
     declared = unit.applied(None if schema is None else load_schema(schema))
     account = open_budget(budget)
-    makers = ESTIMATORS if declared is None or declared.target.as_number is None else REGRESSORS
+    makers = CLASSIFIERS if declared is None or declared.target.as_number is None else REGRESSORS
     given = _given(model, parameters, makers, declared)
     classifier = makers[model](amount, **given, schema=declared, budget=account, random_state=seed)
     _check_proven(classifier, research=research)
@@ -157,7 +156,7 @@ def fit(
         say(json.dumps(released.to_dict(), ensure_ascii=False) if as_json else f"{released}\n\n{released.privacy}")
 
 
-def _given(model: Kind, parameters: dict[str, Any], makers: Estimators, schema: Schema | None) -> dict[str, Any]:
+def _given(model: Kind, parameters: dict[str, Any], makers: Learners, schema: Schema | None) -> dict[str, Any]:
     """Return the parameters that are given, as an estimator takes them; those of other models are refused."""
     if model not in makers:
         raise ArgumentError(f"the label is a number: expected --model {' or '.join(makers)}, got --model {model}.")
@@ -165,7 +164,7 @@ def _given(model: Kind, parameters: dict[str, Any], makers: Estimators, schema: 
     for name in given:
         takers = [kind for kind, make in makers.items() if name in signature(make).parameters]
         if model not in takers:
-            label, other = ("with classes", "that is a number")[:: 1 if makers is ESTIMATORS else -1]
+            label, other = ("with classes", "that is a number")[:: 1 if makers is CLASSIFIERS else -1]
             only = f"--model {' or '.join(takers)}" if takers else f"a label {other}"
             got = f"--model {model}" if takers else f"one {label}"
             raise ArgumentError(f"--{name.replace('_', '-')} is for {only}, got {got}; leave it out.")
@@ -190,7 +189,7 @@ def _classes(schema: Schema | None) -> tuple[Any, ...]:
 
 def _check_proven(classifier: PrivateEstimator, *, research: bool) -> None:
     """Refuse a mechanism whose guarantee is published but not proven, unless --research is given."""
-    if not isinstance(classifier, DPGreedyRLClassifier):
+    if not isinstance(classifier, DPGreedyRLEstimator):
         return
     published = PUBLISHED.get(classifier.mechanism)
     if published is not None and published.gap is not None and not research:

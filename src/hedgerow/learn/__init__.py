@@ -1,16 +1,20 @@
 """Estimators that learn rule lists, trees and scorecards from a tally, with and without differential privacy."""
 
-from hedgerow.learn.optimal import (
-    OptimalRuleListClassifier,
-    OptimalRuleListRegressor,
-    OptimalTreeClassifier,
-    OptimalTreeRegressor,
-)
-from hedgerow.learn.rule_lists import GreedyRuleListClassifier, PrivateRuleListClassifier, PrivateRuleListRegressor
-from hedgerow.learn.scorecards import PrivateScorecardClassifier, PrivateScorecardRegressor, ScorecardClassifier
-from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.ssrl.classifier import DPGreedyRLClassifier
-from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hedgerow.learn.optimal import (
+        OptimalRuleListClassifier,
+        OptimalRuleListRegressor,
+        OptimalTreeClassifier,
+        OptimalTreeRegressor,
+    )
+    from hedgerow.learn.rule_lists import GreedyRuleListClassifier, PrivateRuleListClassifier, PrivateRuleListRegressor
+    from hedgerow.learn.scorecards import PrivateScorecardClassifier, PrivateScorecardRegressor, ScorecardClassifier
+    from hedgerow.learn.search.cost import Cost
+    from hedgerow.learn.ssrl.classifier import DPGreedyRLClassifier
+    from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
 
 __all__ = [
     "Cost",
@@ -28,3 +32,13 @@ __all__ = [
     "PrivateTreeRegressor",
     "ScorecardClassifier",
 ]
+
+_HOMES = ("optimal", "rule_lists", "scorecards", "search.cost", "ssrl.classifier", "trees")
+
+
+def __getattr__(name: str) -> Any:
+    """Return a name of a module that is imported now: scikit-learn takes long."""
+    if name not in __all__:
+        raise AttributeError(f"module 'hedgerow.learn' has no attribute {name!r}")
+    homes = (import_module(f"hedgerow.learn.{home}") for home in _HOMES)
+    return next(vars(home)[name] for home in homes if name in vars(home))

@@ -9,13 +9,10 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.boundary.arguments import check_flag, check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.learn.inputs import AccuracyMixin, R2Mixin, TrainingData, check_kept, check_learnable, validated_table
+from hedgerow.learn.inputs import TrainingData, check_kept, check_learnable, validated_table
 from hedgerow.learn.readable import Readable, ReadableLeaves
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
@@ -37,8 +34,10 @@ class Learned(Protocol):
         ...
 
 
-class TallyEstimator(Readable, BaseEstimator):
-    """An estimator with an interpretable model; subclasses define how it is learned from a tally.
+class TallyEstimator(Readable):
+    """What an estimator with an interpretable model does; subclasses define how it is learned from a tally.
+
+    scikit-learn takes long to import: `hedgerow.learn.contract` has its part of the estimators.
 
     The fields of subclasses are their parameters; `__init__` stores them unchanged, as scikit-learn asks.
     """
@@ -48,6 +47,7 @@ class TallyEstimator(Readable, BaseEstimator):
     _weighing: ClassVar[str] = ""  # how to weigh something else than rows
     keeps_monotone: ClassVar[bool] = False
     """True if the model is monotone where the schema says so."""
+    predicts_number: ClassVar[bool] = False
     takes_weights: ClassVar[bool] = False
     """True if rows may have weights, by the schema."""
 
@@ -170,7 +170,7 @@ class TallyEstimator(Readable, BaseEstimator):
         return isinstance(self.schema, str) and self.schema == FROM_DATA
 
     def _checked(self, X: Any) -> Table:
-        check_is_fitted(self)
+        self._check_fitted()
         if self._is_from_data and self._model.schema.no_guarantee_reason:
             return validated_table(self, X, reset=False)
         return Table.of(X)
@@ -197,65 +197,6 @@ class TallyEstimator(Readable, BaseEstimator):
     def _check_size(self, name: str, value: object, low: int) -> None:
         """Check the largest size of a model: a whole number, but where it can be drawn."""
         check_integer(name, value, low)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-class Classifier(AccuracyMixin, TallyEstimator):
-    """An estimator of classes."""
-
-    _weighing = " To weigh errors of classes, pass class_weight to `decide`."
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted class of each row, shape ``(n_samples,)``; see `predict_proba` for `X` and errors."""
-        return super().predict(X).astype(self.classes_.dtype)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities, shape ``(n_samples, n_classes)``: from the released counts if there are any.
-
-        Where only labels were released, the label has probability 1: `LabelsOnlyWarning` says so.
-
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n_samples, n_features)
-            Rows. Of a frame only the columns that the model uses are needed.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        DomainError
-            If a column that the model uses is absent or holds values the schema does not allow.
-        """
-        rows = self._checked(X)
-        return self._model.predict_proba(rows)
-
-    def _publish(self, schema: Schema, learned: Learned, card: PrivacyCard) -> Self:
-        self.classes_ = np.array(schema.classes)
-        return super()._publish(schema, learned, card)
-
-
-class NumberEstimator(R2Mixin, TallyEstimator):
-    """An estimator of a number."""
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        if tags.regressor_tags is not None:
-            tags.regressor_tags.poor_score = True  # a model that can be read, on many linear effects
-        return tags
-
-
-class Regressor(NumberEstimator):
-    """An estimator of a number by rules or leaves."""
-
-    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> NDArray[np.float64]:
-        """Return quantiles of the number in each row's rule or leaf; see `RuleList.predict_quantiles`."""
-        rows = self._checked(X)
-        model: Any = self._model
-        return model.predict_quantiles(rows, quantiles)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.base import ClassifierMixin, RegressorMixin, is_regressor
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
@@ -18,33 +14,10 @@ from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.schema import FROM_ROWS, Schema
 from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.tables.columns import Column
-from hedgerow.tables.frames import Labels, Table, check_same_index
+from hedgerow.tables.frames import Labels, Table
 from hedgerow.tally import Tally
 
 _BINS = 5  # of a number whose domain is taken from the data
-
-
-class ScoreMixin:
-    """A score that pairs no row with the label, or number, of another; left of scikit-learn's mixin that has it."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of `predict`, or its R² where a number is predicted, as scikit-learn's estimators do.
-
-        Raises
-        ------
-        ValueError
-            As `fit`, for labels or numbers of pandas whose index is not that of their rows.
-        """
-        check_same_index(X, y)
-        return cast(Any, super()).score(X, y, sample_weight)
-
-
-class AccuracyMixin(ScoreMixin, ClassifierMixin):
-    """scikit-learn's mixin of classifiers with this score."""
-
-
-class R2Mixin(ScoreMixin, RegressorMixin):
-    """scikit-learn's mixin of regressors with this score."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,6 +49,8 @@ class TrainingData:
     @classmethod
     def _with_schema_from_rows(cls, estimator: Any, X: Any, labels: Labels) -> Self:
         """Validate as scikit-learn does and infer the schema from the rows, which voids any guarantee."""
+        from sklearn.utils.validation import validate_data  # takes long to import
+
         if labels.data is None:
             raise ArgumentError("This estimator requires y to be passed, but the target y is None.")
         name, table = labels.name, Table.of_frame(X)
@@ -85,7 +60,7 @@ class TrainingData:
             table, labels = Table.of(rows), Labels.of(y)
         else:
             validate_data(estimator, X, skip_check_array=True)
-        target = (_number_of if is_regressor(estimator) else _label_of)(labels.column(name))
+        target = (_number_of if estimator.predicts_number else _label_of)(labels.column(name))
         attributes = {
             own: public_attribute(table.column(own, position), _BINS, outside="bin")
             for position, own in enumerate(table.column_names)
@@ -99,6 +74,8 @@ class TrainingData:
 
 
 def _label_of(column: Column) -> Label:
+    from sklearn.utils.multiclass import check_classification_targets  # takes long to import
+
     check_classification_targets(column.present())
     classes = public_classes(column)
     if len(classes) < 2:
@@ -120,7 +97,7 @@ def check_learnable(estimator: Any, schema: Schema) -> None:
     check_kept(estimator, schema)
     for problem in learning_problems(schema):
         raise problem
-    if not is_regressor(estimator):
+    if not estimator.predicts_number:
         schema.classes  # noqa: B018 -- raises for a number
     elif schema.target.as_number is None:
         raise SchemaError(
@@ -168,6 +145,8 @@ def _shape(y: Any) -> tuple[int, ...]:
 
 def validated_table(estimator: Any, X: Any, *, reset: bool = True) -> Table:
     """Return rows as scikit-learn validates them: columns of frames keep their types, arrays become numbers."""
+    from sklearn.utils.validation import validate_data  # takes long to import
+
     table = Table.of_frame(X)
     if table is None:
         return Table.of(validate_data(estimator, number_array(X), reset=reset, ensure_all_finite="allow-nan"))
@@ -177,6 +156,8 @@ def validated_table(estimator: Any, X: Any, *, reset: bool = True) -> Table:
 
 def number_array(X: Any) -> Any:
     """Return a table that is no frame as an array of numbers: scikit-learn's own errors quote rows."""
+    from scipy.sparse import issparse  # takes long to import
+
     if issparse(X):
         raise ArgumentTypeError("Expected a frame or a dense array, got sparse data; X.toarray() is dense.")
     array = guarded(

@@ -78,6 +78,7 @@ class OfNumbers:
     objective: NumberObjective = "squared"
     quantile: float = 0.5
     clip: float = CLIP
+    predicts_number: ClassVar[bool] = True
 
     def _check_objective(self) -> None:
         check_choice("objective", self.objective, NUMBER_OBJECTIVES)

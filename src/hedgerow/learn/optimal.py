@@ -10,7 +10,8 @@ from typing import Literal, Self
 
 from hedgerow.boundary.arguments import check_share
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.base import FROM_DATA, Classifier, Regressor, RuleListEstimator, TallyEstimator, TreeEstimator
+from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TallyEstimator, TreeEstimator
+from hedgerow.learn.contract import Classifier, Regressor
 from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
 from hedgerow.learn.objectives import OfClasses, OfNumbers
 from hedgerow.learn.parameters import documented

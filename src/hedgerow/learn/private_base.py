@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -11,8 +12,6 @@ from fractions import Fraction
 from typing import Literal, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, get_tags
 
 from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import (
@@ -202,17 +201,17 @@ class PrivateEstimator(TallyEstimator):
             unit=schema.unit,
         )
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.random_state is None
-        return tags
-
 
 def _is_after_a_fitted_step() -> bool:
     """Return whether a pipeline of scikit-learn is being fitted that has an earlier step which learns from rows.
 
     A pipeline tells its steps nothing of each other: it is looked for among the callers.
     """
+    if "sklearn.pipeline" not in sys.modules:  # nobody has made one, and it takes long to import
+        return False
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils import get_tags
+
     caller = inspect.currentframe()
     while caller is not None:
         own = caller.f_locals.get("self")

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.models.leaf_model import LeafModel
@@ -29,14 +27,19 @@ class Readable:
         """The released model."""
         raise NotImplementedError
 
+    def _check_fitted(self) -> None:
+        from sklearn.utils.validation import check_is_fitted  # takes long to import
+
+        check_is_fitted(self)
+
     def _checked(self, X: Any) -> Any:
         """Return the rows as the model takes them."""
-        check_is_fitted(self)
+        self._check_fitted()
         return X
 
     @property
     def _read(self) -> Model:
-        check_is_fitted(self)
+        self._check_fitted()
         return self._model
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -82,8 +85,10 @@ class Readable:
     @property
     def _shown(self) -> str:
         """The fitted model, above scikit-learn's diagram of the parameters."""
+        from sklearn.exceptions import NotFittedError  # takes long to import
+
         try:
-            check_is_fitted(self)
+            self._check_fitted()
         except NotFittedError:
             return ""
         return self._model._repr_html_()
@@ -94,7 +99,7 @@ class ReadableLeaves(Readable):
 
     @property
     def _leaves(self) -> LeafModel:
-        check_is_fitted(self)
+        self._check_fitted()
         return self._model
 
     def apply(self, X: Any) -> NDArray[np.intp]:
@@ -119,7 +124,7 @@ class ReadablePoints(Readable):
 
     @property
     def _card(self) -> Scorecard:
-        check_is_fitted(self)
+        self._check_fitted()
         return self._model
 
     def get_points(self) -> list[dict[str, Any]]:

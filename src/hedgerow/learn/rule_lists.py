@@ -4,67 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal, Self
 
 from hedgerow.boundary.arguments import check_share
-from hedgerow.learn.base import FROM_DATA, Classifier, Regressor, RuleListEstimator
-from hedgerow.learn.blocks import ListDraw, list_costs, longest_path
+from hedgerow.learn.base import FROM_DATA, RuleListEstimator
+from hedgerow.learn.contract import Classifier, Regressor
 from hedgerow.learn.greedy import ExactChoice, grow
 from hedgerow.learn.learned import LearnedList
+from hedgerow.learn.learners import PrivateRuleListEstimator
 from hedgerow.learn.objectives import OfClasses, OfReleasedNumbers
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.plans import DrawnList, GreedyList, Plan
-from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.searches import SearchEstimator, SearchPlan, choose_search
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
-
-LARGEST_LIST = 10
-"""The most rules of a list whose number of rules is drawn, the default rule included."""
-GREEDY_RULES = 5
-"""The rules of a list that is grown greedily, if nobody chose their number, the default rule included."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateRuleListEstimator(SearchEstimator, RuleListEstimator):
-    """A private estimator whose model is a rule list."""
-
-    max_rules: int | None = None
-    max_literals: int = 1
-    _size_name, _parts = "max_rules", "rules"
-
-    def _search_plan(self, schema: Schema) -> SearchPlan:
-        literals, negations = int(self.max_literals), bool(self.negations)
-        return choose_search(
-            self.search,
-            None if self.max_rules is None else self._most(schema),
-            None if self.lookahead is None else int(self.lookahead),
-            LARGEST_LIST - 1,
-            list_costs(schema, literals, negations=negations, objective=self._row_loss(schema)),
-            self._parts,
-            "Use fewer rules (max_rules), fewer literals (max_literals), fewer attributes, values or cut points, or "
-            "search='auto'.",
-        )
-
-    def _drawn(self, schema: Schema, chosen: SearchPlan, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
-        stop = float(self.stop_probability)
-        draw = ListDraw(self._candidates(schema), chosen.blocks, stop, chosen.draws_size, self._row_loss(schema))
-        return DrawnList(epsilon=epsilon, notes=notes, cost=cost, draw=draw, **self._leaf_plan(schema))
-
-    def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
-        candidates, most, leaves = self._candidates(schema), self._most(schema), self._grown_leaves(schema)
-        return GreedyList(epsilon=epsilon, notes=notes, candidates=candidates, most=most, **leaves)
-
-    def _most(self, schema: Schema) -> int:
-        """Return the most rules but the default: no more than there can be one after the other."""
-        rules = GREEDY_RULES if self.max_rules is None else int(self.max_rules)
-        return min(rules - 1, longest_path(schema, int(self.max_literals), negations=bool(self.negations)))
-
-    def _candidates(self, schema: Schema) -> Candidates:
-        return Candidates.of(schema, int(self.max_literals), negations=bool(self.negations))
 
 
 @documented

@@ -8,55 +8,17 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 from hedgerow.errors import ArgumentError, SchemaError
-from hedgerow.learn.base import FROM_DATA, Classifier, NumberEstimator
+from hedgerow.learn.base import FROM_DATA
+from hedgerow.learn.contract import Classifier, NumberEstimator
+from hedgerow.learn.learners import PrivateScorecardEstimator
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.private_base import Plan, PrivateEstimator
-from hedgerow.learn.scorecard.estimator import ScorecardEstimator, check_smooth
+from hedgerow.learn.scorecard.estimator import ScorecardEstimator
 from hedgerow.learn.scorecard.exact import Regression, centred, rounded_card
 from hedgerow.learn.scorecard.log_odds import Direction
-from hedgerow.learn.scorecard.numbers import NumberPlan
-from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Amount, exact
-from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 from hedgerow.text.messages import describe_argument
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateScorecardEstimator(PrivateEstimator, ScorecardEstimator):
-    """A private estimator whose model is a scorecard."""
-
-    delta: Amount | None = None
-    smooth: Literal["auto"] | float = "auto"
-
-    def check_public(self) -> None:
-        """Check the parameters, and that `monotone` fits the schema; see `PrivateRuleListClassifier.check_public`."""
-        super().check_public()
-        if isinstance(self.schema, Schema):
-            self._plan(self.schema)
-
-    def _plan_parameters(self, schema: Schema) -> dict[str, Any]:
-        """Return what plans of all targets take, once schema and names are checked."""
-        monotone = self._directions(schema)
-        epsilon = exact(self.epsilon or 0, "epsilon") if self.delta else self._epsilon_of_a_row(schema)
-        given: dict[str, Any] = {
-            "epsilon": epsilon,
-            "delta": exact(self.delta or 0, "delta"),
-            "rows": rows_of(schema.unit) if self.delta else 1,
-            "schema": schema,
-            "most": self._most_attributes,
-            "points": int(self.points),
-            "monotone": monotone,
-        }
-        return given if isinstance(self.smooth, str) else given | {"across": float(self.smooth)}
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.delta is not None and not 0 < exact(self.delta, "delta") < 1:
-            raise ArgumentError(f"delta must be None or a number between 0 and 1, got {describe_argument(self.delta)}.")
-        check_smooth(self.smooth)
 
 
 @documented
@@ -106,9 +68,6 @@ class PrivateScorecardClassifier(Classifier, PrivateScorecardEstimator):
     >>> [clf.score(X, X[:, 0] & X[:, 1]), float(clf.privacy_.epsilon), clf.privacy_.is_private]
     [1.0, 1.0, True]
     """
-
-    def _plan(self, schema: Schema) -> Plan:
-        return ScorecardPlan(**self._plan_parameters(schema))
 
 
 @documented
@@ -163,9 +122,6 @@ class PrivateScorecardRegressor(NumberEstimator, PrivateScorecardEstimator):
     >>> card.score(X, 10.0 * X[:, 0] + 5.0 * X[:, 1]) > 0.9
     True
     """
-
-    def _plan(self, schema: Schema) -> Plan:
-        return NumberPlan(**self._plan_parameters(schema))
 
 
 MOST_BINS_IN_ALL = 4000  # times the columns of points: a matrix of bin by bin is held

@@ -3,56 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
-from hedgerow.learn.base import Classifier, Regressor, TreeEstimator
-from hedgerow.learn.blocks import TreeDraw, longest_path, tree_costs
+from hedgerow.learn.contract import Classifier, Regressor
+from hedgerow.learn.learners import PrivateTreeEstimator
 from hedgerow.learn.objectives import OfClasses, OfReleasedNumbers
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.plans import DrawnTree, GreedyTree, Plan
-from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.search.space import Space
-from hedgerow.learn.searches import SearchEstimator, SearchPlan, choose_search
-from hedgerow.schema.schema import Schema
-
-LARGEST_DEPTH = 5
-"""The largest depth that is drawn: 32 leaves, of which a reader can still follow each."""
-GREEDY_DEPTH = 3
-"""The levels of a tree that is grown greedily, if nobody chose their number."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class PrivateTreeEstimator(SearchEstimator, TreeEstimator):
-    """A private estimator whose model is a tree."""
-
-    max_depth: int | None = None
-    _size_name, _parts = "max_depth", "levels"
-
-    def _search_plan(self, schema: Schema) -> SearchPlan:
-        space = Space.of_trees(schema)
-        return choose_search(
-            self.search,
-            None if self.max_depth is None else self._depth(schema),
-            None if self.lookahead is None else int(self.lookahead),
-            min(LARGEST_DEPTH, space.n_options),
-            tree_costs(space, self._row_loss(schema)),
-            self._parts,
-            "Use a smaller max_depth, fewer attributes, values or cut points, or search='auto'.",
-        )
-
-    def _drawn(self, schema: Schema, chosen: SearchPlan, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
-        stop = float(self.stop_probability)
-        draw = TreeDraw(Space.of_trees(schema), chosen.blocks, stop, chosen.draws_size, self._row_loss(schema))
-        return DrawnTree(epsilon=epsilon, notes=notes, cost=cost, draw=draw, **self._leaf_plan(schema))
-
-    def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
-        space, most, leaves = Space.of_trees(schema), self._depth(schema), self._grown_leaves(schema)
-        return GreedyTree(epsilon=epsilon, notes=notes, space=space, most=most, **leaves)
-
-    def _depth(self, schema: Schema) -> int:
-        """Return the depth, which is no more than there are tests one after the other, so that no share is idle."""
-        depth = GREEDY_DEPTH if self.max_depth is None else int(self.max_depth)
-        return min(depth, longest_path(schema, 1, negations=False))
 
 
 @documented
@@ -149,7 +104,7 @@ class PrivateTreeRegressor(OfReleasedNumbers, Regressor, PrivateTreeEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from hedgerow.schema import Boolean, Number
+    >>> from hedgerow.schema import Boolean, Number, Schema
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 500)
     >>> schema = Schema({"a": Boolean(), "b": Boolean()}, Number("y", 0, 32))
     >>> tree = PrivateTreeRegressor(epsilon=1.0, schema=schema).fit(X, 20.0 * X[:, 0] + 10.0 * X[:, 1])

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.errors import ArgumentError, DomainError
-from hedgerow.learn.inputs import AccuracyMixin, R2Mixin
+from hedgerow.learn.contract import AccuracyMixin, R2Mixin
 from hedgerow.oracle.protocol import MarginalOracle, check_oracle, telling_answers
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target

@@ -11,8 +11,6 @@ from typing import Any, cast
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ModelFormatError
 from hedgerow.models import envelope
 from hedgerow.models.model import Model
-from hedgerow.models.readers.pmml import model_of_pmml
-from hedgerow.models.readers.rules_text import rules_of_text
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
@@ -109,13 +107,13 @@ def _of_text(text: str, schema: Schema | None) -> Model:
         if schema is not None:
             raise ModelFormatError("expected no schema beside hedgerow's own model, which has one; leave it out.")
         return model_from_dict(envelope.parse(text))
+    from hedgerow.models.readers.pmml import model_of_pmml  # with what they read by, they take long to import
+    from hedgerow.models.readers.rules_text import rules_of_text
+    from hedgerow.models.readers.sql_case import model_of_sql
+
     if start.startswith("<"):
         return model_of_pmml(text, schema)
-    if start.startswith("/*"):
-        from hedgerow.models.readers.sql_case import model_of_sql  # sqlglot takes long to import
-
-        return model_of_sql(text, schema)
-    return rules_of_text(text, schema)
+    return model_of_sql(text, schema) if start.startswith("/*") else rules_of_text(text, schema)
 
 
 def model_from_dict(data: Any) -> Model:

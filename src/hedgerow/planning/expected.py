@@ -8,21 +8,20 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import exp, inf, log, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from hedgerow.errors import SearchTooLargeError
+from hedgerow.learn import learners
 from hedgerow.learn.choice import Choice
 from hedgerow.learn.learned import LEAF_SHARE
 from hedgerow.learn.plans import DrawPlan
-from hedgerow.learn.rule_lists import PrivateRuleListClassifier, PrivateRuleListRegressor
 from hedgerow.learn.scorecard.plan import TOTALS
 from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.searches import SearchEstimator
-from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.private_cuts import plan_cuts
@@ -38,10 +37,8 @@ CUT_BINS = 5
 """The number of bins that `Schema.learn` aims at by default."""
 _TYPICAL_PATTERNS = 10_000
 _SEED, _DRAWS = 20261123, 4
-_Classifiers = type[PrivateTreeClassifier | PrivateRuleListClassifier]
-_Regressors = type[PrivateTreeRegressor | PrivateRuleListRegressor]
-CLASSIFIERS: dict[Kind, _Classifiers] = {"tree": PrivateTreeClassifier, "rule list": PrivateRuleListClassifier}
-REGRESSORS: dict[Kind, _Regressors] = {"tree": PrivateTreeRegressor, "rule list": PrivateRuleListRegressor}
+_CLASSIFIERS: dict[Kind, type[Any]] = {kind: learners.CLASSIFIERS[kind.replace(" ", "-")] for kind in PARTS_OF}
+_REGRESSORS: dict[Kind, type[Any]] = {kind: learners.REGRESSORS[kind.replace(" ", "-")] for kind in PARTS_OF}
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,7 @@ def expected_draws(schema: Schema, epsilon: Fraction, spread: float | None = Non
     """
     number, found = schema.target.as_number, list[Expected]()
     for kind in PARTS_OF if not schema.monotone else ():
-        estimator = CLASSIFIERS[kind](epsilon) if number is None else REGRESSORS[kind](epsilon)
+        estimator = _CLASSIFIERS[kind](epsilon) if number is None else _REGRESSORS[kind](epsilon)
         try:
             cost = estimator.search_cost(schema)
             bounds, usual = (excess_bounds(estimator, schema, missed) for missed in (None, 1 - CONFIDENCE))
@@ -103,8 +100,8 @@ def expected_draws(schema: Schema, epsilon: Fraction, spread: float | None = Non
             continue
         unit, absolute = 1.0, (0.0,) * len(bounds)
         if number is not None:
-            unit = REGRESSORS[kind](epsilon).largest_loss(number) / (spread or even_spread(number)) ** 2
-            by_absolute = REGRESSORS[kind](epsilon, objective="absolute")
+            unit = _REGRESSORS[kind](epsilon).largest_loss(number) / (spread or even_spread(number)) ** 2
+            by_absolute = _REGRESSORS[kind](epsilon, objective="absolute")
             absolute = [most * by_absolute.largest_loss(number) for most in excess_bounds(by_absolute, schema)]
         seconds = 0.0 if cost is None else cost.seconds(_TYPICAL_PATTERNS)
         for size, (most, often, missed_by) in enumerate(zip(bounds, usual, absolute, strict=True)):
@@ -284,7 +281,7 @@ class Constant:
 def constants(schema: Schema, rows: int, epsilon: Fraction) -> list[Constant]:
     """Return the chance of a constant model, by the share of the rarer class; none of numbers, or of greedy models."""
     found = list[Constant]()
-    known = CLASSIFIERS if schema.target.as_number is None and not schema.monotone else {}
+    known = _CLASSIFIERS if schema.target.as_number is None and not schema.monotone else {}
     for kind, make in known.items():
         try:
             planned = _whole_draw(make(epsilon), schema)

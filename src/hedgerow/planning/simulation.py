@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning, UnitWarning
 from hedgerow.learn.private_base import PrivateEstimator
-from hedgerow.learn.scorecards import PrivateScorecardClassifier, PrivateScorecardRegressor
 from hedgerow.models.plot import colour
-from hedgerow.planning.expected import CLASSIFIERS, REGRESSORS
 from hedgerow.schema.schema import Schema
 from hedgerow.text.progress import tracked
 
@@ -207,13 +205,14 @@ def _constants(said: Sequence[NDArray[Any]]) -> int:
 
 def _models(schema: Schema, epsilon: Fraction, delta: Fraction, seed: int) -> dict[str, PrivateEstimator]:
     """Return default models of which none refuses the schema, and whose noise is seeded: their rows are public."""
+    from hedgerow.learn.estimators import estimators_of  # scikit-learn takes long to import
+
     common: Any = {"schema": schema, "random_state": seed}
-    is_number = schema.target.as_number is not None
-    scorecard = PrivateScorecardRegressor if is_number else PrivateScorecardClassifier
-    makers = REGRESSORS if is_number else CLASSIFIERS
+    makers = estimators_of(schema.target)
     found: dict[str, PrivateEstimator] = {
-        **{kind: make(epsilon, **common) for kind, make in reversed(makers.items())},
-        "scorecard": scorecard(epsilon, delta=delta or None, **common),
+        "rule list": makers["rule-list"](epsilon, **common),
+        "tree": makers["tree"](epsilon, **common),
+        "scorecard": makers["scorecard"](epsilon, delta=delta or None, **common),
     }
     return {name: model for name, model in found.items() if model.keeps_monotone or not schema.monotone}
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn.ssrl import classifier as ssrl
+from hedgerow.learn.ssrl import estimator as ssrl
 from hedgerow.learn.ssrl import greedy as published
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.replay import Recorder, Replayer

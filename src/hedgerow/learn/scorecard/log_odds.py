@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import IsotonicRegression
 
 from hedgerow.schema.attributes import Attribute, Direction
 
@@ -95,6 +94,8 @@ class Part:
 
     def make_monotone(self, direction: Direction, n_ordered: int) -> None:
         """Replace the log-odds along a number by the nearest that only rise, or only fall (isotonic regression)."""
+        from sklearn.isotonic import IsotonicRegression  # takes long to import
+
         rows = np.maximum(self.rows[:n_ordered], 1)
         fit = IsotonicRegression(increasing=direction == "increasing")
         places = np.arange(n_ordered)

@@ -11,8 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit, softmax
 
 from hedgerow.learn.choice import Choice, prepare_choice
 from hedgerow.learn.learned import LearnedScorecard
@@ -273,6 +271,8 @@ class ClassFit(Fit):
         self, kept: Residuals, part: Part, changes: Mapping[int, Whole], share: Fraction, precision: Floats
     ) -> list[Smoothed]:
         """Ask for the residuals of an attribute by class, and return the step of each class."""
+        from scipy.special import softmax  # takes long to import
+
         # Residuals add up to 0 in each bin: so does what is taken of the noise. How fast they grow with the log-odds
         # follows from the rows of a bin and the chances that its log-odds alone give, both of which were released
         # before.
@@ -336,6 +336,9 @@ def calibrated(
     log_odds: Floats, misses: Floats, hits: Floats, variance: float, *, shift: bool, start: float
 ) -> tuple[float, float]:
     """Return the shift a and the factor b of ``P(hit) = expit(start + a + b·log_odds)`` that a histogram favours."""
+    from scipy.optimize import minimize  # takes long to import
+    from scipy.special import expit
+
     # Each bucket has the residual ``hits·(1 − p) − misses·p``, whose mean is 0 and whose variance is that of the rows
     # and of the noise; its Gaussian likelihood is maximised, with a prior for ``a`` around 0 and for ``b`` around
     # `EXPECTED`.

@@ -20,7 +20,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
 
 from hedgerow.learn.search.boxes import Axes, Block, Boxes, Divisions, Group
 from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Stop, Take, enough
@@ -110,6 +109,8 @@ class BoxRows:
     @cached_property
     def sides(self) -> Floats:
         """1 where an option catches a bin of its axis, -1 where it leaves it, 0 for other axes, of the same shape."""
+        from scipy.linalg import block_diag  # takes long to import
+
         return np.asarray(block_diag(*(2.0 * axis.caught.T - 1 for axis in self.boxes.axes)), dtype=np.float64)
 
 

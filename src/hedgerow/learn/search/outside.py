@@ -22,7 +22,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from hedgerow.learn.search.boxes import Axis, Group
 from hedgerow.learn.search.cubes import Cubes, summed
@@ -298,6 +297,8 @@ class OutsideBoxes(_Outside):
 
 def _given_to_sets(axis: Axis, branch: int, size: int | None, part: Floats, n_sets: int) -> NDArray[np.float64]:
     """Return what each set of an axis is given, from chances by set and option, ``(..., size or 1, n_options)``."""
+    from scipy.sparse import csr_array  # takes long to import
+
     # Where an option does not divide a set, the chance is 0 and the set given any.
     children = axis.children[branch][:1] if size is None else axis.children[branch][1 : size + 1]
     places = np.clip(children.ravel() - 1, 0, n_sets - 1)

@@ -1,0 +1,105 @@
+"""scikit-learn's part of the estimators: its base class and mixins, tags, scores, predictions of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags
+
+from hedgerow.learn.base import Learned, TallyEstimator
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import check_same_index
+
+
+class ScoreMixin:
+    """A score that pairs no row with the label, or number, of another; left of scikit-learn's mixin that has it."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of `predict`, or its R² where a number is predicted, as scikit-learn's estimators do.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, for labels or numbers of pandas whose index is not that of their rows.
+        """
+        check_same_index(X, y)
+        return cast(Any, super()).score(X, y, sample_weight)
+
+
+class AccuracyMixin(ScoreMixin, ClassifierMixin):
+    """scikit-learn's mixin of classifiers with this score."""
+
+
+class R2Mixin(ScoreMixin, RegressorMixin):
+    """scikit-learn's mixin of regressors with this score."""
+
+
+class Contract(BaseEstimator):
+    """scikit-learn's base class, with the tags of all estimators."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.non_deterministic = getattr(self, "random_state", self) is None
+        return tags
+
+
+class Classifier(AccuracyMixin, TallyEstimator, Contract):
+    """An estimator of classes."""
+
+    _weighing = " To weigh errors of classes, pass class_weight to `decide`."
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted class of each row, shape ``(n_samples,)``; see `predict_proba` for `X` and errors."""
+        return super().predict(X).astype(self.classes_.dtype)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return class probabilities, shape ``(n_samples, n_classes)``: from the released counts if there are any.
+
+        Where only labels were released, the label has probability 1: `LabelsOnlyWarning` says so.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n_samples, n_features)
+            Rows. Of a frame only the columns that the model uses are needed.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        DomainError
+            If a column that the model uses is absent or holds values the schema does not allow.
+        """
+        rows = self._checked(X)
+        return self._model.predict_proba(rows)
+
+    def _publish(self, schema: Schema, learned: Learned, card: PrivacyCard) -> Self:
+        self.classes_ = np.array(schema.classes)
+        return super()._publish(schema, learned, card)
+
+
+class NumberEstimator(R2Mixin, TallyEstimator, Contract):
+    """An estimator of a number."""
+
+    predicts_number = True
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if tags.regressor_tags is not None:
+            tags.regressor_tags.poor_score = True  # a model that can be read, on many linear effects
+        return tags
+
+
+class Regressor(NumberEstimator):
+    """An estimator of a number by rules or leaves."""
+
+    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> NDArray[np.float64]:
+        """Return quantiles of the number in each row's rule or leaf; see `RuleList.predict_quantiles`."""
+        rows = self._checked(X)
+        model: Any = self._model
+        return model.predict_quantiles(rows, quantiles)
