@@ -54,14 +54,20 @@ def tally(rows, n, target=CLASSES):
     ],
 )
 def test_the_default_number_grows_with_the_cube_root_of_rows_times_epsilon(rows, n, number):
-    assert Choice.of(PURE, n, rows, None).number == number
-    assert Choice.of(Spending(Fraction(1, 10), Fraction(0)), n, 10 * rows, None).number == number
+    assert Choice.of(PURE, booleans(n), rows, None).number == number
+    assert Choice.of(Spending(Fraction(1, 10), Fraction(0)), booleans(n), 10 * rows, None).number == number
+
+
+def test_of_a_number_fewer_are_kept_where_they_are_many():
+    numbers, classes = (booleans(40, target) for target in (hr.Number("y", 0, 1, 8), CLASSES))
+    assert [Choice.of(PURE, schema, 2000, None).number for schema in (numbers, classes)] == [6, 40]
+    assert Choice.of(PURE, numbers, 20_000, None).number == 40
 
 
 def test_a_number_that_is_asked_for_is_kept_but_where_rows_are_few():
-    assert [Choice.of(PURE, 100, 20_000, most).number for most in (1, 30, 100, 200)] == [1, 30, 100, 100]
-    assert [Choice.of(PURE, 100, 400, most).number for most in (3, 30, 100)] == [3, 4, 4]
-    assert {Choice.of(PURE, 100, 400, most).parts for most in (3, 30)} == {150}
+    assert [Choice.of(PURE, booleans(100), 20_000, most).number for most in (1, 30, 100, 200)] == [1, 30, 100, 100]
+    assert [Choice.of(PURE, booleans(100), 400, most).number for most in (3, 30, 100)] == [3, 4, 4]
+    assert {Choice.of(PURE, booleans(100), 400, most).parts for most in (3, 30)} == {150}
 
 
 @pytest.mark.parametrize("epsilon", [1, Fraction(1, 10)])
@@ -230,9 +236,11 @@ def test_the_replay_catches_an_association_that_moves_further_than_by_the_rarest
 
 def test_the_replay_catches_a_number_of_attributes_by_the_rows_themselves(monkeypatch):
     own, counted = Choice.of.__func__, iter([10**3, 10**6, 10**6, 10**3])
-    monkeypatch.setattr(
-        Choice, "of", classmethod(lambda cls, spending, n, _, most: own(cls, spending, n, next(counted), most))
-    )
+
+    def of(cls, spending, schema, _, most):
+        return own(cls, spending, schema, next(counted), most)
+
+    monkeypatch.setattr(Choice, "of", classmethod(of))
     rows = rows_of(40, 2, np.random.default_rng(1), 3)
     with pytest.raises(AssertionError, match="changed a mechanism or its charge"):
         check("two classes", 40, rows[1:], rows[0], 1, SeededNoise(np.random.default_rng(0)))

@@ -14,12 +14,13 @@ from hedgerow.learn.scorecard.counts import STEPS, Whole
 from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Integers, NoiseSource, TwoSidedPermuteAndFlip
+from hedgerow.schema.schema import Schema
 
 # docs/models.md says how these were chosen.
 _BY_DEFAULT = 2.2  # the cube root of rows times ε, for each attribute that is chosen
 _LEAST = 2
-_KEEP_ALL = 7  # of as many attributes for each that would be chosen
-_ENOUGH_TO_KEEP_ALL = 15  # rows times ε for an attribute
+_KEEP_ALL, _KEEP_ALL_OF_A_NUMBER = 7, 4  # of as many attributes for each that would be chosen
+_ENOUGH = 15  # rows times ε for an attribute
 _ASKED, _EACH_BIT, _MOST = 150, 35, 500  # parts of a thousand: where a number is asked for; by digits of the number
 
 
@@ -33,18 +34,19 @@ class Choice:
     is_asked: bool = False  # whether somebody asked for the number
 
     @classmethod
-    def of(cls, spending: Spending, n: int, rows: float, most: int | None) -> Choice:
-        """Return the choice of `most` of n attributes, or of as many as this number of rows and the noise allow.
+    def of(cls, spending: Spending, schema: Schema, rows: float, most: int | None) -> Choice:
+        """Return the choice of `most` attributes, or of as many as this number of rows and the noise allow.
 
         `rows` were released, or are those of a plan.
         """
+        n, keep_all = len(schema), _KEEP_ALL if schema.target.as_number is None else _KEEP_ALL_OF_A_NUMBER
         per_noise, strength = (rows * sqrt(2 / spending.counts(Fraction(PARTS), k).variance) for k in (n, 1))
-        is_enough, few = per_noise >= _ENOUGH_TO_KEEP_ALL, max(_LEAST, round(2 * sqrt(per_noise)))
+        is_enough, few = per_noise >= _ENOUGH, max(_LEAST, round(2 * sqrt(per_noise)))
         if most is not None:
             k = most if is_enough else min(most, few)
             return cls(n, n) if k >= n else cls(n, k, Fraction(_ASKED), is_asked=True)
         k = max(_LEAST, round(cbrt(strength) / _BY_DEFAULT))
-        k = max(k, few) if not is_enough else n if n <= _KEEP_ALL * k else k
+        k = max(k, few) if not is_enough else n if n <= keep_all * k else k
         return cls(n, n) if k >= n else cls(n, k, default_parts(n))
 
     def moved(self, shares: Whole) -> int:

@@ -161,7 +161,7 @@ def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction, rows: int) -> 
     """
     unit = rows_of(schema.unit)
     spending = Spending(epsilon, delta, unit) if delta else Spending(epsilon / unit, delta)
-    choice = Choice.of(spending, len(schema), rows, None)
+    choice = Choice.of(spending, schema, rows, None)
     share = PARTS - TOTALS - choice.parts
     return choice.number, 1.96 * sqrt(spending.counts(share, choice.number).variance)
 

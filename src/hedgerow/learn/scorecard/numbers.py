@@ -81,11 +81,12 @@ class NumberFit(Fit):
         what = "rows, and sums of the number and of its square"
         if not self._spending.is_pure:
             what = f"all sums, charged with the first: {what}"
-        row, n = self._plan.row, len(self._schema)
+        row = self._plan.row
         found, variance = self._counts(TOTALS, 1, lambda: moments(self._tally), what, row**2, first=True)
         self._describe(found)
         chosen, taken = self._choose()
-        passes = sum(self._is_enough(Fraction(PARTS), n, least) for least in ENOUGH)
+        used = len(chosen) if self._plan.most is None else len(self._schema)
+        passes = sum(self._is_enough(Fraction(PARTS), used, least) for least in ENOUGH)
         for_parts = PARTS - TOTALS - passes * SIZES - taken
         first = for_parts * FIRST_SHARE if passes else for_parts
         ends = np.array([found[2] + found[1] / 2, found[0] + found[1] / 2])

@@ -151,10 +151,9 @@ class Fit:
 
     def _choose(self) -> tuple[Sequence[int], Fraction]:
         """Return the attributes that are used: all, or those that tell most about the class; and the share it took."""
-        n = len(self._schema)
-        choice = Choice.of(self._spending, n, self._rows, self._plan.most)
-        if choice.number == n:
-            return range(n), choice.parts
+        choice = Choice.of(self._spending, self._schema, self._rows, self._plan.most)
+        if choice.number == choice.all:
+            return range(choice.all), choice.parts
         shares = in_steps(self._shares)
         moved = choice.moved(shares) * self._plan.row
 
@@ -163,7 +162,7 @@ class Fit:
 
         if self._spending.is_pure:
             return choice.draw(ask, moved, self._gate, self._plan.epsilon * choice.parts / PARTS), choice.parts
-        scores, _ = self._counts(choice.parts, n, ask, "associations of all attributes", moved)
+        scores, _ = self._counts(choice.parts, choice.all, ask, "associations of all attributes", moved)
         return sorted(np.argsort(-scores, kind="stable")[: choice.number].tolist()), choice.parts
 
     def _histograms(self, chosen: Sequence[int], share: Fraction, known: Floats, known_variance: float) -> list[Part]:
