@@ -21,7 +21,7 @@ def model_of(declared: Schema, *literals: Literal) -> RuleList:
     return RuleList(declared, (Rule(literals, (1, 0)), Rule((), (0, 1))), CARD)
 
 
-def models(declared: Schema, rows: pa.Table) -> list[RuleList]:
+def models(declared: Schema, rows: pa.Table, some: int = 5) -> list[RuleList]:
     """Return a model for each of some literals of the derived attributes of which no row is refused."""
     found = []
     for name in declared.derivations:
@@ -31,24 +31,30 @@ def models(declared: Schema, rows: pa.Table) -> list[RuleList]:
             continue
         one = Schema({name: declared[name]}, declared.label)
         literals = declared[name].literals(name, negations=True)
-        found += [model_of(one, literal) for literal in (*literals[:: 1 + len(literals) // 12], *literals[-2:])]
+        found += [model_of(one, literal) for literal in (*literals[:: 1 + len(literals) // some], *literals[-2:])]
     return found
 
 
+SOME = pytest.mark.parametrize("some", [5, pytest.param(12, marks=pytest.mark.slow)])
+"""How many literals of an attribute."""
+
+
+@SOME
 @pytest.mark.parametrize("seed", range(4))
-def test_sql_predicts_what_predict_does(engine: SqlEngine, seed: int) -> None:
+def test_sql_predicts_what_predict_does(engine: SqlEngine, seed: int, some: int) -> None:
     random = np.random.default_rng([3, seed])
     declared, rows = schema(random), table(random, 40)
-    tested = models(declared, rows)
+    tested = models(declared, rows, some)
     for model, found in zip(tested, engine.select_all(tested, rows), strict=True):
         assert found == model.predict(rows).tolist(), model
 
 
+@SOME
 @pytest.mark.parametrize("seed", range(12))
-def test_python_predicts_what_predict_does(seed: int) -> None:
+def test_python_predicts_what_predict_does(seed: int, some: int) -> None:
     random = np.random.default_rng([3, seed])
     declared, rows = schema(random), table(random, 40)
-    for model in models(declared, rows):
+    for model in models(declared, rows, some):
         space: dict = {}
         exec(model.to_python(), space)
         assert [space["predict"](row) for row in rows.to_pylist()] == model.predict(rows).tolist(), model

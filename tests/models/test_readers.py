@@ -18,7 +18,7 @@ from hedgerow.privacy import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
 
 GOLDEN = Path(__file__).with_name("pmml")
-N = 10_000
+N = 2_000
 NONE = PrivacyCard.none("example", software="hedgerow")
 SCHEMA = Schema(
     {

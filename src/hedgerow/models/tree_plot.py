@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
@@ -223,6 +223,14 @@ def _pieces(text: str, width: float, *, bold: bool) -> Iterator[str]:
 
 def _width(line: str, *, bold: bool = False) -> float:
     """Return the width of a line in inches."""
+    from matplotlib import rcParams
+
+    return _measured(line, bold, tuple(rcParams["font.family"]), tuple(rcParams["font.sans-serif"]))
+
+
+@lru_cache(4096)
+def _measured(line: str, bold: bool, *_: tuple[str, ...]) -> float:
+    """Return the width by the fonts that are set: most lines of a tree are there many times."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
