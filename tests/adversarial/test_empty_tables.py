@@ -163,7 +163,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.claim("Whether there is a row at all decides nothing")
+@pytest.mark.claim("A table without rows is fitted, charged and answered like any other")
 def test_what_is_refused_does_not_depend_on_whether_there_is_a_row(folder, run, data, case):
     (folder / "other.yaml").write_text(SCHEMA.replace("sex:", "height:"))
     run("budget", "new", "b.json", "--epsilon", "2")
