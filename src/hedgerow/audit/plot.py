@@ -24,10 +24,7 @@ def overfit_bars(
     caption: str,
     ax: Axes | None,
 ) -> Axes:
-    """Draw the share of each leaf and class in train (filled) above that in test (outlined).
-
-    `shares` has the shape ``(n_leaves, n_classes, 2)``.
-    """
+    """Draw shares in train (filled) above test (outlined), shape ``(n_leaves, n_classes, 2)``."""
     import matplotlib.pyplot as plt
     from matplotlib.patches import Patch
 

@@ -51,11 +51,6 @@ def connect(url: str, *, key: str, public_key: str | None = None, timeout: float
     timeout : float, default=120
         How many seconds to wait for an answer before it is asked for again.
 
-    Returns
-    -------
-    RemoteCurator
-        Names the datasets that you may ask about.
-
     Raises
     ------
     ServiceError
@@ -173,12 +168,7 @@ class RemoteDataset(OfOneProcess):
         max_queries : int, default=3
             How many questions.
         epsilon, delta : float, Fraction, Decimal or str
-            For all of them together; with a δ the noise is Gaussian.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
+            For all of them together, in range, else ValueError; with a δ the noise is Gaussian.
         """
         questions, total = check_integer("max_queries", max_queries, 1), exact(epsilon, "epsilon")
         if not total:
@@ -218,14 +208,9 @@ class RemoteDataset(OfOneProcess):
         return found
 
     def answer(self, kind: str, question: dict[str, Any], key: str | None = None) -> bytes:
-        """Return the answer to a question in the service's own form, as the receipt signs it: JSON.
+        """Return the answer to a question in the service's own form, as the receipt signs it: JSON; raises as `fit`.
 
         With an idempotency `key` of your own, kept elsewhere, another connection gets the same answer by it.
-
-        Raises
-        ------
-        ServiceError
-            If the service refuses, or cannot be reached. The same question, asked again, is charged once.
         """
         return self._ask(kind, question, key).content
 

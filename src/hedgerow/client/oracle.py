@@ -35,20 +35,14 @@ class RemoteOracle(ChargedOracle):
 
     Parameters
     ----------
-    ask : callable
-        Sends a question of a kind, which is charged, and returns the answer, which was checked.
-    try_out : callable
-        The same for the free cost call.
-    columns : tuple of str
-        The names of the target's columns.
-    kinds : tuple of str
-        Of each column: ``boolean``, ``numbers`` or ``text``.
+    ask, try_out : callable
+        Send a question of a kind: one is charged, and returns the answer, which was checked; the other is free.
+    columns, kinds : tuple of str
+        The names of the target's columns, and of each: ``boolean``, ``numbers`` or ``text``.
     label : Target
         The name of the labels, and the classes or the number.
-    epsilon, delta : Fraction
-        For all questions together.
-    max_queries : int
-        How many there are.
+    epsilon, delta, max_queries : Fraction, Fraction, int
+        For all questions together, and how many there are.
     unit : Unit, optional
         What the curator protects; None for one row.
     """
@@ -130,13 +124,7 @@ class RemoteOracle(ChargedOracle):
         return LevelSums(bins, answer.counts["below"], answer.counts["above"], answer.variance, self.label.steps)
 
     def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts:
-        """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right; raises as `marginals`.
-
-        Raises
-        ------
-        HypothesisError
-            If the hypothesis cannot be sent. Nothing is charged.
-        """
+        """Answer how many rows of each bin a hypothesis gets wrong and right; raises also HypothesisError."""
         bins, sent = plain_bins(bins), self._sent(hypothesis)
         answer = self._answer("error-marginals", bins, charges_of(hypothesis), hypothesis=sent)
         counts = answer.counts

@@ -21,10 +21,7 @@ _Class = TypeVar("_Class")
 
 
 class Hypothesis(Protocol):
-    """A classifier that an oracle can be asked about; it is read as data, see `hedgerow.hypotheses`.
-
-    Without a guarantee, anything that predicts a class for each row by itself.
-    """
+    """A classifier that an oracle can be asked about, read as data, or, without a guarantee, as code."""
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row, shape ``(n_rows,)``."""

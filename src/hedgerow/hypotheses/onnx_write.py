@@ -53,11 +53,7 @@ _FUNCTIONS = {
 def write_onnx(
     classifier: BoundClassifier, names: Sequence[str], kinds: Sequence[str], classes: Sequence[Any]
 ) -> bytes:
-    """Return a classifier, as it was read for columns of these names and kinds, as an ONNX file.
-
-    Its inputs are the columns, of shape ``[rows, 1]``; its output the labels, of shape ``[rows]``. The same classifier
-    always gives the same bytes.
-    """
+    """Return a classifier as an ONNX file, always the same: columns ``[rows, 1]`` in, labels ``[rows]`` out."""
     if classifier.graph.places != tuple((i,) for i in range(len(names))):
         raise _not_of_scikit_learn()
     file = _File(_prefix(names), classifier.graph)

@@ -42,10 +42,7 @@ READABLE = (
 
 
 def read_classifier(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> RowClassifier | None:
-    """Return a hypothesis as data; None if its type is not supported.
-
-    Only objects of exactly the known types are read, not of types derived from them: those can have other code.
-    """
+    """Return a hypothesis as data, if it is of exactly a known type; None for others, whose code could be theirs."""
     try:
         found = _read(hypothesis, columns, classes)
         if found is not None:
@@ -111,10 +108,7 @@ class ModelClassifier:
 
 
 def model_of(hypothesis: Any) -> Model | None:
-    """Return the model of a hypothesis, rebuilt from its file's text; None if it has none.
-
-    Rebuilt, it runs the code of hedgerow only, even if other code was attached to the object.
-    """
+    """Return the model of a hypothesis, rebuilt from its file's text, so that no other code is left; None if none."""
     if isinstance(hypothesis, TallyEstimator):
         hypothesis = released_model(hypothesis)
         if hypothesis is None:
@@ -158,12 +152,7 @@ class HypothesisCharges:
 
 
 def charges_of(hypothesis: Any) -> HypothesisCharges:
-    """Return what a hypothesis's own cards say: its charges, what an oracle may still charge, and denials.
-
-    A hypothesis does not show whether it was learned from the oracle's rows; its charges count as if it was. Where a
-    card has no guarantee, its charges have none; where it has no charges either, its reason is returned: the hypothesis
-    counts as public, except for the charges of its cut points.
-    """
+    """Return what a hypothesis's own cards say; whether it was learned from the oracle's rows it does not show."""
     paid, reserves, denials = list[tuple[Charge, Charge]](), list[tuple[Charge, Sequence[Charge]]](), list[str]()
     for part in _parts(hypothesis):
         for card in (getattr(part, name, None) for name in ("privacy", "privacy_")):

@@ -28,10 +28,7 @@ class _BinCounts(ABC):
 
     @property
     def n_rows(self) -> float:
-        """The estimated number of rows of the target, at least 1.
-
-        Every row is in one bin of each attribute: the sums over their bins are averaged by inverse variance.
-        """
+        """The estimated number of rows, at least 1: sums over the bins of attributes, averaged by inverse variance."""
         sizes = np.array([len(attribute.bins) for _, attribute in self.bins.attributes])
         sums = np.add.reduceat(self._in_all[0], np.concatenate([[0], np.cumsum(sizes)[:-1]]))
         return max(float(np.average(sums, weights=1 / sizes)), 1.0)
@@ -49,17 +46,7 @@ class _BinCounts(ABC):
 
 @dataclass(frozen=True, eq=False)
 class RowCounts(_BinCounts):
-    """Noisy counts of the rows in each bin.
-
-    Attributes
-    ----------
-    bins : Schema
-        The bins.
-    rows : ndarray of shape (n_bins,)
-        The numbers; they may be negative.
-    noise : float
-        The variance of the noise on a number.
-    """
+    """Noisy counts of the rows in each bin: `rows` of shape ``(n_bins,)``; `noise` is the variance on each."""
 
     bins: Schema
     rows: Counts
@@ -76,14 +63,10 @@ class ErrorCounts(_BinCounts):
 
     Attributes
     ----------
-    bins : Schema
-        The bins.
     wrong, right : ndarray of shape (n_bins,)
-        The numbers; they may be negative.
-    noise : float
-        The variance of the noise on a number.
-    steps : int
-        How many each row adds: 1, or of a number the steps from its first level to the last.
+        The numbers, which may be negative, for each of `bins`.
+    noise, steps : float, int
+        The variance of the noise on a number, and how many each row adds: 1, or of a number the steps between levels.
     """
 
     bins: Schema
@@ -102,10 +85,8 @@ class ErrorCounts(_BinCounts):
         return float(np.clip(self.wrong.sum() / self.steps / len(self.bins) / self.n_rows, 0.0, 1.0))
 
     def errors(self, source: Vector) -> tuple[Vector, float]:
-        """Return the mean of the two estimates of each error mass, half of whose noise cancels, and its variance.
-
-        They are the rows got wrong, and what the weighted source has in the bin less the rows got right.
-        """
+        """Return the mean of two estimates of each error mass, which halves the noise, and its variance."""
+        # the rows got wrong, and what the weighted source has in the bin less the rows got right
         steps = self.n_rows * self.steps
         found = (self.wrong / steps + source - self.right / steps) / 2
         return found, self.noise / 2 / steps**2
@@ -113,17 +94,7 @@ class ErrorCounts(_BinCounts):
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts(_BinCounts):
-    """Noisy counts of the rows of each class in each bin.
-
-    Attributes
-    ----------
-    bins : Schema
-        The bins.
-    rows : ndarray of shape (n_bins, n_classes)
-        The numbers; they may be negative.
-    noise : float
-        The variance of the noise on a number.
-    """
+    """Noisy counts of the rows of each class in each bin: `rows` of shape ``(n_bins, n_classes)``."""
 
     bins: Schema
     rows: Counts
@@ -138,19 +109,8 @@ class ClassCounts(_BinCounts):
 class LevelSums(_BinCounts):
     """Noisy sums, over the rows in each bin, of the levels of a number, counted from both ends.
 
-    A row of level ℓ of 0 to `steps` adds ℓ to `above` and ``steps − ℓ`` to `below`: together they are `steps` times the
-    rows.
-
-    Attributes
-    ----------
-    bins : Schema
-        The bins.
-    below, above : ndarray of shape (n_bins,)
-        The steps below the last level, and above the first; they may be negative.
-    noise : float
-        The variance of the noise on a sum.
-    steps : int
-        The steps from the first to the last level.
+    A row of level ℓ of 0 to `steps` adds ℓ to `above` and ``steps − ℓ`` to `below`, each of shape ``(n_bins,)``;
+    together they are `steps` times the rows. They may be negative; `noise` is the variance on each.
     """
 
     bins: Schema
@@ -166,15 +126,7 @@ class LevelSums(_BinCounts):
 
 @dataclass(frozen=True, eq=False)
 class RowShares:
-    """The share of rows in each bin, in EXPRIL's published form: noisy count over exact total.
-
-    Attributes
-    ----------
-    bins : Schema
-        The bins.
-    masses : ndarray of shape (n_bins,)
-        The shares, from 0 to 1.
-    """
+    """The share of rows in each bin, from 0 to 1, in EXPRIL's published form: noisy count over exact total."""
 
     bins: Schema
     masses: Vector
@@ -183,15 +135,7 @@ class RowShares:
 
 @dataclass(frozen=True, eq=False)
 class ErrorRatios:
-    """The share of errors in each bin, in EXPRIL's published form: noisy count over exact rows.
-
-    Attributes
-    ----------
-    bins : Schema
-        The bins.
-    ratios : ndarray of shape (n_bins,)
-        The shares, from 0 to 1; 0 where a bin has no rows.
-    """
+    """The share of errors in each bin, 0 in one without rows, as EXPRIL published it: noisy count over exact rows."""
 
     bins: Schema
     ratios: Vector

@@ -42,28 +42,17 @@ def choose_bins(data: Any, bins: int, weights: NDArray[np.float64] | None = None
     """Choose bins of about equal mass on *public*, weighted rows.
 
     Every value has a bin, so that no private row can be refused: numbers beyond those of the source are clipped, and
-    missing values, and categories that are rare or absent in the source, have bins of their own.
+    missing values, and categories that are rare or absent in the source, have bins of their own. Returns one attribute
+    a column, without a label.
 
     Parameters
     ----------
     data : pandas, polars or pyarrow frame, or array of shape (n_rows, n_columns)
-        Public rows.
+        Public rows; DomainError if a column is constant, or holds infinite numbers or no value.
     bins : int
         The most bins an attribute, at least 2; those for missing and rare values come on top.
     weights : ndarray of shape (n_rows,), optional
         The rows' weights. Default: equal.
-
-    Returns
-    -------
-    Schema
-        The bins: one attribute a column, without a label.
-
-    Raises
-    ------
-    DomainError
-        If a column is constant, or holds infinite numbers or no value.
-    ValueError
-        If `bins` is below 2, or there is not one weight per row.
     """
     bins = check_integer("bins", bins, 2)
     table = Table.of(data)
@@ -168,10 +157,7 @@ def _spells(value: Value) -> bool:
 
 
 def plain_bins(bins: Any) -> Schema:
-    """Return a copy of bins rebuilt from their plain data: anything else on the object, such as code, is dropped.
-
-    Derived attributes are asked about as columns: of tables that have them.
-    """
+    """Return bins rebuilt from plain data, so that no code of theirs is kept; derived attributes become columns."""
     if not isinstance(bins, Schema):
         raise ArgumentTypeError(f"bins must be a Schema, got {type(bins).__name__}.")
     made = Schema.from_dict(json.loads(json.dumps(Schema.to_dict(bins)))).without_derivations

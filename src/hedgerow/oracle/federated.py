@@ -44,10 +44,8 @@ class FederatedOracle(OfOneProcess):
     Each is asked the same; answers are added, and so are the variances of their noise. Learners take it as they take
     one oracle. One row is in one of the tables, so that a question costs it what that curator charges: the card has the
     largest charge of any, not their sum, and says what somebody pays who has a row with several. Where the curators
-    protect all rows of a `Unit`, one unit may have rows with each of them: the card has the sum.
-
-    A question that a curator did not answer can be asked again: only those who have not answered are asked, so that
-    nothing is paid twice.
+    protect all rows of a `Unit`, one unit may have rows with each of them: the card has the sum. A question that a
+    curator did not answer can be asked again: only those who have not answered are asked, and nothing is paid twice.
 
     Parameters
     ----------
@@ -57,11 +55,8 @@ class FederatedOracle(OfOneProcess):
 
     Raises
     ------
-    ValueError
-        If columns, classes, forms of answers or units of privacy differ, an oracle is given twice, or one releases
-        ratios.
-    TypeError
-        If one is no oracle.
+    ValueError, TypeError
+        If columns, classes, forms or units differ, one is given twice, releases ratios, or is no oracle.
 
     Examples
     --------

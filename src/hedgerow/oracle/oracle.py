@@ -240,13 +240,7 @@ class Oracle(ChargedOracle):
         return 0.0 if self._form is None else self._form.scale(self._next, n_attributes)
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
-        """Check that `error_marginals` can be asked about a hypothesis. Nothing is charged, and no row is touched.
-
-        Raises
-        ------
-        HypothesisError, SchemaError, DomainError
-            As `error_marginals` does.
-        """
+        """Check that `error_marginals` can be asked about a hypothesis; raises as it does. Nothing is charged."""
         self._question("errors", bins, hypothesis)
 
     def marginals(self, bins: Schema) -> RowCounts | RowShares:
@@ -259,25 +253,15 @@ class Oracle(ChargedOracle):
 
         Raises
         ------
-        SchemaError
-            If a value could have no bin, or a bin does not fit the type of its column. Nothing is charged.
-        DomainError
-            If there is no such column. Nothing is charged.
-        OracleExhaustedError
-            If all questions were asked. Nothing is charged.
-        BudgetExceededError
-            If the budget has too little left. Nothing is charged.
+        SchemaError, DomainError
+            If a value could have no bin, a bin does not fit its column, or there is none. Nothing is charged.
+        OracleExhaustedError, BudgetExceededError
+            If all questions were asked, or the budget has too little left. Nothing is charged.
         """
         return self._answer(self._question("rows", bins))
 
     def class_marginals(self, bins: Schema) -> ClassCounts:
-        """Answer how many rows of each class are in each bin; raises as `marginals`.
-
-        Raises
-        ------
-        ValueError
-            If the oracle releases ratios, which do not determine the numbers. Nothing is charged.
-        """
+        """Answer how many rows of each class are in each bin; raises as `marginals`, or ValueError with ratios."""
         if self._release == "ratio":
             raise ArgumentError(
                 "expected an oracle that releases counts, got one that releases ratios, which do not determine the "
@@ -286,16 +270,11 @@ class Oracle(ChargedOracle):
         return self._answer(self._question("classes", bins))
 
     def level_marginals(self, bins: Schema) -> LevelSums:
-        """Answer, of a target that is a number, the sums of the levels of the rows in each bin; raises as `marginals`.
+        """Answer, of a number, the sums of the levels of the rows in each bin; raises as `marginals`, or ValueError.
 
         A row of level ℓ adds ℓ steps to one sum of its bin, and the steps up to the last level to another: as many in
         all, for each of d attributes, as there are steps K between the first and the last level. The ℓ1 sensitivity is
         d·K, and ℓ2 at most √d·K.
-
-        Raises
-        ------
-        ValueError
-            If the target has classes. Nothing is charged.
         """
         return self._answer(self._question("levels", bins))
 

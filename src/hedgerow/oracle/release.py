@@ -58,10 +58,7 @@ class Form:
         return DiscreteLaplace(self.epsilon / self.questions / rows_of(self.unit), attributes * steps, steps)
 
     def reserve(self, left: int, others: Collection[Charge] = ()) -> Charge | None:
-        """Return what may still be charged, once a question was answered: for those left, and for hypotheses.
-
-        `others` are the reserves on the cards of hypotheses that were asked about. None where nothing is left.
-        """
+        """Return what may still be charged, for questions left and for `others`, of hypotheses; None: nothing."""
         parts = [*others, *self._own_reserve(left)]
         if len(parts) < 2:
             return parts[0] if parts else None

@@ -112,10 +112,7 @@ class Receipt:
         model_from_dict(data)  # raises if the digest is not that of the model
 
     def check_ledger(self, path: str | Path) -> bool:
-        """Check that an export of the ledger has the entry that charged this; return whether it is a whole chain.
-
-        An analyst's own entries are none: that nothing else was changed is for who may read all to check.
-        """
+        """Check that an export of the ledger has the entry that charged this; return whether it is a whole chain."""
         previous, found, whole = FIRST, False, True
         with Path(path).open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):

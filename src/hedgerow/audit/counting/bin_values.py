@@ -140,11 +140,7 @@ Resolution = Mapping[str, float]
 
 
 def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> PerBin:
-    """Return how many values each bin of each attribute holds, in the order of the schema and of the bins.
-
-    Bins ``missing`` and ``outside`` count as one value each, since what is behind them is not declared. Where numbers
-    beyond the bounds are clipped, they are the bound, and no other value.
-    """
+    """Return how many values each bin of each attribute holds; ``missing`` and ``outside`` count as one value each."""
     if not (resolution is None or isinstance(resolution, Mapping)):
         raise ArgumentTypeError(
             f"expected a mapping of attributes to steps as resolution, got {type(resolution).__name__}."

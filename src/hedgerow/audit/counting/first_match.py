@@ -141,10 +141,7 @@ class ManyMatchingSets:
 
 
 def _merged(words: NDArray[np.uint64], rows: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[Any]]:
-    """Merge equal matching sets, sorted by a hash and compared bit by bit, and add up their rows.
-
-    Where hashes collide, equal ones may stay separate, which costs time; different ones are never merged.
-    """
+    """Merge equal matching sets, sorted by a hash and compared bit by bit; where hashes collide, some stay separate."""
     n = len(rows)
     keys = np.zeros(n, np.uint64)
     for word in words:
@@ -182,10 +179,7 @@ _GAIN_OF_FIRST = -0.25
 
 
 def first_matches(boxes: Sequence[Box], weights: PerBin) -> tuple[int, ...]:
-    """Count the rows whose first match is each box, a tuple of masks of allowed bins.
-
-    The worst case is exponential in the number of attributes: the problem is #P-complete.
-    """
+    """Count the rows whose first match is each box, a tuple of masks of allowed bins; #P-complete in the worst case."""
     found = [0] * (len(boxes) + 1)
     if not (domain := prod(map(sum, weights))):
         return tuple(found[:-1])
@@ -268,11 +262,7 @@ class _Unassigned:
         return Extension(values, tuple(chain.from_iterable(map(self._preempted, masks))))
 
     def _preempted(self, box: int) -> Iterator[tuple[int, int]]:
-        """Yield masks of open boxes and of the boxes that they preempt, after an attribute of `box` was assigned.
-
-        A box preempts later ones that it contains in the unassigned attributes. Two boxes that restrict one attribute
-        alone, the same one, and together cover its bins, preempt all boxes after both.
-        """
+        """Yield masks of open boxes and of the later boxes that these contain, after `box` was assigned."""
         own = self.restrictions[box]
         if not own:
             yield 1 << box, -2 << box

@@ -57,10 +57,7 @@ class BoxCounter:
         return flags - (flags >> self._bins)
 
     def _narrow(self, box: int, active: int, supports: dict[int, int]) -> int:
-        """Return how many rows of the `active` attributes of a box have a bin in every clause.
-
-        Clauses on one attribute alone narrow the box. `supports` maps each clause to the flags of its attributes.
-        """
+        """Return how many rows have a bin in every clause; `supports` has the flags of its attributes."""
         while 0 not in supports:
             single = [(clause, flag) for clause, flag in supports.items() if not flag & (flag - 1)]
             if not single:

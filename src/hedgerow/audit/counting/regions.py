@@ -1,12 +1,4 @@
-"""Regions of a model, and the number of possible rows in each.
-
-A released model and its schema are public, and nothing here reads a row. All numbers are exact Python integers.
-
-References
-----------
-Ferry, Aïvodji, Gambs, Huguet, Siala, *Probabilistic Dataset Reconstruction from Interpretable Models*, 2024 (PDR):
-eq. 11 for trees, eq. 12 to 16 for rule lists.
-"""
+"""Regions of a model, and the exact number of possible rows in each (PDR, eq. 11 to 16), from what is public alone."""
 
 from __future__ import annotations
 
@@ -20,10 +12,7 @@ from hedgerow.errors import ArgumentError
 
 @dataclass(frozen=True)
 class Region:
-    """The rows of a box that lie in none of the earlier boxes, such as those of the rules before.
-
-    A box is a tuple of int: for each attribute of the schema, in its order, the allowed bins; bit i stands for bin i.
-    """
+    """The rows of a box in none of the earlier boxes; a box has for each attribute a mask, in which bit i is bin i."""
 
     box: Box
     earlier: tuple[Box, ...] = ()
@@ -34,20 +23,12 @@ class Region:
 
 
 def count_rows(region: Region, weights: PerBin) -> int:
-    """Count the different rows of a region, exactly: ``Capt(f_j)`` of PDR's eq. 12.
-
-    In place of inclusion-exclusion over all sets of overlapping rules (eq. 13 and 15), `BoxCounter` decomposes the
-    earlier boxes. The worst case is still exponential: the problem is #P-complete.
-    """
+    """Count the different rows of a region, exactly: ``Capt(f_j)`` of PDR's eq. 12; #P-complete in the worst case."""
     return count_rows_each((region,), weights)[0]
 
 
 def count_rows_each(regions: Sequence[Region], weights: PerBin) -> tuple[int, ...]:
-    """Count the different rows of each region, exactly; shared sub-problems are solved once.
-
-    Where the boxes removed from a region are those of all regions before it, as in a rule list, they are counted
-    together: see `first_match`. Others are counted one by one.
-    """
+    """Count the different rows of each region, exactly; those of a rule list together, see `first_match`."""
     for box in {box for region in regions for box in (region.box, *region.earlier)}:
         if len(box) != len(weights) or any(mask >> len(bins) for mask, bins in zip(box, weights, strict=True)):
             raise ArgumentError("expected one weight for each bin of each attribute of the regions, got others.")

@@ -1,8 +1,4 @@
-"""Runs of a learner on neighbouring tables, kept in a file so that they can go on; their outcomes; and such tables.
-
-An outcome is a fit's result, reduced to what can be compared: a text, a number, or a vector of numbers. A mechanism's
-guarantee holds for whatever is made of its output, so a reduction can only hide a loss, never invent one.
-"""
+"""Runs of a learner on neighbouring tables, kept in a file, with their outcomes; and such tables."""
 
 from __future__ import annotations
 
@@ -258,16 +254,9 @@ def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, 
     Parameters
     ----------
     schema : Schema
-        The public schema, with a label.
+        The public schema, with a label; `TypeError` for anything else.
     rows : int, default=20
-        Rows of the larger tables.
-
-    Raises
-    ------
-    TypeError
-        If it is no schema.
-    ValueError
-        If it has no label, or there are fewer than two rows.
+        Rows of the larger tables; `ValueError` if fewer than two.
 
     Examples
     --------

@@ -61,16 +61,13 @@ def empirical_epsilon(
     Parameters
     ----------
     fit : estimator or callable
-        The learner: an estimator, cloned for each run, or a function of ``(X, y)`` that returns anything. Of
-        hedgerow's and of others.
+        The learner, of hedgerow or others: an estimator, cloned for each run, or a function of ``(X, y)``.
     table, neighbour : tuple of X and y
         Two tables, one row apart. `worst_neighbours` makes revealing ones of a schema.
     runs : int, default=10000
         Runs on each table. To be chosen beforehand: a bound that is looked at while runs are added holds no more.
-    claim : float, optional
-        The ε that the learner claims.
-    delta : float, default=0
-        The δ that it claims.
+    claim, delta : float, optional
+        The ε and the δ that the learner claims; by default no ε, and a δ of 0.
     confidence : float, default=0.95
         The chance that the bound holds.
     outcome : callable, optional
@@ -79,12 +76,10 @@ def empirical_epsilon(
     random_state : int, RandomState, Generator or None, default=None
         Makes runs reproducible: parameters of an estimator named ``random_state`` that are None are set.
         An estimator with one that is set is refused: all runs would be the same, and refute whatever it claims.
-    n_jobs : int, optional
-        The number of processes, as in scikit-learn.
+    n_jobs, verbose : int, optional, and bool, default=False
+        The number of processes, as in scikit-learn; whether to show progress on stderr.
     file : path, optional
         A file to keep the outcomes in: runs that it holds are not done again. **Private**.
-    verbose : bool, default=False
-        Whether to show progress on stderr.
 
     Raises
     ------
@@ -172,18 +167,15 @@ def measured(
 
 @dataclass(frozen=True, repr=False)
 class EmpiricalEpsilon(LossBound):
-    """A lower bound of the privacy loss, by the outputs of a learner on two neighbouring tables.
-
-    The bound holds for the learner; the tables decide how tight it is.
+    """A lower bound of the privacy loss, by the outputs of a learner on two neighbouring tables: they decide how tight.
 
     Attributes
     ----------
     learner : str
         What was run.
-    epsilon : float
-        Every smaller ε is refuted, at `delta` and `confidence`; 0 where nothing is.
-    mu : float
-        The same for μ-Gaussian differential privacy, by the same event.
+    epsilon, mu : float
+        Every smaller ε is refuted, at `delta` and `confidence`, and every smaller μ of μ-Gaussian differential privacy,
+        by the same event; 0 where nothing is.
     delta, confidence : float
         δ, and the chance that the bound holds.
     claim : float or None
@@ -209,11 +201,9 @@ class EmpiricalEpsilon(LossBound):
     curve: tuple[tuple[int, int, bool], ...]
 
     def power(self, factor: float, q: float | None = None) -> float:
-        """Return the chance that as many runs refute the claim if the learner loses `factor` times as much.
+        """Return the chance that as many runs refute the claim if the learner loses `factor`, above 1, times as much.
 
-        By an event that shows all of it, as in randomised response; where tables or events show less, it is lower.
-        `q` is the chance of the event where it is unlikely; by default that of randomised response, where most is
-        shown. `ValueError` if there is no claim, or the factor is 1 or less.
+        By an event of chance `q` where it is unlikely that shows all of it; by default as in randomised response.
         """
         lost = self._lost(factor)
         chance = 1 / (1 + np.exp(lost)) if q is None else q
@@ -221,10 +211,7 @@ class EmpiricalEpsilon(LossBound):
 
     @property
     def trade_off(self) -> pd.DataFrame:
-        """Bounds of the trade-off curve: for each of some events, its highest FPR and lowest TPR, all at once.
-
-        With `confidence` for all of them together (Bonferroni).
-        """
+        """The highest FPR and lowest TPR of some events, with `confidence` for all of them together (Bonferroni)."""
         alarm = (1 - self.confidence) / max(len(self.curve), 1)
         found = [(*chances(likely, unlikely, self.tested, alarm)[::-1], side) for likely, unlikely, side in self.curve]
         frame = pd.DataFrame(found, columns=["fpr", "tpr", "on_neighbour"])

@@ -47,12 +47,11 @@ def one_run_epsilon(
 
     Parameters
     ----------
-    fit, claim : estimator or callable, and float, optional
-        As in `empirical_epsilon`.
-    X : table of shape (n_rows, n_columns)
-        Rows, canaries among them: those that a model is likely to remember, such as rows with a wrong label, show most.
-    y : column of shape (n_rows,)
-        Their labels.
+    fit, claim, delta
+        As in `empirical_epsilon`; δ should be far below one over the number of canaries.
+    X, y : table of shape (n_rows, n_columns), and column of shape (n_rows,)
+        Rows with their labels, canaries among them: those that a model is likely to remember, such as rows with a wrong
+        label, show most.
     canaries : int or array of bool, optional
         How many rows, drawn at random, or which. Default: all of them.
     score : callable, optional
@@ -62,8 +61,6 @@ def one_run_epsilon(
     guesses : int, optional
         How many canaries are guessed, at least 2. Default: all, half of them, a quarter and so on to 8, whichever
         refutes most, each with its share of the alarm.
-    delta : float, default=0
-        The δ that the learner claims. It should be far below one over the number of canaries.
     confidence : float, default=0.95
         The chance that each of the two bounds, of ε and of μ, holds.
     random_state : int, RandomState, Generator or None, default=None
@@ -71,10 +68,8 @@ def one_run_epsilon(
 
     Raises
     ------
-    ValueError
-        If a parameter is out of range, or scores are not finite numbers, one a canary. Errors of `fit` are passed on.
-    TypeError
-        If `fit` is neither an estimator nor a function, or X is no table.
+    ValueError, TypeError
+        As `empirical_epsilon` does, and if scores are not finite numbers, one a canary.
 
     References
     ----------
@@ -200,12 +195,9 @@ class OneRunEpsilon(LossBound):
     ----------
     learner, epsilon, mu, delta, confidence, claim
         As in `EmpiricalEpsilon`.
-    canaries, included : int
-        Rows that a coin was thrown for, and those that were put in.
-    guesses, right : int
-        How many canaries were guessed, and rightly, where that refutes most.
-    tried : int
-        How many numbers of guesses were tried, each with its share of the alarm.
+    canaries, included, guesses, right, tried : int
+        Rows that a coin was thrown for, and those that were put in; how many were guessed, and rightly, where that
+        refutes most; how many numbers of guesses were tried, each with its share of the alarm.
     """
 
     canaries: int
@@ -216,10 +208,9 @@ class OneRunEpsilon(LossBound):
     runs = 1
 
     def power(self, factor: float) -> float:
-        """Return the chance that as many guesses refute the claim if the learner loses `factor` times as much.
+        """Return the chance that as many guesses refute the claim if the learner loses `factor` > 1 times as much.
 
         If it shows all of it on every canary that is guessed, as randomised response does; else it is lower.
-        `ValueError` if there is no claim, or the factor is 1 or less.
         """
         alarm = (1 - self.confidence) / self.tried
         return power(self._lost(factor), self._claim, self.guesses, self.canaries, self.delta, alarm)

@@ -38,8 +38,7 @@ class Domain:
     weights : tuple of tuple of int
         How many values each bin of each variable holds.
     independent_bits : bool
-        Whether the variables are the columns of a binarised table, each independent of the others, and not the
-        schema's attributes: see `of`.
+        Whether the variables are the independent columns of a binarised table, and not the schema's attributes.
     """
 
     schema: Schema
@@ -57,12 +56,8 @@ class Domain:
     ) -> Self:
         """Return the domain of a schema whose bins resolve some literals, such as a model's.
 
-        Numbers that literals compare with are added to the cut points. With `independent_bits`, each category, each cut
-        point, ``missing`` and ``outside`` is a column of 0 and 1 of its own, all combinations possible, as PDR does: a
-        category of 7 values then has ``2**7`` possible values and not 7. `resolution` is as for `reconstruction`.
-
-        SchemaError if the schema lacks an attribute, or a literal does not fit it, such as by a number outside its
-        bounds.
+        Numbers that literals compare with are added to the cut points; `SchemaError` for a literal that does not fit.
+        `independent_bits` and `resolution` are as for `reconstruction`; each ``missing`` and ``outside`` is a bit, too.
         """
         refined = _refined(schema, literals)
         if not independent_bits:
@@ -225,11 +220,7 @@ class Prior:
         return cls(tuple(masses), tuple(surprisals))
 
     def entropy_bits(self, region: Region) -> float:
-        """Return the entropy, in bits, of a row given its region; NaN if the region has no possible row.
-
-        It is the mean surprisal of the row's values less that of the region,
-        ``Σ_k Σ_c P(c | R) s_k(c) + log2 P(R)``, with the probabilities counted exactly.
-        """
+        """Return the bits of a row given its region, ``Σ_k Σ_c P(c | R) s_k(c) + log2 P(R)``; NaN if empty."""
         bins = count_rows_by_bin(region, self.masses)
         inside, everything = sum(bins[0]), [sum(masses) for masses in self.masses]
         if not inside:

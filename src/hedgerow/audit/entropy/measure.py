@@ -62,8 +62,8 @@ def reconstruction(
         counts are used as they are, but negative ones are 0, and so are those of regions without a possible row: the
         view of a reader of the model. Those of a tree that counts copies as rows are named weighted.
     data : frame, array or Tally, optional
-        The rows of the table, with the schema's columns: supports are counted from them (the curator's view), and
-        results by row are available. A tally of them on the schema is accepted, too.
+        The rows of the table, or a tally of them on the schema: supports are counted from them (the curator's view),
+        and results by row are available.
     independent_bits : bool, default=False
         Take each category and each cut point for a column of 0 and 1 of its own, all combinations possible, as PDR
         does. A category of 7 values then has ``2**7`` possible values and not 7.
@@ -79,12 +79,8 @@ def reconstruction(
 
     Raises
     ------
-    TypeError
-        If the model is none of those supported.
-    SchemaError
-        If the schema lacks an attribute that the model uses, or the model compares with a number outside its bounds.
-    DomainError
-        If the data hold values that the schema does not allow.
+    TypeError, SchemaError, DomainError
+        If the model is none of those supported, the schema lacks what it uses, or the data hold values beyond it.
     ValueError
         If there are no supports, or they are not one whole number of at least 0 a region that sum to the number of
         rows; or if another library's model stores exact leaf counts with the same sum as the data, and the data have
@@ -246,10 +242,7 @@ def _counted(paths: Paths, places: _Index, counts: NDArray[np.int64] | None) -> 
 
 
 def are_steps_read(model: Any, features: Features | None = None) -> bool | None:
-    """Return whether fitted steps define the columns of a model; None for one on attributes, which accepts other rows.
-
-    Models of hedgerow, and those with regions of literals, are on attributes; others are on columns of an array.
-    """
+    """Return whether fitted steps define the columns of a model; None for one on attributes, such as hedgerow's."""
     if released_model(model) is not None or isinstance(model, HasRegions):
         return None
     return isinstance(model, Pipeline) or isinstance(features, BaseEstimator)

@@ -46,14 +46,10 @@ class Reconstruction:
 
     Attributes
     ----------
-    schema : Schema
-        The public schema.
-    domain : Domain
-        The possible rows without the model.
-    conditions : tuple of str
-        The model's regions (leaves, rules) in words.
-    regions : tuple of Region
-        The regions as boxes less earlier boxes.
+    schema, domain : Schema, Domain
+        The public schema, and the possible rows without the model.
+    conditions, regions : tuple of str, tuple of Region
+        The model's regions (leaves, rules) in words, and as boxes less earlier boxes.
     possible_rows : tuple of int
         The number of different rows in each region.
     bits : tuple of float
@@ -65,8 +61,6 @@ class Reconstruction:
         The origin of the supports.
     prior_bits : float, optional
         The entropy of a row, in bits, under the prior and without the model. None without a prior.
-
-    ValueError if all supports are 0, one of a region without a possible row is not, or the domain has one row only.
     """
 
     schema: Schema
@@ -99,10 +93,7 @@ class Reconstruction:
 
     @cached_property
     def entropy_bits(self) -> float:
-        """The residual entropy in bits: ``H = Σ_j C_j · bits_j`` (eq. 11 and 16).
-
-        Of a table of independent rows, given their number, the model, and **which row is in which region**.
-        """
+        """The residual entropy ``H = Σ_j C_j · bits_j`` (eq. 11, 16), given **which row is in which region**."""
         return fsum(count * bits for count, bits in zip(self.supports, self.bits, strict=True) if count)
 
     @property
@@ -112,11 +103,7 @@ class Reconstruction:
 
     @cached_property
     def unplaced_bits(self) -> float:
-        """The same if **which row is in which region is unknown**: ``H + log2(n! / Π_j C_j!)``, of a table in order.
-
-        Each way to place the rows in the regions is as likely as any other, given how many are in each, and no row's
-        label.
-        """
+        """The same if **which row is in which region is unknown**: ``H + log2(n! / Π_j C_j!)``, of a table in order."""
         return self.entropy_bits + (lgamma(self.n_rows + 1) - fsum(lgamma(c + 1) for c in self.supports)) / log(2)
 
     @property
@@ -131,11 +118,7 @@ class Reconstruction:
 
     @property
     def row_ratios(self) -> NDArray[np.float64]:
-        """For each row of the data (of a tally: pattern by pattern), its entropy ratio: **private**.
-
-        One number a row, however the rows were counted: for very many rows, use `curve` or `by_group`. ValueError if
-        the reconstruction was measured without data.
-        """
+        """The entropy ratio of each row of the data (of a tally: pattern by pattern): **private**."""
         ratios = self._entropy_ratios()
         return ratios if self._rows is None else np.repeat(ratios, self._rows)
 
@@ -148,9 +131,7 @@ class Reconstruction:
     def dist(self) -> float:
         """Return Dist (Definition 2): the mean over attributes of residual entropy as a share of that of the domain.
 
-        Attributes with one possible value are left out of the mean. ValueError if a region with rows is not a box, as
-        after a rule of several literals, so that attributes are dependent, or if there is a prior. `uncertainty` is
-        defined then, too.
+        Attributes with one possible value are left out. ValueError with a prior, or if a region with rows is no box.
         """
         if self.prior_bits is not None:
             raise ArgumentError("Dist (Definition 2) is not defined with a prior; use `uncertainty`.")
@@ -182,29 +163,17 @@ class Reconstruction:
         return ratios, below[last] / self.n_rows
 
     def loss_of_most_exposed(self, share: float = 0.05) -> float:
-        """Return the least share of entropy lost among the most exposed rows, those of lowest entropy ratio.
-
-        `share` is how many rows these are, as a share of all rows: above 0 and at most 1, else ValueError.
-        """
+        """Return the least share of entropy lost among the `share` of rows of lowest entropy ratio."""
         if not 0 < share <= 1:
             raise ArgumentError(f"share must be above 0 and at most 1, got {describe_argument(share)}.")
         ratios, below = self.curve()
         return float(1 - ratios[np.searchsorted(below, ceil(share * self.n_rows) / self.n_rows - 1e-12)])
 
     def by_group(self, column: Any) -> list[dict[str, Any]]:
-        """Return one record a group of rows, to compare the groups' residual entropy. **Private**.
+        """Return one record a group of rows, to compare the groups' residual entropy, the lowest first. **Private**.
 
-        Parameters
-        ----------
-        column : str, or sequence of shape (n_rows,)
-            An attribute, whose bins are the groups; of a frame, another column, or the group of each row. DomainError
-            if there is no such column, or not one group a row; ValueError if there are no data.
-
-        Returns
-        -------
-        list of dict
-            ``group``; ``rows``; ``uncertainty``, the mean entropy ratio of its rows; ``lowest``, the lowest entropy
-            ratio. The group of lowest uncertainty comes first.
+        `column` is an attribute, whose bins are the groups; of a frame, another column, or the group of each row. A
+        record has ``group``; ``rows``; ``uncertainty``, the mean entropy ratio of its rows; ``lowest``, the lowest one.
         """
         ratios = self._entropy_ratios()
         rows = np.ones(len(ratios), dtype=np.int64) if self._rows is None else self._rows

@@ -65,10 +65,7 @@ class TotalEntropy:
         return float(sum(float(Fraction(count, rows)) * log2(count) for count in self.rows_by_total.values()))
 
     def bits_of(self, X: Any) -> NDArray[np.float64]:
-        """Return the residual entropy of each row given its total, in bits, shape ``(n_rows,)``. **Private**.
-
-        DomainError if a column that the scorecard uses is absent or holds values the schema does not allow.
-        """
+        """Return the residual entropy of each row given its total, in bits, shape ``(n_rows,)``. **Private**."""
         found = self.scorecard.totals(X)
         keys = map(tuple, found.reshape(len(found), -1).tolist())
         return np.array([log2(self.rows_by_total[key]) for key in keys], dtype=np.float64)
@@ -91,15 +88,14 @@ def totals(scorecard: Any, *, resolution: Resolution | None = None) -> TotalEntr
 
     Points add up, so the number of rows with a total is a convolution over attributes, in whole numbers. A scorecard
     that is published discloses of its training rows what its card bounds; **a total that is published with a person**
-    discloses that the person's row is one of the rows with that total. Of these all are equally likely here: nothing
-    is assumed about which values occur together, and no row is read.
+    discloses that the person's row is one of the rows with that total, all equally likely here; no row is read.
 
     Parameters
     ----------
     scorecard : Scorecard or fitted PrivateScorecardClassifier
         The scorecard; TypeError for another model, ValueError for one of more than a million different totals.
     resolution : mapping of str to float, optional
-        For real attributes, the step to which they are recorded. Without one, a real attribute has one value a bin.
+        As for `reconstruction`.
     """
     card = released_scorecard(scorecard)
     points = {part.attribute: part.points for part in card.parts}

@@ -28,10 +28,9 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Values:
-    """The values that one attribute can have, bin by bin, in order.
+    """The values that one attribute can have, bin by bin, in order: one a bin if they were listed.
 
-    A bin has one value where they were listed. Of a schema's `attribute`, which encodes raw values, bins are its own,
-    with a `Mark` for missing or outside, and an interval where the numbers in it are not distinguished.
+    Of a schema's `attribute` bins are its own, with a `Mark` for missing or outside, or an interval of real numbers.
     """
 
     name: str
@@ -40,10 +39,7 @@ class Values:
 
     @classmethod
     def listed(cls, name: str, values: Sequence[Any]) -> Self:
-        """Return the domain of an attribute whose possible values are listed.
-
-        SchemaError if there is none, one occurs twice or is NaN, or they are not hashable.
-        """
+        """Return the domain of listed values; SchemaError if there is none, one is twice or NaN, or not hashable."""
         problem = SchemaError("expected a collection of hashable values.", attribute=name)
         bins, different = guarded(lambda: (tuple((value,) for value in values), len(set(values))), problem)
         if not bins or different < len(bins):
@@ -108,10 +104,7 @@ class Values:
         return guarded(read, DomainError("expected a column whose values can be listed.", column=self.name))
 
     def codes(self, table: Table, position: int) -> Index:
-        """Return the bin of each row of a table that has the attribute by name or at this position.
-
-        DomainError if there is no such column, or some values are not in the domain.
-        """
+        """Return the bin of each row of a table, by name or position; DomainError for values out of the domain."""
         if self.attribute is None:
             raw = self.raw(table, position)
             problem = DomainError("expected values of the declared domain, got others.", column=self.name)
@@ -142,10 +135,7 @@ class Values:
         return Column.from_numpy(others, self.name), marked
 
     def distances(self, table: Table, position: int) -> Floats:
-        """Return the mean distance of the values of each bin from that of each row, shape ``(n_rows, n_bins)``.
-
-        The distance of numbers is their difference as a share of the domain's length, that of other values 0 or 1.
-        """
+        """Return the mean distances of bins from rows, ``(n_rows, n_bins)``: shares of the domain, or 0 and 1."""
         codes, bins = self.codes(table, position), np.arange(len(self.bins))
         found = (codes[:, None] != bins).astype(np.float64)
         number = as_number(self.attribute)

@@ -42,9 +42,7 @@ def exact_inference(
     The attacker knows the learner, all its parameters, the schema, **all other rows** and the chance of each candidate,
     and sees the released model. Candidates that differ in one attribute make this attribute inference; in the label, or
     the number, label inference; in everything reconstruction; one candidate that may be absent membership inference.
-
-    **The result is private**: an exact function of the rows, for the curator's eyes only. Nothing is charged, and
-    nothing is released.
+    **The result is private**, as that of `exact_membership`.
 
     Parameters
     ----------
@@ -61,11 +59,8 @@ def exact_inference(
 
     Raises
     ------
-    ValueError
-        If the chances do not sum to 1, there are too many candidates, or some that differ in an attribute while counts
-        or means are released; and as `exact_membership` does.
-    TypeError
-        If the estimator is of another kind.
+    ValueError, TypeError
+        As `exact_membership` does, and if the chances do not sum to 1, or there are too many candidates.
 
     References
     ----------
@@ -190,10 +185,9 @@ class ExactInference:
 
     Attributes
     ----------
-    losses : ndarray of shape (n_combinations, n_candidates)
-        The combinations of losses of the candidates, from 0 to 1, that a model can have: of errors, 0 and 1.
-    joint : ndarray of shape (n_combinations,)
-        The chance of each combination in a draw from the other rows alone.
+    losses, joint : ndarray of shape (n_combinations, n_candidates), (n_combinations,)
+        The combinations of losses of the candidates, from 0 to 1, that a model can have (of errors, 0 and 1), and the
+        chance of each in a draw from the other rows alone.
     prior : ndarray of shape (n_candidates + 1,)
         The chance of each candidate before the model is seen, and at the end that of none.
     success : float
@@ -212,11 +206,7 @@ class ExactInference:
 
     @property
     def advantage(self) -> float:
-        """The share of the wrong guesses without a model that the model puts right, from 0 to 1.
-
-        For one candidate that is absent with chance 1/2 it is the advantage of `exact_membership`, the difference of
-        true and false positive rate; for two candidates that are equally likely the total variation.
-        """
+        """The share of wrong guesses that the model puts right, from 0 to 1; of two alike ones the total variation."""
         return max((self.success - self.baseline) / (1 - self.baseline), 0.0)
 
     def __str__(self) -> str:

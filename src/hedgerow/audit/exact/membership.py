@@ -39,10 +39,9 @@ Drawn = PrivateTreeClassifier | PrivateRuleListClassifier | PrivateTreeRegressor
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TradeOff:
-    """The ROC curve of the best test between two known distributions over finitely many outcomes.
+    """The ROC curve of the best test between two known distributions over finitely many outcomes (Neyman and Pearson).
 
-    By the lemma of Neyman and Pearson no test is better: outcomes are rejected in the order of their likelihood ratio,
-    those in between with a coin. **Private** where the distributions are.
+    **Private** where the distributions are.
 
     Attributes
     ----------
@@ -104,21 +103,19 @@ def exact_membership(
 
     The attacker knows the learner, all its parameters, the schema, and **all other rows**, sees the released model, and
     decides whether the row was in the table. A draw has a normaliser, so the likelihood ratio of every model is known
-    (docs/attacks.md has the theorem): nothing is sampled, no model is fitted, and no attack on this one release
-    does better that has nothing else, such as the time that a fit took.
+    (docs/attacks.md has the theorem): nothing is sampled, no model is fitted, and no attack on this one release does
+    better that has nothing else, such as the time that a fit took. Neighbouring tables differ by one row.
 
-    Neighbouring tables differ by one row; the row is in the table, or it is not. **The result is private**: an exact
-    function of the rows, for the curator's eyes only. Nothing is charged, and nothing is released.
+    **The result is private**: an exact function of the rows, for the curator's eyes only. Nothing is charged, and
+    nothing is released.
 
     Parameters
     ----------
     estimator : PrivateTreeClassifier, PrivateRuleListClassifier, PrivateTreeRegressor or PrivateRuleListRegressor
         The plan, with any objective and any costs: an unfitted estimator whose model is drawn as a whole
         (``search="exact"``, or "auto" where it chooses so). `random_state` and `budget` are not used.
-    X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-        The rows of the table.
-    y : series or array of shape (n_rows,)
-        Their labels, or numbers.
+    X, y : frame or array of shape (n_rows, n_attributes), and series or array of shape (n_rows,)
+        The rows of the table, and their labels, or numbers.
     others : tuple of X and y, optional
         Rows that are not in the table, whose risk in joining it is computed too: they come after the table's.
 
@@ -237,39 +234,29 @@ class ExactMembership:
 
     Attributes
     ----------
-    learner : str
-        The estimator, with its parameters.
+    learner, loss : str
+        The estimator, with its parameters; the objective, and what a loss of 1 is.
     epsilon : float
-        The privacy loss of the whole model: it bounds what every row risks, on every table. Of cut points that were
-        learned from the same rows the loss is not in it, nor in any number here: the schema is taken as given.
-    weight : float
-        The weight of a loss of 1 in the draw: the share of ε that it spends, less what is kept for rounding.
-    epsilon_of_counts : float
-        The share of ε of the counts, or sums, of leaves that are released too; 0 where none are.
-    loss : str
-        The objective, and what a loss of 1 is.
+        The privacy loss of the whole model, which bounds what every row risks. What cut points that were learned from
+        the same rows cost is not in it, nor in any number here: the schema is taken as given.
+    weight, epsilon_of_counts : float
+        The weight of a loss of 1 in the draw, the share of ε that it spends less what is kept for rounding; the share
+        of the counts, or sums, of leaves that are released too, 0 where none are.
     error_probability : ndarray of shape (n_rows,)
         The chance that a model drawn without the row has another label for it; of a number, another level.
     advantage : ndarray of shape (n_rows,)
         The largest difference of true and false positive rate of any attack: the total variation.
     realised_loss : ndarray of shape (n_rows,)
-        The privacy loss of the row: the largest logarithm of a likelihood ratio, with the row over without it, either
-        way.
+        The privacy loss of the row: the largest log-likelihood ratio, with the row over without it, either way.
     label_advantage : ndarray of shape (n_rows,)
-        The advantage of an attacker who knows all but the row's label, or level, which is one of two: with the worst
-        other one.
+        The advantage of an attacker who knows all but the row's label, or level: one of two, with the worst other one.
     inside, outside : ndarray of shape (n_rows, n_outcomes)
         The chances of all outcomes that a test needs, in releases with and without the row.
-    expected_accuracy : float
-        The accuracy on the table's rows that a model drawn from them has on average; NaN for a table without rows, and
-        for numbers.
-    expected_loss : float
-        The mean loss of the table's rows, from 0 to 1, that a model drawn from them has on average; NaN without rows.
-    first_options : Series
-        The exact chance of each rule or test to be the first one, the likeliest first; "none": a model without any.
-    mean_uses : Series
-        How often each rule or test is in a model that is drawn, on average, before those that decide nothing are left
-        out; the most used first.
+    expected_accuracy, expected_loss : float
+        Of the table's rows, by a model drawn from them, on average; NaN without rows, and the accuracy for numbers.
+    first_options, mean_uses : Series
+        The exact chance of each rule or test to be the first one ("none": a model without any), and how often each is
+        in a model that is drawn, on average, before those that decide nothing are left out; the largest first.
     """
 
     learner: str
@@ -298,10 +285,8 @@ class ExactMembership:
 
     @property
     def draw_bound(self) -> float:
-        """The largest advantage that a draw of this weight, and counts with this share of ε, allow on any table.
+        """The largest advantage that a draw of weight w, with counts or not, allows; ``tanh(w / 4)`` without.
 
-        ``tanh(w / 4)`` for the weight w and no counts. With the share ε₂ of counts the best test goes by the draw
-        alone, by the counts alone (``tanh(ε₂ / 2)``), or by whether at least one of them speaks for the row;
         docs/attacks.md has the derivation. Sums of a number's levels at the same share allow no more.
         """
         w, counts = self.weight, self.epsilon_of_counts
@@ -323,11 +308,7 @@ class ExactMembership:
         return self.to_frame().iloc[order]
 
     def by_group(self, groups: Any) -> pd.DataFrame:
-        """Return rows, and mean and largest advantage, of each group, the largest first.
-
-        `groups` is a series or array of the group of each row, such as a column of the table; `ValueError` if some are
-        missing, or there are not as many as rows.
-        """
+        """Return rows, and mean and largest advantage, of each group, the largest first; `groups` has one a row."""
         names = column_of(groups, "groups")
         if len(names) != len(self):
             raise ArgumentError("expected as many groups as rows, got another number.")

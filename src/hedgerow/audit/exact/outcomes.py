@@ -120,12 +120,7 @@ def losses(draw: DrawProbabilities, levels: Index) -> Floats:
 
 
 def number_chances(values: Counts, step: float) -> Floats:
-    """Return the chances of one noisy number by what it is without noise, shape ``(n_outcomes, n_values)``.
-
-    With discrete Laplace noise of scale 1/step. Likelihood ratios of the values depend on an outcome only if it lies
-    between the largest and the least of them: one outcome is all that is at least the largest, one each number between,
-    one all that is at most the least.
-    """
+    """Return the chances of a number with noise of scale 1/step by what it is, with outcomes of equal ratios as one."""
     places = np.arange(values.max(), values.min() - 1, -1)
     if len(places) == 1:
         return np.ones((1, len(values)))
@@ -135,11 +130,7 @@ def number_chances(values: Counts, step: float) -> Floats:
 
 
 def ratio_chances(more: Counts, step: float) -> Floats:
-    """Return the chances of the likelihood ratios of noisy numbers, where each is larger or smaller by so much.
-
-    With d the sum of these amounts, the logarithms are step times d, d − 2, …, −d; read backwards, these are the
-    chances where no number differs.
-    """
+    """Return the chances of log-ratios step times d, d − 2, …, −d of numbers that differ by these amounts, d in all."""
     found = np.ones(1)
     for amount in np.abs(more):
         found = np.convolve(found, number_chances(np.array([amount, 0]), step)[:, 0])

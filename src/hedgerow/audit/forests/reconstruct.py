@@ -45,12 +45,10 @@ def reconstruct(
     """Find the most likely table of rows behind the leaf counts of a forest, or of several models of one table.
 
     The trees of a forest partition the same rows in many ways, and each stores how many rows of each class are in each
-    part: few tables have all these counts, and often there is one. What is known of a count is
-
-    - that it is true, of trees that were grown on all rows, and of hedgerow's models without privacy;
-    - that it is of a bootstrap sample: draws with replacement, of which scikit-learn stores the number and how many
-      different rows they were. Their likelihood is that of the multinomial distribution;
-    - that it has Laplace noise, discrete or not, of a known scale.
+    part: few tables have all these counts, and often there is one. A count is true, of trees that were grown on all
+    rows, and of hedgerow's models without privacy; or of a bootstrap sample, of which scikit-learn stores the number of
+    draws and how many different rows they were, with the likelihood of the multinomial distribution; or it has Laplace
+    noise, discrete or not, of a known scale.
 
     The search is over numbers of rows of each pattern that the models distinguish, by an integer program. Of values
     that no model distinguishes, the most probable one is guessed, and the median of numbers. No row is read: the result
@@ -63,8 +61,8 @@ def reconstruct(
         one, or any model with leaf counts that `reconstruction` reads: hedgerow's lists and trees, a decision tree.
         `Paths` are for forests of others: decision paths with their counts, and with ``view="noisy"`` where these have
         noise.
-    schema : Schema, optional
-        The values that each attribute can have. Default: the models' own, if they are hedgerow's.
+    schema, features : optional
+        As for `reconstruction`.
     rows : int or tuple of two int, optional
         The number of rows, or the least and the largest. Default: as the models count it; those with noise do not.
     noise : float or list of float, optional
@@ -74,26 +72,14 @@ def reconstruct(
         For some attributes, the public probability of each bin, in order or by name; ``{}`` for a uniform prior on all
         values. The result is then the most likely table given the counts, whatever the order of its rows. Default:
         the table that makes the counts most likely, as DRAFT finds it.
-    features : optional
-        As for `reconstruction`.
-    seconds : float, default=60
-        When to stop with the best table so far.
-    n_jobs : int, default=-1
-        Threads of the search; -1 for all processors. With one, and enough time, the result is always the same.
-    random_state : int, default=0
-        The seed of the search, which chooses between tables that are equally likely.
-
-    Returns
-    -------
-    GuessedTable
-        The table, in no particular order of rows.
+    seconds, n_jobs, random_state : float, int, int, default=60, -1, 0
+        When to stop with the best table so far; threads, -1 for all processors; and the seed, which chooses between
+        tables that are equally likely. With one thread, and enough time, the result is always the same.
 
     Raises
     ------
-    ImportError
-        If OR-Tools is not installed.
-    TypeError, SchemaError
-        As `reconstruction` does.
+    ImportError, TypeError, SchemaError
+        If OR-Tools is not installed, and as `reconstruction` does.
     SearchTooLargeError
         If the models distinguish too many patterns; says how many.
     ValueError
@@ -157,17 +143,13 @@ class GuessedTable:
     ----------
     schema : Schema
         The schema, with the cut points of the models.
-    bins : ndarray of int, shape (n_rows, n_attributes)
-        The bin of each attribute of each row.
-    labels : ndarray of shape (n_rows,), optional
-        The class of each row; None if no model counts classes.
+    bins, labels : ndarray of int, shape (n_rows, n_attributes), and ndarray of shape (n_rows,), optional
+        The bin of each attribute of each row, and its class; None if no model counts classes.
     status : {"optimal", "feasible", "given"}
         Whether no table is more likely, the logarithm of each count's likelihood being taken to within 0.01; whether
         the time ended before that was proven; or of rows that were given.
-    gap : float
-        By how much the logarithm of another table's likelihood can be larger, at most; 0 for an optimal one.
-    seconds : float
-        How long the search took.
+    gap, seconds : float
+        By how much the log-likelihood of another table can be larger, at most, and how long the search took.
 
     Examples
     --------
@@ -187,10 +169,7 @@ class GuessedTable:
 
     @classmethod
     def of_rows(cls, X: Any, schema: Schema, y: Any = None) -> Self:
-        """Return other rows as a guess, to compare with: those of the population are the guess without any model.
-
-        **Private** if the rows are. DomainError if a value does not fit the schema.
-        """
+        """Return other rows as a guess to compare with, such as the population. **Private** if the rows are."""
         if not isinstance(schema, Schema):
             raise ArgumentTypeError(f"expected a Schema, got {type(schema).__name__}.")
         if y is None:
@@ -219,10 +198,8 @@ class GuessedTable:
 
         Parameters
         ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            The rows, at most 20,000; DomainError if a value does not fit the schema.
-        y : series or array of shape (n_rows,), optional
-            Their labels: one attribute more, if given; ValueError if the guess has none.
+        X, y : frame or array of shape (n_rows, n_attributes), and series or array of shape (n_rows,), optional
+            The rows, at most 20,000, and their labels: one attribute more, if given, which the guess must have, too.
         one_hot : bool, default=False
             Take each value of a category of more than two for a column of 0 and 1, as DRAFT does: a wrong category is
             two wrong columns.

@@ -125,11 +125,7 @@ def most_likely(
     *,
     has_prior: bool,
 ) -> SolverResult:
-    """Return the table of at least and at most so many rows that makes the evidence most likely.
-
-    With a prior it is the most likely one given the evidence: rows are independent draws from the prior, so that a
-    table of n_j rows in cell j has the chance ``n! Π_j p_j^{n_j} / n_j!``, whatever the order of its rows.
-    """
+    """Return the likeliest table of so many rows; a prior weights it by ``n! Π_j p_j^{n_j} / n_j!``."""
     if find_spec("ortools") is None:
         raise MissingPackageError("Reconstruction by CP-SAT needs an extra: pip install 'hedgerow[forests]'.")
     from ortools.sat.python import cp_model
@@ -187,10 +183,7 @@ class Program:
 
 
 def _whole_numbers(low: int, high: int, loss: Callable[[int], float]) -> list[int]:
-    """Return whole numbers from `low` to `high`, between which chords of a convex loss are off by `_OFF` at most.
-
-    A chord is at most as far off as half its width times half the difference of the slopes at its ends.
-    """
+    """Return whole numbers between which chords, half their width times the slopes' difference off, err by `_OFF`."""
     found = [low]
     while found[-1] < high:
         start, width = found[-1], 1
@@ -241,12 +234,7 @@ def _add_noisy(program: Program, total: Any, count: int, scale: float) -> None:
 
 
 def _add_drawn(program: Program, totals: Sequence[Any], draws: Sequence[int], distinct: int) -> None:
-    """Add the draws of one leaf of a bootstrap sample: so many of each class, of so many different rows.
-
-    All draws are one multinomial sample: k draws of n rows have the likelihood n^k. That these are d different rows
-    has the likelihood ``n! / (n - d)!`` instead, where it is known by class, as in leaves of one class; elsewhere it
-    bounds the rows.
-    """
+    """Add a leaf of a bootstrap: k draws of n rows have likelihood n^k, of d of one class ``n! / (n - d)!``."""
     numbers: list[Any] = []
     for total, k in zip(totals, draws, strict=True):
         if k == 0:

@@ -26,14 +26,10 @@ class Attempt:
     ----------
     rows : LabelledRows
         All rows with their labels. The attacker may read the rows below only.
-    predict : callable
-        The model as a black box: the predicted class of each row of a table.
-    predictions : ndarray of shape (n_rows,)
-        The predicted class of all rows.
-    members, non_members : ndarray of int
-        Training rows, and held-out rows, that the attacker knows to be such.
-    suspects : ndarray of int
-        Rows to score, of unknown membership.
+    predict, predictions : callable, and ndarray of shape (n_rows,)
+        The model as a black box, which predicts the class of each row of a table; its predictions of all rows.
+    members, non_members, suspects : ndarray of int
+        Training rows and held-out rows that the attacker knows to be such; rows to score, of unknown membership.
     schema : Schema or None
         The schema of the model, if it has one.
     rng : numpy.random.Generator
@@ -80,17 +76,11 @@ def chosen_attack(given: str | Chosen, named: Mapping[str, Callable[[], Chosen]]
 
 @dataclass(frozen=True)
 class RandomForestAttack:
-    """A random forest on one-hot (prediction, true label), fitted on known members and non-members.
+    """A random forest of `trees` on one-hot (prediction, true label), fitted on known members and non-members.
 
-    Of a learner of numbers it is a forest on the prediction, the true number and the size of the error.
-
-    With the same seed, its scores are those of the black-box attack of the Adversarial Robustness Toolbox with
+    Of a learner of numbers it is a forest on the prediction, the true number and the size of the error. With the same
+    seed, its scores are those of the black-box attack of the Adversarial Robustness Toolbox with
     ``attack_model_type="rf"``, which SSRL used.
-
-    Attributes
-    ----------
-    trees : int, default=100
-        Trees in the forest.
 
     References
     ----------
@@ -125,22 +115,16 @@ class LabelOnlyAttack:
     """Membership inference from predicted labels of perturbed copies of a row: robust correct predictions score high.
 
     A misclassified row scores 0. Any other scores ½ plus half the share of its perturbed copies that are classified
-    correctly: `draws` copies at each distance from 1 to `max_distance`, where a copy at distance d has other values in
-    d attributes drawn at random. Other values lie in other bins of the schema; they are drawn from the rows that the
-    attacker knows, each other bin that occurs there being equally likely. Attributes with a single bin in these rows
-    are not perturbed.
-
-    Without a schema, every column is one bit, and a perturbation flips it, as SSRL did on one-hot columns, where most
-    perturbed rows cannot exist.
+    correctly: `draws` copies at each distance from 1 to `max_distance`, where a copy at distance d has values of other
+    bins in d attributes drawn at random, from rows that the attacker knows, each bin that occurs there being equally
+    likely. Without a schema, every column is one bit, and a perturbation flips it, as SSRL did on one-hot columns.
 
     Attributes
     ----------
     schema : Schema, optional
         The attributes. Default: the schema of the model attacked; if it has none, all columns must be booleans or 0/1.
-    max_distance : int, default=4
-        The largest number of perturbed attributes.
-    draws : int, default=10
-        Perturbed copies of each row at each distance.
+    max_distance, draws : int, default=4 and 10
+        The largest number of perturbed attributes, and the perturbed copies of each row at each distance.
 
     References
     ----------

@@ -24,17 +24,7 @@ NO_CLASSES = "expected a model of classes, got one of a number"
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LabelledRows:
-    """A table with its labels, checked to belong together.
-
-    Attributes
-    ----------
-    table : Table
-        The attributes.
-    labels : series or array
-        The labels as given.
-    values : ndarray of shape (n_rows,)
-        The labels as an array.
-    """
+    """A table with its labels, checked to belong together; `values` are the labels as an array, ``(n_rows,)``."""
 
     table: Table
     labels: Any
@@ -42,11 +32,7 @@ class LabelledRows:
 
     @classmethod
     def of(cls, X: Any, y: Any) -> Self:
-        """Check that a table and labels belong together.
-
-        `TypeError` if they are not a table and one column of labels; `ValueError` if lengths disagree, or, as
-        `DomainError`, labels are missing or of several types.
-        """
+        """Check that a table and labels belong together; raises TypeError, ValueError, or `DomainError` for labels."""
         if isinstance(y, str):
             raise ArgumentTypeError(f"expected labels as y, got the name of a column; pass X[{y!r}].")
         table, values = Table.of(X), label_values(y)
@@ -74,10 +60,7 @@ class LabelledRows:
         return _take(nw.from_native(self.labels, series_only=True, pass_through=True), index)
 
     def mixed(self, index: Index, sources: Mapping[str, Index], schema: Schema) -> Any:
-        """Return these rows with the values of some attributes taken from other rows of the table.
-
-        `sources` has, for each replaced attribute, the rows to take the values from, shape ``(len(index),)``.
-        """
+        """Return these rows with some attributes taken from other rows: those of `sources`, shape ``(len(index),)``."""
         data = self.table.data
         if self.table.names is None:
             changed = data[index].copy()

@@ -52,18 +52,11 @@ def leaf_risk(
         The model: a list or a tree of any supported library.
     train : tuple of (X, y), optional
         The training rows, counted in each leaf by the model's `apply` (a function of X serves too). Default: the counts
-        that the model stores.
+        that the model stores, `ValueError` if it stores none.
     schema, features : optional
         For counts that a model of another library stores: as `hedgerow.audit.reconstruction` takes them.
     threshold : int, default=10
         The fewest rows of a leaf, and of a class in it, that are safe.
-
-    Raises
-    ------
-    ValueError
-        If `threshold` is no whole number from 1 on, or the model stores no counts and `train` is not given.
-    TypeError
-        If the model has no leaves, or `train` is no pair.
 
     References
     ----------
@@ -122,10 +115,8 @@ class LeafRisk:
 
     Attributes
     ----------
-    leaves : tuple of str
-        The leaves in words.
-    rows : tuple of int
-        The rows of each leaf.
+    leaves, rows : tuple of str, tuple of int
+        The leaves in words, and the rows of each.
     counts : tuple of tuple of int, optional
         The rows of each class in each leaf; None if the model stores none, and then no leaf is known to be pure.
     classes : tuple, optional

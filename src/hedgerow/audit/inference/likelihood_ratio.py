@@ -60,11 +60,7 @@ class OfflineLira:
 
     The score is ``−ln P[a fit without the row is at least as confident]``, by Student's t of the logits, or, where all
     of these are equal, by counting them, equal ones as half. With mean and variance estimated, it is the test of
-    Carlini et al. for fits that were made before anybody thought of the row.
-
-    References
-    ----------
-    As of `OnlineLira`.
+    Carlini et al. (see `OnlineLira`) for fits that were made before anybody thought of the row.
     """
 
     def scores(self, shadows: Shadows) -> tuple[Array, Array]:
@@ -202,14 +198,8 @@ class Rmia:
 class OfflineRmia:
     """RMIA by shadow fits without the row alone: ``P(x) = ((1 + a)·P_out(x) + 1 − a)/2``.
 
-    Attributes
-    ----------
-    a : float, default=0.3
-        How fast the confidence of fits with a row grows with that of fits without it, at least 0 and below 1.
-
-    References
-    ----------
-    As of `Rmia`, whose authors tune a on two models.
+    `a` says how fast the confidence of fits with a row grows with that of fits without it, at least 0 and below 1; the
+    authors of `Rmia` tune it on two models.
     """
 
     a: float = 0.3

@@ -43,27 +43,22 @@ class ShadowMembership:
     """The result of an attack by shadow fits. **Private**: a function of the rows.
 
     Each split makes one attack on each of its two fits, so that every row is scored once as a member and once as a
-    non-member; the curve is that of the scores of all splits together, with one threshold.
-
-    **The unit of independence is a split**, not a row. So standard errors are those of the jackknife over splits, in
-    which the whole attack is done again without a split, and intervals are over random splits of *these* rows.
+    non-member; the curve is that of the scores of all splits together, with one threshold. **The unit of independence
+    is a split**, not a row. So standard errors are those of the jackknife over splits, in which the whole attack is
+    done again without a split, and intervals are over random splits of *these* rows.
 
     Attributes
     ----------
-    target : str
-        The learner attacked.
-    attack : str
-        The attack in words.
+    target, attack : str
+        The learner attacked, and the attack in words.
     shadows : Shadows
         The confidences of all fits.
     auc : float
         The area under the ROC curve: the chance that a member scores higher than a non-member; 0.5 is random guessing.
-    tpr : ndarray of shape (n_rates,)
-        The true positive rate at each of `fpr`.
+    fpr, tpr : ndarray of shape (n_rates,)
+        False positive rates, logarithmically spaced from 1e-4 to 1, and the true positive rate at each.
     aucs, curves : ndarray of shape (n_splits,), (n_splits, n_rates)
-        Both without one split each.
-    fpr : ndarray of shape (n_rates,)
-        False positive rates, logarithmically spaced from 1e-4 to 1.
+        The area and the curve without one split each.
     """
 
     target: str
@@ -109,19 +104,15 @@ class ShadowMembership:
         return max(float(self.auc - half), 0.0), min(float(self.auc + half), 1.0)
 
     def tpr_at(self, fpr: float) -> float:
-        """Return the true positive rate at a false positive rate.
-
-        `ValueError` if the rate is not between `finest_fpr`, or the smallest stored one, and 1.
-        """
+        """Return the true positive rate at a false positive rate, from `finest_fpr`, or the first stored one, to 1."""
         self._check_rate(fpr)
         return float(np.interp(fpr, self.fpr, self.tpr))
 
     def tpr_interval(self, fpr: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """Return a confidence interval of `tpr_at`.
+        """Return a confidence interval of `tpr_at`, with its errors.
 
         It is that of Clopper and Pearson for as many independent decisions as would vary like the splits do, the
-        threshold included (Korn and Graubard, Survey Methodology 24(2), 1998); for no fewer than splits, and no more
-        than scores. `ValueError` if the rate is as `tpr_at` refuses it, or the confidence is not between 0 and 1.
+        threshold included (Korn and Graubard, Survey Methodology 24(2), 1998), from splits to scores.
         """
         check_probability("confidence", confidence)
         share = self.tpr_at(fpr)
@@ -169,18 +160,14 @@ class ShadowMembership:
         )
 
     def worst(self, n: int = 10) -> pd.DataFrame:
-        """Return the rows with the largest separation, the largest first, with their place as index.
-
-        The largest of many separations is large by chance, too: `significant_rows` says which are not.
-        """
+        """Return the rows with the largest separation, with their place as index; see `significant_rows`."""
         check_integer("n", n, 1)
         return self.by_row().sort_values("separation", ascending=False, kind="stable").head(n)
 
     def significant_rows(self, alarm: float = 0.05) -> pd.DataFrame:
         """Return the rows with a significant separation: sign tests of all rows, by Holm's method.
 
-        Of a learner that ignores the row, none is returned but with probability `alarm`, whatever the other rows do;
-        `ValueError` if that is not between 0 and 1.
+        Of a learner that ignores the row, none is returned but with probability `alarm`, whatever the other rows do.
         """
         check_probability("alarm", alarm)
         rows = self.by_row().sort_values("p_value", kind="stable")
@@ -265,12 +252,8 @@ def lira(
     black box. Each time, a coin for each row decides on which side of a split it is, with a fit on each side; every fit
     is attacked once, with the fits of all *other* splits as shadows, so every row is in half of the shadow fits.
     `ShadowMembership` has the ROC curve, and what each row shows by itself; its `by` tries another attack by the same
-    fits.
-
-    An attack that fails proves nothing: others may succeed. Differential privacy bounds all of them, and
-    `exact_membership` computes the best one where a model is drawn as a whole.
-
-    **The result is private**, as that of `membership`, and so are the models fitted meanwhile: pass no shared `Budget`.
+    fits. An attack that fails proves nothing: differential privacy bounds all of them, and `exact_membership` computes
+    the best one where a model is drawn as a whole. **The result is private**, as that of `membership`.
 
     Parameters
     ----------
@@ -285,10 +268,8 @@ def lira(
 
     Raises
     ------
-    ValueError
-        As of `membership`, or if there are fewer than 20 rows.
-    TypeError
-        If the target has no `fit` and `predict`, or the attack no `scores`.
+    ValueError, TypeError
+        As `membership` does, and if there are fewer than 20 rows.
 
     References
     ----------

@@ -55,9 +55,7 @@ def membership(
     Each time, the rows are split at random into members and non-members (`train_share`), and the target is fitted on
     all members. The attacker knows the membership of `attack_share` of the members and of the non-members, and scores
     the rest; the ROC curve is that of the rest. These are the splits of SSRL's Figure 5, whose shares are in the
-    released code only: a half, and 70 %.
-
-    An attack that fails proves nothing: others may succeed. Differential privacy bounds all of them.
+    released code only: a half, and 70 %. An attack that fails proves nothing: differential privacy bounds all of them.
 
     **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted meanwhile;
     they are not released, so pass the target no shared `Budget`.
@@ -66,25 +64,19 @@ def membership(
     ----------
     target : estimator or callable
         The learner to attack: an unfitted estimator, which is cloned, or a function that returns one.
-    X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-        The rows, as the target's `fit` accepts them.
-    y : series or array of shape (n_rows,)
-        Their labels, or numbers.
+    X, y : frame or array of shape (n_rows, n_attributes), and series or array of shape (n_rows,)
+        The rows, as the target's `fit` accepts them, and their labels, or numbers.
     attack : {"random-forest", "label-only"} or Attack, default="random-forest"
         The attack. `RandomForestAttack` and `LabelOnlyAttack` describe theirs and have options.
     repeats : int, default=100
         The number of splits, each with a fit and an attack.
-    train_share : float, default=0.5
-        The share of the rows that the target is fitted on.
-    attack_share : float, default=0.7
-        The share of members, and of non-members, that the attacker knows.
+    train_share, attack_share : float, default=0.5 and 0.7
+        The share of the rows that the target is fitted on; that of members, and of others, that is known.
     random_state : int, RandomState, Generator or None, default=None
         Makes the result reproducible, whatever `n_jobs` is. With a seed, parameters of the target named
         ``random_state`` that are None are set, too: the noise of private learners is then seeded.
-    n_jobs : int, optional
-        The number of processes, as in scikit-learn: None is one, -1 is all processors.
-    verbose : bool, default=False
-        Whether to show progress on stderr.
+    n_jobs, verbose : int, optional, and bool, default=False
+        The number of processes, as in scikit-learn: None is one, -1 is all; whether to show progress on stderr.
 
     Raises
     ------
@@ -158,16 +150,12 @@ class Membership:
 
     Attributes
     ----------
-    target : str
-        The learner attacked.
-    attack : str
-        The attack in words.
+    target, attack : str
+        The learner attacked, and the attack in words.
     sizes : tuple of int
         Rows in each split: known members, known non-members, members to score, non-members to score.
-    curves : ndarray of shape (n_repeats, len(fpr))
-        The true positive rate of each split at each of `fpr`.
-    aucs : ndarray of shape (n_repeats,)
-        The area under the whole ROC curve of each split: the chance that a member scores higher than a non-member.
+    curves, aucs : ndarray of shape (n_repeats, len(fpr)), (n_repeats,)
+        The true positive rate of each split at each of `fpr`; the area under the whole ROC curve of each split.
     fpr : ndarray
         False positive rates, logarithmically spaced from 1e-4 to 1.
     """
@@ -223,10 +211,7 @@ class Membership:
         return 1 / self.sizes[3]
 
     def tpr_at(self, fpr: float) -> float:
-        """Return the mean true positive rate at a false positive rate, interpolated between the stored ones.
-
-        `ValueError` if the rate is not between `finest_fpr`, or the smallest stored one, and 1.
-        """
+        """Return the mean true positive rate at a false positive rate from `finest_fpr`, or the first stored one."""
         check_rate(fpr, max(float(self.fpr[0]), self.finest_fpr), f"{self.sizes[3]} non-members", "rows")
         return float(np.interp(fpr, self.fpr, self.tpr))
 

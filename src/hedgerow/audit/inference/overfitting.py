@@ -84,16 +84,12 @@ def leaf_counts(leaves: Index, classes: Index, shape: tuple[int, int]) -> tuple[
 class Overfit:
     """Distributional overfitting of a model on training rows and held-out rows. **Private**: exact counts of rows.
 
-    `ValueError` if the counts have not one row a leaf and one column a class, or a class has no rows.
-
     Attributes
     ----------
-    classes : tuple
-        The class labels.
-    leaves : tuple of str
-        The leaves in words.
+    classes, leaves : tuple, tuple of str
+        The class labels, and the leaves in words.
     train, test : tuple of tuple of int
-        Rows of each class in each leaf, among the training rows and the held-out rows.
+        Rows of each class in each leaf, among the training rows and the held-out rows; every class has some in both.
     as_released_code : bool
         Whether shares are of all rows of a set, as in SSRL's released code, and not of its rows of the class.
 
@@ -145,19 +141,12 @@ class Overfit:
 
     @property
     def vulnerability(self) -> float:
-        """V: the accuracy of the best membership guess from class and leaf, from 0.5 (random guessing) to 1.
-
-        Where half of the rows of each class are training rows.
-        """
+        """V: the accuracy of the best guess from class and leaf, if half of each class are training rows."""
         return float(self._overall(self._distances()))
 
     @property
     def vulnerability_by_chance(self) -> float:
-        """The mean of V over all partitions of the same rows into train and test, the leaves being fixed.
-
-        That is over those that keep the number of rows of each class in train and test (with `as_released_code`: the
-        number of rows). It exceeds 0.5, as samples differ by chance.
-        """
+        """The mean of V over all partitions into train and test with as many rows of each class; above 0.5."""
         return float(self._overall([Fraction(x) for x in self._chances()]))
 
     def _distances(self) -> list[Fraction]:
@@ -185,10 +174,7 @@ class Overfit:
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """One record a leaf and class; ``pandas.DataFrame(result.table)`` is a frame of it.
-
-        `train` and `test` are numbers of rows; `train_share` and `test_share` are P[leaf | class], which τ compares.
-        """
+        """One record a leaf and class; `train_share` and `test_share` are P[leaf | class], which τ compares."""
         return [
             {
                 "leaf": leaf,
@@ -255,9 +241,7 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
     ``V = ½ + ½ Σ_y P[y]·τ(y)``. V is the accuracy of the best guess whether a row was in train, given its class and
     its leaf, if both sets are equally likely and have the same class frequencies: a bound on membership inference from
     the model's output on these rows. P[y] is the share of the class among the rows of train and test together, as in
-    SSRL's released code; its text does not define it.
-
-    **The result is private**: an exact function of the rows, for the curator's eyes only.
+    SSRL's released code; its text does not define it. **The result is private**: an exact function of the rows.
 
     Parameters
     ----------
@@ -272,11 +256,8 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
 
     Raises
     ------
-    ValueError
-        If lengths disagree, the model is one of a number, there is only one class, a class has no rows in train or
-        test, or, as `DomainError`, a label is not a class of the model.
-    TypeError
-        If `model` has no leaves, or `train` or `test` is not a pair.
+    ValueError, TypeError
+        If the model is one of a number or has no leaves, there is only one class, or a class has no rows in a set.
 
     References
     ----------

@@ -1,8 +1,4 @@
-"""Shadow fits of a learner: confidences in every row, with the row among the training rows and without it.
-
-Every row is a training row of one of the two fits of each split. An attack on one split learns from the *other* splits
-only: shadows that leave out the fit under attack alone would disclose its training rows by themselves.
-"""
+"""Shadow fits of a learner: confidences in every row, with the row among the training rows and without it."""
 
 from __future__ import annotations
 
@@ -62,8 +58,7 @@ class ShadowAttack(Protocol):
     def scores(self, shadows: Shadows) -> tuple[Array, Array]:
         """Return the scores of each row of each split as a member and as a non-member, each ``(n_splits, n_rows)``.
 
-        The scores in a split may use its own confidences and those of other splits, but must not use which of its own
-        two fits has which rows.
+        They must not use which of a split's own two fits has which rows.
         """
         ...
 

@@ -93,10 +93,7 @@ class _Clones:
 
 
 def check_known(fitted: Any, rows: LabelledRows, predictions: Any) -> None:
-    """Check that some class of a fitted estimator, or else a prediction of it, is among the labels in y.
-
-    Of an estimator of numbers, that y holds numbers.
-    """
+    """Check that some class, or prediction, is among the labels in y; of numbers, that y holds numbers."""
     if predicts_numbers(fitted):
         if rows.values.dtype.kind not in "iuf":
             raise ArgumentError("expected numbers in y, as the target predicts, got others.")

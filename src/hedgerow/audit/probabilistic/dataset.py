@@ -185,17 +185,13 @@ class ProbabilisticDataset:
 
     @property
     def uncertainty(self) -> float:
-        """Dist_G (Definition 4, eq. 3): entropy as a share of the domain's, from 0 (deterministic) to 1 (uniform).
-
-        ValueError if the domains allow one row only.
-        """
+        """Dist_G (Definition 4, eq. 3): entropy as a share of the domain's, from 0 (deterministic) to 1 (uniform)."""
         return self.entropy_bits / domain_bits(self.domains, self.n_rows)
 
     def dist(self) -> float:
-        """Return Dist (Definition 2): the mean over attributes of entropy as a share of that of the domain.
+        """Return Dist (Definition 2): the mean over attributes of entropy as a share of the domain's.
 
-        Attributes with one possible value are left out of the mean. ValueError if attributes of some row are dependent,
-        where `uncertainty` is defined, or the domains allow one row only.
+        Attributes with one possible value are left out. ValueError if attributes of some row are dependent.
         """
         domain_bits(self.domains, self.n_rows)
         if any(len(factor.attributes) > 1 for row, _ in self.groups for factor in row.factors):
@@ -217,11 +213,7 @@ class ProbabilisticDataset:
         return all(row.possible_rows == 1 for row, _ in self.groups)
 
     def is_compatible(self, data: Any) -> bool:
-        """Return whether each row of a table is possible under the distribution of that row.
-
-        Labels are compared if there is a column of their name. ValueError for another number of rows, DomainError for
-        a table that lacks an attribute or has values of no domain.
-        """
+        """Return whether each row of a table, and its label, if any, is possible under its distribution."""
         table = Table.of(data)
         if len(table) != self.n_rows:
             raise ArgumentError(f"expected a table of {self.n_rows} rows, got {len(table)}.")
@@ -231,11 +223,9 @@ class ProbabilisticDataset:
         return fitting and (own is None or self.labels is None or bool(np.array(own == np.array(self.labels)).all()))
 
     def sample(self, random_state: RandomState = None) -> pd.DataFrame:
-        """Draw a possible table, with its exact probability; uniformly, if all are equally likely.
+        """Draw a possible table, with its exact probability, labels included where they are known.
 
-        The numbers of rows are exact integers, so the draw is exact for any number of them. Missing values are None; a
-        value outside the domain is a mark, and a real number without a resolution its interval. Labels are a column
-        where they are known.
+        Missing values are None; a value outside the domain is a mark, a real number without a resolution its interval.
         """
         rng = generator(random_state)
         bins = self.sample_bins(rng)
@@ -365,11 +355,8 @@ def align(known: ProbabilisticDataset, data: Any) -> Index:
     The matching has the fewest pairs in which the row is impossible under the distribution (its label included), and
     among these matchings the least sum of distances. The distance of a pair is the sum over attributes of the expected
     distance of the row's value from the distribution's: the difference of numbers as a share of the domain's length,
-    and 0 or 1 for other values.
-
-    Rows with the same distribution, and rows of the same costs, are matched together, as in a transportation problem.
-    It has the minimum of the assignment problem (Kuhn, 1955), and takes a second where SciPy's solution of that
-    (Crouse, 2016), with its many ties, takes a minute.
+    and 0 or 1 for other values. Equal distributions, and rows of the same costs, are matched together, as in a
+    transportation problem, with the minimum of the assignment problem (Kuhn, 1955).
 
     Parameters
     ----------

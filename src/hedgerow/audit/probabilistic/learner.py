@@ -1,8 +1,4 @@
-"""Residual uncertainty given the model and its learner (an open question of PDR, Section VI).
-
-A deterministic learner fits one model to a table. So of all possible tables given a model, those to which the learner
-would have fitted another model can be excluded.
-"""
+"""Residual uncertainty given the model and its learner: tables to which it fits another model are excluded."""
 
 from __future__ import annotations
 
@@ -44,15 +40,13 @@ class LearnerKnowledge:
 
     Attributes
     ----------
-    model_bits : float
-        The residual entropy of the table given the model alone, and which row is in which region, in bits.
-    domain_bits : float
-        The entropy of the table without the model, in bits.
+    model_bits, domain_bits : float
+        The residual entropy of the table in bits, given the model alone, and which row is in which region; and that
+        without the model.
     consistent, examined : int
-        The possible tables that were examined, and those among them to which the learner fits the same model. If
-        `exact`, all possible tables were examined, else draws from them.
+        The possible tables that were examined, and those among them to which the learner fits the same model.
     exact : bool
-        Whether all possible tables were examined; if none of them is consistent, ValueError.
+        Whether all possible tables were examined, and not draws; if none of them is consistent, ValueError.
     confidence : float
         The confidence of the intervals, if tables were drawn.
     """
@@ -158,10 +152,8 @@ def condition_on_learner(
         a series of labels that returns a model. It must always fit the same model to the same rows, in any order.
     schema : Schema, optional
         The public schema. Default: the model's own. An estimator is fitted on it, whatever its parameter `schema` is.
-    limit : int, default=20_000
-        The maximum number of fits for an exact count.
-    draws : int, default=1000
-        The number of tables to draw if an exact count takes more fits.
+    limit, draws : int, default=20_000 and 1000
+        The maximum number of fits for an exact count, and the number of tables to draw if that takes more.
     confidence : float, default=0.95
         The confidence of the intervals, for draws.
     resolution : mapping of str to float, optional
@@ -171,11 +163,8 @@ def condition_on_learner(
 
     Raises
     ------
-    TypeError
-        If the model is none of those supported, or the learner is neither.
-    ValueError
-        If the model stores no exact counts of each class, the learner is private, or it fits this model to no possible
-        table.
+    TypeError, ValueError
+        If model or learner is none of those supported, the model stores no exact counts, or fits no possible table.
 
     Examples
     --------

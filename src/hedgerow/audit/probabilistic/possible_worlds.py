@@ -88,10 +88,7 @@ class PossibleWorlds:
 
     @property
     def uncertainty(self) -> float:
-        """Dist_G (Definition 4, eq. 3): entropy as a share of the domain's, from 0 (deterministic) to 1 (uniform).
-
-        ValueError if the domains allow one row only.
-        """
+        """Dist_G (Definition 4, eq. 3): entropy as a share of the domain's, from 0 (deterministic) to 1 (uniform)."""
         return self.entropy_bits / domain_bits(self.domains, self.n_rows)
 
     @property

@@ -1,8 +1,4 @@
-"""Distribution of one row of a table: a product of independent factors.
-
-A factor is a joint distribution over the bins of some attributes; the values of a bin are equally likely. Numbers of
-rows are exact integers throughout, so that draws are exact for any number of them.
-"""
+"""Distribution of one row of a table: a product of independent factors, each over the bins of some attributes."""
 
 from __future__ import annotations
 
@@ -157,10 +153,7 @@ class BoxFactor:
         return self._counter.outside(self.region.box, self.region.earlier)
 
     def _by_bin(self, region: Region, place: int) -> dict[int, tuple[Region, int]]:
-        """Return, for each possible bin of an attribute, the region given that bin, and its mass.
-
-        The bin itself is normalised away, so that bins with the same conditional distribution have equal regions.
-        """
+        """Return, for each possible bin, the region given it, with the bin normalised away, and its mass."""
         found: dict[int, tuple[Region, int]] = {}
         before, after = region.box[:place], region.box[place + 1 :]
         options = [
@@ -201,10 +194,7 @@ class BoxFactor:
         return np.logical_and.reduce([np.array(bins)[codes[:, k]] for k, bins in enumerate(allowed)])
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> Index:
-        """Return bins drawn with their exact probabilities, by the chain rule.
-
-        Rows with the same conditional distribution are drawn together; the attributes most restricted come first.
-        """
+        """Return bins drawn with their exact probabilities, by the chain rule, those restricted most first."""
         uses = [sum(o[k] != full for o in self.region.earlier) for k, full in enumerate(self.region.box)]
         found = np.empty((n_rows, len(self.attributes)), dtype=np.intp)
         conditional = {self.region: np.arange(n_rows)}
@@ -242,11 +232,7 @@ def _below(bound: int, rng: np.random.Generator) -> int:
 
 
 def factors_of(region: Region, weights: PerBin, masses: PerBin) -> tuple[BoxFactor, ...]:
-    """Return the independent factors of the distribution of a row in a region; masses as in `BoxFactor`.
-
-    An attribute that no earlier box restricts together with others is a factor of its own; attributes that the same
-    boxes restrict share a factor.
-    """
+    """Return the independent factors of a row in a region; attributes that the same boxes restrict share one."""
     found = _factors(region, tuple(range(len(weights))), weights, masses)
     return tuple(sorted(found, key=lambda factor: factor.attributes))
 
@@ -301,10 +287,7 @@ class RowDistribution:
 
     @classmethod
     def of(cls, known: Mapping[Any, Any], domains: Sequence[Values]) -> Self:
-        """Return the distribution from those of attributes, and of tuples of attributes; all others are uniform.
-
-        SchemaError as for `ProbabilisticDataset`.
-        """
+        """Return the distribution from those of attributes, and of tuples of them; all others are uniform."""
         places = {values.name: place for place, values in enumerate(domains)}
         factors: list[ListedFactor] = []
         for key, given in known.items():

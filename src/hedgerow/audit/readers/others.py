@@ -89,10 +89,7 @@ def _path(antecedents: list[int], columns: Columns) -> Path:
 
 
 def _dl85(model: Any, schema: Schema, features: Features | None) -> Paths:
-    """Return the decision paths of a tree of DL8.5 (Aglin et al., AAAI 2020).
-
-    It stores neither its leaf counts nor the number of its columns.
-    """
+    """Return the decision paths of a tree of DL8.5 (Aglin et al., AAAI 2020), which stores no leaf counts."""
     tree = _learned(model, "tree_", "a tree")
     return Paths(tuple(_binary_leaf_paths(tree, Columns.of_bits(schema, features), ())), exclusive=True)
 

@@ -54,10 +54,8 @@ class Paths:
     ----------
     paths : tuple of Path
         The decision path to each leaf. A row belongs to the first path whose literals all hold, or fail, as it says.
-    supports : tuple of int, optional
-        Rows in each leaf, as stored in the model. None if it stores none.
-    counts : tuple of tuple of int, optional
-        Rows of each class, or level of a number, in each leaf, as stored in the model.
+    supports, counts : tuple of int, tuple of tuple of int, optional
+        Rows in each leaf, and those of each class, or level of a number, as stored in the model; None if it has none.
     classes : tuple, optional
         The class labels, or the middles of the levels.
     view : {"exact", "noisy", "weighted"}
@@ -102,20 +100,13 @@ class Paths:
         return literals_of(self.paths)
 
     def conditions(self, schema: Schema) -> tuple[str, ...]:
-        """Return the decision path to each leaf in words: one condition for each attribute that it asks for.
-
-        A number that was compared in single precision is the shortest one that separates the same numbers.
-        """
+        """Return the decision path to each leaf in words, with the shortest numbers that separate the same values."""
         rest = "otherwise" if len(self) > 1 else "always"
         truths = dict[tuple[Literal, bool], _Bins]()
         return tuple(_path_in_words(path, schema, truths) or rest for path in self.paths)
 
     def apply(self, data: Any, schema: Schema) -> NDArray[np.intp]:
-        """Return the leaf of each row of a table, or pattern of a tally, shape ``(n_rows,)``, counted from 0.
-
-        `DomainError` if a column that the model uses is absent or holds values that the schema does not allow;
-        `ValueError` if some row is in no leaf.
-        """
+        """Return the leaf of each row of a table, or pattern of a tally, shape ``(n_rows,)``, counted from 0."""
         wanted = {literal.attribute for literal in self.literals}
         used = [name for name in schema.names if name in wanted]
         bins: Mapping[str, NDArray[np.integer[Any]]]

@@ -61,10 +61,8 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
     ----------
     forest : fitted ensemble of scikit-learn's trees
         The forest, or a fitted ``Pipeline`` that ends in one.
-    schema : Schema
-        The public schema of the rows.
-    features : sequence of str or Literal, or fitted transformer, optional
-        The meaning of each column that the forest was fitted on. Default: as for a tree.
+    schema, features
+        As for `reconstruction` of a tree.
 
     Examples
     --------

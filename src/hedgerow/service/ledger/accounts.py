@@ -159,11 +159,7 @@ def set_total(connection: Connection, dataset: str, epoch: int, analyst: str, ac
 
 
 def all_so_far(epsilon: Fraction, delta: Fraction, rho: Fraction | None) -> tuple[Charge, ...]:
-    """Return a total as one charge, or, where its δ is 1 or more, with further charges of δ = 1/2.
-
-    A charge has δ < 1, but under a cap on ρ alone δ may add up to more. The first charge keeps some δ: without any, its
-    ρ would be computed from ε.
-    """
+    """Return a total as one charge and, where its δ is 1 or more, more of δ = 1/2; the first keeps some, for its ρ."""
     half = Fraction(1, 2)
     halves = ceil(delta / half) - 1 if delta >= 1 else 0
     rest = Charge("all so far", epsilon, delta - halves * half, rho=rho)

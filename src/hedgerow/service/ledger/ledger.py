@@ -124,11 +124,7 @@ class Ledger:
         oversubscribed: bool = False,
         unit: Unit | None = None,
     ) -> int:
-        """Declare a new epoch of a dataset's rows, with its cap and those of its analysts; return its number, from 1.
-
-        What was charged in earlier epochs stays there. A new epoch is for new rows: for the same ones it would be a
-        second budget. All that is charged to it is charged for a `unit`; None for one row.
-        """
+        """Declare a new epoch, for new rows, with caps and a `unit`; return its number, from 1."""
         check_shares(cap, analysts, oversubscribed=oversubscribed)
         with self.log.changing() as connection:
             check_names([dataset], _names(connection, CAPS.c.dataset))
