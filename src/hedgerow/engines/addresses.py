@@ -44,10 +44,7 @@ def has_glob(path: str) -> bool:
 
 
 def shown(address: str) -> str:
-    """Return an address for printing: of a server's, only what cannot hold a password.
-
-    What does not read as an address of a server is hidden from where a password may begin.
-    """
+    """Return an address for printing: of a server's, only what cannot hold a password."""
     if "://" not in address:
         found = _SECRET.search(address)
         return address if found is None else f"{address[: found.start()]}***"

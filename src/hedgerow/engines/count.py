@@ -41,10 +41,7 @@ _ERRORS: Mapping[int, str] = {
 def count_rows(
     table: Expression, schema: Schema, label: str
 ) -> tuple[dict[str, BinCodes], BinCodes, NDArray[np.int64]]:
-    """Count the rows of each pattern and class where they are: one scan, one query, grouped rows as the answer.
-
-    Where the schema has a weight, a row is as many rows as its weight has steps.
-    """
+    """Count the rows, or steps of their weights, of each pattern and class where they are: one scan, one query."""
     few = groups_within_limit(table, schema, label)
     found = ask(few)
     if not len(found) and len(ask(table.limit(1).select(one=1))):

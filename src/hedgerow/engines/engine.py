@@ -194,10 +194,7 @@ _muted: set[logging.Logger] = set()
 
 @contextmanager
 def muted() -> Generator[None]:
-    """Drop the records of engines' loggers meanwhile, in any thread; other loggers are not changed.
-
-    Loggers are those of the process: each that enters mutes those that are there, the last that leaves unmutes all.
-    """
+    """Drop the records of engines' loggers meanwhile, in any thread; other loggers are not changed."""
     global _inside
     with _lock:
         _inside += 1

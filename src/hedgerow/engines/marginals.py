@@ -110,10 +110,7 @@ def _coded(table: Expression, label: Target, inputs: Inputs, bins: Schema, model
 
 
 def _by_bin(coded: Expression, bins: Schema, n_kinds: int) -> Counts:
-    """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``: one aggregate.
-
-    A row without a bin, or without a level, such as one whose label came to be missing after the check, is left out.
-    """
+    """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``; none without a bin or a level."""
     sizes = [len(attribute.bins) for _, attribute in bins.attributes]
     firsts = [sum(sizes[:i]) for i in range(len(sizes))]
     places = [

@@ -35,12 +35,7 @@ class Learned(Protocol):
 
 
 class TallyEstimator(Readable):
-    """What an estimator with an interpretable model does; subclasses define how it is learned from a tally.
-
-    scikit-learn takes long to import: `hedgerow.learn.contract` has its part of the estimators.
-
-    The fields of subclasses are their parameters; `__init__` stores them unchanged, as scikit-learn asks.
-    """
+    """An estimator with an interpretable model; subclasses define its parameters as fields, and how it learns."""
 
     schema: Schema | Literal["from-data"] | None
     _fitted: ClassVar[str]  # the attribute that holds the model

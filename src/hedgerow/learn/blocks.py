@@ -208,10 +208,7 @@ _MOST_LOOKS = 1_000_000
 
 
 def reachable_rules(schema: Schema, antecedents: Sequence[Antecedent]) -> tuple[int, ...]:
-    """Return the places of the rules that some row of the domain reaches, in order, the default rule included.
-
-    Only the schema decides. If earlier rules leave nothing to the default rule, the last of these takes its place.
-    """
+    """Return the places of the rules, the default included, that some row reaches; only the schema decides."""
     whole = {name: (1 << attribute.n_bins) - 1 for name, attribute in schema.attributes}
     boxes = [_box(schema, antecedent) for antecedent in (*antecedents, ())]
     looks = iter(range(_MOST_LOOKS))
@@ -227,12 +224,7 @@ def _box(schema: Schema, antecedent: Antecedent) -> Box:
 
 
 def _is_reached(whole: Box, box: Box, earlier: Sequence[Box], looks: Iterator[int]) -> bool:
-    """Return whether a box has rows outside all of some others.
-
-    What one of the others leaves of it is divided into boxes, attribute by attribute, and the first that meets none of
-    the rest decides. When all looks at a pair of boxes are spent, which a list that can be read does not need, the
-    answer is yes.
-    """
+    """Return whether a box has rows outside all of some others; also True once all looks at pairs are spent."""
     stack = [(box, 0)] if all(box.values()) else []
     while stack:
         part, place = stack.pop()

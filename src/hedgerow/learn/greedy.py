@@ -41,10 +41,7 @@ class Score(Protocol):
 
 
 def grow(tally: Tally, candidates: Candidates, most: int, choose: Choose) -> tuple[Antecedent, ...]:
-    """Grow a rule list of up to `most` rules, each chosen by `choose` on the rows that the earlier ones leave.
-
-    A candidate that implies a chosen rule can catch nothing more and is closed; the schema decides that, not the rows.
-    """
+    """Grow a rule list of up to `most` rules, each chosen by `choose` on the rows that the earlier ones leave."""
     chosen: list[Antecedent] = []
     remaining = tally
     is_open = np.ones(len(candidates), dtype=bool)
@@ -59,18 +56,14 @@ def grow(tally: Tally, candidates: Candidates, most: int, choose: Choose) -> tup
             break
         index = int(open_now[pick])
         chosen.append(candidates[index])
-        is_open &= ~candidates.implying(index)
+        is_open &= ~candidates.implying(index)  # these can catch nothing more, by the schema and not by the rows
         remaining = remaining.without(candidates[index])
     return tuple(chosen)
 
 
 @dataclass(frozen=True)
 class ExactChoice:
-    """The candidate of smallest Gini impurity with enough support; not private.
-
-    Stops when no candidate with support lowers the impurity. Ties go to the smaller impurity of the caught rows, as in
-    the GreedyRL of PDR and SSRL, then to the earlier candidate.
-    """
+    """The candidate of least Gini impurity with support; ties go to purer caught rows, as in GreedyRL. Not private."""
 
     min_support: float  # the share of `n_rows` that a rule must catch
     n_rows: int  # rows of the whole table
@@ -121,10 +114,7 @@ charges first."""
 
 
 def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Take | Stop:
-    """Grow a tree of depth up to `most`, the tests of a level chosen together; its leaves have no labels yet.
-
-    Tests that cannot divide a node by the schema are not open there; a node without open tests is a leaf.
-    """
+    """Grow a tree of depth up to `most`, the tests of a level chosen together; its leaves have no labels yet."""
     tests: dict[tuple[int, ...], int] = {}
     frontier: list[tuple[tuple[int, ...], Tally]] = [((), tally)]
     for level in range(most):

@@ -90,10 +90,7 @@ class LeafPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyPlan(LeafPlan):
-    """Base class of plans that grow a model choice by choice; four fifths of ε are for the choices.
-
-    By Gini impurity, or by the loss of the best values, each a monotone score of known sensitivity.
-    """
+    """Base class of plans that grow a model choice by choice; four fifths of ε are for the choices."""
 
     score: Score
     loss: Loss | None = None  # by which leaves predict, of the released counts; None for the commonest, or means
@@ -122,10 +119,7 @@ class GreedyList(GreedyPlan):
     model = "rule list"
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
-        """Choose the rules, then release numbers of the rules with what is left of ε.
-
-        Rules that no row can reach by the schema, and last rules with the label of the default rule, are left out.
-        """
+        """Choose the rules, then release numbers of those that rows can reach with what is left of ε."""
         antecedents = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._each, self.score))
         antecedents = [antecedents[place] for place in reachable_rules(tally.schema, antecedents)[:-1]]
         left = gate.remaining
@@ -184,10 +178,7 @@ class DrawPlan(LeafPlan):
     def probabilities(
         self, tally: Tally, progress: Progress, given: Mapping[int, NDArray[np.bool_]]
     ) -> DrawProbabilities:
-        """Return how likely the draw is to give each value to each pattern of a table. **Private**, without noise.
-
-        Given that the leaves of some patterns have some of the values, as `conditioned` has it.
-        """
+        """Return how likely each pattern gets each value, given those of some leaves. **Private**, without noise."""
         if len(self.draw.blocks) > 1:
             raise ArgumentError(
                 f"expected a model that is drawn as a whole, got one drawn in {len(self.draw.blocks)} blocks, of which "

@@ -203,10 +203,7 @@ class PrivateEstimator(TallyEstimator):
 
 
 def _is_after_a_fitted_step() -> bool:
-    """Return whether a pipeline of scikit-learn is being fitted that has an earlier step which learns from rows.
-
-    A pipeline tells its steps nothing of each other: it is looked for among the callers.
-    """
+    """Return whether a pipeline among the callers is being fitted that has an earlier step which learns from rows."""
     if "sklearn.pipeline" not in sys.modules:  # nobody has made one, and it takes long to import
         return False
     from sklearn.pipeline import Pipeline

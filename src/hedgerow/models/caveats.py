@@ -59,10 +59,7 @@ def no_better(leaves: Sequence[Leaf], places: Sequence[int], noise: CountNoise |
 
 
 def unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: bool) -> Iterator[Caveat]:
-    """Yield which leaves no row of the schema reaches: their literals contradict each other, or an earlier path.
-
-    None of a model that is too large for each pair of its leaves to be looked at, as none is that a person reads.
-    """
+    """Yield which leaves no row of the schema reaches: their literals contradict each other, or an earlier path."""
     looks = sum(map(len, paths)) + (0 if exclusive else len(paths) ** 2 // 2)
     if looks * (_A_LOOK + max(attribute.n_bins for _, attribute in schema.attributes)) > _MOST_WORK:
         return

@@ -22,10 +22,7 @@ _K = TypeVar("_K", bound=Hashable)
 
 
 class Pieces(Generic[_K]):
-    """Cache of the texts of a model's parts; all texts returned have at most `MOST_CHARACTERS` together.
-
-    A small file can repeat a long name, or a list of many values, so often that the text exceeds any memory.
-    """
+    """Cache of the texts of a model's parts; all texts returned have at most `MOST_CHARACTERS` together."""
 
     def __init__(self, make: Callable[[_K], str], what: str) -> None:
         self._make, self._what = make, what

@@ -18,10 +18,7 @@ def is_model(value: object) -> TypeGuard[Model]:
 
 
 def released_models(estimator: Any) -> tuple[Model, ...]:
-    """Return the model itself, or those that a fitted hedgerow estimator holds; none of anything else.
-
-    Attributes of the object itself count, and no property of its class, which is code of a hypothesis.
-    """
+    """Return the model, or those that a fitted estimator holds as its own attributes: properties may be foreign code."""
     if is_model(estimator):
         return (estimator,)
     own = getattr(estimator, "__dict__", {})

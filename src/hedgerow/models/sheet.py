@@ -45,21 +45,11 @@ class Meant(ABC):
 
 @dataclass(frozen=True)
 class Risk(Meant):
-    """The probability of the second class for a total of points.
-
-    Attributes
-    ----------
-    total : int
-        The total.
-    probability : float
-        The probability.
-    low, high : float, optional
-        The ends of its 95 % interval by the noise of the release; None where there is no noise, or it is unknown.
-    """
+    """The probability of the second class for a total of points."""
 
     total: int
     probability: float
-    low: float | None = None
+    low: float | None = None  # of the 95 % interval by the noise of the release; None without noise, or unknown
     high: float | None = None
 
     @property
@@ -75,21 +65,11 @@ class Risk(Meant):
 
 @dataclass(frozen=True)
 class Estimate(Meant):
-    """The number that is predicted for a total of points.
-
-    Attributes
-    ----------
-    total : int
-        The total.
-    prediction : float
-        The number.
-    low, high : float, optional
-        The ends of its 95 % interval by the noise of the release; None where there is no noise, or it is unknown.
-    """
+    """The number that is predicted for a total of points."""
 
     total: int
     prediction: float
-    low: float | None = None
+    low: float | None = None  # of the 95 % interval by the noise of the release; None without noise, or unknown
     high: float | None = None
 
     @property
@@ -120,10 +100,7 @@ def risk_of(total: int, unit: float, error: float | None) -> Risk:
 
 
 def tabulated_totals(low: int, high: int, unit: float, most: int) -> list[int]:
-    """Return at most `most` totals from `low` to `high` for a table: all, or the ends and round numbers between them.
-
-    The round ones are of at most 5 log-odds in size, if a total can be: those on which the probability depends.
-    """
+    """Return at most `most` totals from `low` to `high` for a table: all, or the ends and round ones between."""
     if high - low < most:
         return list(range(low, high + 1))
     farthest = _FARTHEST / unit

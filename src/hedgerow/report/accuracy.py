@@ -192,10 +192,7 @@ def _grid(one: Accuracy, name: str, groups: tuple[Hits, ...]) -> Grid:
 
 
 def findings(measured: Sequence[Accuracy]) -> Iterator[Finding]:
-    """Yield where the model is no better than always one class, which speaks against any use of it.
-
-    By cost where costs are known: a model that was learned by them is wrong more often, and cheaply.
-    """
+    """Yield where the model is no better than always one class, which speaks against any use of it."""
     for one in measured[-1:]:
         cost = next((place for place, each in enumerate(one.penalties) if each.name == COST), None)
         if cost is None:

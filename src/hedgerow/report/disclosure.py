@@ -135,10 +135,7 @@ def _sensitive(subject: Subject, risk: LeafRisk | None) -> Fact:
 
 
 def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
-    """Return all leaves with what they predict, the worst first, if they are known.
-
-    A page shows those to look at, or, of a model of another library, the first of all.
-    """
+    """Return all leaves with what they predict, the worst first, if they are known."""
     names = risk.leaves if risk else _named(subject)
     if not names:
         return ()
@@ -322,10 +319,7 @@ def _permitted(subject: Subject, fpr: float) -> str:
 
 
 def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any, Any] | None) -> Overfit | None:
-    """Return how far the leaves of training rows and of others differ; None without both, or without leaves.
-
-    Of a number, that is among the rows above the median of the training rows, and among the others.
-    """
+    """Return how far the leaves of training rows and of others differ; None without both, or without leaves."""
     if train is None or test is None or not subject.has_leaves:
         return None
     if subject.number is None:

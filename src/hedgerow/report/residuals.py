@@ -192,10 +192,7 @@ def released_error(subject: Subject) -> Section:
 
 
 def _by_counts(model: Model) -> dict[str, tuple[float, float]]:
-    """Return errors and R² by released counts, each with half its 95 % interval by the noise; none if that is too wide.
-
-    Counts below 0 are taken as they are: sums are then unbiased. Each number is taken as the middle of its level.
-    """
+    """Return errors and R² by released counts, each with half its 95 % interval by noise; none if that is too wide."""
     middles = np.array(model.schema.target.values)
     counts = np.array([leaf.counts or [0] * len(middles) for leaf in model.leaves], dtype=np.float64)
     rows, said = counts.sum(), np.array(model.outcomes)[:, np.newaxis]

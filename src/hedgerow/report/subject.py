@@ -179,10 +179,7 @@ class Subject:
         return stored_risk(self.paths, self.conditions, self.threshold)
 
     def leaves(self, train: tuple[Any, Any] | None = None) -> LeafRisk | None:
-        """Return the rows of the leaves, from the training rows if given; None where there are no leaves or counts.
-
-        The counts that another library's model stores are those of its training rows, and have the leaves in words.
-        """
+        """Return the rows of the leaves, from the training rows if given; None where there are no leaves or counts."""
         is_exact = self.released is None and self.stored_leaves is not None and self.paths and self.paths.exact
         if train is None or is_exact or not self.has_leaves:
             return self.stored_leaves
@@ -206,10 +203,7 @@ class Subject:
         return found
 
     def class_words(self, labels: Any) -> NDArray[Any]:
-        """Return the class of each label in words, by which labels of different types are compared.
-
-        DomainError if a label is missing, or is no class of the schema.
-        """
+        """Return the class of each label in words; DomainError if a label is missing, or is no class of the schema."""
         label = None if self.released is None or self.schema is None else self.schema.class_label
         if label is None:
             return np.array([value_text(value) for value in label_values(labels).tolist()], dtype=object)

@@ -199,10 +199,7 @@ _FIRST = 1000  # rows
 
 
 def recognised_formats(column: Column, declared: str | None = None) -> tuple[str, ...]:
-    """Return the common formats in which all text of a column spells dates: ``("",)`` if it is ``YYYY-MM-DD``.
-
-    One that is declared goes before the others.
-    """
+    """Return the common formats in which all text of a column spells dates: ``("",)`` if it is ``YYYY-MM-DD``."""
     if not column.is_text or column.is_missing.all():
         return ()
     found = [form for form in _COMMON if _spells_dates(column[:_FIRST], form) and _spells_dates(column, form)]

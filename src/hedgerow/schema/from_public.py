@@ -36,10 +36,7 @@ def public_attribute(
     *,
     outside: Literal["error", "bin"] = "error",
 ) -> Attribute:
-    """Return an attribute with the domain of a public column; a missing value gets a bin if one occurs.
-
-    Numbers and dates are cut at quantiles, and values beyond the bounds found are clipped.
-    """
+    """Return an attribute with the domain of a public column; a missing value gets a bin if one occurs."""
     bins = check_integer("bins", bins, 2)
     column = column.without(missing_values)
     missing = "error" if column.missing is None or not column.missing.any() else "bin"
@@ -122,13 +119,7 @@ def public_target(column: Column) -> Target:
 def public_date_formats(
     table: pa.Table, missing_values: Sequence[Value] = (), declared: str | None = None
 ) -> dict[str, str]:
-    """Return the format of each column of text that spells dates in public rows: the declared one, where it fits.
-
-    Raises
-    ------
-    DomainError
-        If a column's dates can be of several formats, none of which is declared.
-    """
+    """Return the format of each column of dates in public text; DomainError where several fit and none is declared."""
     found: dict[str, str] = {}
     for name in table.column_names:
         column = Column.from_arrow(table[name], name).without(missing_values)
@@ -148,11 +139,7 @@ def typed_table(
     text_format: TextFormat = DEFAULT_FORMAT,
     date_formats: Mapping[str, str] = MappingProxyType({}),
 ) -> pa.Table:
-    """Return a public table with each column of text that spells numbers, dates, or true and false, as that type.
-
-    Numbers of which one is written with a zero before it, such as 007, are codes, and stay text. Dates are in ISO, or
-    in the format of their column.
-    """
+    """Return a public table with text that spells numbers (not codes, as 007), dates or booleans as that type."""
     columns = {name: Column.from_arrow(table[name], name).without(missing_values) for name in table.column_names}
     columns |= {name: columns[name].plain_dates(form) for name, form in date_formats.items() if form}
     found = {name: _typed(column) for name, column in columns.items()}

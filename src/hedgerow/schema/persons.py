@@ -41,10 +41,7 @@ def names_key(name: str) -> bool:
 
 
 def repeats(column: Column) -> bool | None:
-    """Return whether values repeat as those of persons with several rows do; None if none repeats. Private.
-
-    True of text and whole numbers that have many values, most of them a few times and none very often.
-    """
+    """Return whether values repeat as those of persons with several rows do; None if none repeats. Private."""
     values = column.present()
     if len(values) == 0 or column.holds_dates or values.dtype.kind == "b":
         return False

@@ -51,19 +51,7 @@ pc: Any = pyarrow.compute  # its functions are made when it is imported, where n
 
 @dataclass(frozen=True, repr=False)
 class Column:
-    """One column: its values and which of them are missing.
-
-    Attributes
-    ----------
-    name : str
-        The column's name, for errors.
-    values : ndarray or pyarrow.Array
-        bool, integer or float64 values as an array, text as an Arrow string array.
-    missing : ndarray of bool or None
-        NULL, NaN and blank text; None where nothing is missing.
-    holds_dates : bool
-        Whether the values were dates, which are days since 1970-01-01 here.
-    """
+    """One column: its values and which of them are missing."""
 
     name: str
     values: Any
@@ -83,10 +71,7 @@ class Column:
         return replace(self, values=self.values[rows], missing=None if self.missing is None else self.missing[rows])
 
     def equals(self, value: Value) -> Mask:
-        """Return which rows hold `value`; a missing value equals nothing.
-
-        The texts "1" and "1.0" and the number 1 are equal, and so are a date and the text that spells it.
-        """
+        """Return which rows hold `value`, "1" and "1.0" and 1 alike; a missing value equals nothing."""
         if self.is_text:
             return self.index_in([value_text(value)]) == 0
         number = self._stored(value)
@@ -197,11 +182,7 @@ class Column:
         return found.to_numpy(zero_copy_only=False)
 
     def plain_dates(self, form: str) -> Self:
-        """Return text, or numbers as text, with dates of this format as ``YYYY-MM-DD``; other columns as they are.
-
-        A number that can be a serial day loses its fraction. Other fractions, and floating point from `MOST_PLAIN` on,
-        spell no date.
-        """
+        """Return text, or numbers as text, with dates of this format as ``YYYY-MM-DD``; other columns as they are."""
         if self.holds_dates or (not self.is_text and self.values.dtype.kind == "b"):
             return self
 

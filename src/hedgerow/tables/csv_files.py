@@ -76,11 +76,7 @@ def read_csv(path: str | PathLike[str] | Source) -> pa.Table:
 
 
 def lines_of_rows(path: str | PathLike[str] | Source, rows: Iterable[int]) -> dict[int, int]:
-    """Return the line on which each of some rows begins: rows are counted from 0, lines from 1.
-
-    A row can hold line breaks, in quotes, and empty lines are no rows. After a field that is longer than Python's
-    parser takes, no row has a line.
-    """
+    """Return the line, from 1, on which each of some rows, from 0, begins; none beyond a field too long to parse."""
     wanted, found = set(rows), dict[int, int]()
     with _source(path).open("rb") as raw, suppress(csv.Error):
         file = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")

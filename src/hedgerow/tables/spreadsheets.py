@@ -41,16 +41,7 @@ def is_workbook(data: str) -> bool:
 
 
 def sheet_as_csv(data: str) -> bytes:
-    """Return the sheet that `data` names, or the first, as CSV in UTF-8; a row of the sheet is a line.
-
-    Raises
-    ------
-    MissingPackageError
-        If openpyxl is not installed.
-    DomainError
-        If the file is no workbook, is encrypted or damaged, has no such sheet, or exceeds the bounds; if a formula has
-        no computed value.
-    """
+    """Return the sheet that `data` names, or the first, as CSV in UTF-8; a row of the sheet is a line."""
     path, name = _split(data)
     if find_spec("openpyxl") is None:
         raise MissingPackageError(f"{path}: reading .xlsx needs openpyxl; pip install 'hedgerow[excel]'.")

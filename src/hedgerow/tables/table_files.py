@@ -68,10 +68,7 @@ class TextFormat:
         return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
 
     def pointed(self, table: pa.Table, names: Iterable[str]) -> pa.Table:
-        """Return a table of text in which numbers of these columns have a point.
-
-        With a decimal comma, 1.234 is no number: it may be a thousand and more. It gets a comma, and stays none.
-        """
+        """Return a table in which numbers of these columns have a point; with a decimal comma, 1.234 stays none."""
         for name in set(names).intersection(table.column_names) if self.decimal == "," else ():
             column = table[name]
             without = pc.replace_substring_regex(column, _DECIMAL.format(","), r"\1.\2")
@@ -126,10 +123,7 @@ def check_table_name(data: str) -> None:
 
 
 def source_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> Path | InMemoryFile:
-    """Return the bytes of a file of text as CSV in UTF-8: the file itself where it is that, else its conversion.
-
-    Lines that end in a carriage return alone, as on the classic Mac, get a line feed in its place.
-    """
+    """Return the bytes of a file of text as CSV in UTF-8: the file itself where it is that, else its conversion."""
     path = Path(data)
     if is_workbook(data):
         if not text_format.is_usual:

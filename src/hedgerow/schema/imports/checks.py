@@ -28,10 +28,7 @@ _TIME = re.compile(
 
 
 def limits_of(column: str, constraints: Iterable[str]) -> Limits:
-    """Return what check constraints declare of a column: comparisons with constants and lists, joined by AND and OR.
-
-    Any other condition, such as a function, or a cast that changes values, declares nothing here.
-    """
+    """Return what check constraints declare of a column: comparisons with constants and lists, joined by AND and OR."""
     return reduce(lambda one, other: one & other, (_read(text, column) for text in constraints), Limits())
 
 

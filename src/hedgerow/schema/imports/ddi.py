@@ -42,10 +42,7 @@ class _Variable:
 
 
 def codebook_draft(path: str | PathLike[str]) -> Draft:
-    """Return the draft of a codebook's variables; statistics of rows (``sumStat``, ``catStat``) are not read.
-
-    Documents with a DOCTYPE are refused: no entity is ever expanded.
-    """
+    """Return the draft of a codebook's variables; statistics of rows are not read, and a DOCTYPE is refused."""
     with Path(path).open("rb") as file:
         content = file.read(LARGEST_CODEBOOK + 1)
     if len(content) > LARGEST_CODEBOOK:

@@ -114,10 +114,7 @@ def is_dictionary(header: list[str]) -> bool:
 
 
 def dictionary_draft(path: str | PathLike[str]) -> Draft:
-    """Return the draft of a data dictionary: codes are values, and their labels go into the description.
-
-    Left out are the first field, which is the record's id, identifiers, notes, files, times and unchecked texts.
-    """
+    """Return the draft of a data dictionary: codes are values, and their labels go into the description."""
     fields = _fields(path)
     found = [one for number, field in enumerate(fields) for one in _columns(field, is_id=number == 0)]
     return Draft.of(found, REDCAP, "a data dictionary with fields")
