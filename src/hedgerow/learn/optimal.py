@@ -127,12 +127,8 @@ class OptimalRuleListClassifier(OfClasses, Classifier, OptimalRuleListEstimator)
     %(verbose)s
     %(loss of classes)s
 
-    Attributes
-    ----------
-    rule_list_ : RuleList
-        The model.
-    %(certified)s
     %(fitted)s
+    %(certified)s
 
     References
     ----------
@@ -182,12 +178,8 @@ class OptimalTreeClassifier(OfClasses, Classifier, OptimalTreeEstimator):
     %(verbose)s
     %(loss of classes)s
 
-    Attributes
-    ----------
-    tree_ : Tree
-        The model.
-    %(certified)s
     %(fitted)s
+    %(certified)s
 
     References
     ----------
@@ -224,12 +216,8 @@ class OptimalRuleListRegressor(OfNumbers, Regressor, OptimalRuleListEstimator):
     %(verbose)s
     %(regression)s
 
-    Attributes
-    ----------
-    rule_list_ : RuleList
-        The model.
+    %(fitted)s
     %(certified)s
-    %(fitted to numbers)s
 
     Examples
     --------
@@ -258,12 +246,8 @@ class OptimalTreeRegressor(OfNumbers, Regressor, OptimalTreeEstimator):
     %(verbose)s
     %(regression)s
 
-    Attributes
-    ----------
-    tree_ : Tree
-        The model.
+    %(fitted)s
     %(certified)s
-    %(fitted to numbers)s
 
     Examples
     --------

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
+from sklearn.base import ClassifierMixin
+
 SHARED = {
     "epsilon": """
 epsilon : float, Fraction, Decimal or str
@@ -18,16 +20,25 @@ max_literals : int, default=2
 negations : bool, default=True
     Whether ``not a`` and ``a != v`` are literals too.
 """,
-    "exact search": """
+    "search": """
 search : {"auto", "exact", "greedy"}, default="auto"
     The search. "auto": the most joint exact search that is expected to take ten seconds or less, by public numbers
     alone: everything at once, else blocks of rules or levels, else greedy; the card says which.
+""",
+    "lookahead": """
 lookahead : int, optional
     With exact search: how many rules or levels are drawn jointly at a time. None: all, or what "auto" chooses.
-release_counts : bool, default=False
-    With exact search: whether to release the rows of each class in each rule or leaf too. Greedy search always does.
+""",
+    "stop_probability": """
 stop_probability : float, default=0.1
     With exact search: the prior probability to end at any one position. docs/exact.md says how the default was chosen.
+""",
+    "exact search": """
+%(search)s
+%(lookahead)s
+release_counts : bool, default=False
+    With exact search: whether to release the rows of each class in each rule or leaf too. Greedy search always does.
+%(stop_probability)s
 """,
     "loss of classes": """
 objective : {"errors", "brier", "mixed", "absolute"}, default="errors"
@@ -52,31 +63,22 @@ clip : float, default=0.5
     with a long tail spends ε on it.
 """,
     "exact search of numbers": """
-search : {"auto", "exact", "greedy"}, default="auto"
-    The search. "auto": the most joint exact search that is expected to take ten seconds or less, by public numbers
-    alone: everything at once, else blocks of rules or levels, else greedy; the card says which. "greedy": choice by
-    choice, by permute-and-flip on the loss of the best number on each side (monotone, sensitivity 1), 80 % of ε.
-lookahead : int, optional
-    With exact search: how many rules or levels are drawn jointly at a time. None: all, or what "auto" chooses.
+%(search)s
+    "greedy": choice by choice, by permute-and-flip on the loss of the best number on each side (monotone, sensitivity
+    1), 80 % of ε.
+%(lookahead)s
 release_counts : bool, default=False
     Whether to release the rows of each level in each rule or leaf too, at a fifth of ε: `predict_quantiles` reads them.
 release_means : bool, default=True
     With objective="squared" and without counts: whether to release two sums of each rule or leaf, at a tenth of ε, from
     which its rows and their mean follow. The mean is averaged with the drawn number, each by the inverse of its
     variance. A greedy search has the sums at a fifth of ε, and the counts where this is False or the loss another.
-stop_probability : float, default=0.1
-    With exact search: the prior probability to end at any one position. docs/exact.md says how the default was chosen.
+%(stop_probability)s
 """,
     "number schema": """
 schema : Schema or "from-data"
     The public schema, whose label is a `hedgerow.schema.Number`. "from-data" infers the domain from the rows, which
     voids the guarantee; the card says so.
-""",
-    "fitted to numbers": """
-privacy_ : PrivacyCard
-    What was spent, on what, and what is guaranteed; of a model that is not private, that nothing is.
-n_features_in_, feature_names_in_
-    As in scikit-learn.
 """,
     "certificate of numbers": """
 The search is that of the classifier. The number is counted in levels (`hedgerow.schema.Number`), and a leaf predicts
@@ -100,6 +102,20 @@ monotone : mapping of str to {"increasing", "decreasing"} or None, optional
     Numbers and ordered attributes whose points, of two classes for the second, may only rise, or only fall; None where
     they may do both, whatever the schema says. Others are as the schema declares them.
 """,
+    "max_depth": """
+max_depth : int or None, default=None
+    Tests one after the other at most. None: an exact search draws the depth too, from those up to 5 of which it
+    takes about ten seconds at most, each with the same prior probability; a greedy search grows three levels.
+""",
+    "max_attributes and points": """
+max_attributes : int, optional
+    The most attributes. None: all, or where they are many for the noise those that tell most (docs/models.md).
+%(points)s
+""",
+    "delta": """
+delta : float, Fraction, Decimal or str, optional
+    δ. None: pure ε-differential privacy.
+""",
     "public schema": """
 schema : Schema, None or "from-data", default=None
     The public schema. None: all columns and the label are booleans or 0/1, whose domain is public. "from-data" infers
@@ -121,10 +137,11 @@ verbose : bool, default=False
     Whether to show on stderr what an exact search costs, where that is known, and how far it is.
 """,
     "fitted": """
+Attributes
+----------
+%(model)s
 privacy_ : PrivacyCard
     What was spent, on what, and what is guaranteed; of a model that is not private, that nothing is.
-classes_ : ndarray of shape (n_classes,)
-    The class labels.
 n_features_in_, feature_names_in_
     As in scikit-learn.
 """,
@@ -144,10 +161,16 @@ _PLACE = re.compile(r"^( *)%\((.+)\)s$", re.MULTILINE)
 
 
 def documented(estimator: Documented) -> Documented:
-    """Replace the lines ``%(name)s`` of a class's docstring by the shared entries."""
+    """Replace the lines ``%(name)s`` of a class's docstring by the shared entries, and those of its kind."""
+    fitted = getattr(estimator, "_fitted")  # noqa: B009 -- the protected name of the attribute with the model
+    kind = next(base.__annotations__[fitted] for base in estimator.__mro__ if fitted in base.__annotations__)
+    classes = "\nclasses_ : ndarray of shape (n_classes,)\n    The class labels."
+    learned = f"{fitted} : {kind}\n    The model." + (classes if issubclass(estimator, ClassifierMixin) else "")
+    shared = SHARED | {"model": learned}
 
-    def entries(place: re.Match[str]) -> str:
-        return "\n".join(place[1] + line for line in SHARED[place[2]].strip().splitlines())
+    def entries(text: str, indent: str = "") -> str:
+        lines = _PLACE.sub(lambda place: entries(shared[place[2]].strip(), place[1]), text).splitlines()
+        return "\n".join(f"{indent}{line}" if line else line for line in lines)
 
-    estimator.__doc__ = estimator.__doc__ and _PLACE.sub(entries, estimator.__doc__)
+    estimator.__doc__ = estimator.__doc__ and entries(estimator.__doc__)
     return estimator

@@ -57,10 +57,6 @@ class PrivateRuleListClassifier(OfClasses, Classifier, PrivateRuleListEstimator)
     %(verbose)s
     %(loss of classes)s
 
-    Attributes
-    ----------
-    rule_list_ : RuleList
-        The released model.
     %(fitted)s
 
     References
@@ -94,10 +90,6 @@ class GreedyRuleListClassifier(Classifier, RuleListEstimator):
     %(min_support)s
     %(schema)s
 
-    Attributes
-    ----------
-    rule_list_ : RuleList
-        The model.
     %(fitted)s
 
     References
@@ -154,11 +146,7 @@ class PrivateRuleListRegressor(OfReleasedNumbers, Regressor, PrivateRuleListEsti
     %(verbose)s
     %(regression)s
 
-    Attributes
-    ----------
-    rule_list_ : RuleList
-        The released model.
-    %(fitted to numbers)s
+    %(fitted)s
 
     Examples
     --------

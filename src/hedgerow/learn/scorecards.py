@@ -38,21 +38,14 @@ class PrivateScorecardClassifier(Classifier, PrivateScorecardEstimator):
     Parameters
     ----------
     %(epsilon)s
-    max_attributes : int, optional
-        The most attributes. None: all, or where they are many for the noise those that tell most (docs/models.md).
-    %(points)s
+    %(max_attributes and points)s
     %(public schema)s
     %(budget)s
-    delta : float, Fraction, Decimal or str, optional
-        δ. None: pure ε-differential privacy.
+    %(delta)s
     smooth : "auto" or float, default="auto"
         The prior's standard deviation of the log-odds from one end of a number to the other: less is smoother. "auto"
         is 4.
 
-    Attributes
-    ----------
-    scorecard_ : Scorecard
-        The model.
     %(fitted)s
 
     References
@@ -90,22 +83,15 @@ class PrivateScorecardRegressor(NumberEstimator, PrivateScorecardEstimator):
     Parameters
     ----------
     %(epsilon)s
-    max_attributes : int, optional
-        The most attributes. None: all, or where they are many for the noise those that tell most (docs/models.md).
-    %(points)s
+    %(max_attributes and points)s
     %(number schema)s
     %(budget)s
-    delta : float, Fraction, Decimal or str, optional
-        δ. None: pure ε-differential privacy.
+    %(delta)s
     smooth : "auto" or float, default="auto"
         The prior's standard deviation of what is predicted from one end of a number to the other, in standard
         deviations of the target: less is smoother. "auto" is 2.5.
 
-    Attributes
-    ----------
-    scorecard_ : Scorecard
-        The model.
-    %(fitted to numbers)s
+    %(fitted)s
 
     References
     ----------
@@ -149,13 +135,9 @@ class ScorecardClassifier(Classifier, ScorecardEstimator):
         more than 10,000 distinct rows, where it matters little.
     %(schema)s
 
-    Attributes
-    ----------
-    scorecard_ : Scorecard
-        The model.
+    %(fitted)s
     C_ : float
         The value of C that was used.
-    %(fitted)s
 
     References
     ----------

@@ -36,19 +36,13 @@ class PrivateTreeClassifier(OfClasses, Classifier, PrivateTreeEstimator):
     Parameters
     ----------
     %(epsilon)s
-    max_depth : int or None, default=None
-        Tests one after the other at most. None: an exact search draws the depth too, from those up to 5 of which it
-        takes about ten seconds at most, each with the same prior probability; a greedy search grows three levels.
+    %(max_depth)s
     %(public schema)s
     %(budget)s
     %(exact search)s
     %(verbose)s
     %(loss of classes)s
 
-    Attributes
-    ----------
-    tree_ : Tree
-        The released model.
     %(fitted)s
 
     References
@@ -81,20 +75,14 @@ class PrivateTreeRegressor(OfReleasedNumbers, Regressor, PrivateTreeEstimator):
     Parameters
     ----------
     %(epsilon)s
-    max_depth : int or None, default=None
-        Tests one after the other at most. None: an exact search draws the depth too, from those up to 5 of which it
-        takes about ten seconds at most, each with the same prior probability; a greedy search grows three levels.
+    %(max_depth)s
     %(number schema)s
     %(budget)s
     %(exact search of numbers)s
     %(verbose)s
     %(regression)s
 
-    Attributes
-    ----------
-    tree_ : Tree
-        The released model.
-    %(fitted to numbers)s
+    %(fitted)s
 
     References
     ----------

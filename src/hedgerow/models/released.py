@@ -18,7 +18,7 @@ def is_model(value: object) -> TypeGuard[Model]:
 
 
 def released_models(estimator: Any) -> tuple[Model, ...]:
-    """Return the model, or those that a fitted estimator holds as its own attributes: properties may be foreign code."""
+    """Return the model, or those that a fitted estimator holds as its own attributes; properties may be foreign."""
     if is_model(estimator):
         return (estimator,)
     own = getattr(estimator, "__dict__", {})

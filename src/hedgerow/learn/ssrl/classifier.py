@@ -45,10 +45,6 @@ class DPGreedyRLClassifier(Classifier, DPGreedyRLEstimator):
     confidence : float, default=0.99
         With ``smooth-*``: the probability that so many rows remain when the noisy count passes the test (SSRL's C).
 
-    Attributes
-    ----------
-    rule_list_ : RuleList
-        The released model.
     %(fitted)s
 
     References
