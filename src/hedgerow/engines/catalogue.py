@@ -12,7 +12,20 @@ from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column, ca
 
 
 def catalogue_draft(table: Expression) -> Draft:
-    """Return the draft of a table in DuckDB or PostgreSQL by its catalogue alone; a key by itself is left out."""
+    """Return the draft of a table in DuckDB or PostgreSQL: types, enumerations, check constraints, NOT NULL, comments.
+
+    A column that is a key by itself is left out. The queries are on the catalogue alone, which needs no right to read
+    the table.
+
+    Raises
+    ------
+    TypeError
+        If this is no Ibis table.
+    SchemaError
+        If the engine is another one, or no column can be an attribute.
+    EngineError
+        If the engine does not answer.
+    """
     require_table(table)
     engine = engine_of(table)
     if not engine.has_catalogue:

@@ -120,12 +120,24 @@ def extreme_totals(base: Points, parts: Sequence[AttributePoints]) -> list[tuple
 
 @dataclass(frozen=True)
 class PointBin:
-    """A run of an attribute's bins that have the same points: a single bin, or neighbouring intervals of a number."""
+    """A run of an attribute's bins that have the same points: a single bin, or neighbouring intervals of a number.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute's name.
+    declared : Attribute
+        The attribute.
+    start, stop : int
+        The bins, from `start` up to and without `stop`.
+    points : tuple of int
+        Their points.
+    """
 
     attribute: str
     declared: Attribute
-    start: int  # the first bin
-    stop: int  # the bin after the last
+    start: int
+    stop: int
     points: Points
 
     @property

@@ -45,11 +45,21 @@ class Meant(ABC):
 
 @dataclass(frozen=True)
 class Risk(Meant):
-    """The probability of the second class for a total of points."""
+    """The probability of the second class for a total of points.
+
+    Attributes
+    ----------
+    total : int
+        The total.
+    probability : float
+        The probability.
+    low, high : float, optional
+        The ends of its 95 % interval by the noise of the release; None where there is no noise, or it is unknown.
+    """
 
     total: int
     probability: float
-    low: float | None = None  # of the 95 % interval by the noise of the release; None without noise, or unknown
+    low: float | None = None
     high: float | None = None
 
     @property
@@ -65,11 +75,21 @@ class Risk(Meant):
 
 @dataclass(frozen=True)
 class Estimate(Meant):
-    """The number that is predicted for a total of points."""
+    """The number that is predicted for a total of points.
+
+    Attributes
+    ----------
+    total : int
+        The total.
+    prediction : float
+        The number.
+    low, high : float, optional
+        The ends of its 95 % interval by the noise of the release; None where there is no noise, or it is unknown.
+    """
 
     total: int
     prediction: float
-    low: float | None = None  # of the 95 % interval by the noise of the release; None without noise, or unknown
+    low: float | None = None
     high: float | None = None
 
     @property

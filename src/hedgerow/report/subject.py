@@ -179,7 +179,10 @@ class Subject:
         return stored_risk(self.paths, self.conditions, self.threshold)
 
     def leaves(self, train: tuple[Any, Any] | None = None) -> LeafRisk | None:
-        """Return the rows of the leaves, from the training rows if given; None where there are no leaves or counts."""
+        """Return the rows of the leaves, from the training rows if given; None where there are no leaves or counts.
+
+        The counts that another library's model stores are those of its training rows, and have the leaves in words.
+        """
         is_exact = self.released is None and self.stored_leaves is not None and self.paths and self.paths.exact
         if train is None or is_exact or not self.has_leaves:
             return self.stored_leaves

@@ -51,7 +51,19 @@ pc: Any = pyarrow.compute  # its functions are made when it is imported, where n
 
 @dataclass(frozen=True, repr=False)
 class Column:
-    """One column: its values and which of them are missing."""
+    """One column: its values and which of them are missing.
+
+    Attributes
+    ----------
+    name : str
+        The column's name, for errors.
+    values : ndarray or pyarrow.Array
+        bool, integer or float64 values as an array, text as an Arrow string array.
+    missing : ndarray of bool or None
+        NULL, NaN and blank text; None where nothing is missing.
+    holds_dates : bool
+        Whether the values were dates, which are days since 1970-01-01 here.
+    """
 
     name: str
     values: Any
@@ -182,7 +194,11 @@ class Column:
         return found.to_numpy(zero_copy_only=False)
 
     def plain_dates(self, form: str) -> Self:
-        """Return text, or numbers as text, with dates of this format as ``YYYY-MM-DD``; other columns as they are."""
+        """Return text, or numbers as text, with dates of this format as ``YYYY-MM-DD``; other columns as they are.
+
+        A number that can be a serial day loses its fraction. Other fractions, and floating point from `MOST_PLAIN` on,
+        spell no date.
+        """
         if self.holds_dates or (not self.is_text and self.values.dtype.kind == "b"):
             return self
 

@@ -26,7 +26,15 @@ from hedgerow.text.values import listed
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """The columns of a frame by name, or of an array by position."""
+    """The columns of a frame by name, or of an array by position.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        The frame's column names; None for an array.
+    data : object
+        The narwhals frame or the two-dimensional array.
+    """
 
     names: tuple[str, ...] | None
     data: Any
@@ -119,7 +127,10 @@ class Table:
         return series_column(self.series(name), name)
 
     def exact_column(self, name: str) -> Column:
-        """Return a frame's column as `column` does, but decimals as text; DomainError for times and long decimals."""
+        """Return a frame's column as `column` does, but decimals as text: of many digits, two can be one float64.
+
+        DomainError also for times, and for decimals of more than 15 digits of dtype object.
+        """
         series = self.series(name)
         text = guarded(lambda: _text_of_decimals(series), unreadable(name))
         return series_column(series, name) if text is None else Column.from_arrow(text, name)
@@ -180,10 +191,20 @@ def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
 
 @dataclass(frozen=True, repr=False)
 class Labels:
-    """The labels of rows: a series, an array or a sequence, none of which is read before it is asked for."""
+    """The labels of rows: a series, an array or a sequence, none of which is read before it is asked for.
 
-    data: Any  # as they were given
-    name: str  # of the series, or ``label``
+    Attributes
+    ----------
+    data : object
+        The labels as they were given.
+    name : str
+        The name of the series, or ``label``.
+    series : narwhals series or None
+        The series, if it is one.
+    """
+
+    data: Any
+    name: str
     series: Any
 
     @classmethod
