@@ -14,6 +14,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+from hedgerow.audit.entropy.result import groups_of
+from hedgerow.audit.exact.membership import ExactMembership
+from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.readers.columns import Features
 from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import reserved
@@ -21,15 +24,16 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
 from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.privacy.card import SOFTWARE
-from hedgerow.report import accuracy, disclosure, evaluated, findings, promises, residuals
+from hedgerow.privacy.charge import amount_text
+from hedgerow.report import accuracy, disclosure, findings, promises, residuals
 from hedgerow.report.accuracy import Pair
-from hedgerow.report.contents import Grid, Sheet, page, section
+from hedgerow.report.contents import Fact, Grid, Section, Sheet, page, section
 from hedgerow.report.disclosure import Attacked
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import Schema
-from hedgerow.text.values import inert
+from hedgerow.text.values import inert, shown_text
 
 PRIVATE = "PRIVATE"
 """The mark in the name of every file that has exact functions of the rows."""
@@ -182,7 +186,7 @@ class Report(Sheets):
         found = disclosure.check_attacked(membership)
         columns = _columns(by, subject.form.sensitive)
         made = on or datetime.now(UTC).date()
-        public = _public(subject, releases, evaluated.check_evaluation(evaluation, subject), made)
+        public = _public(subject, releases, _check_evaluation(evaluation, subject), made)
         if subject.is_private and train is None and test is None and found is None:
             return cls(public, None, subject)
         return cls(public, _board(subject, train, test, found, columns, made), subject)
@@ -232,7 +236,7 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
         promises.earlier(releases),
         *((promises.noise(subject),) if subject.card.charges else ()),
         *about_model,
-        *evaluated.evaluated(evaluation),
+        *_evaluated(evaluation),
         disclosure.membership_bounds(subject),
         *((promises.decision("public"),) if subject.is_private else ()),
     )
@@ -255,7 +259,7 @@ def _board(
         disclosure.leaves(subject, risk),
         performance,
         disclosure.membership(subject, found, separated),
-        *evaluated.exposed(found, train, subject, by),
+        *_exposed(found, train, subject, by),
         disclosure.reconstruction_section(subject, guessed),
         *disclosure.groups(guessed, by if train is not None else ()),
         promises.stated(subject, "board"),
@@ -283,3 +287,57 @@ def _columns(by: Sequence[str] | None, sensitive: Sequence[str]) -> tuple[str, .
 def _check(given: object, kind: type, what: str, name: str) -> None:
     if not (given is None or isinstance(given, kind)):
         raise ArgumentTypeError(f"expected {what} or None as {name}, got {type(given).__name__}.")
+
+
+def _check_evaluation(given: object, subject: Subject) -> Evaluation | None:
+    """Check that an evaluation, if any, is of the model that the report is about, and may be shown to all."""
+    if given is None:
+        return None
+    if not isinstance(given, Evaluation):
+        raise ArgumentTypeError(f"expected an Evaluation or None as evaluation, got {type(given).__name__}.")
+    if subject.released is None or subject.released.to_dict()["digest"] != given.model:
+        raise ArgumentError("expected an evaluation of this model, got one of another model.")
+    if not given.privacy.is_private:
+        raise ArgumentError(
+            f"expected an evaluation with a guarantee for the public sheet, got one with {given.privacy.headline}."
+        )
+    return given
+
+
+def _evaluated(found: Evaluation | None) -> tuple[Section, ...]:
+    """Return what was released about held-out rows, by group."""
+    if found is None:
+        return ()
+    about, (low, high) = found.rows()
+    facts = [Fact("rows", f"about {about:,} ({low:,} to {high:,})", about)]
+    facts += [Fact(one.name, str(one), one.value if one.says_something else None) for one in found.estimates]
+    facts += [
+        Fact("guarantee", found.privacy.headline),
+        Fact("scale of the noise on each count, in rows", amount_text(found.scale)),
+    ]
+    grids = []
+    if found.by is not None:
+        columns = (found.by, "rows", *(one.name for one in found.estimates))
+        rows = [(name, found.rows(name)[0], *map(str, ones)) for name, ones in found.by_group.items()]
+        grids = [Grid(f"By {found.by}", columns, tuple(rows))]
+    said = [found.sentences[0], *found.sentences[len(found.estimates) :]]  # others are facts beside them
+    return (section("evaluation", facts, grids, sentences=said),)
+
+
+def _exposed(found: Any, train: Pair | None, subject: Subject, by: Sequence[str]) -> tuple[Section, ...]:
+    """Return the largest advantage of any attack in each group of the training rows. **Private**."""
+    if not isinstance(found, ExactMembership) or train is None or not by:
+        return ()
+    rows = LabelledRows.of(*train)
+    if len(found.advantage) < len(rows):
+        raise ArgumentError("expected exact_membership of the training rows, got that of fewer rows.")
+    grids, worst = list[Grid](), list[tuple[float, str]]()
+    for name in by:
+        names, codes = groups_of(rows.table, subject.schema, name)
+        own = [(shown_text(one), found.advantage[: len(rows)][codes == code]) for code, one in enumerate(names)]
+        lines = [(group, len(each), float(each.max()), float(each.mean())) for group, each in own if len(each)]
+        lines.sort(key=lambda line: -line[2])
+        grids.append(Grid(f"By {name}", (name, "rows", "worst advantage", "mean advantage"), tuple(lines)))
+        worst += [(line[2], f"{name} = {line[0]}") for line in lines[:1]]
+    advantage, group = max(worst, default=(0.0, ""))
+    return (section("exposure", grids=grids, group=group, advantage=advantage),)

@@ -89,8 +89,7 @@ class Asked:
             told += len(asked) * found[name].n_bins
         if told > _MOST_TOLD:
             raise ModelFormatError(f"expected at most {_MOST_TOLD:,} questions times bins, got more.")
-        same = {name: getattr(schema, name) for name in ("charges", "no_guarantee_reason", "unit", "weight")}
-        return cls(Schema(found, schema.label, **same), absent)
+        return cls(replace(schema, attributes=tuple(found.items())), absent)
 
     @cached_property
     def _told(self) -> dict[Question, tuple[Mask, Mask]]:

@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -75,8 +76,7 @@ class _Reader:
         return RuleList(self._refined(), tuple(rules), card)
 
     def _refined(self) -> Schema:
-        same = {name: getattr(self.schema, name) for name in ("charges", "no_guarantee_reason", "unit", "weight")}
-        return Schema(self.attributes, self.schema.label, **same)
+        return replace(self.schema, attributes=tuple(self.attributes.items()))
 
     def _parsed(self, text: str) -> exp.Expr:
         logger = logging.getLogger("sqlglot")
