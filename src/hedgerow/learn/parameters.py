@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
-from sklearn.base import ClassifierMixin
-
 SHARED = {
     "epsilon": """
 epsilon : float, Fraction, Decimal or str
@@ -165,7 +163,7 @@ def documented(estimator: Documented) -> Documented:
     fitted = getattr(estimator, "_fitted")  # noqa: B009 -- the protected name of the attribute with the model
     kind = next(base.__annotations__[fitted] for base in estimator.__mro__ if fitted in base.__annotations__)
     classes = "\nclasses_ : ndarray of shape (n_classes,)\n    The class labels."
-    learned = f"{fitted} : {kind}\n    The model." + (classes if issubclass(estimator, ClassifierMixin) else "")
+    learned = f"{fitted} : {kind}\n    The model." + (classes if hasattr(estimator, "predict_proba") else "")
     shared = SHARED | {"model": learned}
 
     def entries(text: str, indent: str = "") -> str:

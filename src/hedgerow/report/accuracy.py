@@ -206,12 +206,16 @@ def findings(measured: Sequence[Accuracy]) -> Iterator[Finding]:
             is_better, rule, what = share < base, "accuracy/cost", "always one class"
             sentence = f"On {one.of} a row costs {share:.4g} on average; always saying one class, {base:.4g}."
         yield finding(rule, "supports" if is_better else "look", sentence, share)
-        worse = [(name, hits) for name, groups in one.groups for hits in groups if _is_worse(hits, cost)]
-        if worse:
-            name, hits = worse[0]
-            many = "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
-            sentence = f"{many} served worse than by always saying {what}, such as {name} = {hits.group}."
-            yield finding("groups", "look", sentence, len(worse))
+        worse = [f"{name} = {hits.group}" for name, groups in one.groups for hits in groups if _is_worse(hits, cost)]
+        yield from worse_groups(worse, what)
+
+
+def worse_groups(worse: Sequence[str], what: str) -> Iterator[Finding]:
+    """Yield the finding on groups, the worst first, that are served worse than by always saying one thing."""
+    if worse:
+        many = "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
+        sentence = f"{many} served worse than by always saying {what}, such as {worse[0]}."
+        yield finding("groups", "look", sentence, len(worse))
 
 
 def _is_worse(hits: Hits, cost: int | None) -> bool:

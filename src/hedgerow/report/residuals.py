@@ -14,7 +14,7 @@ from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import Model
-from hedgerow.report.accuracy import Pair
+from hedgerow.report.accuracy import Pair, worse_groups
 from hedgerow.report.contents import Cell, Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
 from hedgerow.report.subject import Subject
@@ -164,12 +164,8 @@ def _findings(subject: Subject, found: Sequence[Error]) -> Iterator[Finding]:
         sentence = f"On {one.of} the {what} error is {ours:.4g}; always saying the {constant}, {base:.4g}."
         yield finding("accuracy/number", "supports" if ours < base else "look", sentence, ours)
         pairs = [(name, group, group.compared(loss)) for name, groups in one.groups for group in groups]
-        worse = [(name, group) for name, group, (error, of_constant) in pairs if error > of_constant]
-        if worse:
-            name, group = worse[0]
-            many = "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
-            sentence = f"{many} served worse than by always saying the {constant}, such as {name} = {group.group}."
-            yield finding("groups", "look", sentence, len(worse))
+        worse = [f"{name} = {group.group}" for name, group, (error, of_constant) in pairs if error > of_constant]
+        yield from worse_groups(worse, f"the {constant}")
 
 
 def released_error(subject: Subject) -> Section:
