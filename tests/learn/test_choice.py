@@ -264,3 +264,17 @@ def test_all_pairs_of_attributes_of_a_small_schema_may_be_chosen():
         seen.add(tuple(Choice(3, 2, Fraction(1)).draw(ask, STEPS, gate, Fraction(1, 100))))
     assert seen == set(combinations(range(3), 2))
     assert choice.default_parts(2) < choice.default_parts(10**4) < 500 == choice.default_parts(10**9)
+
+
+@pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
+def test_an_epsilon_too_small_for_a_choice_is_refused_before_the_charge():
+    """Of three attributes two are chosen by default, for 70 thousandths: it was 150 that were checked."""
+    X, refused = np.arange(150).reshape(50, 3) % 7 % 2 == 0, 0
+    for size in range(15, 60):
+        budget = hr.Budget(1)
+        try:
+            hr.PrivateScorecardClassifier(Fraction(size, 2**40), budget=budget).fit(X, X[:, 0])
+        except ValueError:
+            assert not budget.spent
+            refused += 1
+    assert 20 < refused < 40

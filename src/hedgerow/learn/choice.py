@@ -75,5 +75,6 @@ def default_parts(n: int) -> Fraction:
 def prepare_choice(noise: NoiseSource, spending: Spending, n: int, row: int) -> Fraction:
     """Raise ValueError where ε is too small for a choice from n attributes; return the most parts that one takes."""
     if spending.is_pure:
-        noise.prepare(TwoSidedPermuteAndFlip(spending.epsilon * _ASKED / PARTS / n, 2 * STEPS * row))
+        least = min(Fraction(_ASKED), default_parts(n)) / PARTS / n
+        noise.prepare(TwoSidedPermuteAndFlip(spending.epsilon * least, 2 * STEPS * row))
     return max(Fraction(_ASKED), default_parts(n))
