@@ -198,10 +198,8 @@ class RemoteDataset(OfOneProcess):
         ------
         ServiceError
             If the service refuses, or cannot be reached. The same fit, asked for again, is charged once.
-        TypeError
-            If it is another estimator.
-        ValueError
-            If it has parameters that are the curator's to set.
+        TypeError, ValueError
+            If it is another estimator, or has parameters that are the curator's to set.
         """
         found = self._ask("fits", self._fit_question(estimator)).found
         assert not isinstance(found, Counts)

@@ -59,10 +59,6 @@ def _where(call: Call) -> RowValue:
     return call.builder.step(FillText(word[0]), (other,), "text", other.shape)
 
 
-def _identity(call: Call) -> Operand:
-    return call.present()[0]
-
-
 def _cast(call: Call) -> RowValue:
     value, kind = call.row(), KINDS.get(call.attribute("to", 0))
     if kind is None or kind == "text":
@@ -230,10 +226,6 @@ def _extract(call: Call) -> RowValue:
     return _chosen(call, value, call.constant(places))
 
 
-def _constant(call: Call) -> Constant:
-    return call.constant(call.attribute("value"))
-
-
 def _scaler(call: Call) -> RowValue:
     value = call.vector()
     offset, scale = (np.array(call.attribute(name, ())) for name in ("offset", "scale"))
@@ -297,8 +289,8 @@ READERS: Mapping[str, Reader] = {
     **{name: Reader(partial(_function, done, kind), 1, 1) for name, (done, kind) in _FUNCTIONS.items()},
     "Equal": Reader(_equal, 2, 2),
     "Where": Reader(_where, 3, 3),
-    "Identity": Reader(_identity, 1, 1),
-    "Constant": Reader(_constant, 0, 0, ("value",)),
+    "Identity": Reader(lambda call: call.present()[0], 1, 1),
+    "Constant": Reader(lambda call: call.constant(call.attribute("value")), 0, 0, ("value",)),
     "Cast": Reader(_cast, 1, 1, ("to",)),
     "Clip": Reader(_clip, 1, 3, ("min", "max")),
     "Concat": Reader(_concat, 1, 20_000, ("axis",)),

@@ -199,17 +199,12 @@ def check_data(value: Any) -> None:
     elif is_dataclass(value) and kind.__module__.rpartition(".")[0] == _OURS:
         for field in fields(value):
             part = getattr(value, field.name)
-            if type(part) is np.ndarray and field.type in _ARRAYS:
-                _check_numbers(part)
-            else:
+            if type(part) is not np.ndarray or field.type not in _ARRAYS:
                 check_data(part)
+            elif part.dtype.kind not in "fib":
+                raise ArgumentError("one of its arrays does not hold numbers")
     else:
         raise ArgumentError(f"it holds an object of type {kind.__name__}, which could run code of its own")
-
-
-def _check_numbers(array: Any) -> None:
-    if array.dtype.kind not in "fib":
-        raise ArgumentError("one of its arrays does not hold numbers")
 
 
 def probe_columns(names: Sequence[str], kinds: Sequence[str]) -> list[Column]:

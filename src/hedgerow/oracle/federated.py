@@ -38,6 +38,11 @@ class _Open:
     answers: dict[int, Any]
 
 
+def _of_first(name: str, doc: str) -> Any:
+    """Return a property that all oracles share."""
+    return property(lambda self: getattr(self._oracles[0], name), doc=doc)
+
+
 class FederatedOracle(OfOneProcess):
     """An oracle over the rows of several curators, none of whom sees the others'.
 
@@ -71,6 +76,12 @@ class FederatedOracle(OfOneProcess):
     (0, 1.0)
     """
 
+    columns: tuple[str, ...] = _of_first("columns", "The names of the targets' columns.")
+    classes: tuple[Any, ...] = _of_first("classes", "The classes; the second of two is the positive one.")
+    label: Target = _of_first("label", "The name of the labels, and the classes, or the number.")
+    release: Release = _of_first("release", "The form of the answers.")
+    unit: Unit | None = _of_first("unit", "The unit that every curator protects; None for one row.")
+
     def __init__(self, oracles: Sequence[MarginalOracle]) -> None:
         super().__init__()
         self._oracles = tuple(oracles)
@@ -91,34 +102,9 @@ class FederatedOracle(OfOneProcess):
         self._open, self._lock = dict[tuple[str, str, int], _Open](), threading.Lock()
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the targets' columns."""
-        return self._oracles[0].columns
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """The classes; the second of two is the positive one. Of a number, whether it is high: False and True."""
-        return self._oracles[0].classes
-
-    @property
-    def label(self) -> Target:
-        """The name of the labels, and the classes, or the number."""
-        return self._oracles[0].label
-
-    @property
     def queries_left(self) -> int:
         """The number of questions that all have left."""
         return min(oracle.queries_left for oracle in self._oracles)
-
-    @property
-    def release(self) -> Release:
-        """The form of the answers."""
-        return self._oracles[0].release
-
-    @property
-    def unit(self) -> Unit | None:
-        """The unit that every curator protects; None for one row."""
-        return self._oracles[0].unit
 
     @property
     def privacy(self) -> PrivacyCard:

@@ -171,10 +171,8 @@ class Oracle(ChargedOracle):
 
         Raises
         ------
-        EngineError
-            If the engine fails.
-        DomainError, ValueError
-            As for `Oracle`, and if there is no such column.
+        EngineError, DomainError, ValueError
+            If the engine fails or there is no such column, and as for `Oracle`.
 
         Examples
         --------

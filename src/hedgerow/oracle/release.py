@@ -108,15 +108,11 @@ UNPROVEN_RATIO = (
 class PublishedRatios:
     """EXPRIL's ratio of noisy to exact counts, clipped to [0, 1]: as published; `epsilon` is **not** its loss.
 
-    Input: two int64 vectors, of numerators and denominators. Its eq. 7 adds Laplace noise of scale λ = changes/ε to the
-    numerators and divides by the exact denominators. Ratios alone are released. There is no guarantee: a bin without
-    rows answers 0 for certain and one with a row does not, so that an answer other than 0 has an infinite loss. Of a
-    bin with m rows the published lemma compares densities with denominators m and m + 1 without their Jacobians; the
-    supremum of the loss there is ``m/((m + 1)λ) + ln((m + 1)/m)``, or 1/λ where that is more, as for small λ.
-
-    References
-    ----------
-    Lacombe, Jetley and Sebag (EXPRIL), *EXtremely PRIvate supervised Learning*, 2021, Section 3.5.
+    Input: int64 vectors of numerators and denominators. Its eq. 7 (Lacombe, Jetley and Sebag, 2021, Section 3.5) adds
+    Laplace noise of scale λ = changes/ε to the numerators and divides by the exact denominators. There is no guarantee:
+    a bin without rows answers 0 for certain and one with a row does not, which is an infinite loss. Of a bin with m
+    rows the published lemma compares densities with denominators m and m + 1 without their Jacobians; the supremum of
+    the loss there is ``m/((m + 1)λ) + ln((m + 1)/m)``, or 1/λ where that is more, as for small λ.
     """
 
     epsilon: Fraction

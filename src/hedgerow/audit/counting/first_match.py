@@ -274,10 +274,7 @@ class _Unassigned:
             for other in sorted(shared):
                 if len(self.restrictions[other]) == 1 and self.restrictions[other][attribute] | mask == everything:
                     yield 1 << box | 1 << other, -2 << max(box, other)
-        inside = [other for other in shared if other > box and self._contains(own, self.restrictions[other])]
+        later = [(other, self.restrictions[other]) for other in shared if other > box]
+        inside = [other for other, masks in later if all(not masks[a] & ~mask for a, mask in own.items())]
         if inside:
             yield 1 << box, sum(1 << other for other in inside)
-
-    @staticmethod
-    def _contains(own: dict[int, int], other: dict[int, int]) -> bool:
-        return all(not other[attribute] & ~mask for attribute, mask in own.items())

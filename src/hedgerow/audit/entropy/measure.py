@@ -154,9 +154,7 @@ def joint_reconstruction(
     ----------
     models : sequence of models
         One or more, each as for `reconstruction`, on one schema; ValueError if there is none or schemas differ.
-    data : frame, array or Tally
-        The rows, with the schema's columns, or a tally of them on the schema.
-    schema, independent_bits, resolution, prior
+    data, schema, independent_bits, resolution, prior
         As for `reconstruction`, which has the other errors, too.
 
     Examples

@@ -218,7 +218,8 @@ class GuessedTable:
 
     def _distances(self, X: Any, y: Any, costs: Floats) -> Floats:
         """Return the distances of matched values, shape ``(n_matched, n_attributes)``; see `error`."""
-        guess, truth, lengths = self.bins, _encoded(Table.of(X), self.schema), _lengths(self.schema)
+        guess, truth = self.bins, _encoded(Table.of(X), self.schema)
+        lengths = np.array([attribute.n_ordered for _, attribute in self.schema.attributes], dtype=np.intp)
         if y is not None:
             if self.labels is None:
                 raise ArgumentError("expected no labels, as the guess has none: the models count no classes.")
@@ -252,11 +253,6 @@ def _encoded(table: Table, schema: Schema) -> Index:
     if not len(table):
         raise DomainError("expected one or more rows, got none.")
     return np.column_stack([np.asarray(codes) for codes in schema.encode(table).values()]).astype(np.intp)
-
-
-def _lengths(schema: Schema) -> Index:
-    """Return, for each attribute, how many bins its numbers have; 0 where values have no order."""
-    return np.array([attribute.n_ordered for _, attribute in schema.attributes], dtype=np.intp)
 
 
 def _distance(one: Index, other: Index, n_numbers: int) -> Floats:

@@ -292,7 +292,9 @@ def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_rel
 def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tuple[Any, ...], list[Index]]:
     """Return the classes that have rows, and the index of the class of each row of both sets."""
     released = released_model(model)
-    if predicts_numbers(model) or (released is None and _are_measured(ours.values)):
+    given = ours.values  # with decimal places they are numbers, which no error names as classes
+    is_measured = released is None and given.dtype.kind == "f" and bool((given != np.rint(given)).any())
+    if predicts_numbers(model) or is_measured:
         raise ArgumentError(
             f"{NO_CLASSES}: overfitting is measured class by class; attack its learner by audit.membership or "
             "audit.lira, or compute audit.exact_membership of a private one."
@@ -312,11 +314,6 @@ def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tupl
     if len(used) < 2:
         raise ArgumentError("expected two or more classes in y, got one.")
     return tuple(known[k] for k in used), [both[: len(ours)], both[len(ours) :]]
-
-
-def _are_measured(values: NDArray[Any]) -> bool:
-    """Return whether labels have decimal places: numbers, which no error names as classes."""
-    return values.dtype.kind == "f" and bool((values != np.rint(values)).any())
 
 
 def mean_deviation(total: int, marked: int, drawn: int) -> float:

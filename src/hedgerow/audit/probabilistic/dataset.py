@@ -34,9 +34,7 @@ from hedgerow.text.values import printable
 
 @dataclass(frozen=True, repr=False, eq=False, init=False)
 class ProbabilisticDataset:
-    """Independent distributions over the rows of a table (PDR, Definition 1, and Definition 3 for independent rows).
-
-    PDR is Ferry, Aïvodji, Gambs, Huguet and Siala, *Probabilistic Dataset Reconstruction from Interpretable Models*.
+    """Independent distributions over the rows of a table (Ferry et al. 2024, Definition 1, and 3 for independent rows).
 
     Attributes
     ----------
@@ -47,18 +45,14 @@ class ProbabilisticDataset:
         range) of equally likely values, or to a mapping of values to their probabilities. Dependent attributes are
         named together: ``{("a1", "a2"): {(0, 0), (0, 1), (1, 0)}}``. An attribute that is not mentioned is uniform on
         its domain. Rows are independent of each other.
-    labels : tuple, optional
-        The label of each row, if known.
-    label : str, default="label"
-        The name of the column of labels.
+    labels, label : tuple, optional, and str, default="label"
+        The label of each row, if known, and the name of the column of labels.
 
     Raises
     ------
-    SchemaError
-        If a domain is empty, or has a value twice or NaN; an attribute of a row is not declared or mentioned twice;
-        its values are not in the domain; or probabilities are negative or do not sum to 1.
-    ValueError
-        If there is no row, or not one label a row.
+    SchemaError, ValueError
+        If a domain has no value, or one twice or NaN; an attribute of a row is not declared or mentioned twice; its
+        values are not in the domain; probabilities do not sum to 1; or there is no row, or not one label a row.
 
     Examples
     --------

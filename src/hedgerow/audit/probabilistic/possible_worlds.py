@@ -23,18 +23,11 @@ class PossibleWorlds:
 
     Attributes
     ----------
-    worlds : tuple of tuple of tuple
-        The possible tables, all with the same number of rows; each row has a value for every attribute, in order.
-    probabilities : tuple of Fraction
-        The probability of each table. Default: all equally likely.
+    worlds, probabilities : tuple of tuple of tuple, tuple of Fraction
+        The possible tables, different and of one shape, each row with a value for every attribute, in order; and the
+        probability of each, above 0, with sum 1. Default: all equally likely.
     domains : tuple of Values
-        The possible values of each attribute; given as a mapping of str to sequence.
-
-    Raises
-    ------
-    ValueError
-        If a domain is empty, or has a value twice or NaN; there is no table, one occurs twice, their shapes differ, a
-        value is not in its attribute's domain, or the probabilities are not one a table, above 0, with sum 1.
+        The possible values of each attribute, each once; given as a mapping of str to sequence.
 
     Examples
     --------

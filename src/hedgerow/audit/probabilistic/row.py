@@ -302,7 +302,8 @@ class RowDistribution:
             if not chosen:
                 raise SchemaError("expected each attribute once, got it twice.", attribute=names[0] if names else None)
             factors.append(_listed(key, chosen, domains, given))
-        factors += [_everything(place, domains[place]) for place in places.values()]
+        for place, n in [(place, len(domains[place].bins)) for place in places.values()]:
+            factors.append(ListedFactor((place,), tuple((bin,) for bin in range(n)), (1,) * n, (n,)))
         return cls(tuple(sorted(factors, key=lambda factor: factor.attributes)))
 
     @cached_property
@@ -333,11 +334,6 @@ class RowDistribution:
                 tuple(values[place] for place in range(len(order))),
                 prod((chance for _, chance in choice), start=Fraction(1)),
             )
-
-
-def _everything(place: int, values: Values) -> ListedFactor:
-    n = len(values.bins)
-    return ListedFactor((place,), tuple((bin,) for bin in range(n)), (1,) * n, (n,))
 
 
 def _listed(key: Any, places: tuple[int, ...], domains: Sequence[Values], given: Any) -> ListedFactor:
