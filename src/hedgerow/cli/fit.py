@@ -34,8 +34,7 @@ from hedgerow.errors import ArgumentError, NoiseWarning, SeededNoiseWarning, Uni
 from hedgerow.learn.learners import CLASSIFIERS, REGRESSORS, Learners
 from hedgerow.learn.private_base import PrivateEstimator, noise_warning
 from hedgerow.learn.searches import SearchEstimator
-from hedgerow.learn.ssrl.estimator import DPGreedyRLEstimator
-from hedgerow.learn.ssrl.greedy import PUBLISHED
+from hedgerow.learn.ssrl.greedy import PUBLISHED, DPGreedyRLEstimator
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.planning.expected import rows_needed

@@ -22,7 +22,7 @@ from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.searches import SearchEstimator, SearchPlan, choose_search
-from hedgerow.learn.ssrl.estimator import DPGreedyRLEstimator
+from hedgerow.learn.ssrl.greedy import DPGreedyRLEstimator
 from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.candidates import Candidates

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn.ssrl import estimator as ssrl
 from hedgerow.learn.ssrl import greedy as published
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.replay import Recorder, Replayer
@@ -91,9 +90,9 @@ def test_the_replay_catches_a_sensitivity_declared_too_small(monkeypatch):
 
 @pytest.mark.parametrize("mechanism", PROVEN)
 def test_the_replay_catches_a_stop_that_looks_at_the_rows(mechanism, monkeypatch):
-    def stopping(tally, candidates, most, choose, grow=ssrl.grow):
+    def stopping(tally, candidates, most, choose, grow=published.grow):
         return grow(tally, candidates, most if tally.total().sum() > 20 else 0, choose)
 
-    monkeypatch.setattr(ssrl, "grow", stopping)
+    monkeypatch.setattr(published, "grow", stopping)
     with pytest.raises(AssertionError, match=r"the neighbouring table c(hang|aus)ed"):
         check(mechanism, ROWS, NEW, SEEDED)

@@ -8,7 +8,7 @@ from sklearn.utils import Tags
 
 from hedgerow.learn.contract import Classifier
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.ssrl.estimator import DPGreedyRLEstimator
+from hedgerow.learn.ssrl.greedy import DPGreedyRLEstimator
 
 
 @documented
