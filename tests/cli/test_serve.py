@@ -122,7 +122,7 @@ def test_a_ledger_that_was_rolled_back_is_served_once_the_operator_says_so(run):
     assert "has lost entries" in run("serve", "check")[2]
     assert run("serve", "check", "--accept-rollback")[0] == 0
     assert "a rollback that may have lost charges: the head was entry 2" in run("ledger", "show", "ledger.db")[1]
-    assert "leave out" in run("serve", "check", "--accept-rollback")[2]
+    assert "start without" in run("serve", "check", "--accept-rollback")[2]
     assert run("serve", "check")[0] == 0
 
 
