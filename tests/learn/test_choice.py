@@ -64,6 +64,11 @@ def test_of_a_number_fewer_are_kept_where_they_are_many():
     assert Choice.of(PURE, numbers, 20_000, None).number == 40
 
 
+def test_with_a_delta_more_are_kept_as_their_noise_grows_with_the_root_of_their_number():
+    gaussian = Spending(Fraction(1), Fraction(1, 10**5))
+    assert [Choice.of(gaussian, booleans(n), 20_000, None).number for n in (200, 300, 10_000)] == [200, 9, 9]
+
+
 def test_a_number_that_is_asked_for_is_kept_but_where_rows_are_few():
     assert [Choice.of(PURE, booleans(100), 20_000, most).number for most in (1, 30, 100, 200)] == [1, 30, 100, 100]
     assert [Choice.of(PURE, booleans(100), 400, most).number for most in (3, 30, 100)] == [3, 4, 4]

@@ -19,7 +19,7 @@ from hedgerow.schema.schema import Schema
 # docs/models.md says how these were chosen.
 _BY_DEFAULT = 2.2  # the cube root of rows times ε, for each attribute that is chosen
 _LEAST = 2
-_KEEP_ALL, _KEEP_ALL_OF_A_NUMBER = 7, 4  # of as many attributes for each that would be chosen
+_KEEP_ALL, _KEEP_ALL_OF_A_NUMBER, _KEEP_ALL_WITH_DELTA = 7, 4, 25  # of as many attributes for each that would be chosen
 _ENOUGH = 15  # rows times ε for an attribute
 _ASKED, _EACH_BIT, _MOST = 150, 35, 500  # parts of a thousand: where a number is asked for; by digits of the number
 
@@ -40,6 +40,7 @@ class Choice:
         `rows` were released, or are those of a plan.
         """
         n, keep_all = len(schema), _KEEP_ALL if schema.target.as_number is None else _KEEP_ALL_OF_A_NUMBER
+        keep_all = keep_all if spending.is_pure else _KEEP_ALL_WITH_DELTA
         per_noise, strength = (rows * sqrt(2 / spending.counts(Fraction(PARTS), k).variance) for k in (n, 1))
         is_enough, few = per_noise >= _ENOUGH, max(_LEAST, round(2 * sqrt(per_noise)))
         if most is not None:
