@@ -55,7 +55,7 @@ def test_where_models_are_greedy_there_is_no_bound_and_an_epsilon_is_needed(monk
     assert "no tree or rule list is drawn as a whole" in str(forecast)
     assert "Ask for fewer attributes" in forecast.recommendation
     assert "Fit a scorecard" in hr.plan(SCHEMA, 10_000, 1).recommendation
-    with pytest.raises(ValueError, match="expected an epsilon"):
+    with pytest.raises(ValueError, match="give epsilon"):
         hr.plan(SCHEMA, 30)
 
 

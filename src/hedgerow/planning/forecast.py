@@ -34,6 +34,7 @@ from hedgerow.privacy.charge import Amount, amount_text, exact
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -225,14 +226,12 @@ class Forecast:
         epsilon, rows = amount_text(self.epsilon), self.rows
         delta = f", delta = {amount_text(self.delta)}" if self.delta else ""
         lines = [f"about {rows:,} rows, epsilon = {epsilon}{delta}; from public numbers alone, nothing is spent", ""]
-        lines += _draws(self)
-        lines += _noise(self)
+        lines += [*_draws(self), *_noise(self)]
         if self.cut_points is not None:
             numbers, off = self.cut_points
-            of = "of 1 number" if numbers == 1 else f"of {numbers} numbers"
             lines.append(
-                f"cut points {of}, for a fifth of epsilon: {CUT_BINS} bins of {rows / CUT_BINS:,.0f} rows are off by "
-                f"about {off:,.0f} rows in all"
+                f"cut points of {number_of(numbers, 'number')}, for a fifth of epsilon: {CUT_BINS} bins of "
+                f"{rows / CUT_BINS:,.0f} rows are off by about {off:,.0f} rows in all"
             )
         lines += constant_lines(self.constants)
         if self.simulated:
@@ -395,14 +394,14 @@ def _draws(forecast: Forecast) -> list[str]:
     table = [head, *(_row(forecast, one) for one in forecast.draws)]
     widths = [max(len(row[place]) for row in table) for place in range(len(head))]
     lines = ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
-    kinds = {one.kind: one.seconds for one in forecast.draws}
+    times = {one.kind: "less than a second" if one.seconds < 1 else f"{one.seconds:.0f} s" for one in forecast.draws}
     spread = forecast.spread
     about = [] if spread is None else [f"for a standard deviation of {spread:.4g}; MAE by objective='absolute'"]
     return [
         *lines,
         "",
         *about,
-        "about how long a draw takes: " + ", ".join(f"a {kind} {_seconds(s)}" for kind, s in kinds.items()),
+        "about how long a draw takes: " + ", ".join(f"a {kind} {time}" for kind, time in times.items()),
         "",
     ]
 
@@ -449,7 +448,3 @@ def _noise(forecast: Forecast) -> list[str]:
 
 def _share(percent: float) -> str:
     return "100 %" if percent >= 100 else f"{percent:.1f} %" if percent >= 0.1 else f"{percent:.1g} %"
-
-
-def _seconds(seconds: float) -> str:
-    return "less than a second" if seconds < 1 else f"{seconds:.0f} s"

@@ -67,6 +67,7 @@ def _is_json(path: str | PathLike[str]) -> bool:
 
 def parse_yaml(text: str) -> Any:
     """Return the data of YAML text; refuses anchors, aliases, tags, duplicate keys and numbers that are not decimal."""
+    # With these a small text can expand into huge data, or be read as other data than it seems to be.
     if len(text) > LARGEST_YAML:
         raise UnreadableError(f"expected at most {LARGEST_YAML:,} characters of YAML, found more; write it as JSON")
     found, problem = None, None

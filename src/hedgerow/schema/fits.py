@@ -154,7 +154,7 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
 
 
 def beside_the_rows(names: Sequence[str], schema: Schema) -> _Names:
-    """Return the columns that the schema leaves out, why learners refuse it, and names of persons' columns."""
+    """Return columns that the schema leaves out, why learners refuse it, and persons' columns: no row is looked at."""
     used = {*schema.columns(), "" if schema.label is None else schema.label.name}
     used |= set() if schema.unit is None else {schema.unit.column}
     used |= set() if schema.weight is None else {schema.weight.name}
