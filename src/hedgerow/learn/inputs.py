@@ -111,7 +111,8 @@ def check_kept(estimator: Any, schema: Schema) -> None:
     """Check that an estimator keeps the order along attributes, and weighs rows, if the schema declares it."""
     if schema.weight is not None and not estimator.takes_weights:
         raise SchemaError(
-            "is the weight of rows, which only trees and rule lists take; learn one, or leave `weight` out.",
+            "is the weight of rows, which only trees and rule lists take: others read sums as counts of rows, and "
+            "would take a weighted row for many. Learn a tree or list, or leave `weight` out.",
             attribute=schema.weight.name,
         )
     if schema.weight is not None and getattr(estimator, "release_counts", False):
