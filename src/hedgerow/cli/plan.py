@@ -44,6 +44,9 @@ def forecast(
     model makes, on average, at most so many more errors than the best one of its size; for a number it bounds R² and
     the mean absolute error. The chance of one class for every row is that on a made-up table.
 
+    Which epsilon is enough depends on the rows: with a public table like yours, --public and --plot draw what models
+    get right by epsilon, and from where on each beats the most frequent class. Without one, set --accuracy-loss.
+
     [bold]Examples[/bold]:
 
     hedgerow plan --schema patients.yaml --rows 400 --epsilon 1

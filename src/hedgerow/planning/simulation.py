@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
@@ -171,13 +172,14 @@ def draw_accuracies(by_epsilon: ByEpsilon, rows: int, ax: Axes | None) -> Axes:
     ax.set_xlabel("epsilon")
     ax.set_ylabel("R² on other public rows" if is_number else "right on other public rows (%)")
     times = "1 run" if baseline.shape[1] == 1 else f"{baseline.shape[1]} runs"
-    ax.set_title(
-        f"default models fitted to {rows:,} rows drawn from a public table, {times} for each epsilon\n"
+    told = (
+        f"default models fitted to {rows:,} rows drawn from a public table, {times} for each epsilon",
         "line: mean; band: 5th to 95th percentile; ring: from here on the band is above the dashed line",
-        loc="left",
-        fontsize="small",
     )
-    ax.legend(frameon=False, fontsize=9)
+    figure = ax.get_figure(root=True)
+    wide = 16 * ax.get_position().width * (8 if figure is None else figure.get_figwidth())  # letters of this size
+    ax.set_title("\n".join(fill(line, max(int(wide), 20)) for line in told), loc="left", fontsize="small")
+    ax.legend(edgecolor="none", fontsize="small")
     return ax
 
 
