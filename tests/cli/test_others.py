@@ -33,7 +33,7 @@ def test_rules_of_others_are_evaluated_for_the_unit_of_the_schema(folder, run):
     code, out, error = run(*told, "--schema", "schema.yaml")
     assert code == 0, error
     assert "sex = F: about" in out
-    assert "the model has no guarantee" in out
+    assert "no guarantee holds, since the model has none" in out
     assert "epsilon-differential privacy with epsilon = 1" in out
 
 

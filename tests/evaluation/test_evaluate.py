@@ -237,6 +237,29 @@ def test_what_rows_told_about_the_bins_of_groups_is_on_the_card():
     assert (card(seen, "ward").no_guarantee_reason, card(seen, "smoker").is_private) == (FROM_ROWS, True)
 
 
+def test_what_cut_points_cost_is_on_the_card_where_the_model_has_none(tmp_path):
+    frame, label = rows(300, "classes"), TARGETS["classes"]
+    (tmp_path / "rules.txt").write_text(f"if age <= 40 then {label.classes[0]}\nelse {label.classes[1]}\n")
+    declared = hr.Schema({"age": hr.Integer(18, 90), "smoker": hr.Boolean()}, label)
+
+    def evaluated(seed, **given):
+        schema = hr.Schema.learn(frame, declared, epsilon=0.5, random_state=seed)
+        model = hr.read_model(tmp_path / "rules.txt", schema)
+        return hr.evaluate(model, frame, epsilon=1, **{"by": "age", **given}).privacy
+
+    card = evaluated(None)
+    assert (card.epsilon, card.is_private) == (1.5, True)
+    assert not evaluated(1).is_private
+    assert evaluated(None, by=None).epsilon == 1.5
+    budget = hr.Budget(3)
+    schema = hr.Schema.learn(frame, declared, epsilon=0.5)
+    model = hr.read_model(tmp_path / "rules.txt", schema)
+    persons = replace(model.schema, unit=hr.Unit("person", 3))
+    with pytest.raises(ValueError, match="expected charges of one unit of privacy"):
+        hr.evaluate(model, frame.assign(person=1), epsilon=1, by="age", schema=persons, budget=budget)
+    assert not budget.charges
+
+
 def test_what_is_read_is_what_was_written(tmp_path):
     for target, family in CASES:
         found = evaluate(fitted(target, family), rows(60, target), by=WARDS, random_state=None)

@@ -2,6 +2,7 @@
 
 import re
 
+import matplotlib as mpl
 import pytest
 
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
@@ -99,8 +100,22 @@ def test_a_notebook_shows_the_picture_first_and_folds_words_and_card(name) -> No
     assert {"In words", "Privacy card"} <= {*found.texts}
 
 
+def test_a_notebook_draws_no_large_model(monkeypatch) -> None:
+    monkeypatch.setattr("hedgerow.models.model._MOST_DRAWN", 100)
+    monkeypatch.setattr(RuleList, "plot", lambda *_: pytest.fail("drawn"))
+    found = Read(LIST._repr_html_())
+    assert "age <= 30" in found.texts
+    assert ("open", "open") in found.given
+
+
+def test_a_picture_takes_no_name_for_tex() -> None:
+    with mpl.rc_context({"text.usetex": True}):
+        assert "<svg" in LIST._repr_html_()
+
+
 def test_a_notebook_shows_a_large_model_by_its_name_and_card_alone(monkeypatch) -> None:
-    monkeypatch.setattr("hedgerow.models.model._MOST_SHOWN", 100)
+    for limit in ("_MOST_SHOWN", "_MOST_DRAWN"):
+        monkeypatch.setattr(f"hedgerow.models.model.{limit}", 100)
     found = Read(LIST._repr_html_())
     assert "svg" not in found.tags
     assert ("open", "open") in found.given

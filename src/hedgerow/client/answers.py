@@ -101,7 +101,8 @@ class Asked:
         )
         own, card = Charge.from_dict(data["charge"]), PrivacyCard.from_dict(data["card"])
         epsilon, delta, rho = loss_of(form.mechanism(1, len(bins), steps), rows_of(self.schema.unit))
-        same_rho = own.rho == rho or (own.rho and rho and isclose(own.rho, rho, rel_tol=_CLOSE))
+        # An earlier service claims what follows from ε, which is more
+        same_rho = own.rho in (rho, None if not delta else rho) or isclose(own.rho or 0, rho or 0, rel_tol=_CLOSE)
         agree = (own.epsilon, own.delta, own.unit, own.declared) == (epsilon, delta, self.schema.unit, False)
         _require(agree and same_rho and own in card.charges, "an answer with its card, at the cost that was asked for")
         classes, most = self.schema.target.n_levels if by == "classes" else None, MOST_ROWS * steps

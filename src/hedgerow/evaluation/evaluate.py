@@ -23,7 +23,7 @@ from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
-from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_reasons
+from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_reasons, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
@@ -157,7 +157,8 @@ class Histogram:
         used = {one: declared[one] for one in declared.names if one in given.used_attributes or one == name}
         used |= {} if name is None or attribute is None else {name: attribute}
         used = used or dict(declared.attributes[:1])  # a schema has one at least
-        charges, reason = _paid_for_bins(declared, given.schema, name if attribute is None else None)
+        charges, reason = _paid_for_bins(declared, given, name if attribute is None else None)
+        unit_of([*charges, Charge("the evaluation", amount, unit=declared.unit)])  # raises if they do not add up
         counted = Schema(used, declared.label, charges, reason, declared.unit)
         number = declared.target.as_number
         errors = None if number is None else ErrorBins(number, given.outcomes)
@@ -283,11 +284,13 @@ def _checked(model: Model, declared: Schema) -> Schema:
     return declared
 
 
-def _paid_for_bins(declared: Schema, model: Schema, by: str | None) -> tuple[tuple[Charge, ...], str | None]:
-    """Return what the bins cost besides the model's, and why there is no guarantee if the rows gave those of groups."""
-    if by is not None and (by not in model or model[by] != declared[by]):  # equal charges are of other bins, then
-        return declared.charges, declared.no_guarantee_reason
-    return tuple(charge for charge in declared.charges if charge not in model.charges), None
+def _paid_for_bins(declared: Schema, model: Model, by: str | None) -> tuple[tuple[Charge, ...], str | None]:
+    """Return what the bins cost, and why they have no guarantee, besides what the model's own card says of them."""
+    reason, card = model.schema.no_guarantee_reason, model.privacy
+    if by is not None and (by not in model.schema or model.schema[by] != declared[by]):
+        return declared.charges, declared.no_guarantee_reason  # equal charges are of other bins, then
+    is_said = by is None or {*(reason or "").split("; ")} <= {"", *(card.no_guarantee_reason or "").split("; ")}
+    return tuple(charge for charge in declared.charges if charge not in card.charges), None if is_said else reason
 
 
 def _groups(declared: Schema, by: Groups | None) -> tuple[str | None, Attribute | None]:

@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from hedgerow.models.dialects import Dialect
 
 DialectName = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
-_MOST_SHOWN = 2**20  # characters of HTML in a notebook, which keeps all that it has shown
+_MOST_SHOWN, _MOST_DRAWN = 2**20, 2**16  # characters of HTML in a notebook; a picture of more takes seconds
 _WRAPPED = "max-width:60rem;overflow-wrap:anywhere"
-_PAPER = "overflow-x:auto;background:#fff;padding:.5rem"  # on a dark page, too
-_DRAWN = "max-width:max(100%,36rem);height:auto"  # below that width text is too small: it scrolls
+_PAPER, _DRAWN = "overflow-x:auto;background:#fff;padding:.5rem", "max-width:max(100%,36rem);height:auto"
 
 
 @dataclass(frozen=True)
@@ -401,14 +400,15 @@ class Model(ABC):
 
     def _repr_html_(self) -> str:
         """Return the picture, if there is one, and folded below it the parts in words and the card."""
-        words, (picture, _) = self._parts_html + self._terms_html, self._picture()
+        words = self._parts_html + self._terms_html
+        picture = self._picture()[0] if len(words) <= _MOST_DRAWN else ""
+        shown = picture.replace("<svg", f'<svg style="{_DRAWN}"', 1)
         if len(words) > _MOST_SHOWN:
             words = element("p", f"{self!r}: too large to show here; write to_page() to a file.")
-        shown = picture.replace("<svg", f'<svg style="{_DRAWN}"', 1) if len(picture) <= _MOST_SHOWN else ""
         return element(
             "div",
             *([element("div", Html(shown), style=_PAPER)] if shown else []),
-            element("p", f"{self.kind.capitalize()}. {self._guarantee.capitalize()}."),
+            element("p", f"{self.kind.capitalize()}, {self._guarantee}."),
             self._caveats_html,
             _folded("In words", words, **({} if shown else {"open": "open"})),
             _folded("Privacy card", self.privacy.to_html()),

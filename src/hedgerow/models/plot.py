@@ -303,7 +303,8 @@ def svg_of(plot: Callable[[], Axes], title: str) -> Html:
     import matplotlib.pyplot as plt
 
     written = StringIO()
-    with catch_warnings(), mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "hedgerow"}):
+    settings = {"svg.fonttype": "path", "svg.hashsalt": "hedgerow", "text.usetex": False}  # names are text, not TeX
+    with catch_warnings(), mpl.rc_context(settings):
         simplefilter("ignore")  # of characters that the font lacks
         figure = plot().get_figure(root=True)
         assert figure is not None
