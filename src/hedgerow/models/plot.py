@@ -303,8 +303,7 @@ def svg_of(plot: Callable[[], Axes], title: str) -> Html:
     import matplotlib.pyplot as plt
 
     written = StringIO()
-    settings = {"svg.fonttype": "path", "svg.hashsalt": "hedgerow", "text.usetex": False}  # names are text, not TeX
-    with catch_warnings(), mpl.rc_context(settings):
+    with catch_warnings(), mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "hedgerow", "text.usetex": False}):
         simplefilter("ignore")  # of characters that the font lacks
         figure = plot().get_figure(root=True)
         assert figure is not None
