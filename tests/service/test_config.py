@@ -75,7 +75,7 @@ def test_who_is_new_gets_a_cap_and_no_cap_changes(folder):
         {"analysts": {"ana": {"epsilon": 1}}},
         {"analysts": {"ana": {"epsilon": 0.1, "delta": 1e-6}}},
     ):
-        with pytest.raises(LedgerError, match="caps stay"):
+        with pytest.raises(LedgerError, match="caps cannot change"):
             opened(write(folder, change))
     with pytest.raises(ArgumentError, match="add up to at most"):
         opened(write(folder, {"analysts": {**more, "kim": {"epsilon": 3}}}))

@@ -56,8 +56,8 @@ def evaluate(
 ) -> None:
     """Release how often a model is right on private rows, with noise, by group.
 
-    It charges one histogram of group, true and predicted class, however many groups there are. At least 95 % of
-    intervals hold the true value. A person whose rows the model was learned from pays for both.
+    It charges one histogram of group, true and predicted class, however many groups there are. Each interval
+    holds the true value with a chance of at least 95 %. A person whose rows the model was learned from pays for both.
 
     [bold]Example[/bold]: hedgerow evaluate model.json test.csv --epsilon 0.1 --by sex --budget patients.budget.json
     """

@@ -36,6 +36,10 @@ __all__ = [
 _HOMES = ("optimal", "rule_lists", "scorecards", "search.cost", "ssrl.classifier", "trees")
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Return a name of a module that is imported now: scikit-learn takes long."""
     if name not in __all__:

@@ -1,6 +1,6 @@
 """Private learners by the kind of their models: all of an estimator but scikit-learn's part of it.
 
-The command line, plans and services learn by them, without waiting for scikit-learn to be imported.
+The command line learns, and plans compute, by them, without waiting for scikit-learn to be imported.
 """
 
 from __future__ import annotations

@@ -245,7 +245,12 @@ def unit_notes(unit: Unit | None) -> tuple[str, ...]:
     rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"
     whose = f"each {quoted_text(unit.column)} counts as one person: a person with two of them is two units"
     each = "" if unit.max_rows == 1 else f"; a mechanism without delta runs at epsilon/{unit.max_rows}"
-    return _PUBLIC, f"at most {rows} of each unit, drawn at random, are used{each}", whose, _NOT_NOISED
+    return (
+        _PUBLIC,
+        f"at most {rows} of each unit, drawn at random, {'is' if unit.max_rows == 1 else 'are'} used{each}",
+        whose,
+        _NOT_NOISED,
+    )
 
 
 def _weight_notes(weight: Weight | None) -> tuple[str, ...]:

@@ -230,7 +230,7 @@ def leaf_note(
         return f"{100 * probabilities.max():.1f} % of {rows}" if rows else "0 rows"
     share = noise.share(leaf.counts, k)
     if share is None:
-        return f"{rows} rows, {TOO_NOISY}" if sum(leaf.counts) > 0 else "probably no rows"
+        return "probably no rows" if str(rows) == "0" else f"{rows} rows, {TOO_NOISY}"
     return f"{share_text(share)} of {rows}"
 
 

@@ -77,7 +77,9 @@ class FederatedOracle(OfOneProcess):
     """
 
     columns: tuple[str, ...] = _of_first("columns", "The names of the targets' columns.")
-    classes: tuple[Any, ...] = _of_first("classes", "The classes; the second of two is the positive one.")
+    classes: tuple[Any, ...] = _of_first(
+        "classes", "The classes; the second of two is the positive one. Of a number, whether it is high."
+    )
     label: Target = _of_first("label", "The name of the labels, and the classes, or the number.")
     release: Release = _of_first("release", "The form of the answers.")
     unit: Unit | None = _of_first("unit", "The unit that every curator protects; None for one row.")

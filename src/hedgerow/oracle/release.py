@@ -179,7 +179,6 @@ def _unit_note(unit: Unit | None, *, with_delta: bool) -> str:
     """Return the note on what is protected."""
     if unit is None:
         return _UNIT + (_UNIT_DELTA if with_delta else "")
-    rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"
-    return (
-        f"at most {rows} of each unit, drawn at random, are used; a person with two {quoted_text(unit.column)} is two"
-    )
+    of = "of each unit, drawn at random,"
+    used = f"1 row {of} is" if unit.max_rows == 1 else f"{unit.max_rows} rows {of} are"
+    return f"at most {used} used; a person with two {quoted_text(unit.column)} is two"

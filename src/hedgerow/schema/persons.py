@@ -69,5 +69,5 @@ def unit_advice(names: Iterable[str]) -> str | None:
     return (
         f"the column {quoted_text(found)} looks as if it says whose row each row is, but the schema declares no unit: "
         f"a person with k rows has k times the epsilon. Add `unit: {{column: {json.dumps(found, ensure_ascii=False)}, "
-        "max_rows: 1}` to the schema; with max_rows: 3 it uses three rows of each person, and more noise."
+        "max_rows: 1}` to the schema; with max_rows: 3 it uses up to three rows of each person, and more noise."
     )

@@ -61,6 +61,8 @@ def open_numbers(attributes: Mapping[str, Attribute], bins: int) -> dict[str, Nu
         raise ArgumentError(f"bins must be a whole number <= {MOST_CANDIDATES}, got {describe_argument(bins)}.")
     numbers = {name: attribute for name, attribute in attributes.items() if isinstance(attribute, Numeric)}
     found = {name: number for name, number in numbers.items() if number.has_default_cuts or not number.cuts}
+    if not numbers:
+        raise SchemaError("expected a schema with a number to learn cut points for, got one without.")
     if not found:
         raise SchemaError("no number is left to learn cut points for; remove the `cuts` of one.")
     return found

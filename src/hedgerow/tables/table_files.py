@@ -203,8 +203,8 @@ def _all_of(file: Any, name: str) -> bytes:
         found += block
         if len(found) > LARGEST:
             raise DomainError(
-                f"{name}: a table that is compressed, piped or not in UTF-8 can have {LARGEST:,} bytes; write it as "
-                "CSV in UTF-8, or as Parquet."
+                f"{name}: a table that is compressed, piped or not in UTF-8 can have at most {LARGEST:,} bytes; write "
+                "it as CSV in UTF-8, or as Parquet."
             )
     return bytes(found)
 

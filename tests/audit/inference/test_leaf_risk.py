@@ -66,7 +66,7 @@ def test_noisy_counts_are_said_to_be_noisy():
     private = hr.PrivateTreeClassifier(5.0, max_depth=1, schema=SCHEMA, release_counts=True, random_state=0).fit(X, Y)
     found = leaf_risk(private)
     assert found.view == "noisy"
-    assert "noisy counts" in str(found)
+    assert "Counts are the noisy ones released" in str(found)
     assert leaf_risk(private, (X, Y)).view == "exact"
 
 
