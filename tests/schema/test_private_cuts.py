@@ -159,7 +159,7 @@ FRAME = pd.DataFrame({"age": [1, 2]})
         (FRAME, AGE, {"epsilon": 1e-13}, ValueError, "epsilon for one draw must be > "),
         (FRAME, AGE, {"epsilon": 1e-13, "random_state": 3}, ValueError, "epsilon for one draw must be > "),
         (FRAME, AGE, {"epsilon": 1, "bins": 2.5}, ValueError, r"bins must be a whole number >= 2, got 2\.5"),
-        (FRAME, Schema({"flag": Boolean()}), {"epsilon": 1}, SchemaError, "expected a schema with a number"),
+        (FRAME, Schema({"age": Boolean()}), {"epsilon": 1}, SchemaError, "expected a schema with a number"),
         (
             FRAME,
             Schema({"age": Integer(0, 9, (3,))}),
