@@ -101,8 +101,8 @@ class Asked:
         )
         own, card = Charge.from_dict(data["charge"]), PrivacyCard.from_dict(data["card"])
         epsilon, delta, rho = loss_of(form.mechanism(1, len(bins), steps), rows_of(self.schema.unit))
-        # An earlier service claims what follows from ε, which is more
-        same_rho = own.rho in (rho, None if not delta else rho) or isclose(own.rho or 0, rho or 0, rel_tol=_CLOSE)
+        claimed = rho if own.rho is None and not delta else own.rho  # an earlier service claims what follows from ε
+        same_rho = claimed == rho or (claimed and rho and isclose(claimed, rho, rel_tol=_CLOSE))
         agree = (own.epsilon, own.delta, own.unit, own.declared) == (epsilon, delta, self.schema.unit, False)
         _require(agree and same_rho and own in card.charges, "an answer with its card, at the cost that was asked for")
         classes, most = self.schema.target.n_levels if by == "classes" else None, MOST_ROWS * steps

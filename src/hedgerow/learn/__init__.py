@@ -33,7 +33,7 @@ __all__ = [
     "ScorecardClassifier",
 ]
 
-_HOMES = ("optimal", "rule_lists", "scorecards", "search.cost", "ssrl.classifier", "trees")
+_HOMES = ("search.cost", "optimal", "rule_lists", "scorecards", "ssrl.classifier", "trees")
 
 
 def __dir__() -> list[str]:

@@ -43,6 +43,7 @@ class TallyEstimator(Readable):
     keeps_monotone: ClassVar[bool] = False
     """True if the model is monotone where the schema says so."""
     predicts_number: ClassVar[bool] = False
+    """True if the model predicts a number, and not a class."""
     takes_weights: ClassVar[bool] = False
     """True if rows may have weights, by the schema."""
 

@@ -286,7 +286,9 @@ def reconstruction_findings(subject: Subject, found: Reconstruction | str) -> It
     """Yield what the reconstruction says for and against a release: a mean supports none."""
     known = 0 if isinstance(found, str) else _known(found)
     if known:
-        sentence = f"The model discloses {number_of(known, 'row')} completely: no other row is possible in its leaf."
+        sentence = (
+            f"The model discloses {known:,} row{'s' * (known > 1)} completely: no other row is possible in its leaf."
+        )
         yield finding("known-rows", "look" if subject.is_private else "reject", sentence, known)
 
 
