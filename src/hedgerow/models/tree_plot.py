@@ -225,12 +225,12 @@ def _width(line: str, *, bold: bool = False) -> float:
     """Return the width of a line in inches."""
     from matplotlib import rcParams
 
-    fonts = (str(rcParams[f"font.{name}"]) for name in ("family", "sans-serif", "serif", "monospace"))
-    return _measured(line, bold, *fonts)
+    fonts = [rcParams[name] for name in ("font.family", "font.sans-serif", "font.serif", "font.monospace")]
+    return _measured(line, bold, str(fonts))
 
 
 @lru_cache(4096)
-def _measured(line: str, bold: bool, *_: str) -> float:
+def _measured(line: str, bold: bool, _: str) -> float:
     """Return the width by the fonts that are set: most lines of a tree are there many times."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
