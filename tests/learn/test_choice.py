@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.learn import choice
-from hedgerow.learn.choice import Choice
+from hedgerow.learn.choice import Choice, most_moved
 from hedgerow.learn.scorecard.counts import STEPS, associations
 from hedgerow.learn.scorecard.spending import Spending
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
@@ -72,7 +72,8 @@ def test_with_a_delta_more_are_kept_as_their_noise_grows_with_the_root_of_their_
 def test_a_number_that_is_asked_for_is_kept_but_where_rows_are_few():
     assert [Choice.of(PURE, booleans(100), 20_000, most).number for most in (1, 30, 100, 200)] == [1, 30, 100, 100]
     assert [Choice.of(PURE, booleans(100), 400, most).number for most in (3, 30, 100)] == [3, 4, 4]
-    assert {Choice.of(PURE, booleans(100), 400, most).parts for most in (3, 30)} == {150}
+    assert [Choice.of(PURE, booleans(1000), 2000, most).number for most in (None, 3, 30)] == [6, 3, 6]
+    assert {Choice.of(PURE, booleans(100), 400, most).parts for most in (None, 3, 30)} == {245}
 
 
 @pytest.mark.parametrize("epsilon", [1, Fraction(1, 10)])
@@ -123,8 +124,8 @@ UNIT = STEPS // 4
 @pytest.mark.parametrize("number", [1, 2])
 def test_no_choice_is_more_likely_on_a_neighbour_than_declared(shares, number):
     """On tables of up to three rows of three booleans, in fractions; half of what is declared is too little."""
-    steps, asked = np.array(shares) * UNIT, Choice(3, number, Fraction(1))
-    moved = asked.moved(steps) // UNIT
+    steps = np.array(shares) * UNIT
+    moved = most_moved(steps) // UNIT
     assert moved == 2 * (4 - min(shares))
     base = Fraction(9, 8)  # to the power of a score in units: ε of one choice is twice what a row moves, times its log
     kinds = [(bins, level) for bins in product((0, 1), repeat=3) for level in (0, 1)]
@@ -164,7 +165,7 @@ def test_choices_have_their_exact_chances():
     steps, draws = np.array([512, 512]), 20_000
     found = dict.fromkeys(permutations(range(3), 2), 0)
     planned, table = Choice(3, 2, Fraction(1)), tally(rows, 3)
-    scores, moved = associations(table, steps), planned.moved(steps)
+    scores, moved = associations(table, steps), most_moved(steps)
     asked, epsilon = Direct(SeededNoise(np.random.default_rng(5))), Fraction(4)
     for _ in range(draws):
         asked.answers.clear()
@@ -232,7 +233,7 @@ def test_default_choices_do_the_same_on_neighbouring_tables(kind, examples):
 
 @pytest.mark.parametrize("kind", TARGETS)
 def test_the_replay_catches_an_association_that_moves_further_than_by_the_rarest_class(kind, monkeypatch):
-    monkeypatch.setattr(Choice, "moved", lambda _, shares: 2 * (STEPS - int(shares.max())))
+    monkeypatch.setattr("hedgerow.learn.scorecard.plan.most_moved", lambda shares: 2 * (STEPS - int(shares.max())))
     n_levels = TARGETS[kind][1].n_levels
     rows = [((0,) * 40, 0)] * 9 + [((1,) * 40, n_levels - 1)]
     with pytest.raises(AssertionError, match="further than declared"):
@@ -273,7 +274,7 @@ def test_all_pairs_of_attributes_of_a_small_schema_may_be_chosen():
 
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
 def test_an_epsilon_too_small_for_a_choice_is_refused_before_the_charge():
-    """Of three attributes two are chosen by default, for 70 thousandths: it was 150 that were checked."""
+    """Of three attributes two are chosen by default, for 70 thousandths."""
     X, refused = np.arange(150).reshape(50, 3) % 7 % 2 == 0, 0
     for size in range(15, 60):
         budget = hr.Budget(1)

@@ -21,7 +21,7 @@ _BY_DEFAULT = 2.2  # the cube root of rows times ε, for each attribute that is 
 _LEAST = 2
 _KEEP_ALL, _KEEP_ALL_OF_A_NUMBER, _KEEP_ALL_WITH_DELTA = 7, 4, 25  # of as many attributes for each that would be chosen
 _ENOUGH = 15  # rows times ε for an attribute
-_ASKED, _EACH_BIT, _MOST = 150, 35, 500  # parts of a thousand: where a number is asked for; by digits of the number
+_EACH_BIT, _MOST = 35, 500  # parts of a thousand, by digits of the number
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,6 @@ class Choice:
     all: int  # attributes of the schema
     number: int  # how many are used
     parts: Fraction = Fraction(0)  # of a thousand of the budget; 0 where all are used
-    is_asked: bool = False  # whether somebody asked for the number
 
     @classmethod
     def of(cls, spending: Spending, schema: Schema, rows: float, most: int | None) -> Choice:
@@ -43,16 +42,12 @@ class Choice:
         keep_all = keep_all if spending.is_pure else _KEEP_ALL_WITH_DELTA
         per_noise, strength = (rows * sqrt(2 / spending.counts(Fraction(PARTS), k).variance) for k in (n, 1))
         is_enough, few = per_noise >= _ENOUGH, max(_LEAST, round(2 * sqrt(per_noise)))
-        if most is not None:
-            k = most if is_enough else min(most, few)
-            return cls(n, n) if k >= n else cls(n, k, Fraction(_ASKED), is_asked=True)
         k = max(_LEAST, round(cbrt(strength) / _BY_DEFAULT))
-        k = max(k, few) if not is_enough else n if n <= keep_all * k else k
+        if not is_enough:
+            k = min(max(k, few), most or n)
+        elif most or n <= keep_all * k:
+            k = most or n
         return cls(n, n) if k >= n else cls(n, k, default_parts(n))
-
-    def moved(self, shares: Whole) -> int:
-        """Return by how much a row can move an association with these class shares in steps, at most."""
-        return 2 * (STEPS if self.is_asked else STEPS - int(shares.min()))
 
     def draw(self, ask: Callable[[], Integers], moved: int, gate: Gate, epsilon: Fraction) -> Sequence[int]:
         """Draw the attributes one after the other, each for an equal share of `epsilon`, by what `ask` returns.
@@ -73,9 +68,14 @@ def default_parts(n: int) -> Fraction:
     return Fraction(min(_EACH_BIT * n.bit_length(), _MOST))
 
 
+def most_moved(shares: Whole) -> int:
+    """Return by how much a row can move an association with these class shares in steps, at most."""
+    return 2 * (STEPS - int(shares.min()))
+
+
 def prepare_choice(noise: NoiseSource, spending: Spending, n: int, row: int) -> Fraction:
-    """Raise ValueError where ε is too small for a choice from n attributes; return the most parts that one takes."""
+    """Raise ValueError where ε is too small for a choice from n attributes; return the parts that one takes."""
+    parts = default_parts(n)
     if spending.is_pure:
-        least = min(Fraction(_ASKED), default_parts(n)) / PARTS / n
-        noise.prepare(TwoSidedPermuteAndFlip(spending.epsilon * least, 2 * STEPS * row))
-    return max(Fraction(_ASKED), default_parts(n))
+        noise.prepare(TwoSidedPermuteAndFlip(spending.epsilon * parts / PARTS / n, 2 * STEPS * row))
+    return parts

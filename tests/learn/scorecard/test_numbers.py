@@ -191,7 +191,7 @@ WAYS = {  # rows, epsilon, max_attributes; the kinds of release, and how many th
     "three passes": (40_000, 1, None, [*FIRST, *[(SIZE, 1), (RESIDUALS, 3)] * 3]),
     "one pass": (2000, 1, None, [*FIRST, (SIZE, 1), (RESIDUALS, 3)]),
     "no pass": (300, 1, None, FIRST),
-    "few attributes": (2000, 1, 2, [(MOMENTS, 1), (CHOICE, 2), (SUMS, 1), (SIZE, 1), (RESIDUALS, 2)]),
+    "few attributes": (2000, 1, 2, [(MOMENTS, 1), (CHOICE, 2), (SUMS, 1), *[(SIZE, 1), (RESIDUALS, 2)] * 2]),
     "few rows": (10, 1, None, [(MOMENTS, 1), (CHOICE, 2), (SUMS, 1)]),
     "no rows": (0, 1, None, [(MOMENTS, 1), (CHOICE, 2), (SUMS, 1)]),
 }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.scorecard.counts import STEPS
+from hedgerow.learn.scorecard.counts import STEPS, in_steps
 from hedgerow.privacy.charge import exact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import GaussianCounts, SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
@@ -162,7 +162,9 @@ def test_a_choice_declares_what_a_row_can_move_it():
     recorder = Recorder(SecureNoise())
     fit("few attributes, many rows", random_state=recorder)
     choices = [mechanism for mechanism, _, _ in recorder.trace if isinstance(mechanism, TwoSidedPermuteAndFlip)]
-    assert choices == [TwoSidedPermuteAndFlip(Fraction(2) * 15 / 100 / 2, 2 * STEPS)] * 2
+    counts = np.maximum(recorder.trace[0][2], 1)
+    rarest = in_steps(counts / counts.sum()).min()
+    assert choices == [TwoSidedPermuteAndFlip(Fraction(2) * 105 / 1000 / 2, 2 * (STEPS - int(rarest)))] * 2
     assert [len(values) for mechanism, values, _ in recorder.trace if mechanism in choices] == [4, 3]
 
 

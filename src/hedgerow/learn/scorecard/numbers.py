@@ -85,8 +85,7 @@ class NumberFit(Fit):
         found, variance = self._counts(TOTALS, 1, lambda: moments(self._tally), what, row**2, first=True)
         self._describe(found)
         chosen, taken = self._choose()
-        used = len(chosen) if self._plan.most is None else len(self._schema)
-        passes = sum(self._is_enough(Fraction(PARTS), used, least) for least in ENOUGH)
+        passes = sum(self._is_enough(Fraction(PARTS), len(chosen), least) for least in ENOUGH)
         for_parts = PARTS - TOTALS - passes * SIZES - taken
         first = for_parts * FIRST_SHARE if passes else for_parts
         ends = np.array([found[2] + found[1] / 2, found[0] + found[1] / 2])

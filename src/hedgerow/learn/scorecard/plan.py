@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.choice import Choice, prepare_choice
+from hedgerow.learn.choice import Choice, most_moved, prepare_choice
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.scorecard.counts import (
@@ -155,7 +155,7 @@ class Fit:
         if choice.number == choice.all:
             return range(choice.all), choice.parts
         shares = in_steps(self._shares)
-        moved = choice.moved(shares) * self._plan.row
+        moved = most_moved(shares) * self._plan.row
 
         def ask() -> Integers:
             return associations(self._by_class, shares)
