@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from os import PathLike
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -180,6 +182,90 @@ class Tally:
         except DomainError as error:
             problem = error if schema is not None or error.column is None else advise(error)
         raise problem
+
+    @classmethod
+    def load(cls, source: Any, schema: Schema) -> Self:
+        """Load the tally in a file, or in several, which are merged; or in a table that a query of `tally_sql` made.
+
+        All is checked: the digest of the schema, codes, numbers of rows. Groups with the same codes are merged, so that
+        the tallies of disjoint parts of a table, such as days, are that of the whole.
+
+        Parameters
+        ----------
+        source : str or Ibis table
+            An address as `open_table` takes it, such as ``"days/*.parquet"``, or a table that it opened.
+        schema : Schema
+            The schema that the rows were counted by, without unit and weight.
+
+        Raises
+        ------
+        DomainError
+            If a column is absent, or holds something else than such codes or numbers of rows; quotes none of them.
+        SchemaError
+            If the tally is on another schema.
+        TooManyRowsError
+            If there are 2⁵³ rows or more.
+        ValueError
+            If the schema has a unit or a weight; as `from_table`, if there are too many patterns or the engine fails.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> tally = Tally.count(np.array([[0, 1], [1, 1]]), np.array([0, 1]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tally.save(f"{folder}/monday.parquet")
+        ...     tally.save(f"{folder}/tuesday.parquet")
+        ...     both = Tally.load(f"{folder}/*.parquet", tally.schema)
+        >>> both.distance(Tally.merge([tally, tally]))
+        0.0
+        """
+        from hedgerow.engines.sources import open_table  # Ibis takes long to import
+        from hedgerow.engines.tallies import check_mergeable, read_groups
+
+        _check_schema(schema)
+        check_mergeable(schema)
+        with open_table(source) if isinstance(source, str) else nullcontext(source) as table:
+            return cls._group(schema, *read_groups(table, schema))
+
+    @classmethod
+    def merge(cls, tallies: Sequence[Tally]) -> Self:
+        """Return the tally of disjoint parts of a table, from theirs.
+
+        Raises
+        ------
+        ValueError
+            If there is none, if their schemas differ or have a unit or a weight, or there are 2⁵³ rows or more.
+        """
+        from hedgerow.engines.tallies import check_mergeable, check_total  # Ibis takes long to import
+
+        if not tallies or any(one.schema != tallies[0].schema for one in tallies):
+            raise ArgumentError("expected one tally or more, all on the same schema.")
+        check_mergeable(schema := tallies[0].schema)
+        bins, levels, rows = map(np.concatenate, zip(*(one._groups() for one in tallies), strict=True))
+        check_total(rows)
+        return cls._group(schema, dict(zip(schema.names, bins.T, strict=True)), levels, rows)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the tally to a Parquet file that its owner alone may read: it is **private**, as the rows are.
+
+        A row for each pattern and level: the codes ``a0``, ``a1``, … of the attributes' bins, ``class``, the number of
+        ``rows`` in 64 bits, and the digest of the ``schema``.
+
+        Raises
+        ------
+        ValueError
+            If the name ends otherwise than in ``.parquet``, or the schema has a unit or a weight.
+        OSError
+            If the file cannot be written.
+        """
+        from hedgerow.engines.tallies import write_groups  # Ibis takes long to import
+
+        write_groups(path, self.schema, *self._groups())
+
+    def _groups(self) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.int64]]:
+        """Return the bins, the level and the rows of each pattern and level that there are."""
+        pattern, level = self._counts.nonzero()
+        return self._bins[pattern], level, self._counts[pattern, level]
 
     @classmethod
     def _group(

@@ -34,20 +34,23 @@ def sync_folder(path: Path) -> None:
 
 
 @contextmanager
-def reserved(path: Path, *, room: int = 0, force: bool = True) -> Generator[Callable[[str | bytes], None]]:
+def reserved(
+    path: Path, *, room: int = 0, force: bool = True, mode: int | None = None
+) -> Generator[Callable[[str | bytes], None]]:
     """Reserve a file's path, and yield a function that writes text or bytes there, whole and synchronised to disk.
 
     A new file takes up `room` bytes until then, so that a full disk fails now. Without a text, or if writing fails,
-    what was there stays; without `force`, so does what came there meanwhile.
+    what was there stays; without `force`, so does what came there meanwhile. Its permissions are `mode`; None for those
+    of the previous file, or the usual ones.
     """
     fresh = path.with_name(f".hedgerow-{token_hex(8)}")
     with _named(path):
-        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode or 0o666)
 
     def write(text: str | bytes) -> None:
         with _named(path):
             write_synced(handle, text)
-            if path.is_file():
+            if mode is None and path.is_file():
                 os.fchmod(handle, stat.S_IMODE(path.stat().st_mode))
             _rename(fresh, path, force=force)
             sync_folder(path)
@@ -86,10 +89,10 @@ def _named(path: Path) -> Generator[None]:
         raise FileError.of(problem.errno, problem.strerror, str(path))
 
 
-def write_whole(path: str | PathLike[str], text: str | bytes) -> None:
-    """Write a file whole, with the permissions of the previous one, or leave that unchanged."""
+def write_whole(path: str | PathLike[str], text: str | bytes, mode: int | None = None) -> None:
+    """Write a file whole, with these permissions or those of the previous one, or leave that unchanged."""
     place = Path(path)
     if place.exists() and not os.access(place, os.W_OK):
         raise FileAccessError(errno.EACCES, "the file is read-only", str(place))
-    with reserved(place) as write:
+    with reserved(place, mode=mode) as write:
         write(text)

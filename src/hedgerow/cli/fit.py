@@ -120,6 +120,7 @@ def fit(
     output: Annotated[Path, option("File for the model.", "-o", "--output")] = Path("model.json"),
     force: Force = False,
     as_json: AsJson = False,
+    tally: Annotated[bool, option("DATA is a tally of rows: see `hedgerow tally`.", "--tally")] = False,
     table: TableOptions,
     seed: Annotated[int | None, advanced("Repeatable, NOT private: --research.")] = None,
     research: Annotated[bool, advanced("Allow writing a model without guarantee.", "--research")] = False,
@@ -136,6 +137,8 @@ def fit(
     amount = exact(epsilon, "epsilon")
     check_output(output, data, schema, force=force)
     declared = unit.applied(None if schema is None else load_schema(schema))
+    if tally and declared is None:
+        raise ArgumentError("--tally needs --schema, the one that the rows were counted by.")
     account = open_budget(budget)
     makers = CLASSIFIERS if declared is None or declared.target.as_number is None else REGRESSORS
     given = _given(model, parameters, makers, declared)
@@ -145,7 +148,7 @@ def fit(
         classifier.check_budget(declared)
     elif account is not None:
         account.check(amount, given.get("delta", 0), rho=0)  # which rho it costs follows from the columns
-    with open_rows(data, table) as rows, reserved(output, room=ROOM, force=force) as write:
+    with open_rows(data, table, declared if tally else None) as rows, reserved(output, room=ROOM, force=force) as write:
         label = target_name(rows.columns, target, declared)
         with telling(account):
             released = _learn(classifier, rows, label)

@@ -50,6 +50,10 @@ class FileRows:
         with nullcontext() if quietly else stage("learning"):
             return classifier.fit(X, y)
 
+    def tally(self, schema: Schema, label: str) -> Tally:
+        """Read the file, and count."""
+        return Tally.count(self.counted(schema), label, schema)
+
     def fit(self, schema: Schema) -> TableFit:
         """Read the file and compare its rows: exact counts, for the curator's eyes only."""
         with stage(f"reading {self.path}"):
@@ -102,11 +106,15 @@ class TableRows:
         schema = classifier.schema
         classifier.check_public()
         classifier.check_budget(schema)
-        tally = self.counted(schema, label)
+        tally = self.tally(schema, label)
         with nullcontext() if quietly else stage("learning"):
             return classifier.fit_tally(tally)
 
-    def counted(self, schema: Schema, label: str | None = None) -> Tally:
+    def counted(self, schema: Schema) -> Tally:
+        """Count, by the schema's own label."""
+        return self.tally(schema)
+
+    def tally(self, schema: Schema, label: str | None = None) -> Tally:
         """Count."""
         with stage(f"counting {shown(self.address)}"):
             return Tally.from_table(self.table, schema, label=label)
@@ -122,16 +130,29 @@ class TableRows:
         """Rows of a table have no lines."""
 
 
+class TallyRows(TableRows):
+    """The rows of a tally in a table or in files, which were counted elsewhere."""
+
+    def __init__(self, table: Any, address: str, schema: Schema) -> None:
+        super().__init__(table, address)
+        self.columns = (*schema.columns(), schema.target.name)
+
+    def tally(self, schema: Schema, label: str | None = None) -> Tally:  # noqa: ARG002 -- as of rows
+        """Read the tally; parts of it are merged."""
+        with stage(f"reading {shown(self.address)}"):
+            return Tally.load(self.table, schema)
+
+
 Rows = FileRows | TableRows
 """Private rows, none of which is read before they are learned from or counted."""
 
 
 @contextmanager
-def open_rows(data: str, options: TableOptions) -> Generator[Rows]:
-    """Open the rows that a command is given; none is looked at yet."""
+def open_rows(data: str, options: TableOptions, of_tally: Schema | None = None) -> Generator[Rows]:
+    """Open the rows that a command is given, or a tally that was counted by a schema; none is looked at yet."""
     check_no_spreadsheet(data)
     engine: Any = options.engine
-    if not is_address(data) and engine is None and options.master is None:
+    if of_tally is None and not is_address(data) and engine is None and options.master is None:
         if options.memory is not None:
             raise ArgumentError("--memory is for DuckDB, and this file is counted without it; add --engine duckdb.")
         yield FileRows(data, options.text_format)
@@ -141,7 +162,7 @@ def open_rows(data: str, options: TableOptions) -> Generator[Rows]:
         from hedgerow.engines.sources import open_table  # Ibis takes long to import
 
         with open_table(data, engine=engine, master=options.master, memory=options.memory) as table:
-            yield TableRows(table, data)
+            yield TableRows(table, data) if of_tally is None else TallyRows(table, data, of_tally)
 
 
 def read_labelled(path: Path | None, text_format: TextFormat, schema: Schema) -> tuple[Any, Any] | None:

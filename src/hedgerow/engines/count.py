@@ -7,6 +7,7 @@ from typing import Any
 
 import ibis
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER, bin_code, level_code
@@ -29,7 +30,7 @@ from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DAT
 MOST_PATTERNS = 5_000_000
 """The most groups (a pattern with a class) that are fetched."""
 
-_CLASS, _ROWS, _ABSENT, _STEPS = "class", "rows", "absent", "steps"
+CLASS, ROWS, _ABSENT, _STEPS = "class", "rows", "absent", "steps"
 _ERRORS: Mapping[int, str] = {
     BOOLEAN: FOUND_BOOLEANS,
     NO_NUMBER: FOUND_NO_NUMBER,
@@ -48,11 +49,8 @@ def count_rows(
         raise TooManyPatternsError(MOST_PATTERNS)
     if schema.unit is not None and (found[_ABSENT].to_numpy() > 0).any():
         raise no_unit(schema.unit.column)
-    codes = found[_CLASS].to_numpy()
-    check_read(label, codes)
-    classes = schema.target.checked(codes)
-    bins = {name: _final_bins(schema, name, found[_key(i)].to_numpy()) for i, name in enumerate(schema.names)}
-    rows = found[_ROWS].to_numpy()
+    bins, classes = decoded(found, schema, label)
+    rows = found[ROWS].to_numpy()
     if schema.weight is not None:
         steps = found[_STEPS].to_numpy()
         check_read(schema.weight.name, steps)
@@ -60,10 +58,20 @@ def count_rows(
     return bins, classes, rows
 
 
+def decoded(groups: pa.Table, schema: Schema, label: str) -> tuple[dict[str, BinCodes], BinCodes]:
+    """Return the bins of groups, and their levels, as the policies have it; DomainError where these refuse a value."""
+    codes = groups[CLASS].to_numpy()
+    check_read(label, codes)
+    levels = schema.target.checked(codes)
+    return {
+        name: _final_bins(schema, name, groups[key_of(i)].to_numpy()) for i, name in enumerate(schema.names)
+    }, levels
+
+
 def groups_within_limit(table: Expression, schema: Schema, label: str) -> Expression:
     """Return `grouped`, or nothing if there are too many groups: the engine counts them before it sends any."""
     groups = grouped(table, schema, label)  # a sum over their rows: with a count, Spark would scan the table twice
-    return groups.filter((groups[_ROWS] > 0).sum() <= MOST_PATTERNS)
+    return groups.filter((groups[ROWS] > 0).sum() <= MOST_PATTERNS)
 
 
 def grouped(table: Expression, schema: Schema, label: str) -> Expression:
@@ -75,13 +83,13 @@ def grouped(table: Expression, schema: Schema, label: str) -> Expression:
     columns = {name: EngineColumn.of(table, name) for name in names}
     lookups = Lookups(table, names if absent is None else [*names, absent])
     for i, (name, attribute) in enumerate(schema.attributes):
-        codes[_key(i)] = bin_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.bins)))
-    codes[_CLASS] = level_code(schema.target, columns[label], lookups).cast(_smallest(schema.target.n_levels))
+        codes[key_of(i)] = bin_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.bins)))
+    codes[CLASS] = level_code(schema.target, columns[label], lookups).cast(_smallest(schema.target.n_levels))
     if weight is not None:
         codes[_STEPS] = level_code(weight.as_number, columns[weight.name], lookups).cast(_smallest(weight.levels + 1))
     if absent is not None:
         codes[_ABSENT] = table[absent]
-    return lookups.rows().select(**codes).group_by(list(codes)).agg(**{_ROWS: ibis._.count()})
+    return lookups.rows().select(**codes).group_by(list(codes)).agg(**{ROWS: ibis._.count()})
 
 
 def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) -> tuple[Schema, str]:
@@ -98,7 +106,8 @@ def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) ->
     return schema, name
 
 
-def _key(position: int) -> str:
+def key_of(position: int) -> str:
+    """Return the column of an attribute's codes."""
     return f"a{position}"
 
 

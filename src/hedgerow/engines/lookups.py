@@ -46,7 +46,8 @@ class Lookups:
     def code(self, steps: Sequence[tuple[Expression, Codes]], otherwise: Expression | int) -> Expression | int:
         """Return the code of the first expression that equals one of its constants, or else `otherwise`."""
         found = otherwise
-        if any(len(codes) > FEW and not key.type().is_boolean() for key, codes in steps):
+        many = any(len(codes) > FEW and not key.type().is_boolean() for key, codes in steps)
+        if many and engine_of(steps[0][0]).joins_constants:
             codes = self._joined(steps)
             return ibis.cases(*((code.notnull(), code) for code in codes), else_=otherwise)
         for key, codes in reversed(steps):

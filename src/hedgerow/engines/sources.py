@@ -18,8 +18,17 @@ from hedgerow.engines.postgres import Postgres
 from hedgerow.engines.spark import Spark
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 
+
+class Warehouse(Engine):
+    """A backend whose SQL is printed, and run elsewhere."""
+
+    joins_constants = False
+
+
 ENGINES = (DuckDB("duckdb"), Spark("spark"), Postgres("postgres"))
-_BY_BACKEND = {engine.backend or engine.name: engine for engine in ENGINES}
+PRINTED = (*ENGINES, Warehouse("snowflake"), Warehouse("bigquery"))
+"""Those whose SQL can be printed."""
+_BY_BACKEND = {engine.backend or engine.name: engine for engine in PRINTED}
 
 
 @contextmanager

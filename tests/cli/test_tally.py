@@ -1,0 +1,123 @@
+"""`hedgerow tally`, and `hedgerow fit --tally`."""
+
+import stat
+
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from tests.cli.table import FIT
+
+OF_TALLY = ("fit", "--tally", "counts.parquet", "--schema", "schema.yaml", "--epsilon", "5", "--max-rules", "2")
+SEEDED = ("--seed", "1", "--research")
+
+
+@pytest.fixture
+def counted(folder, run):
+    assert run("tally", "schema.yaml", "data.csv", "-o", "counts.parquet")[0] == 0
+    return folder
+
+
+def model(folder):
+    return hr.load_model(folder / "model.json").to_dict()
+
+
+def test_a_tally_is_private_and_says_so(folder, run):
+    code, out, err = run("tally", "schema.yaml", "data.csv", "-o", "counts.parquet")
+    assert (code, out) == (0, "")
+    assert "written to counts.parquet: exact counts, as private as the rows" in err
+    assert stat.S_IMODE((folder / "counts.parquet").stat().st_mode) == 0o600
+
+
+def test_a_fit_of_a_tally_is_that_of_the_rows(counted, run):
+    assert run(*FIT, *SEEDED)[0] == 0
+    of_rows = model(counted)
+    assert run(*OF_TALLY, *SEEDED, "--force")[0] == 0
+    assert model(counted) == of_rows
+
+
+def test_parts_are_merged_by_the_command_or_where_they_are_read(counted, run):
+    rows = pd.read_csv(counted / "data.csv", dtype=str, keep_default_na=False)
+    for name, part in (("mon", rows[:250]), ("tue", rows[250:])):
+        part.to_csv(f"{name}.csv", index=False)
+        assert run("tally", "schema.yaml", f"{name}.csv", "-o", f"{name}.parquet")[0] == 0
+    assert run("tally", "schema.yaml", "--merge", "mon.parquet", "tue.parquet", "-o", "week.parquet")[0] == 0
+    assert (counted / "week.parquet").read_bytes() == (counted / "counts.parquet").read_bytes()
+    assert run(*FIT, *SEEDED)[0] == 0
+    of_rows = model(counted)
+    for old in ("counts.parquet", "week.parquet"):
+        (counted / old).unlink()
+    assert run("fit", "--tally", "*.parquet", *OF_TALLY[3:], *SEEDED, "--force")[0] == 0
+    assert model(counted) == of_rows
+
+
+def test_a_table_of_an_engine_is_counted_as_the_file_is(counted, run):
+    code, _, _ = run("tally", "schema.yaml", "data.csv", "--engine", "duckdb", "-o", "other.parquet")
+    assert code == 0
+    assert (counted / "other.parquet").read_bytes() == (counted / "counts.parquet").read_bytes()
+
+
+def test_the_query_is_printed_or_written_and_no_row_is_read(folder, run):
+    code, out, _ = run("tally", "schema.yaml", "ward.patients", "--sql", "postgres")
+    assert code == 0
+    assert out.startswith("SELECT")
+    assert "FROM ward.patients AS" in out
+    assert hr.Schema.load(folder / "schema.yaml").digest in out
+    assert run("tally", "schema.yaml", "ward.patients", "--sql", "postgres", "-o", "counts.sql")[0] == 0
+    assert (folder / "counts.sql").read_text() == out
+
+
+def test_what_a_tally_costs_is_charged_and_nothing_where_it_is_refused(counted, run):
+    assert run("budget", "new", "budget.json", "--epsilon", "5")[0] == 0
+    good = (counted / "counts.parquet").read_bytes()
+    for bad in (b"PAR1", good[:-40], good[:200] + b"\xff" * 40 + good[240:]):
+        (counted / "counts.parquet").write_bytes(bad)
+        code, _, err = run(*OF_TALLY, "--budget", "budget.json")
+        assert (code, "error: " in err) == (2, True)
+    (counted / "counts.parquet").write_bytes(good)
+    other = (counted / "schema.yaml").read_text().replace("ill", "sick")
+    (counted / "other.yaml").write_text(other)
+    code, _, err = run(*OF_TALLY[:3], "--schema", "other.yaml", "--epsilon", "5", "--budget", "budget.json")
+    assert (code, "got one on another; count the rows by this one" in err) == (2, True)
+    assert not hr.privacy.FileBudget("budget.json").charges
+    assert run(*OF_TALLY, "--budget", "budget.json")[0] == 0
+    (charge,) = hr.privacy.FileBudget("budget.json").charges
+    assert charge.epsilon == 5
+    code, _, err = run(*OF_TALLY, "--budget", "budget.json", "--force")  # a rerun is another release, and pays
+    assert code == 2
+    assert len(hr.privacy.FileBudget("budget.json").charges) == 1
+
+
+@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("tally", "schema.yaml", "data.csv"), "expected a file for the tally, such as --output counts.parquet"),
+        (("tally", "schema.yaml", "data.csv", "-o", "c.csv"), "expected a file for the tally"),
+        (("tally", "schema.yaml", "data.csv", "data.csv", "-o", "c.parquet"), "--merge takes several tallies"),
+        (("tally", "schema.yaml", "data.csv", "-o", "counts.parquet"), "counts.parquet exists already"),
+        (("tally", "schema.yaml", "t", "--sql", "duckdb", "--merge"), "leave one of them out"),
+        (("tally", "schema.yaml", "data.csv", "--column", "age=text", "-o", "c.parquet"), "leave one of them out"),
+        (("tally", "schema.yaml", "t", "--sql", "duckdb", "--column", "age=money"), "--column must be one of boolean"),
+        (("tally", "schema.yaml", "t", "--sql", "oracle"), "--sql must be one of duckdb"),
+        (("tally", "schema.yaml", "--merge", "data.csv", "-o", "c.parquet"), "no such column, which a tally"),
+        (("fit", "--tally", "counts.parquet", "--epsilon", "1"), "--tally needs --schema"),
+        ((*OF_TALLY, "--unit", "patient", "--max-rows", "2"), "knows no unit and no weight"),
+        ((*OF_TALLY, "--encoding", "cp1252"), "--encoding and --decimal are for one file of text"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(words, problem, run):
+    code, _, err = run(*words)
+    assert (code, problem in err) == (2, True), err
+
+
+def test_a_unit_is_refused_before_rows_are_read(folder, run):
+    schema = folder / "schema.yaml"
+    schema.write_text("unit: {column: patient, max_rows: 2}\n" + schema.read_text())
+    for words in (
+        ("data.csv", "-o", "c.parquet"),
+        ("t", "--sql", "duckdb"),
+        ("--merge", "x.parquet", "-o", "c.parquet"),
+    ):
+        code, _, err = run("tally", "schema.yaml", *words)
+        assert (code, "knows no unit and no weight" in err) == (2, True)
