@@ -83,8 +83,10 @@ def test_what_a_tally_costs_is_charged_and_nothing_where_it_is_refused(counted, 
     assert run(*OF_TALLY, "--budget", "budget.json")[0] == 0
     (charge,) = hr.privacy.FileBudget("budget.json").charges
     assert charge.epsilon == 5
-    code, _, err = run(*OF_TALLY, "--budget", "budget.json", "--force")  # a rerun is another release, and pays
-    assert code == 2
+    code, _, err = run(*OF_TALLY, "--budget", "budget.json")
+    assert (code, "model.json exists already" in err) == (2, True)
+    code, _, err = run(*OF_TALLY, "--budget", "budget.json", "--force")  # another release, which would be charged
+    assert (code, "budget" in err) == (2, True)
     assert len(hr.privacy.FileBudget("budget.json").charges) == 1
 
 

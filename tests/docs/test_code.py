@@ -1,12 +1,15 @@
 """Every code block of the README and the docs runs as it stands, in the order of the page, in an empty folder.
 
 ``python`` blocks share one namespace a page. ``console`` blocks: lines that start with ``$ hedgerow`` are run and must
-succeed. A block after ``<!-- file: NAME -->`` is written to that file.
+succeed; so are those of ``$ dbt``, without which the rest of the page is skipped. A block after
+``<!-- file: NAME -->`` is written to that file.
 """
 
 import operator
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,9 +38,22 @@ def test_code_of_the_page_runs(page, tmp_path, monkeypatch, run):
         elif block["kind"] == "python":
             exec(compile(block["code"], page.name, "exec"), namespace)
         elif block["kind"] == "console":
-            for line in re.findall(r"^\$ (hedgerow .*)$", block["code"], re.MULTILINE):
+            for line in re.findall(r"^\$ ((?:hedgerow|dbt) .*)$", block["code"], re.MULTILINE):
+                if line.startswith("dbt"):
+                    run_dbt(shlex.split(line)[1:])
+                    continue
                 code, _, err = run(*shlex.split(line)[1:])
                 assert code == 0, f"{line}\n{err}"
+
+
+def run_dbt(words):
+    places = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    program = shutil.which("dbt", path=places)
+    if program is None:
+        pytest.skip("needs dbt: pipx install 'dbt-core<2' && pipx inject dbt-core dbt-duckdb")
+    settings = {**os.environ, "DO_NOT_TRACK": "1", "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
+    ended = subprocess.run([program, *words], capture_output=True, text=True, check=False, env=settings)
+    assert ended.returncode == 0, ended.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
