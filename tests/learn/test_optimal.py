@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.errors import TooManyRowsError
 from hedgerow.learn.search import certified
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
 from hedgerow.models import Leaf
@@ -308,3 +309,50 @@ def test_a_proper_loss_divides_rows_that_errors_leave_alone():
     y = np.r_[np.zeros(100), np.arange(100) < 40].astype(int)
     trees = {name: hr.OptimalTreeClassifier(schema=None, objective=name).fit(X, y).tree_ for name in OBJECTIVES}
     assert {name: len(tree) for name, tree in trees.items()} == {"errors": 1, "brier": 2, "mixed": 2}
+
+
+THREE = hr.Schema({name: hr.Boolean() for name in "abc"}, hr.Label("y", (0, 1)))
+WORLDS = np.array([[i >> 2, i >> 1 & 1, i & 1] for i in range(8)])
+
+
+def least_of_single_splits(counts, penalty):
+    """The least errors of a leaf, or of two, in whole rows: every attribute in turn."""
+    found = [sum(min(side) for side in [counts.sum(axis=0).tolist()])]
+    for column in WORLDS.T:
+        sides = [counts[column == value].sum(axis=0).tolist() for value in (0, 1)]
+        found.append(penalty + sum(map(min, sides)))
+    return min(found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(st.lists(st.integers(0, 2**45), min_size=16, max_size=16), st.sampled_from([0.0, 0.001]))
+def test_an_optimum_of_far_more_rows_than_2_to_32_is_exact_to_the_row(kind, numbers, share):
+    counts = np.array(numbers, dtype=np.int64).reshape(8, 2)
+    size = {"max_rules": 2, "max_literals": 1} if kind is KINDS[0] else {"max_depth": 1}
+    n = int(counts.sum())
+    fitted = kind(**size, min_support=0, regularization=share).fit_tally(hr.Tally(THREE, WORLDS, counts))
+    steps = 1 << max(0, (2**50 // max(n, 1)).bit_length() - 1)
+    penalty = Fraction(round(share * n * min(steps, 2**20)), min(steps, 2**20))
+    assert fitted.objective_ == float(least_of_single_splits(counts, penalty)) / max(n, 1)
+    assert fitted.optimal_
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("first", "second", "better"), [(5, 4, "b"), (4, 5, "a")])
+def test_one_row_of_2_to_48_decides_and_more_than_2_to_50_are_refused(kind, first, second, better):
+    """Both tests tell the classes apart but for a few rows, of which one has one more."""
+    counts = np.zeros((8, 2), dtype=np.int64)
+    counts[0b000, 0] = counts[0b110, 1] = 2**47
+    counts[0b010, 1], counts[0b100, 1] = first, second
+    size = {"max_rules": 2, "max_literals": 1} if kind is KINDS[0] else {"max_depth": 1}
+    fitted = kind(**size, min_support=0).fit_tally(hr.Tally(THREE, WORLDS, counts))
+    assert [one.attribute for one in _tests_of(fitted)] == [better]
+    assert fitted.objective_ == 4 / counts.sum()
+    with pytest.raises(TooManyRowsError, match=r"Expected fewer than 1,125,899,906,842,624 rows"):
+        kind(**size, min_support=0).fit_tally(hr.Tally(THREE, WORLDS, 4 * counts))
+
+
+def _tests_of(fitted):
+    model = fitted.rule_list_ if hasattr(fitted, "rule_list_") else fitted.tree_
+    paths = [literal for path in model.paths for literal, _ in path]
+    return list({literal.attribute: literal for literal in paths}.values())

@@ -13,7 +13,8 @@ import narwhals as nw
 from hedgerow.cli.options import TableOptions, option
 from hedgerow.cli.output import stage
 from hedgerow.engines.addresses import is_address, shown
-from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.errors import ArgumentError, DomainError, TooManyRowsError
+from hedgerow.privacy.exponential_mechanism import MOST_ROWS
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import advise, all_boolean, default_classes
@@ -107,6 +108,8 @@ class TableRows:
         classifier.check_public()
         classifier.check_budget(schema)
         tally = self.tally(schema, label)
+        if quietly and tally.total().sum() >= MOST_ROWS:  # a search over all models, which would refuse it once charged
+            raise TooManyRowsError("expected fewer than 2^32 rows for an exact search; add --search greedy.")
         with nullcontext() if quietly else stage("learning"):
             return classifier.fit_tally(tally)
 

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Literal, Self
 
 from hedgerow.boundary.arguments import check_share
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ArgumentError, TooManyRowsError
 from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TallyEstimator, TreeEstimator
 from hedgerow.learn.contract import Classifier, Regressor
 from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
@@ -26,7 +26,8 @@ from hedgerow.tally import Tally
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.progress import progress_bar
 
-_STEPS = 2**20  # per row: the resolution of penalties, so that objectives add up exactly
+_STEPS = 2**20  # per row, at most: the resolution of penalties, so that objectives add up exactly
+_EXACT = 2**50  # steps of rows whose sums, of a few penalties and a loss, float64 holds
 Progress = Callable[[int, int, int], object]
 
 
@@ -59,7 +60,11 @@ class OptimalEstimator(TallyEstimator):
 
     def _find(self, tally: Tally, space: Space, depth: int) -> Optimum:
         n = int(tally.total().sum())
-        penalty = round(float(self.regularization) * n * _STEPS) / _STEPS
+        most = _EXACT // self._loss(tally.schema).steps
+        if n >= most:
+            raise TooManyRowsError(f"Expected fewer than {most:,} rows, whose loss is exact in float64, got more.")
+        steps = min(_STEPS, 2 ** ((_EXACT // max(n, 1)).bit_length() - 1))
+        penalty = round(float(self.regularization) * n * steps) / steps
         rows, loss = rows_needed(tally, float(self.min_support)), self._row_loss(tally.schema)
         settings = SearchSettings(depth, rows, penalty, loss)
         with self._searching() as progress:
