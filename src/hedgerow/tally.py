@@ -204,7 +204,7 @@ class Tally:
         SchemaError
             If the tally is on another schema.
         TooManyRowsError
-            If there are 2⁵³ rows or more.
+            If there are 2⁴³ rows or more.
         ValueError
             If the schema has a unit or a weight; as `from_table`, if there are too many patterns or the engine fails.
 
@@ -234,7 +234,7 @@ class Tally:
         Raises
         ------
         ValueError
-            If there is none, if their schemas differ or have a unit or a weight, or there are 2⁵³ rows or more.
+            If there is none, if their schemas differ or have a unit or a weight, or there are 2⁴³ rows or more.
         """
         from hedgerow.engines.tallies import check_mergeable, check_total  # Ibis takes long to import
 

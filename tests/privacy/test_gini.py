@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.errors import TooManyRowsError
 from hedgerow.learn.greedy import _gini
 from hedgerow.learn.search.certified import _impurity
 from hedgerow.privacy.gini import RESOLUTION, SENSITIVITY, impurity, split_scores
@@ -21,6 +22,20 @@ def gini(counts):  # reference: the formula in exact fractions
 @given(st.lists(COUNTS, min_size=2, max_size=5))
 def test_impurity_is_the_formula_rounded_down(counts):
     assert int(impurity(np.array(counts))) == floor(RESOLUTION * gini(counts))
+
+
+@given(st.lists(st.integers(0, 2**40), min_size=2, max_size=5), st.integers(2**40, 2**43 - 1))
+def test_impurity_fits_in_64_bits_up_to_the_most_rows(counts, n):
+    last = [min(one, n // len(counts)) for one in counts[1:]]
+    counts = np.array([n - sum(last), *last])
+    assert int(impurity(counts)) == floor(RESOLUTION * gini(counts.tolist()))
+    halves = np.array([n - n // 2, n // 2])
+    assert split_scores(halves[None] // 2, halves).tolist()[-1] == floor(RESOLUTION * gini(halves.tolist())) > 0
+
+
+def test_more_rows_than_that_are_refused():
+    with pytest.raises(TooManyRowsError, match=r"fewer than 2\^43 rows for choices by impurity"):
+        impurity(np.array([2**42, 2**42]))
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=2, max_size=5))

@@ -32,8 +32,8 @@ from hedgerow.schema.targets import Target
 
 DIGEST = "schema"
 """The column with the digest of the schema, the same in each row."""
-MOST_ROWS = 2**53
-"""Tallies of as many rows or more are refused: below, sums in float64 are exact."""
+MOST_ROWS = 2**43
+"""Tallies of as many rows or more are refused, as choices by impurity do: below, sums in float64 are exact, too."""
 KINDS: Mapping[str, str] = {
     "boolean": "boolean",
     "integer": "int64",
@@ -82,7 +82,7 @@ def read_groups(table: Expression, schema: Schema) -> tuple[dict[str, BinCodes],
     for name in columns_of(schema):
         _check_column(table, name)
     codes = columns_of(schema)[:-2]
-    # Summed as decimals, of which an engine reports those that are too many; what is not exact in float64 is refused
+    # Summed as decimals, of which an engine reports those that are too many; what is more than learners take is refused
     rows, largest = (x.cast("decimal(38, 0)") for x in (table[ROWS], cast(Expression, ibis.literal(MOST_ROWS))))
     groups = table.group_by(**{name: table[name].cast("int64") for name in codes}, digest=table[DIGEST]).agg(
         sum=rows.sum(), least=table[ROWS].min(), absent=table[ROWS].isnull().sum(), n=table.count()
@@ -120,9 +120,9 @@ def _check_groups(found: pa.Table, schema: Schema) -> None:
 
 
 def check_total(rows: NDArray[np.int64]) -> None:
-    """Refuse rows that are not exact in float64; below 2⁵³, neither is this sum rounded."""
+    """Refuse more rows than learners are exact for; below, this sum is not rounded either."""
     if rows.sum(dtype=np.float64) >= MOST_ROWS:
-        raise TooManyRowsError("Expected a tally of fewer than 2^53 rows, got 2^53 or more.")
+        raise TooManyRowsError("Expected a tally of fewer than 2^43 rows, got 2^43 or more.")
 
 
 @dataclass(frozen=True)

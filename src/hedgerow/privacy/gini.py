@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.errors import TooManyRowsError
 from hedgerow.privacy.noise import Integers
 
 RESOLUTION = 2**20
@@ -15,6 +16,9 @@ RESOLUTION = 2**20
 
 SENSITIVITY = 2 * RESOLUTION
 """By how much one added row can raise a score, in steps; it never lowers one."""
+
+MOST_ROWS = 2**43
+"""Of as many rows or more, impurities in steps may not fit in 64 bits: they are refused."""
 
 _LARGEST_INT64_TOTAL = 3_037_000_499  # the largest n with n² < 2⁶³
 
@@ -29,6 +33,8 @@ def impurity(counts: NDArray[np.integer]) -> Integers:
     ``⌊x⌋ ≤ ⌊y⌋ ≤ ⌊x⌋ + 2·RESOLUTION`` whenever ``x ≤ y < x + 2·RESOLUTION``.
     """
     largest = int(counts.sum(axis=-1).max(initial=0))
+    if largest >= MOST_ROWS:
+        raise TooManyRowsError("Expected fewer than 2^43 rows for choices by impurity, got 2^43 or more.")
     rows = counts.reshape(-1, counts.shape[-1]).astype(np.int64 if largest <= _LARGEST_INT64_TOTAL else object)
     n = rows.sum(axis=1)
     numerator, n = n * n - (rows * rows).sum(axis=1), np.maximum(n, 1)
