@@ -13,6 +13,10 @@ def _engine(rows: int) -> Row:
     return next(row for row in records("engines.csv") if int(row["rows"]) == rows)
 
 
+def _parts() -> Row:
+    return next(row for row in records("many_rows.csv") if int(row["rows"]) == 10**8)
+
+
 def _split() -> Row:
     """Return Spark's line of ten million rows in ten partitions."""
     key = ("10000000", "20", "10")
@@ -25,12 +29,16 @@ def ten_billion() -> str:
     large, split = _engine(10**8), _split()
     duckdb, spark = float(large["CPU s per million more"]), float(split["CPU s"]) / 10
     groups, each = int(_engine(10**7)["groups"]), float(split["bytes per record"])
-    millions = _TEN_BILLION / 10**6
+    millions, many = _TEN_BILLION / 10**6, _parts()
+    part = f"{1000 * float(many['part s']) / 3600:.1f} hours for 1,000, one after the other"
+    merging = f"{100 * float(many['merge s']) / 60:.1f} minutes for 1,000, at most 5 million groups"
     rows = [
         ("processor time for a million rows, DuckDB", f"{duckdb:.2f} s", f"{duckdb * millions / 3600:.1f} core hours"),
         ("processor time for a million rows, Spark", f"{spark:.1f} s", f"{spark * millions / 3600:.1f} core hours"),
         ("groups of 10⁷ rows", f"{groups:,}", f"{1000 * groups / 1e6:.0f} million from 1,000 partitions"),
         ("bytes shuffled for each, Spark", f"{each:g}", f"{1000 * groups * each / 1e9:.1f} GB"),
+        ("a part of 10⁷ rows, counted and kept", f"{many['part s']} s, {many['part GiB']} GiB", part),
+        (f"merging {many['parts']} such parts", f"{many['merge s']} s, {many['merge GiB']} GiB", merging),
         ("peak memory at 10⁸ rows, DuckDB", f"{large['GiB at most']} GiB", "grows with groups"),
     ]
     return markdown(("what", "measured", "at 10¹⁰ rows"), rows)

@@ -1,0 +1,80 @@
+"""Tallies of parts: each counted, kept and merged, against one count of the whole; seconds and memory of processes.
+
+    python many_rows.py [FOLDER [ROWS ...]]
+
+Default: build/census; ten and a hundred million rows, in ten files. Each step is a process of its own.
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import census
+from measure import report, use_all_cores
+
+import hedgerow as hr
+
+ROWS = [10**7, 10**8]
+MEMORY = "4GB"
+
+
+def main(folder, sizes):
+    rows = []
+    for n in sizes:
+        files = sorted(Path(census.make(folder, n)).parent.glob("*.parquet"))
+        kept = files[0].parent / "kept"
+        kept.mkdir(exist_ok=True)
+        whole = step("count", f"{files[0].parent}/*.parquet", kept.parent / "kept-whole" / "whole.parquet")
+        parts = [step("count", file, kept / file.name) for file in files]
+        merged = step("merge", f"{kept}/*.parquet", kept.parent / "kept-whole" / "merged.parquet")
+        same = [kept.parent / "kept-whole" / f"{name}.parquet" for name in ("whole", "merged")]
+        assert same[0].read_bytes() == same[1].read_bytes(), "merged is not the whole"
+        rows.append(
+            {
+                "rows": n,
+                "parts": len(files),
+                "groups": whole[2],
+                "groups of a part": max(part[2] for part in parts),
+                "whole s": round(whole[0], 2),
+                "whole GiB": round(whole[1], 2),
+                "part s": round(sum(part[0] for part in parts) / len(parts), 2),
+                "part GiB": round(max(part[1] for part in parts), 2),
+                "merge s": round(merged[0], 2),
+                "merge GiB": round(merged[1], 2),
+                "kept MB": round(sum(path.stat().st_size for path in kept.iterdir()) / 1e6, 2),
+            }
+        )
+        print(rows[-1], flush=True)
+    report("many_rows", rows)
+
+
+def step(what, source, target):
+    """Run one step in a process; return its seconds without imports, its peak in GiB, and the groups it wrote."""
+    target.parent.mkdir(exist_ok=True)
+    words = [sys.executable, __file__, f"--{what}", str(source), str(target)]
+    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    return float(told[0]), float(told[1]), int(told[2])
+
+
+def tell(what, source, target):
+    import resource
+
+    import hedgerow.engines.tallies  # noqa: F401 -- imports are not timed
+
+    use_all_cores()
+    start, schema = time.perf_counter(), census.schema()
+    with hr.open_table(source, memory=MEMORY) as table:
+        tally = (hr.Tally.from_table if what == "--count" else hr.Tally.load)(table, schema)
+    tally.save(target)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(seconds, peak, int((tally.bins_and_counts()[1] > 0).sum()))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] in (["--count"], ["--merge"]):
+        tell(*sys.argv[1:4])
+    else:
+        folder, *sizes = sys.argv[1:] or [Path(__file__).parent.parent / "build" / "census"]
+        main(folder, [int(rows) for rows in sizes] or ROWS)
