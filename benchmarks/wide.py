@@ -1,20 +1,27 @@
 """Scorecards of wide tables: the default beside fixed numbers of attributes, and beside who knows which matter.
 
 Generated: 20,000 rows of d booleans, five of which decide the label by a logistic model; AUROC on 10,000 others. Real:
-scikit-learn's digits, 64 pixels in five bins, an eight or not, ten splits 80/20, five fits of each. Run as
+scikit-learn's digits, 64 pixels in five bins, an eight or not, ten splits 80/20, five fits of each; and which of 1,000
+words are in a paragraph of the docstrings of NumPy, SciPy, scikit-learn and pandas, which is of SciPy or not, five
+splits. The words are the most frequent of all, and taken as public. Run as
 
     python benchmarks/wide.py
 
-or with numbers of attributes (`50 200 digits`). Seconds are of one fit of a counted table, memory is the peak of the
-process, which counts the largest table so far. A given number of attributes is kept but where rows are few.
+or with numbers of attributes (`50 200 digits docstrings`). Seconds are of one fit of a counted table, memory is the
+peak of the process, which counts the largest table so far. A given number is kept but where rows are few.
 """
 
+import ast
+import re
 import resource
 import sys
 import time
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import scipy  # noqa: F401 -- its docstrings are read
 from measure import RESULTS, report
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
@@ -25,6 +32,7 @@ import hedgerow as hr
 ROWS, TEST, INFORMATIVE, WEIGHT, RUNS = 20_000, 10_000, 5, 0.77, 5
 WIDTHS = (50, 200, 500, 1000, 2000, 10_000)
 FITS = 5  # of each split of the digits
+WORDS, LEAST_WORDS = 1000, 8  # of the table of docstrings, and of a paragraph
 EPSILONS = (1.0, 0.1)
 NUMBERS = (None, 3, 5, 10, 20)
 ALL_UP_TO, FIXED_UP_TO = 500, 2000  # attributes: of what takes long
@@ -32,8 +40,8 @@ LABEL = hr.Label("y", (0, 1))
 
 
 def main():
-    chosen = sys.argv[1:] or ["digits", *map(str, WIDTHS)]
-    found = [row for name in chosen for row in (digits() if name == "digits" else generated(int(name)))]
+    chosen, real = sys.argv[1:] or [*map(str, WIDTHS), "digits", "docstrings"], {"digits": digits, "docstrings": texts}
+    found = [row for name in chosen for row in (real[name]() if name in real else generated(int(name)))]
     file = RESULTS / "wide.csv"
     before = pd.read_csv(file, dtype=str).to_dict("records") if sys.argv[1:] and file.exists() else []
     report("wide", [row for row in before if row["table"] not in chosen] + found)
@@ -80,6 +88,41 @@ def digits():
     for epsilon in EPSILONS:
         for most in (*NUMBERS, 64):
             yield scores("digits", 64, epsilon, learner(most, 64), tables * FITS, most)
+
+
+def texts():
+    """Yield the scores on the paragraphs of docstrings by their words."""
+    packages = ("numpy", "scipy", "sklearn", "pandas")
+    found = sorted({one for package in packages for one in paragraphs(package)})
+    common = Counter(word for _, words in found for word in words)
+    vocabulary = sorted(common, key=lambda word: (-common[word], word))[:WORDS]
+    places = {word: place for place, word in enumerate(vocabulary)}
+    encoded = np.zeros((len(found), WORDS), dtype=np.uint8)
+    for row, (_, words) in zip(encoded, found, strict=True):
+        row[[places[word] for word in words if word in places]] = 1
+    labels = np.array([package == "scipy" for package, _ in found]).astype(int)
+    schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(WORDS)}, LABEL)
+    tables = []
+    for split in range(RUNS):
+        X, X_test, y, y_test = train_test_split(encoded, labels, test_size=0.2, random_state=split)
+        tables.append((hr.Tally(schema, X, np.eye(2, dtype=int)[y]), X_test, y_test))
+    for epsilon in EPSILONS:
+        for most in NUMBERS:
+            yield scores("docstrings", WORDS, epsilon, learner(most, WORDS), tables, most)
+
+
+def paragraphs(package):
+    """Yield the package and the words of each paragraph of its docstrings, tests left out, each once."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for file in sorted(Path(sys.modules[package].__file__).parent.rglob("*.py")):
+        if "tests" in file.parts:
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            text = (ast.get_docstring(node) or "") if isinstance(node, kinds) else ""
+            for paragraph in text.split("\n\n"):
+                words = tuple(sorted(set(re.findall("[a-z]{2,}", paragraph.lower()))))
+                if len(words) >= LEAST_WORDS:
+                    yield package, words
 
 
 def learner(most, d):
