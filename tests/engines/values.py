@@ -195,17 +195,17 @@ def said_of(kind, codes):
     """The same for codes that an engine found."""
     import numpy as np
 
-    found = []
-    for code in codes:
+    found = {}
+    for code in set(codes):
         try:
             if code in ERRORS:
                 raise DomainError(ERRORS[code], column="x")
             one = np.array([code])
             bins = kind.checked(one) if isinstance(kind, Label) else bins_of_codes(kind, one, "x")
-            found.append(int(bins[0]))
+            found[code] = int(bins[0])
         except DomainError as error:
-            found.append(str(error).replace("column 'y'", "column 'x'"))
-    return found
+            found[code] = str(error).replace("column 'y'", "column 'x'")
+    return [found[code] for code in codes]
 
 
 @cache
