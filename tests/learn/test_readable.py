@@ -101,8 +101,9 @@ def test_rows_of_a_domain_from_the_data_are_checked_as_for_predict():
 
 def test_a_notebook_shows_the_model_above_scikit_learns_diagram(fitted):
     diagram, model = estimator_html_repr(clone(fitted)), fitted._model._repr_html_()
-    assert fitted._repr_html_().startswith(model)
-    assert len(fitted._repr_html_()) > 0.9 * len(diagram) + len(model)
+    page = fitted._repr_html_()
+    assert page.startswith(model)
+    assert len(page) > 0.9 * len(diagram) + len(model)
     shown = fitted._repr_mimebundle_()
     assert shown["text/plain"] == repr(fitted)
     assert shown["text/html"].startswith(model)
