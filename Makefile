@@ -10,8 +10,8 @@ PIP := $(BIN)/python -m pip --quiet --quiet
 # Compiled modules are kept: the tests start the command hundreds of times, and each worker reads every file of them.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Without Java the tests of Spark are skipped, so PySpark is not fetched.
-TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark)
+# Without Java the tests of Spark and of evaluators of PMML are skipped, so these are not fetched.
+TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark,pmml)
 
 .PHONY: help demo test quick test-adversarial test-docs test-statistics test-postgres test-spark test-slow test-peers check format numbers docs dist bench study clean
 
@@ -42,7 +42,7 @@ test-statistics: $(TESTED)  ## run what is repeated often: draws, kills, load an
 test-postgres: $(TESTED)  ## run the tests on PostgreSQL, in one process with one server (skipped without it)
 	$(BIN)/python -m pytest -m "postgres and not slow and not statistics" tests
 
-test-spark: $(TESTED)  ## run the tests on Spark, in one process with one JVM (skipped without Java)
+test-spark: $(TESTED)  ## run the tests on Spark and PMML's evaluators, in one process (skipped without Java)
 	$(BIN)/python -m pytest -m "spark and not slow" tests/engines tests/models tests/adversarial
 
 test-slow: $(TESTED)  ## run what is repeated at full size, and generated cases in great number

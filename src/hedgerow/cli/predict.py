@@ -38,6 +38,9 @@ def predict(
     ids: Annotated[list[str] | None, option("Copy this column, such as a number. Repeatable.", "--id")] = None,
     append: Annotated[bool, option("Copy all columns of the input.", "--append")] = False,
     explain: Annotated[bool, option("Add the rule, path or points that decide a row.", "--explain")] = False,
+    reasons: Annotated[
+        str | None, option("Add up to four attributes that cost most points for this class.", metavar="LABEL")
+    ] = None,
     class_weight: Annotated[list[str] | None, option("Cost of errors. Repeatable.", metavar="LABEL=WEIGHT")] = None,
     text_options: TextOptions,
     force: Force = False,
@@ -49,6 +52,9 @@ def predict(
 
     --class-weight CLASS=5 adds the decision of least expected cost: an error about a row of this class costs 5, any
     other 1. --proba needs a model with probabilities or counts.
+
+    --reasons CLASS adds the attributes that cost a row most points for a class, such as "approved": what a lender
+    states. Of a number it is high or low.
 
     Nothing is charged for the rows: a released model is public.
 
@@ -70,7 +76,9 @@ def predict(
             "--release-counts."
         )
     weights = class_weights(released.schema.classes, class_weight) if class_weight else {}
-    columns = OutputColumns(tuple(ids or ()), everything=append, proba=proba, explain=explain, class_weight=weights)
+    columns = OutputColumns(
+        tuple(ids or ()), everything=append, proba=proba, explain=explain, reasons=reasons, class_weight=weights
+    )
     with stage(f"reading {data}"):
         rows = read_table(data, text_options.text_format)
         pointed = text_options.text_format.pointed(rows, released.schema.numbers)

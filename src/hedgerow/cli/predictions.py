@@ -40,6 +40,7 @@ class OutputColumns:
     proba: bool = False  # whether the probability of every class is written
     # Whether the rule, path or points are written that decide a row, with what was released about them
     explain: bool = False
+    reasons: str | None = None  # the class for which the attributes are written that cost most points
     # The costs of errors by which a decision is written; none is without any
     class_weight: Mapping[Value, float] = field(default_factory=dict[Value, float])
 
@@ -70,9 +71,17 @@ def predictions(model: Model, rows: pa.Table, output: OutputColumns, *, copied: 
     decided = {"decision": model.decide(rows, class_weight=output.class_weight)} if output.class_weight else {}
     explained = found.explained() if output.explain else {}
     shares = zip(class_titles("P", model.schema.classes), found.probabilities.T, strict=True) if output.proba else ()
-    for name, values in (decided | explained | dict(shares)).items():
+    reasons = _reasons(model, rows, output.reasons) if output.reasons is not None else {}
+    for name, values in (decided | explained | reasons | dict(shares)).items():
         columns[_free((name,), columns)] = values
     return pa.table(columns)
+
+
+def _reasons(model: Model, rows: pa.Table, favourable: str) -> dict[str, Any]:
+    """Return the attributes that cost most points, a column for each place."""
+    named = {value_text(value): value for value in model.schema.target.values}
+    found = model.reasons(rows, favourable=named.get(favourable, favourable))
+    return {f"reason {place}": pa.array(names.tolist(), pa.string()) for place, names in enumerate(found.T, 1)}
 
 
 def _short(said: Sequence[Value]) -> list[Value]:

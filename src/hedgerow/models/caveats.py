@@ -46,6 +46,20 @@ def constant(prediction: Any) -> Caveat:
     return Caveat("constant", f"It predicts {shown_text(prediction)} for every row: nothing in a row matters.")
 
 
+def of_totals(outcomes: Sequence[Any], ends: Sequence[tuple[int, int]], *, has_classes: bool) -> Iterator[Caveat]:
+    """Yield whether totals between these ends, one for each class or a single one, always predict the same."""
+    if not has_classes:
+        if outcomes[0] == outcomes[-1]:  # they rise with the total
+            yield constant(outcomes[0])
+        return
+    if len(ends) == 1:
+        ends = [(0, 0), *ends]  # the first class is decided for up to a total of 0
+    for place, (low, high) in enumerate(ends):
+        others = [most + (other < place) for other, (_, most) in enumerate(ends) if other != place]
+        if low >= max(others, default=high):
+            yield constant(outcomes[place])
+
+
 def no_better(leaves: Sequence[Leaf], places: Sequence[int], noise: CountNoise | None) -> Iterator[Caveat]:
     """Yield whether leaves that predict the classes of these places are right no more often than the commonest one."""
     counts = np.array([leaf.counts for leaf in leaves if leaf.counts is not None])

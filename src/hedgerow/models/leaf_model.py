@@ -7,13 +7,14 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
+from xml.etree.ElementTree import Element
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning
-from hedgerow.models import caveats, python_source
+from hedgerow.models import caveats, pmml, python_source
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Path, Pieces, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
@@ -185,6 +186,10 @@ class LeafModel(Model):
     @abstractmethod
     def _python(self, written: Pieces[Literal]) -> list[str]:
         """Return the lines of the body of ``predict``, which tests literals as they are written."""
+
+    def _pmml_node(self, number: int) -> Element:
+        shares = self.probabilities[number].tolist() if self.has_shares else ()
+        return pmml.leaf_node(self.leaves[number], self.predictions[number], shares, self.schema.target)
 
     @property
     def _shown_levels(self) -> tuple[Any, ...]:

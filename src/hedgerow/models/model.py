@@ -10,20 +10,20 @@ from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from xml.etree.ElementTree import Element
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
-from hedgerow.models import envelope
+from hedgerow.models import envelope, pmml
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Path as DecisionPath
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.plot import svg_of
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import total, total_rho, unit_of
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
@@ -237,18 +237,32 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the model, and return the axes."""
+    def to_pmml(self) -> str:
+        """Return the model as PMML 4.4: a ``TreeModel``, ``RuleSetModel`` or ``Scorecard`` for evaluators of others.
 
-    def form(self, ax: Axes | None = None) -> Axes:  # noqa: ARG002 -- of those models that have a form
-        """Draw a form to print and to fill in by hand, and return the axes.
+        Cells are compared with the values as the schema writes them: text is not trimmed, dates are YYYY-MM-DD. Where
+        `predict` refuses a value, an evaluator may predict, or not.
 
         Raises
         ------
         ValueError
-            If the model has no such form: only a scorecard has one.
+            If it uses derived columns, adds up points for more than two classes, or has control characters in names.
         """
+
+    def _pmml_document(self, own: Element) -> str:
+        return pmml.document(own, self.schema, self.used_attributes, self._guarantee)
+
+    @abstractmethod
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the model, and return the axes."""
+
+    def form(self, ax: Axes | None = None) -> Axes:  # noqa: ARG002 -- of those models that have a form
+        """Draw a form to print and to fill in by hand, and return the axes; ValueError but for a scorecard."""
         raise ArgumentError(f"expected a scorecard for a form to fill in by hand, got a {self.kind}; use `plot`.")
+
+    def reasons(self, X: Any, *, favourable: Value | None = None) -> NDArray[Any]:  # noqa: ARG002 -- of scorecards
+        """Return the attributes that cost each row most points; ValueError but for a scorecard."""
+        raise ArgumentError(f"expected a scorecard for reasons by points, got a {self.kind}; explain its rows instead.")
 
     @property
     def _meanings(self) -> tuple[tuple[str, str], ...]:
@@ -372,7 +386,7 @@ class Model(ABC):
         sealed = envelope.unseal(data, format=cls.format, version=1)
         try:
             model = cls._assemble(Schema.from_dict(sealed["schema"]), sealed, PrivacyCard.from_dict(sealed["privacy"]))
-            problem = _contradiction(model.schema, model.privacy)
+            problem = model.privacy.contradiction(model.schema.charges, model.schema.no_guarantee_reason)
             if model.to_dict()["digest"] != sealed["digest"]:
                 problem = "its parts contradict one another"
         except HedgerowError as error:
@@ -429,22 +443,3 @@ def _page_template() -> Template:
 def class_titles(name: str, classes: Sequence[Value]) -> list[str]:
     """Return the title of a column for each class, such as ``rows(yes)``."""
     return [f"{name}({value_text(value)})" for value in classes]
-
-
-def _contradiction(schema: Schema, card: PrivacyCard) -> str | None:
-    """Return how a card contradicts its schema; None if they agree."""
-    if card.no_guarantee_reason is not None:
-        return None
-    if schema.no_guarantee_reason:
-        return "its card claims a guarantee, but its schema has none"
-    if card.epsilon is None or card.delta is None or not schema.charges:
-        return None
-    if unit_of(schema.charges) != card.unit:
-        return "its card is of another unit of privacy than the cut points of its schema were charged for"
-    epsilon = total(charge.epsilon for charge in schema.charges)
-    delta = total(charge.delta for charge in schema.charges)
-    rho = total_rho(schema.charges)
-    less_rho = card.rho is not None and (rho is None or card.rho < rho)  # an unknown loss is no smaller one
-    if card.epsilon < epsilon or card.delta < delta or less_rho:
-        return "its card claims less privacy loss than the cut points of its schema cost"
-    return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
@@ -29,6 +30,8 @@ MOST_TOTAL = 10**9
 """The most points that a row can have in all, in size: any engine adds them up as 32-bit integers."""
 MOST_IN_ALL = 2**18
 """The most points of all bins and classes: text and HTML of them have tens of MB."""
+MOST_REASONS = 4
+"""The most reasons of a row: what lenders state at most."""
 Points = tuple[int, ...]
 """Whole points: one number for two classes, that of the second, or for a number; or else one for each class."""
 
@@ -116,6 +119,22 @@ def extreme_totals(base: Points, parts: Sequence[AttributePoints]) -> list[tuple
         )
         for k, start in enumerate(base)
     ]
+
+
+def reasons(
+    parts: Sequence[AttributePoints], bins: Mapping[str, NDArray[np.integer]], n_rows: int, *, highest_is_best: bool
+) -> NDArray[Any]:
+    """Return the attributes whose points are farthest from the best of their bins, shape ``(n_rows, 4)``, or None."""
+    cost, best = np.zeros((n_rows, len(parts)), dtype=np.int64), max if highest_is_best else min
+    for column, part in zip(cost.T, parts, strict=True):
+        points = np.array(part.points)[:, 0]
+        column[:] = abs(best(points) - points)[bins[part.attribute]]
+    places = np.argsort(-cost, axis=1, kind="stable")[:, :MOST_REASONS]
+    names = np.array([part.attribute for part in parts], dtype=object)[places]
+    found = np.full((n_rows, MOST_REASONS), None, dtype=object)
+    is_cost = np.take_along_axis(cost, places, axis=1) > 0
+    found[:, : places.shape[1]][is_cost] = names[is_cost]
+    return found
 
 
 @dataclass(frozen=True)
@@ -221,7 +240,7 @@ def prediction_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect) -
 def _sum(bins: Bins, column: int, base: Points, written: Pieces[tuple[Literal, bool]]) -> list[str]:
     terms = [[str(base[column])]]
     for ones in bins:
-        cases = [f"  WHEN {written((_literal(one), True))} THEN {one.points[column]}" for one in _ordered(ones)]
+        cases = [f"  WHEN {written((bin_literal(one), True))} THEN {one.points[column]}" for one in ordered_bins(ones)]
         terms.append(["CASE", *cases, "END"])
     return _added(terms)
 
@@ -240,12 +259,12 @@ def indented(lines: Sequence[str]) -> list[str]:
     return [f"  {line}" for line in lines]
 
 
-def _ordered(bins: Sequence[PointBin]) -> list[PointBin]:
+def ordered_bins(bins: Sequence[PointBin]) -> list[PointBin]:
     """Return the bins with those of missing and outside values first, so that one literal distinguishes each."""
     return sorted(bins, key=lambda one: one.is_known)
 
 
-def _literal(one: PointBin) -> Literal:
+def bin_literal(one: PointBin) -> Literal:
     """Return a literal that holds of the values of a bin, if the literals of the bins before it do not."""
     name, declared = one.attribute, one.declared
     if not one.is_known:
@@ -258,9 +277,9 @@ def python_functions(bins: Bins, base: Points, predicted: Sequence[str], schema:
     written, functions = python_source.conditions(schema), list[str]()
     for number, ones in enumerate(bins, 1):
         functions += [f"def _points_{number}(row):", f"    # {printable(ones[0].attribute)}"]
-        for one in _ordered(ones):
+        for one in ordered_bins(ones):
             value = one.points[0] if len(base) == 1 else one.points
-            functions += [f"    if {written(_literal(one))}:", f"        return {value!r}"]
+            functions += [f"    if {written(bin_literal(one))}:", f"        return {value!r}"]
         problem = f"expected a value of the declared domain for {printable(ones[0].attribute)}"
         functions += [f"    raise ValueError({problem!r})", "", ""]
     calls = [f"_points_{number}(row)" for number in range(1, len(bins) + 1)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from hedgerow.errors import ArgumentError
-from hedgerow.models import plot, python_source
+from hedgerow.models import plot, pmml, python_source
 from hedgerow.models.conditions import Cases, Path, Pieces, check_literals
 from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.models.leaf import Leaf, check_leaves
@@ -171,6 +171,18 @@ class RuleList(LeafModel):
         from hedgerow.models import sql  # sqlglot takes long to import
 
         return sql.first_case(self._cases, self.schema, dialect)
+
+    def to_pmml(self) -> str:
+        """Return the rule list as PMML; see `Model.to_pmml`."""
+        if self.schema.target.as_number is None:
+            places = map(self.schema.classes.index, self.predictions)
+            shares = [float(row[place]) for row, place in zip(self.probabilities, places, strict=True)]
+            return self._pmml_document(pmml.rule_set(self._cases, shares if self.has_shares else [], self.schema))
+        nodes = list(map(self._pmml_node, range(len(self))))
+        for one, (literals, _) in zip(nodes, self._cases, strict=True):
+            one.insert(0, pmml.all_of([pmml.predicate(x, self.schema[x.attribute]) for x in literals]))
+        root = pmml.always(pmml.node(nodes))
+        return self._pmml_document(pmml.tree_model(self.schema.target, root, has_shares=False))
 
     def _python(self, written: Pieces[Literal]) -> list[str]:
         return python_source.first_case(self._cases, written)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.models import pmml
 from hedgerow.models import points as point_sums
-from hedgerow.models.caveats import Caveat, constant
+from hedgerow.models.caveats import Caveat, of_totals
 from hedgerow.models.model import DialectName, Listing, Model, RowDecisions, class_titles
 from hedgerow.models.plot import points_bars, points_curves
 from hedgerow.models.points import (
@@ -31,8 +32,8 @@ from hedgerow.models.totals import Totals
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
-from hedgerow.text.messages import number_of
-from hedgerow.text.values import printable, shown_text
+from hedgerow.text.messages import number_of, shown
+from hedgerow.text.values import Value, listed, printable, shown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -197,8 +198,7 @@ class Scorecard(Model):
     def get_points(self) -> list[dict[str, Any]]:
         """Return one record a bin: attribute, bin, points; for more than two classes, those for each class.
 
-        Neighbouring intervals with the same points are one. ``pandas.DataFrame(model.get_points())`` makes a frame of
-        it.
+        Neighbouring intervals with the same points are one. ``pandas.DataFrame`` makes a frame of it.
         """
         return [self._record(one) for bins in self._sheet.bins for one in bins]
 
@@ -220,8 +220,7 @@ class Scorecard(Model):
         -------
         dict
             ``points``: a record for each attribute that is used, as of `get_points`, the largest first; ``base``,
-            ``total``, ``prediction``, and ``probabilities`` by class, of a number none. For more than two classes, base
-            and total are by class, too.
+            ``total``, ``prediction``, ``probabilities`` by class. For more than two, base and total are by class, too.
 
         Raises
         ------
@@ -294,8 +293,7 @@ class Scorecard(Model):
         """Return the probability of the second class, or the number, for at most 13 totals that rows can have.
 
         Each record has the total, its ``probability``, or the number (``prediction``), and the ends ``low`` and
-        ``high`` of the 95 % interval by the noise of the release, None where `error` is. The totals are the smallest
-        and the largest, and round numbers between.
+        ``high`` of the 95 % interval by the noise, None where `error` is. Totals between the ends are round numbers.
 
         Raises
         ------
@@ -311,8 +309,7 @@ class Scorecard(Model):
     def to_sql(self, dialect: DialectName = "duckdb", *, output: Literal["prediction", "total"] = "prediction") -> str:
         """Return an expression in an engine's SQL that gives what is predicted, or the total, from the raw columns.
 
-        It is NULL where a value has no bin, as where one is missing that the schema does not allow to be; `predict`
-        raises an error there. For types of columns and values outside a domain see `Model.to_sql`.
+        It is NULL where a value has no bin and `predict` raises an error. For columns see `Model.to_sql`.
 
         Parameters
         ----------
@@ -344,12 +341,46 @@ class Scorecard(Model):
     def to_python(self) -> str:
         """Return the source of Python functions ``predict(row)`` and ``total(row)`` that need nothing installed.
 
-        For more than two classes, ``total`` returns a tuple of one total a class. A value without a bin is a
-        ValueError. For `row` see `Model.to_python`.
+        For more than two classes, ``total`` returns one a class. A value without a bin is a ValueError.
         """
         return point_sums.python_functions(
             self._sheet.bins, self.base, self._meaning.python, self.schema, self._guarantee
         )
+
+    def reasons(self, X: Any, *, favourable: Value | None = None) -> NDArray[Any]:
+        """Return the attributes that cost each row most points, shape ``(n_rows, 4)``: reason codes.
+
+        An attribute costs the distance of its points from the best of its bins. None stands where no more cost any;
+        equal ones are in the order of `parts`. For `X` and errors see `predict`.
+
+        Parameters
+        ----------
+        favourable : str, int or bool, optional
+            The class for which a row loses points; by default the second. Of a number, ``"high"`` or ``"low"``.
+
+        Raises
+        ------
+        ValueError
+            If it is no class, or there are more than two.
+        """
+        is_high = self._is_high(favourable)
+        codes, n_rows = self._encoded(X)
+        return point_sums.reasons(self.parts, codes, n_rows, highest_is_best=is_high)
+
+    def _is_high(self, favourable: Value | None) -> bool:
+        """Return whether more points are better."""
+        if not self.has_one_total or not self.parts:
+            found = "no attribute" if self.has_one_total else f"{len(self.base)} classes"
+            raise ArgumentError(f"expected a scorecard of attributes, for two classes or a number; got {found}.")
+        choices = self.schema.classes if self._has_classes else ("low", "high")
+        if favourable is not None and favourable not in choices:
+            raise ArgumentError(f"favourable must be one of {listed(choices)}, got {shown(favourable)}.")
+        return favourable is None or favourable == choices[1]
+
+    def to_pmml(self, *, favourable: Value | None = None) -> str:
+        """Return the scorecard as PMML with the total, what it predicts, and `reasons`; see `Model.to_pmml`."""
+        is_high, bins, said = self._is_high(favourable), self._sheet.bins, self._meaning.pmml
+        return self._pmml_document(pmml.scorecard(bins, self.base, self.schema, said, highest_is_best=is_high))
 
     @property
     def _parts_html(self) -> str:
@@ -373,10 +404,7 @@ class Scorecard(Model):
     def form(self, ax: Axes | None = None) -> Axes:
         """Draw a form to print and to fill in by hand, and return the axes.
 
-        Raises
-        ------
-        ValueError
-            If it has more than 150 bins, or 6 classes.
+        ValueError if it has more than 150 bins, or 6 classes.
         """
         return draw_form(self._sheet, f"Guarantee: {self._caption}.", ax)
 
@@ -386,17 +414,7 @@ class Scorecard(Model):
         return self._has_classes
 
     def _caveats(self) -> Iterator[Caveat]:
-        if not self._has_classes:
-            if self.outcomes[0] == self.outcomes[-1]:  # they rise with the total
-                yield constant(self.outcomes[0])
-            return
-        ends = extreme_totals(self.base, self.parts)
-        if self.has_one_total:
-            ends = [(0, 0), *ends]  # the first class is decided for up to a total of 0
-        for place, (low, high) in enumerate(ends):
-            others = [most + (other < place) for other, (_, most) in enumerate(ends) if other != place]
-            if low >= max(others, default=high):
-                yield constant(self.outcomes[place])
+        return of_totals(self.outcomes, extreme_totals(self.base, self.parts), has_classes=self._has_classes)
 
     @property
     def _caption(self) -> str:

@@ -8,12 +8,13 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
-from hedgerow.models import points
+from hedgerow.models import pmml, points
 from hedgerow.models.points import AttributePoints, Bins, Points, extreme_totals
 from hedgerow.models.sheet import NumberSheet, Sheet
 from hedgerow.schema.schema import Schema
@@ -77,6 +78,11 @@ class Totals(ABC):
     def python(self) -> list[str]:
         """The lines that return what is predicted, from ``total(row)``."""
 
+    @property
+    @abstractmethod
+    def pmml(self) -> Element:
+        """The output of what is predicted, from the one total."""
+
 
 class ClassTotals(Totals):
     """Totals of two classes, or of more: one for each."""
@@ -120,6 +126,13 @@ class ClassTotals(Totals):
         if len(self.base) == 1:
             return [f"return {classes[1]!r} if total(row) > 0 else {classes[0]!r}"]
         return ["totals = total(row)", f"return {classes!r}[totals.index(max(totals))]"]
+
+    @property
+    def pmml(self) -> Element:
+        """The output of the class, by the one total."""
+        first, second = self.schema.classes
+        decided = pmml.applied("if", pmml.applied("greaterThan", pmml.total_of_row(), 0), second, first)
+        return pmml.transformed(pmml.predicted(self.schema.target), decided, pmml.class_type(self.schema.target))
 
 
 class NumberTotals(Totals):
@@ -211,6 +224,15 @@ class NumberTotals(Totals):
             f"    return {low!r}",
             f"return {high!r} if points > {self.most} else {low!r} + {self.unit!r} * points",
         ]
+
+    @property
+    def pmml(self) -> Element:
+        """The output of the number."""
+        low, high = map(float, (self.number.low, self.number.high))
+        value = pmml.applied("+", low, pmml.applied("*", self.unit, pmml.total_of_row()))
+        most = pmml.applied("if", pmml.applied("greaterThan", pmml.total_of_row(), self.most), high, value)
+        least = pmml.applied("if", pmml.applied("lessThan", pmml.total_of_row(), 0), low, most)
+        return pmml.transformed(pmml.predicted(self.schema.target), least, "double")
 
 
 def check_amount(name: str, value: Any, most: float, *, zero: bool = False) -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from xml.etree.ElementTree import Element
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models import python_source, tree_plot
+from hedgerow.models import pmml, python_source, tree_plot
 from hedgerow.models.conditions import Path, Pieces, check_literals, in_words, literals_of
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
@@ -203,6 +204,16 @@ class Tree(LeafModel):
             lambda literal, true, false: sql.choice(written((literal, True)), true, false),
             lambda i: [sql.constant(self.predictions[i], dialect)],
         )
+
+    def to_pmml(self) -> str:
+        """Return the tree as PMML; see `Model.to_pmml`."""
+
+        def split(literal: Literal, true: Element, false: Element) -> Element:
+            true.insert(0, pmml.predicate(literal, self.schema[literal.attribute]))
+            return pmml.node([true, pmml.always(false)])
+
+        root = pmml.always(self.fold(split, self._pmml_node))
+        return self._pmml_document(pmml.tree_model(self.schema.target, root, has_shares=self.has_shares))
 
     def _python(self, written: Pieces[Literal]) -> list[str]:
         return self.fold(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
@@ -210,6 +210,24 @@ class PrivacyCard:
 
     def __repr__(self) -> str:
         return f"<PrivacyCard {printable(self.headline)}>"
+
+    def contradiction(self, charges: Sequence[Charge], no_guarantee_reason: str | None) -> str | None:
+        """Return how it contradicts a schema with these charges; None if they agree."""
+        if self.no_guarantee_reason is not None:
+            return None
+        if no_guarantee_reason:
+            return "its card claims a guarantee, but its schema has none"
+        if self.epsilon is None or self.delta is None or not charges:
+            return None
+        if unit_of(charges) != self.unit:
+            return "its card is of another unit of privacy than the cut points of its schema were charged for"
+        epsilon = total(charge.epsilon for charge in charges)
+        delta = total(charge.delta for charge in charges)
+        rho = total_rho(charges)
+        less_rho = self.rho is not None and (rho is None or self.rho < rho)  # an unknown loss is no smaller one
+        if self.epsilon < epsilon or self.delta < delta or less_rho:
+            return "its card claims less privacy loss than the cut points of its schema cost"
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready data."""

@@ -113,11 +113,13 @@ class _Pmml:
 
     def _never_missing(self, parts: Sequence[Element]) -> set[str]:
         """Return the fields whose missing values have no prediction, or one by other fields."""
+        treatments = {name: one.given.get("missingValueTreatment") for name, one in self.mining.items()}
+        refused = {name for name, treatment in treatments.items() if treatment == "returnInvalid"}
         strategy, last = self._strategy if self.model.tag == "TreeModel" else ("", "")
         if strategy == "nullPrediction" or (strategy == "none" and last == "returnNullPrediction"):
             return set(self.fields)
         surrogate = [x for part in parts for x in part.all("CompoundPredicate") if _is_surrogate(x)]
-        return {one.attribute for x in surrogate for one in _questions(x)}
+        return refused | {one.attribute for x in surrogate for one in _questions(x)}
 
     @property
     def _strategy(self) -> tuple[str, str]:
@@ -136,6 +138,7 @@ class _Pmml:
             whole = one.given.get("dataType") == "integer"
             return bounded(min(limits, default=0), max(limits, default=0), whole=whole, missing=missing)
         valid = [x.need("value") for x in one.all("Value") if x.given.get("property", "valid") == "valid"]
+        valid = valid or (["false", "true"] if one.given.get("dataType") == "boolean" else [])
         asked = [value for each in questions if each.attribute == name for value in each.values]
         outside = "error" if valid and treatment in ("", "returnInvalid") else "bin"
         values = tuple(dict.fromkeys([*valid, *asked]))
@@ -171,7 +174,10 @@ class _Pmml:
             one.only(*_PREDICATES)
             literals = [x for each in _conjuncts(_predicate(one)) for x in literals_of(asked, each)]
             made.append(Rule.of(tuple(dict.fromkeys(literals)), asked.leaf(score, None, one.line)))
-        made.append(Rule.of((), asked.leaf(scores[-1], None, rule_set.line)))
+            if not literals:  # it holds of every row
+                break
+        else:
+            made.append(Rule.of((), asked.leaf(scores[-1], None, rule_set.line)))
         return RuleList(asked.schema, tuple(made), card)
 
     def _scorecard(self, card: Any) -> Model:
@@ -372,7 +378,7 @@ def _conjuncts(one: Element) -> Iterator[Question]:
             yield from _conjuncts(part)
     elif one.tag in ("SimplePredicate", "SimpleSetPredicate"):
         yield _question(one)
-    else:
+    elif one.tag != "True":
         one.refuse(f"{one.tag} {one.given.get('booleanOperator', '')[:20]} in a rule is not supported; use `and` alone")
 
 

@@ -1,0 +1,302 @@
+"""Export of models as PMML 4.4: predicates of literals, fields, and the document around a model's own element.
+
+A predicate on a missing value is unknown, and decides for no child, rule or attribute: so does a `Literal`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from xml.etree.ElementTree import Element, indent, tostring
+
+from hedgerow._version import __version__
+from hedgerow.errors import ArgumentError
+from hedgerow.models.conditions import MOST_CHARACTERS, Cases
+from hedgerow.models.leaf import Leaf
+from hedgerow.models.points import MOST_REASONS, Bins, Points, bin_literal, ordered_bins
+from hedgerow.schema.attributes import Attribute, Cell
+from hedgerow.schema.literals import Literal
+from hedgerow.schema.numbers import as_number
+from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Target
+from hedgerow.text.days import as_plain
+from hedgerow.text.messages import shown
+from hedgerow.text.values import Value, value_text
+
+_COMPARED = {"<=": ("lessOrEqual",), ">": ("greaterThan",), "between": ("greaterThan", "lessOrEqual")}
+_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "double", str: "string"}
+_CELL_TYPES: Mapping[Cell, str] = {Cell.TRUTH: "boolean", Cell.NUMBER: "double", Cell.DATE: "date"}
+_SUM, _TOTAL = "points", "total points"  # of a scorecard: the target, and its output, to which others refer
+
+
+def document(model: Element, schema: Schema, used: Sequence[str], description: str) -> str:
+    """Return the document of a model's element, which gets its fields first; ArgumentError where XML cannot hold it."""
+    for name in used:
+        if schema[name].derived is not None:
+            raise ArgumentError(
+                f"expected columns of the table for PMML, got the derived column {shown(name)}; compute it beforehand, "
+                "and declare it without `derived`."
+            )
+    target = _target_field(schema.target)
+    if model.tag == "Scorecard":  # the total is its target, and what follows from it an output
+        target = _made("DataField", name=_SUM, optype="continuous", dataType="double")
+    fields = [*(_field(name, schema[name]) for name in used), target]
+    wholes = [_whole_field(name) for name in used if _has_whole_bin(schema[name])]
+    mining = [_mining_field(name, schema[name]) for name in used]
+    model.insert(
+        0, _made("MiningSchema", *mining, _made("MiningField", name=target.attrib["name"], usageType="target"))
+    )
+    root = _made(
+        "PMML",
+        _made("Header", _made("Application", name="hedgerow", version=__version__), description=description),
+        _made("DataDictionary", *fields, numberOfFields=str(len(fields))),
+        *([_made("TransformationDictionary", *wholes)] if wholes else []),
+        model,
+        xmlns="http://www.dmg.org/PMML-4_4",
+        version="4.4",
+    )
+    named = [one.attrib["name"] for tag in ("DataField", "DerivedField", "OutputField") for one in root.iter(tag)]
+    for name in {name for name in named if named.count(name) > 1}:
+        raise ArgumentError(f"expected no attribute with the name of an output of PMML, got {shown(name)}; rename it.")
+    for element in root.iter():
+        if any(map(_UNWRITABLE.search, [element.text or "", *element.attrib.values()])):
+            raise ArgumentError("expected names and values without control characters, which XML cannot hold.")
+    indent(root)
+    text = tostring(root, encoding="unicode") + "\n"
+    if len(text) > MOST_CHARACTERS:
+        raise ArgumentError(f"expected a model of at most {MOST_CHARACTERS:,} characters of PMML, got a larger one.")
+    return text
+
+
+def _made(tag: str, *parts: Element, **attributes: str) -> Element:
+    element = Element(tag, attributes)
+    element.extend(parts)
+    return element
+
+
+def tree_model(target: Target, root: Element, *, has_shares: bool) -> Element:
+    """Return a TreeModel of its first node, with the classes' probabilities if its leaves have shares."""
+    function, shares = (
+        "classification" if target.as_number is None else "regression",
+        target.values if has_shares else (),
+    )
+    outputs = [
+        _output(predicted(target), "predictedValue", class_type(target)),
+        *(_output(f"probability({value_text(one)})", "probability", "double", value=text(one)) for one in shares),
+    ]
+    return _made("TreeModel", _made("Output", *outputs), root, functionName=function, splitCharacteristic="multiSplit")
+
+
+def node(children: Iterable[Element]) -> Element:
+    """Return a node of a tree, which lacks its predicate."""
+    return _made("Node", *children)
+
+
+def always(made: Element) -> Element:
+    """Return the node with the predicate that holds of every row."""
+    made.insert(0, Element("True"))
+    return made
+
+
+def leaf_node(leaf: Leaf, prediction: Value, shares: Sequence[float], target: Target) -> Element:
+    """Return the node of a leaf, which lacks its predicate, with the share of each class if there are `shares`."""
+    counts = shares if leaf.counts is None else [max(count, 0) for count in leaf.counts]
+    distribution = [
+        _made("ScoreDistribution", value=text(value), recordCount=text(count), probability=text(share))
+        for value, count, share in zip(target.values, counts, shares, strict=False)
+    ]
+    return _made("Node", *distribution, score=text(prediction))
+
+
+def rule_set(cases: Cases, shares: Sequence[float], schema: Schema) -> Element:
+    """Return a RuleSetModel of which the first rule that holds decides; the last holds of every row.
+
+    `shares` are the probabilities of what the rules predict; none where there are labels alone.
+    """
+    target, rules = schema.target, list[Element]()
+    for number, (literals, value) in enumerate(cases):
+        share = {"confidence": text(shares[number])} if shares else {}
+        holds = all_of([predicate(one, schema[one.attribute]) for one in literals])
+        rules.append(_made("SimpleRule", holds, id=str(number + 1), score=text(value), **share))
+    outputs = [_output(predicted(target), "predictedValue", class_type(target))]
+    outputs += [_output("confidence", "confidence", "double")] if shares else []
+    first = _made("RuleSelectionMethod", criterion="firstHit")
+    rule_set = _made("RuleSet", first, *rules, defaultScore=text(cases[-1][1]))
+    return _made("RuleSetModel", _made("Output", *outputs), rule_set, functionName="classification")
+
+
+def scorecard(bins: Bins, base: Points, schema: Schema, said: Element, *, highest_is_best: bool) -> Element:
+    """Return a Scorecard of one total, with `said`, the output that follows from it.
+
+    Its reason codes are the attributes by how far their points are from the best of their bins.
+    """
+    algorithm, method, best = ("pointsBelow", "max", max) if highest_is_best else ("pointsAbove", "min", min)
+    ranks = map(str, range(1, min(len(bins), MOST_REASONS) + 1))
+    outputs = [_output(_TOTAL, "predictedValue", "double"), said]
+    outputs += [_output(f"reason {rank}", "reasonCode", "string", rank=rank) for rank in ranks]
+    characteristics = list[Element]()
+    for ones in bins:
+        name, baseline = ones[0].attribute, text(best(one.points[0] for one in ones))
+        parts = [
+            _made("Attribute", predicate(bin_literal(one), schema[name]), partialScore=text(one.points[0]))
+            for one in ordered_bins(ones)
+        ]
+        characteristics.append(_made("Characteristic", *parts, name=name, reasonCode=name, baselineScore=baseline))
+    return _made(
+        "Scorecard",
+        _made("Output", *outputs),
+        _made("Characteristics", *characteristics),
+        functionName="regression",
+        initialScore=text(base[0]),
+        useReasonCodes="true",
+        reasonCodeAlgorithm=algorithm,
+        baselineMethod=method,
+    )
+
+
+def transformed(name: str, expression: Element, data_type: str) -> Element:
+    """Return the output of an expression of other outputs."""
+    made = _output(name, "transformedValue", data_type)
+    made.append(expression)
+    return made
+
+
+def applied(function: str, *arguments: Element | Value) -> Element:
+    """Return the expression of a function of expressions and constants."""
+    return _made(
+        "Apply", *(one if isinstance(one, Element) else _constant(one) for one in arguments), function=function
+    )
+
+
+def _constant(value: Value) -> Element:
+    made = _made("Constant", dataType=_TYPES[type(value)])
+    made.text = text(value)
+    return made
+
+
+def total_of_row() -> Element:
+    """Return the expression of a row's total."""
+    return _made("FieldRef", field=_TOTAL)
+
+
+def text(value: Value) -> str:
+    """Return a value as PMML has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, float) else str(as_plain(value))
+
+
+def all_of(predicates: Sequence[Element], operator: str = "and") -> Element:
+    """Return a predicate that is true where all others are, or one of them with the operator `or`."""
+    if len(predicates) < 2:
+        return predicates[0] if predicates else Element("True")
+    return _made("CompoundPredicate", *predicates, booleanOperator=operator)
+
+
+def predicate(literal: Literal, attribute: Attribute) -> Element:
+    """Return the predicate of a literal."""
+    name, values = literal.attribute, attribute.values_of(literal)
+    match literal.operator:
+        case "missing" | "known" as state:
+            return _test(name, "isMissing" if state == "missing" else "isNotMissing")
+        case "outside":
+            return _outside(name, attribute)
+        case "!=":
+            return _none_of(name, values)
+        case _ if values:
+            return all_of([_test(name, "equal", value) for value in values], "or")
+        case "true" | "false":
+            return _test(name, "equal", literal.operator)
+        case operator:
+            operands = zip(_COMPARED[operator], literal.operands, strict=True)
+            return all_of([*(_test(name, *one) for one in operands), *_inside(name, attribute)])
+
+
+def _test(name: str, operator: str, value: Value | None = None) -> Element:
+    compared = {} if value is None else {"value": text(value)}
+    return _made("SimplePredicate", field=name, operator=operator, **compared)
+
+
+def _none_of(name: str, values: Sequence[Value]) -> Element:
+    # No SimpleSetPredicate: evaluators differ in how they read quotation marks within its values.
+    return all_of([_test(name, "notEqual", value) for value in values])
+
+
+def _inside(name: str, attribute: Attribute) -> list[Element]:
+    """Return what a number that is compared must satisfy, where those outside the domain have a bin."""
+    number = as_number(attribute)
+    if number is None or number.outside != "bin":
+        return []
+    ends = [_test(name, "greaterOrEqual", number.low), _test(name, "lessOrEqual", number.high)]
+    return [*ends, _test(_whole_name(name), "equal", True)] if _has_whole_bin(number) else ends
+
+
+def _outside(name: str, attribute: Attribute) -> Element:
+    number = as_number(attribute)
+    if number is None:
+        return _none_of(name, attribute.listed)
+    ends = [_test(name, "lessThan", number.low), _test(name, "greaterThan", number.high)]
+    return all_of([*ends, _test(_whole_name(name), "equal", False)] if _has_whole_bin(number) else ends, "or")
+
+
+def _has_whole_bin(attribute: Attribute) -> bool:
+    """Return whether numbers that are not whole are in the bin of values outside the domain."""
+    number = as_number(attribute)
+    return number is not None and number.outside == "bin" and number.whole and number.cell is Cell.NUMBER
+
+
+def _whole_name(name: str) -> str:
+    return f"{name} is whole"
+
+
+def _whole_field(name: str) -> Element:
+    # What is missing counts as whole, so that all comparisons with it stay unknown.
+    value = _made("FieldRef", field=name)
+    floor = _made("Apply", value, function="floor", mapMissingTo="0")
+    equal = _made("Apply", value, floor, function="equal", mapMissingTo="true")
+    return _made("DerivedField", equal, name=_whole_name(name), optype="categorical", dataType="boolean")
+
+
+def _field(name: str, attribute: Attribute) -> Element:
+    """Return the field of an attribute, with the domain where values outside it are refused."""
+    number, valid = as_number(attribute), list[Element]()
+    if number is None and attribute.outside != "bin" and attribute.cell is not Cell.TRUTH:
+        valid = [_made("Value", value=text(value)) for value, _ in attribute.spellings]
+    elif number is not None and number.outside == "error" and number.cell is Cell.NUMBER:  # intervals are of numbers
+        low, high = text(number.low), text(number.high)
+        valid = [_made("Interval", closure="closedClosed", leftMargin=low, rightMargin=high)]
+    missing = [_made("Value", value=text(value), property="missing") for value in attribute.missing_words]
+    kind, optype = _CELL_TYPES.get(attribute.cell, "string"), "categorical" if number is None else "continuous"
+    return _made("DataField", *valid, *missing, name=name, optype=optype, dataType=kind)
+
+
+def _mining_field(name: str, attribute: Attribute) -> Element:
+    invalid = "asIs" if attribute.outside == "bin" else "returnInvalid"
+    missing = {"missingValueTreatment": "returnInvalid"} if attribute.missing == "error" else {}
+    return _made("MiningField", name=name, invalidValueTreatment=invalid, **missing)
+
+
+def _target_field(target: Target) -> Element:
+    if target.as_number is not None:
+        return _made("DataField", name=target.name, optype="continuous", dataType="double")
+    values = [_made("Value", value=text(value)) for value in target.values]
+    return _made("DataField", *values, name=target.name, optype="categorical", dataType=class_type(target))
+
+
+def class_type(target: Target) -> str:
+    """Return the type of a target's classes, or of its number."""
+    if target.as_number is not None:
+        return "double"
+    types = {type(value) for value in target.values}
+    return _TYPES[types.pop()] if len(types) == 1 else "string"
+
+
+def _output(name: str, feature: str, data_type: str, **attributes: str) -> Element:
+    kind = "continuous" if data_type == "double" else "categorical"
+    return _made("OutputField", name=name, feature=feature, optype=kind, dataType=data_type, **attributes)
+
+
+def predicted(target: Target) -> str:
+    """Return the name of the output that has what is predicted."""
+    return f"predicted {target.name}"
