@@ -104,7 +104,7 @@ def evaluate(
     >>> import hedgerow as hr
     >>> data = hr.datasets.load("breast_cancer")
     >>> X, y = data.frame[:300], data.labels[:300]
-    >>> tree = hr.PrivateTreeClassifier(epsilon=1, schema=data.schema).fit(X, y)
+    >>> tree = hr.PrivateTreeClassifier(epsilon=1, schema=data.schema, max_depth=2).fit(X, y)
     >>> found = hr.evaluate(tree, data.frame[300:], data.labels[300:], epsilon=1)
     >>> found.matrix.shape, len(found.estimates), float(found.privacy.epsilon)
     ((2, 2), 3, 1.0)
