@@ -185,10 +185,7 @@ class Tally:
 
     @classmethod
     def load(cls, source: Any, schema: Schema) -> Self:
-        """Load the tally in a file, or in several, which are merged; or in a table that a query of `tally_sql` made.
-
-        All is checked: the digest of the schema, codes, numbers of rows. Groups with the same codes are merged, so that
-        the tallies of disjoint parts of a table, such as days, are that of the whole.
+        """Load a tally that was saved, or made by `hedgerow tally --sql`; those of disjoint parts are merged.
 
         Parameters
         ----------
@@ -200,13 +197,9 @@ class Tally:
         Raises
         ------
         DomainError
-            If a column is absent, or holds something else than such codes or numbers of rows; quotes none of them.
-        SchemaError
-            If the tally is on another schema.
-        TooManyRowsError
-            If there are 2⁴³ rows or more.
+            If a column is absent, or holds other codes or numbers; quotes none of them.
         ValueError
-            If the schema has a unit or a weight; as `from_table`, if there are too many patterns or the engine fails.
+            If the tally is on another schema or too large; as `from_table`, if the engine fails.
 
         Examples
         --------
@@ -229,13 +222,7 @@ class Tally:
 
     @classmethod
     def merge(cls, tallies: Sequence[Tally]) -> Self:
-        """Return the tally of disjoint parts of a table, from theirs.
-
-        Raises
-        ------
-        ValueError
-            If there is none, if their schemas differ or have a unit or a weight, or there are 2⁴³ rows or more.
-        """
+        """Return the tally of disjoint parts of a table from theirs; ValueError where they have not one schema."""
         from hedgerow.engines.tallies import check_mergeable, check_total  # Ibis takes long to import
 
         if not tallies or any(one.schema != tallies[0].schema for one in tallies):
@@ -249,14 +236,7 @@ class Tally:
         """Write the tally to a Parquet file that its owner alone may read: it is **private**, as the rows are.
 
         A row for each pattern and level: the codes ``a0``, ``a1``, … of the attributes' bins, ``class``, the number of
-        ``rows`` in 64 bits, and the digest of the ``schema``.
-
-        Raises
-        ------
-        ValueError
-            If the name ends otherwise than in ``.parquet``, or the schema has a unit or a weight.
-        OSError
-            If the file cannot be written.
+        ``rows`` in 64 bits, and the digest of the ``schema``. ValueError where that has a unit or a weight.
         """
         from hedgerow.engines.tallies import write_groups  # Ibis takes long to import
 

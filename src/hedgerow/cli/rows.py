@@ -95,9 +95,9 @@ def check_values(table: Table, schema: Schema, names: Sequence[str] | None = Non
 class TableRows:
     """The rows of a table, counted where they are."""
 
-    def __init__(self, table: Any, address: str) -> None:
-        self.table, self.address = table, address
-        self.columns = table.columns
+    def __init__(self, table: Any, address: str, of_tally: Schema | None = None) -> None:
+        self.table, self.address, self._is_tally = table, address, of_tally is not None
+        self.columns = table.columns if of_tally is None else (*of_tally.columns(), of_tally.target.name)
 
     def learn(self, classifier: Any, label: str, *, quietly: bool) -> Any:
         """Count, once what is public is checked and the budget has enough left, and fit on the tally.
@@ -118,8 +118,10 @@ class TableRows:
         return self.tally(schema)
 
     def tally(self, schema: Schema, label: str | None = None) -> Tally:
-        """Count."""
+        """Count, or read what was counted."""
         with stage(f"counting {shown(self.address)}"):
+            if self._is_tally:
+                return Tally.load(self.table, schema)
             return Tally.from_table(self.table, schema, label=label)
 
     def fit(self, schema: Schema) -> TableFit:
@@ -131,19 +133,6 @@ class TableRows:
 
     def lines(self, found: TableFit) -> None:
         """Rows of a table have no lines."""
-
-
-class TallyRows(TableRows):
-    """The rows of a tally in a table or in files, which were counted elsewhere."""
-
-    def __init__(self, table: Any, address: str, schema: Schema) -> None:
-        super().__init__(table, address)
-        self.columns = (*schema.columns(), schema.target.name)
-
-    def tally(self, schema: Schema, label: str | None = None) -> Tally:  # noqa: ARG002 -- as of rows
-        """Read the tally; parts of it are merged."""
-        with stage(f"reading {shown(self.address)}"):
-            return Tally.load(self.table, schema)
 
 
 Rows = FileRows | TableRows
@@ -165,7 +154,7 @@ def open_rows(data: str, options: TableOptions, of_tally: Schema | None = None) 
         from hedgerow.engines.sources import open_table  # Ibis takes long to import
 
         with open_table(data, engine=engine, master=options.master, memory=options.memory) as table:
-            yield TableRows(table, data) if of_tally is None else TallyRows(table, data, of_tally)
+            yield TableRows(table, data, of_tally)
 
 
 def read_labelled(path: Path | None, text_format: TextFormat, schema: Schema) -> tuple[Any, Any] | None:

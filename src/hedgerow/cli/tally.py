@@ -12,7 +12,6 @@ from hedgerow.cli.output import check_output, print_or_write, say
 from hedgerow.cli.rows import open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError
-from hedgerow.schema import Schema
 from hedgerow.tally import Tally
 
 app = typer.Typer(add_completion=False)
@@ -62,12 +61,9 @@ def tally(
     elif output is None or output.suffix != ".parquet":
         raise ArgumentError("expected a file for the tally, such as --output counts.parquet.")
     else:
-        found = [_counted(one, table, declared, merge=merge) for one in data]
+        found: list[Tally] = []
+        for one in data:
+            with open_rows(one, table, declared if merge else None) as rows:
+                found.append(rows.tally(declared, target_name(rows.columns, None, declared)))
         Tally.merge(found).save(output)
         say(f"written to {output}: exact counts, as private as the rows", err=True)
-
-
-def _counted(data: str, options: TableOptions, schema: Schema, *, merge: bool) -> Tally:
-    """Count one table, or read one tally."""
-    with open_rows(data, options, schema if merge else None) as rows:
-        return rows.tally(schema, target_name(rows.columns, None, schema))

@@ -26,8 +26,7 @@ class Warehouse(Engine):
 
 
 ENGINES = (DuckDB("duckdb"), Spark("spark"), Postgres("postgres"))
-PRINTED = (*ENGINES, Warehouse("snowflake"), Warehouse("bigquery"))
-"""Those whose SQL can be printed."""
+PRINTED = (*ENGINES, Warehouse("snowflake"), Warehouse("bigquery"))  # those whose SQL can be printed
 _BY_BACKEND = {engine.backend or engine.name: engine for engine in PRINTED}
 
 
@@ -113,8 +112,9 @@ def require_table(table: Any) -> None:
 
 def engine_of(value: Expression) -> Engine:
     """Return the engine of an Ibis table or of a column."""
-    name = value.get_backend().name
-    return _BY_BACKEND.get(name) or Engine(name)
+    backend = value.get_backend()
+    # A table that is not opened has an engine in the place of a backend
+    return backend if isinstance(backend, Engine) else _BY_BACKEND.get(backend.name) or Engine(backend.name)
 
 
 def ask(query: Expression) -> pa.Table:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -34,14 +32,8 @@ DIGEST = "schema"
 """The column with the digest of the schema, the same in each row."""
 MOST_ROWS = 2**43
 """Tallies of as many rows or more are refused, as choices by impurity do: below, sums in float64 are exact, too."""
-KINDS: Mapping[str, str] = {
-    "boolean": "boolean",
-    "integer": "int64",
-    "number": "float64",
-    "decimal": "decimal(38, 9)",
-    "date": "date",
-    "text": "string",
-}
+KINDS = {"boolean": "boolean", "integer": "int64", "number": "float64", "decimal": "decimal(38, 9)"}
+KINDS |= {"date": "date", "text": "string"}
 """What the column of a table may hold, and Ibis's type for it."""
 _WHITE = re.compile("(?<!')' \t\n\r\v\f'(?!')")  # what is trimmed, where it stands as it is: files lose such characters
 _JINJA = re.compile(r"\{[{%#]")
@@ -55,10 +47,7 @@ def columns_of(schema: Schema) -> list[str]:
 def check_mergeable(schema: Schema) -> None:
     """Refuse schemas whose tallies are no sums of those of parts: of a unit's rows some are drawn, from all of them."""
     if schema.unit is not None or schema.weight is not None:
-        raise ArgumentError(
-            "a tally that is kept counts whole rows, and knows no unit and no weight; leave them out of the schema, or "
-            "fit the rows themselves."
-        )
+        raise ArgumentError("a tally that is kept knows no unit and no weight; fit the rows, or declare none.")
 
 
 def write_groups(
@@ -81,19 +70,17 @@ def read_groups(table: Expression, schema: Schema) -> tuple[dict[str, BinCodes],
     require_table(table)
     for name in columns_of(schema):
         _check_column(table, name)
-    codes = columns_of(schema)[:-2]
     # Summed as decimals, of which an engine reports those that are too many; what is more than learners take is refused
     rows, largest = (x.cast("decimal(38, 0)") for x in (table[ROWS], cast(Expression, ibis.literal(MOST_ROWS))))
-    groups = table.group_by(**{name: table[name].cast("int64") for name in codes}, digest=table[DIGEST]).agg(
-        sum=rows.sum(), least=table[ROWS].min(), absent=table[ROWS].isnull().sum(), n=table.count()
-    )
+    groups = table.group_by(
+        **{name: table[name].cast("int64") for name in columns_of(schema)[:-2]}, digest=table[DIGEST]
+    ).agg(sum=rows.sum(), least=table[ROWS].min(), absent=table[ROWS].isnull().sum(), n=table.count())
     groups = groups.mutate(sum=ibis.least(groups["sum"], largest).cast("int64"), least=groups["least"] < 0)
     found = ask(groups.filter((groups["n"] > 0).sum() <= MOST_PATTERNS))
     if not len(found) and len(ask(table.limit(1).select(one=1))):
         raise TooManyPatternsError(MOST_PATTERNS)
     _check_groups(found, schema)
-    found = found.append_column(ROWS, found["sum"])
-    return *decoded(found, schema, schema.target.name), found[ROWS].to_numpy()
+    return *decoded(found, schema, schema.target.name), found["sum"].to_numpy()
 
 
 def _check_column(table: Expression, name: str) -> None:
@@ -125,13 +112,6 @@ def check_total(rows: NDArray[np.int64]) -> None:
         raise TooManyRowsError("Expected a tally of fewer than 2^43 rows, got 2^43 or more.")
 
 
-@dataclass(frozen=True)
-class _Unopened:
-    """The place of a backend that is not connected to: Ibis asks for its name only."""
-
-    name: str
-
-
 def tally_sql(schema: Schema, dialect: str, table: str, kinds: Mapping[str, str] | None = None) -> str:
     """Return the query that makes a tally of a table, as SQL of one of `PRINTED`.
 
@@ -141,15 +121,13 @@ def tally_sql(schema: Schema, dialect: str, table: str, kinds: Mapping[str, str]
     check_mergeable(schema)
     check_choice("sql", dialect, [one.name for one in PRINTED])
     engine = next(one for one in PRINTED if one.name == dialect)
-    types, text = _types(schema, kinds or {}), repr(schema.to_dict())
-    place = next(name for n in count() if (name := f"rows_{n}") not in text)
+    types, place = _types(schema, kinds or {}), f"rows_{schema.digest}"
     if engine.backend == "pyspark":
         require_package("pyspark", "spark", "SQL of Spark needs an extra")
         ibis.pyspark  # noqa: B018 -- which declares its options, and the compiler reads one
-    backend: Any = _Unopened(engine.backend or engine.name)
-    rows = ops.DatabaseTable(name=place, schema=ibis.schema(types), source=backend).to_expr()
+    rows = ops.DatabaseTable(name=place, schema=ibis.schema(types), source=engine).to_expr()
     groups = grouped(rows, schema, schema.target.name).mutate(**{DIGEST: ibis.literal(schema.digest)})
-    query = engine.answered(lambda: str(ibis.to_sql(groups, backend.name)))
+    query = engine.answered(lambda: str(ibis.to_sql(groups, engine.backend or engine.name)))
     if _JINJA.search(table) and _JINJA.search(query):
         raise ArgumentError("expected a schema without {{, {% and {#, which a template runs; found some of them.")
     query = _WHITE.sub("' ' || CHR(9) || CHR(10) || CHR(13) || CHR(11) || CHR(12)", query)
