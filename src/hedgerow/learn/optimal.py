@@ -1,4 +1,4 @@
-"""Certifiably optimal rule lists and trees, by errors or by a proper loss; not private."""
+"""Estimators of certified optima (`search/certified.py`), lists and trees, by any loss; not private."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of a table: Parquet, CSV in UTF-8, and text that is converted to it: compressed, otherwise encoded or piped.
+"""Files of a table: Parquet, CSV in UTF-8, text in other encodings, delimiters and decimal marks; compressed, piped.
 
 Everything is in memory; nothing is written. No error quotes a byte below the header.
 """
