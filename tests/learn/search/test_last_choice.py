@@ -1,7 +1,5 @@
 """Values of states with one choice left against the weights of their leaves, one option after the other."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 
 from hedgerow.learn.search import semirings
 from hedgerow.learn.search.losses import Loss
-from hedgerow.learn.search.semirings import CLOSED, LastChoice, all_models, least_loss, looked_up
+from hedgerow.learn.search.semirings import CLOSED, LastChoice, all_models, least_loss
 
 counts = st.tuples(st.integers(0, 400), st.integers(0, 400))
 SEMIRINGS = [all_models(0.01, 0.3), all_models(2.0, 0.3), all_models(20.0, 0.3), least_loss(0.5)]
@@ -61,16 +59,35 @@ def test_a_state_that_no_option_divides_is_a_leaf():
         assert found == pytest.approx(semiring.leaf(totals), rel=1e-14)
 
 
-@pytest.mark.parametrize("semiring", [all_models(0.25, 0.5), least_loss(1.0)])
-def test_what_is_looked_up_is_what_is_computed(monkeypatch, semiring):
-    found = looked_up(semiring.spread, np.array([3.0, 4.0]), semiring.zero)
-    differences = np.array([7.0, 0, 5, CLOSED], dtype=np.float32)
-    assert found(differences[:3]).tolist() == semiring.spread(np.array([7.0, 0, 5])).tolist()
-    assert math.isinf(found(differences)[3])
-    monkeypatch.setattr(semirings, "_MOST_TABULATED", 5)
-    assert looked_up(semiring.spread, np.array([3.0, 4.0]), semiring.zero)(differences).tolist() == (
-        found(differences).tolist()
-    )
+@pytest.mark.parametrize("semiring", SEMIRINGS)
+@pytest.mark.parametrize("most", [5, 2**20])
+@given(
+    st.integers(1, 4).flatmap(
+        lambda n: st.lists(st.lists(st.integers(CLOSED, 7), min_size=n, max_size=n), min_size=1, max_size=3)
+    ),
+    st.data(),
+)
+def test_spreads_are_summed_one_by_one(semiring, most, found, data):
+    """Looked up where there are few rows, or computed."""
+    times = np.array([data.draw(st.integers(1, 3)) for _ in found[0]], dtype=float)
+    each = [[semiring.zero if d == CLOSED else float(semiring.spread(np.array([d]))[0]) for d in one] for one in found]
+    nothing = np.array([semiring.zero])
+    expected = [
+        float(semiring.plus(nothing, np.array([one]), times)[0]) if set(one) != {semiring.zero} else semiring.zero
+        for one in each
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(semirings, "_MOST_TABULATED", most)
+        values = semiring.spreads(7)(np.array(found, dtype=np.float32), times)
+    assert values.tolist() == pytest.approx(expected, rel=1e-13, abs=1e-13)
+
+
+def test_large_differences_neither_overflow_nor_vanish():
+    """Weights of e^±10^6: the largest decides, wherever it stands."""
+    differences = np.array([[10**6, 0, 10**6], [0, 0, 5], [CLOSED, CLOSED, CLOSED]])
+    values = all_models(2.0, 0.5).spreads(10**6)(differences, np.array([1.0, 1.0, 2.0]))
+    of_five = 5 + np.log((1 + np.exp(-10.0)) / 2 * 2 + 2 * np.exp(-5.0))
+    assert values.tolist() == pytest.approx([10**6 + np.log(3 / 2), of_five, -np.inf])
 
 
 def test_where_differences_are_not_enough_there_is_nothing_to_look_up():

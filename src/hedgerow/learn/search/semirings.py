@@ -36,6 +36,9 @@ class Semiring:
     # `spread` is None where it is not.
     per_row: float
     spread: Callable[[Floats], Floats] | None
+    # From the rows of a table, a function of differences, shape ``(n, m)``, and of how often each counts, shape
+    # ``(m,)``: ⊕ over the spreads, shape ``(n,)``
+    spreads: Callable[[int], Callable[[NDArray[Any], Floats], Floats]]
     half: float  # the weight with ``spread(a) ⊗ spread(b) = half ⊗ (spread(a + b) ⊕ spread(a − b))``
     # From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option,
     # which so many times is that of one open option
@@ -53,6 +56,7 @@ def least_loss(penalty: float, loss: Loss | None = None) -> Semiring:
         zero=np.inf,
         per_row=1.0,
         spread=(lambda differences: differences / -2) if has_labels else None,
+        spreads=lambda rows: _largest,  # noqa: ARG005
         half=0.0,
         stop=lambda n_open: np.zeros(np.shape(n_open)),
         go=lambda n_open: np.full(np.shape(n_open), penalty),
@@ -87,6 +91,7 @@ def all_models(epsilon: float, stop_probability: float, loss: Loss | None = None
         zero=-np.inf,
         per_row=-epsilon,
         spread=spread if loss is None else None,
+        spreads=lambda rows: _sum_of_spreads(epsilon / 2, rows),
         half=float(np.log(0.5)),
         stop=lambda n_open: np.where(n_open > 0, log_stop, 0.0),
         go=lambda n_open: log_go - np.log(np.maximum(n_open, 1)),
@@ -130,15 +135,13 @@ class LastChoice:
     errors. So an option costs one weight to be looked up, and all that is alike is added once.
     """
 
-    def __init__(self, semiring: Semiring, spread: Callable[[NDArray[Any]], Floats]) -> None:
-        self._semiring, self._spread = semiring, spread
+    def __init__(self, semiring: Semiring, rows: int) -> None:
+        self._semiring, self._spreads = semiring, semiring.spreads(rows)
 
     @classmethod
     def of(cls, semiring: Semiring, total: Floats) -> Self | None:
         """Return the weights over a table; None where differences are not enough."""
-        if semiring.spread is None or len(total) != 2:
-            return None
-        return cls(semiring, looked_up(semiring.spread, total, semiring.zero))
+        return None if semiring.spread is None or len(total) != 2 else cls(semiring, int(total.sum()))
 
     def values(
         self, totals: Floats, n_open: NDArray[np.intp], differences: NDArray[np.floating], times: Floats
@@ -148,17 +151,41 @@ class LastChoice:
         alike = np.where(n_open > 0, semiring.go(np.ones_like(n_open)) + semiring.half, semiring.zero)
         stop = semiring.leaf(totals) + semiring.plus(semiring.stop(n_open), alike[:, None], np.ones(1))
         each = semiring.per_row / 2 * totals.sum(axis=0) + (semiring.go(n_open) + semiring.half)
-        value, step = stop - each, max(1, _BLOCK_NUMBERS // max(1, len(times)))
-        for start in range(0, len(value), step):
+        unlike, step = np.empty(len(n_open)), max(1, _BLOCK_NUMBERS // max(1, len(times)))
+        for start in range(0, len(unlike), step):
             block = slice(start, start + step)
-            value[block] = semiring.plus(value[block], self._spread(options[block]), times)
-        return value + each
+            unlike[block] = self._spreads(options[block], times)
+        return semiring.plus(stop - each, unlike[:, None], np.ones(1)) + each
 
 
-def looked_up(function: Callable[[Floats], Floats], total: Floats, zero: float) -> Callable[[NDArray[Any]], Floats]:
-    """Return a function of differences as a table of its values where that is small; `zero` for `CLOSED`."""
-    size = int(total.sum()) + 1
-    if size > _MOST_TABULATED:
-        return lambda differences: np.where(differences < 0, zero, function(differences.astype(np.float64)))
-    values = np.append(function(np.arange(size, dtype=np.float64)), zero)  # -1 is the last one
-    return lambda differences: values.take(differences.astype(np.intp))
+def _largest(differences: NDArray[Any], times: Floats) -> Floats:  # noqa: ARG001 -- the least is the least
+    most = differences.max(axis=1, initial=CLOSED).astype(np.float64)
+    return np.where(most < 0, np.inf, most / -2)
+
+
+def _sum_of_spreads(unit: float, rows: int) -> Callable[[NDArray[Any], Floats], Floats]:
+    """Return a function of differences: the logarithms of the sums of ``cosh(unit·difference)``."""
+
+    # If D is the largest difference of a state, cosh(x·d) is e^(x·D) times two factors, which are looked up where the
+    # table is small: e^(−x·(D − d)) and (1 + e^(−2x·d))/2, 0 for `CLOSED`.
+    def fall(steps: NDArray[Any]) -> Floats:
+        exponents = -unit * steps.astype(np.float64)
+        return np.where(exponents < _LEAST_LOG, 0.0, np.exp(np.maximum(exponents, _LEAST_LOG)))
+
+    def even(differences: NDArray[Any]) -> Floats:
+        return np.where(differences < 0, 0.0, (1 + fall(2 * np.abs(differences))) / 2)
+
+    if rows < _MOST_TABULATED:
+        size = np.arange(rows + 2)
+        falls, evens = fall(size), np.append(even(size[:-1]), 0.0)  # the last one is that of −1
+        fall, even = falls.take, evens.take
+
+    def summed(differences: NDArray[Any], times: Floats) -> Floats:
+        own = differences.astype(np.intp)
+        most = own.max(axis=1, initial=CLOSED)
+        weights = even(own)
+        weights *= fall(np.subtract(most[:, None], own, out=own))
+        with np.errstate(divide="ignore"):  # where all are closed
+            return np.log(weights @ times) + unit * most
+
+    return summed
