@@ -13,6 +13,7 @@ from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import masks_cost, space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import PatternMatrix, Search, exhaustive_levels
+from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema
@@ -76,7 +77,7 @@ def by_tables():
         ("list of 3 rules and a default, 1 literal", lists, 3),
         ("list of 4 rules and a default, 1 literal", lists, 4),
     ):
-        cost = space_cost(space, depth)
+        cost = space_cost(Outline.of(space), depth)
         seconds = median_seconds(partial(tabulated, tally, space, depth), 3)
         row = {"what": what, "options": space.n_options, "patterns": len(tally.bins_and_counts()[0])}
         row |= {"boxes": cost.states, "weighed": cost.evaluations, "seconds": f"{seconds:.2f}", "by masks": ""}

@@ -26,6 +26,7 @@ from hedgerow.learn.blocks import (
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.cost import space_cost, total_cost
 from hedgerow.learn.search.lattice import Stop, Take
+from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import SeededNoise
@@ -350,13 +351,16 @@ def test_more_literals_than_attributes_cost_what_as_many_do(kinds, most, blocks)
     schema = schema_of(*kinds)
     costs = [list_costs(schema, literals, negations=True)(blocks, False) for literals in (most, most + 1, 9)]
     assert costs[0] == costs[1] == costs[2]
-    assert costs[0] == total_cost([space_cost(list_space(schema, most), min(n, costs[0].options)) for n in blocks])
+    assert costs[0] == total_cost(
+        [space_cost(Outline.of(list_space(schema, most)), min(n, costs[0].options)) for n in blocks]
+    )
     assert longest_path(schema, most, negations=True) == longest_path(schema, 9, negations=True)
 
 
 def test_the_cost_of_a_tree_is_that_of_all_subtrees_that_there_can_be():
     space = TREES["one and one"].space
-    of_one, of_two, costs = space_cost(space, 1), space_cost(space, 2), tree_costs(space)
+    outline = Outline.of(space)
+    of_one, of_two, costs = space_cost(outline, 1), space_cost(outline, 2), tree_costs(outline)
     assert costs((2,), False) == of_two
     assert costs((1, 1), False).states == 3 * of_one.states
     assert costs((2, 1), False).evaluations == of_two.evaluations + 4 * of_one.evaluations

@@ -303,3 +303,11 @@ def test_declared_words_take_the_place_of_the_usual_ones():
             declared.encode(column_of(np.array(other), "a"))
     read_as_bool = Boolean(true_values=("true", "yes"), false_values=("false", "no"))
     assert read_as_bool.encode(column_of(np.array([True, False]), "a")).tolist() == [1, 0]
+
+
+@given(st.lists(attributes, min_size=2, max_size=12), st.booleans())
+def test_literals_of_attributes_of_one_form_are_true_on_the_same_bins(found, negations):
+    truths = {}
+    for one in found:
+        own = [one.truth(literal).tolist() for literal in one.literals("x", negations=negations)]
+        assert truths.setdefault(one.form, own) == own

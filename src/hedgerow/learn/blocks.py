@@ -11,10 +11,10 @@ from math import prod
 import numpy as np
 
 from hedgerow.learn.learned import divided
-from hedgerow.learn.search.cost import Cost, masks_cost, space_cost, total_cost
+from hedgerow.learn.search.cost import Cost, draw_cost, total_cost
 from hedgerow.learn.search.lattice import Stop, Take, value_of
 from hedgerow.learn.search.losses import Objective
-from hedgerow.learn.search.pairs import MOST_PAIRED
+from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
 from hedgerow.learn.search.space import CAUGHT, LEFT, Bins, Space
 from hedgerow.privacy.gate import Gate
@@ -67,39 +67,26 @@ def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:
 
 def list_costs(schema: Schema, max_literals: int, *, negations: bool, objective: Objective = "errors") -> CostOf:
     """Return a function that bounds the cost of drawing a list in some blocks; of several sizes, if that is drawn."""
-    n, classes = count_candidates(schema, max_literals, negations=negations), schema.target.n_levels
-    literals = longest_candidate(schema, max_literals, negations=negations)
-    is_built = literals < 2 or (literals == 2 and n <= MOST_PAIRED)  # without candidates, an error
-    space = Space.of_lists(Candidates.of(schema, max_literals, negations=negations)) if is_built else None
+    outline = Outline.of_lists(schema, max_literals, negations=negations)
 
     @cache
-    def jointly(size: int) -> Cost:
-        if space is not None:
-            return space_cost(space, min(size, space.n_options), objective)
-        return masks_cost(options=n, sides=n, depth=size, classes=classes, objective=objective)
+    def jointly(size: int, draws_size: bool) -> Cost:
+        return draw_cost(outline, min(size, outline.n_options), objective, draws_size=draws_size)
 
-    def cost(blocks: tuple[int, ...], draws_size: bool) -> Cost:
-        whole = jointly(blocks[0])
-        if draws_size and whole.method == "masks":
-            return total_cost([jointly(size) for size in range(blocks[0] + 1)])
-        return whole if len(blocks) == 1 else total_cost([jointly(size) for size in blocks])
-
-    return cost
+    return lambda blocks, draws_size: total_cost([jointly(size, draws_size) for size in blocks])
 
 
-def tree_costs(space: Space, objective: Objective = "errors") -> CostOf:
+def tree_costs(outline: Outline, objective: Objective = "errors") -> CostOf:
     """Return a function that bounds the cost of drawing a tree in some blocks; of several depths, if that is drawn."""
-    leaves = prod(attribute.n_bins for _, attribute in space.candidates.schema.attributes)
+    leaves = prod(attribute.n_bins for _, attribute in outline.schema.attributes)
 
     @cache
-    def jointly(depth: int) -> Cost:
-        return space_cost(space, min(depth, space.n_options), objective)
+    def jointly(depth: int, draws_size: bool) -> Cost:
+        return draw_cost(outline, min(depth, outline.n_options), objective, draws_size=draws_size)
 
     def cost(blocks: tuple[int, ...], draws_size: bool) -> Cost:
-        if draws_size:
-            return Draw(space, blocks[0], 0.5, draws_size=True, objective=objective).cost  # whatever the prior
         roots = [min(2 ** sum(blocks[:number]), leaves) for number in range(len(blocks))]
-        return total_cost([jointly(depth).times(count) for depth, count in zip(blocks, roots, strict=True)])
+        return total_cost([jointly(depth, draws_size).times(n) for depth, n in zip(blocks, roots, strict=True)])
 
     return cost
 

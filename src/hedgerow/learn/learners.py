@@ -20,6 +20,7 @@ from hedgerow.learn.scorecard.estimator import ScorecardEstimator, check_smooth
 from hedgerow.learn.scorecard.numbers import NumberPlan
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.searches import SearchEstimator, SearchPlan, choose_search
 from hedgerow.learn.ssrl.greedy import DPGreedyRLEstimator
@@ -47,13 +48,13 @@ class PrivateTreeEstimator(SearchEstimator, TreeEstimator):
     _size_name, _parts = "max_depth", "levels"
 
     def _search_plan(self, schema: Schema) -> SearchPlan:
-        space = Space.of_trees(schema)
+        outline = Outline.of_trees(schema)
         return choose_search(
             self.search,
             None if self.max_depth is None else self._depth(schema),
             None if self.lookahead is None else int(self.lookahead),
-            min(LARGEST_DEPTH, space.n_options),
-            tree_costs(space, self._row_loss(schema)),
+            min(LARGEST_DEPTH, outline.n_options),
+            tree_costs(outline, self._row_loss(schema)),
             self._parts,
             "Use a smaller max_depth, fewer attributes, values or cut points, or search='auto'.",
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import Field, dataclass, fields
 from enum import Enum
 from functools import cached_property
@@ -206,6 +206,11 @@ class Attribute(ABC):
     def n_bins(self) -> int:
         """The number of bins."""
         return self.n_known + (self.missing == "bin") + (self.outside == "bin")
+
+    @property
+    def form(self) -> Hashable:
+        """Equal for attributes whose literals are alike: as many in the same order, true on the same bins."""
+        return type(self), self.n_known, self.missing, self.outside
 
     def literals(self, name: str, *, negations: bool) -> tuple[Literal, ...]:
         """Return the literals on this attribute: each true on some bins, false on others, no two on the same."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,25 +35,58 @@ def count_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
     800
     """
     polynomial = [1] + [0] * min(max_literals, len(schema))
-    for attribute in _reachable(schema).values():
-        size = attribute.count_literals(negations=negations)
-        polynomial = [p + size * q for p, q in zip(polynomial, [0, *polynomial[:-1]], strict=True)]
+    for form in by_form(schema).values():
+        size, powers = form.reachable.count_literals(negations=negations), range(len(polynomial))
+        of_form = [comb(form.times, power) * size**power for power in powers]
+        polynomial = [sum(polynomial[k] * of_form[power - k] for k in range(power + 1)) for power in powers]
     return sum(polynomial[1:])
 
 
 def longest_candidate(schema: Schema, max_literals: int, *, negations: bool = True) -> int:
     """Return the most literals of a candidate: of `max_literals`, no more than attributes that have literals."""
-    return min(max_literals, sum(bool(a.count_literals(negations=negations)) for a in _reachable(schema).values()))
+    forms = by_form(schema).values()
+    return min(max_literals, sum(form.times for form in forms if form.reachable.count_literals(negations=negations)))
 
 
-def _reachable(schema: Schema) -> dict[str, Attribute]:
-    """Return the attributes without the bins that no row can be in: a rule about them would say nothing."""
-    if FROM_ROWS not in (schema.no_guarantee_reason or "").split("; "):
-        return dict(schema.attributes)
-    return {
-        name: replace(attribute, outside="error") if attribute.outside == "bin" else attribute
-        for name, attribute in schema.attributes
-    }
+@dataclass(frozen=True)
+class Form:
+    """Attributes whose literals are alike."""
+
+    attribute: Attribute  # one of them
+    reachable: Attribute  # the same without the bins that no row can be in
+    times: int  # how many there are
+
+
+def by_form(schema: Schema) -> dict[Hashable, Form]:
+    """Return the attributes of a schema by what their literals depend on."""
+    times, first = Counter[Hashable](), dict[Hashable, Attribute]()
+    for _, attribute in schema.attributes:
+        times[attribute.form] += 1
+        first.setdefault(attribute.form, attribute)
+    return {form: Form(one, reachable(schema, one), times[form]) for form, one in first.items()}
+
+
+def reachable(schema: Schema, attribute: Attribute) -> Attribute:
+    """Return an attribute without the bins that no row can be in: a rule about them would say nothing."""
+    if attribute.outside == "bin" and FROM_ROWS in (schema.no_guarantee_reason or "").split("; "):
+        return replace(attribute, outside="error")
+    return attribute
+
+
+def check_candidates(schema: Schema, max_literals: int, *, negations: bool = True) -> int:
+    """Return the number of candidates; SchemaError if there are none, or too many to hold."""
+    size = count_candidates(schema, max_literals, negations=negations)
+    if size > MOST_CANDIDATES:
+        literals = longest_candidate(schema, max_literals, negations=negations)
+        raise SchemaError(
+            f"{size:,} candidate rules of up to {literals} literals are more than the {MOST_CANDIDATES:,} that "
+            "can be searched. Use a smaller max_literals, negations=False, or fewer cut points or values."
+        )
+    if size == 0:
+        raise SchemaError(
+            "expected a schema with at least one literal, got none; leave out `cuts: []`, or add attributes."
+        )
+    return size
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,20 +111,11 @@ class Candidates(Sequence[Antecedent]):
     def of(cls, schema: Schema, max_literals: int, *, negations: bool = True) -> Candidates:
         """Build the candidates of up to `max_literals` literals; SchemaError if there are none, or too many to hold."""
         check_integer("max_literals", max_literals, 1)
-        kinds = _reachable(schema)
-        sizes = [attribute.count_literals(negations=negations) for attribute in kinds.values()]
+        check_candidates(schema, int(max_literals), negations=negations)
         max_literals = longest_candidate(schema, int(max_literals), negations=negations)
-        size = count_candidates(schema, max_literals, negations=negations)
-        if size > MOST_CANDIDATES:
-            raise SchemaError(
-                f"{size:,} candidate rules of up to {max_literals} literals are more than the {MOST_CANDIDATES:,} that "
-                "can be searched. Use a smaller max_literals, negations=False, or fewer cut points or values."
-            )
-        if size == 0:
-            raise SchemaError(
-                "expected a schema with at least one literal, got none; leave out `cuts: []`, or add attributes."
-            )
+        kinds = {name: reachable(schema, one) for name, one in schema.attributes}
         by_attribute = [attribute.literals(name, negations=negations) for name, attribute in kinds.items()]
+        sizes = [len(part) for part in by_attribute]
         next_attribute = np.repeat(np.cumsum(sizes), sizes)
         members = [np.arange(sum(sizes), dtype=np.int32)[:, None]]
         while len(members) < max_literals:

@@ -52,7 +52,7 @@ def all_boxes(boxes, choices):
 def test_every_state_that_choices_lead_to_is_a_box_of_one_group_and_once(space, depth):
     boxes = Boxes.of(space, depth)
     worlds = [here for _, _, here in all_boxes(boxes, depth - 1)]
-    assert len(worlds) == len(set(worlds)) == boxes.count(depth - 1)
+    assert len(worlds) == len(set(worlds)) == boxes.sizes.count(depth - 1)
     assert set(reached(space, depth - 1)) <= set(worlds)
     assert frozenset() not in worlds
 
@@ -98,9 +98,9 @@ def test_the_sets_of_a_number_are_intervals_and_of_a_category_what_is_left_of_it
 def test_boxes_are_counted_without_listing_them():
     boxes = Boxes.of(Space.of_trees(schema_of(*[Integer(0, 9, (1, 3, 5)), Categorical(tuple("abcd"))] * 2)), 4)
     for choices in range(4):
-        assert boxes.count(choices) == sum(prod(group.shape) for group in boxes.groups(choices))
+        assert boxes.sizes.count(choices) == sum(prod(group.shape) for group in boxes.groups(choices))
         cells = [prod(boxes.axes[a].n_bins for a in group.axes) for group in boxes.groups(choices)]
-        assert boxes.count_cells(choices) == sum(cells)
+        assert boxes.sizes.count_cells(choices) == sum(cells)
 
 
 def test_parts_of_the_first_axis_are_all_of_it():
@@ -152,7 +152,7 @@ def test_sets_that_would_take_gigabytes_to_list_are_not_looked_for(schema, depth
 def test_no_table_takes_more_numbers_than_is_told():
     """Neither as counted, cells times bins, nor summed over all axes but the first, times options."""
     boxes = Boxes.of(Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Categorical(tuple("abcd")), Boolean())), 3)
-    width, largest = sum(axis.n_bins for axis in boxes.axes), boxes.largest_table()
+    width, largest = sum(axis.n_bins for axis in boxes.axes), boxes.sizes.largest_table(boxes.space.n_options)
     for choices in range(3):
         for group in boxes.groups(choices):
             bins = [boxes.axes[axis].n_bins for axis in group.axes]

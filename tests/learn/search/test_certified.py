@@ -15,6 +15,7 @@ from hedgerow.learn.search.certified import SearchSettings, exhaust, find_optimu
 from hedgerow.learn.search.cost import space_cost
 from hedgerow.learn.search.lattice import PatternMatrix, Stop
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
+from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Schema
 from tests.learn.best_models import account, problems
@@ -91,7 +92,7 @@ def test_all_boxes_are_valued_where_that_is_affordable(monkeypatch, depth, limit
         monkeypatch.setattr(certified, name, lambda *_, name=name: used.append(name))
     rows = np.random.default_rng(0).integers(0, 100, (50, 6))
     tally = Tally.count(rows, rows[:, 0] % 2, WIDE)
-    assert space_cost(Space.of_trees(WIDE), 3).method == "cubes"
+    assert space_cost(Outline.of(Space.of_trees(WIDE)), 3).method == "cubes"
     find_optimum(tally, Space.of_trees(WIDE), SearchSettings(depth, 1, 0.0), limit, lambda *_: None)
     assert used == [way]
 

@@ -11,6 +11,7 @@ from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import Cost, cubes_cost, largest_size, masks_cost, space_cost, total_cost
 from hedgerow.learn.search.lattice import PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.losses import Loss
+from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Categorical, Integer
@@ -82,7 +83,7 @@ def test_leaves_of_more_values_and_classes_take_longer(classes, method):
     errors, mixed = (
         masks_cost(options=n, sides=sides, depth=3, classes=classes, objective=objective)
         if method == "masks"
-        else cubes_cost(Boxes.of(space, 3), objective)
+        else cubes_cost(Outline.of(space), Boxes.of(space, 3).sizes, objective)
         for objective in ("errors", "mixed")
     )
     assert (errors.losses, mixed.losses) == (0, 5 * classes)
@@ -109,7 +110,7 @@ def test_the_cost_of_another_loss_than_errors_needs_no_table_of_it(monkeypatch):
     """A plan asks for the costs of many searches, and tables of many classes are large."""
     monkeypatch.setattr(Loss, "of", lambda *_: pytest.fail("a table was made"))
     space = Space.of_trees(schema_of(*[Integer(0, 9, (1, 3, 5))] * 3, classes=200))
-    assert space_cost(space, 2, "mixed").losses == 5 * 200
+    assert space_cost(Outline.of(space), 2, "mixed").losses == 5 * 200
 
 
 def test_more_patterns_more_classes_and_more_states_take_longer():
@@ -127,7 +128,7 @@ BOOLEANS = schema_of(*[Boolean()] * 20)
 @given(schemas.map(Space.of_trees), st.integers(1, 4))
 def test_the_cost_by_contingency_tables_is_of_the_boxes_and_tables_that_are_gone_through(space, depth):
     boxes = Boxes.of(space, depth)
-    told = cubes_cost(boxes)
+    told = cubes_cost(Outline.of(space), boxes.sizes)
     groups = [group for choices in range(depth) for group in boxes.groups(choices)]
     cells = [prod(boxes.axes[axis].n_bins for axis in group.axes) for group in groups]
     width = sum(axis.n_bins for axis in boxes.axes)
@@ -139,17 +140,18 @@ def test_the_cost_by_contingency_tables_is_of_the_boxes_and_tables_that_are_gone
 
 
 def test_many_booleans_are_counted_by_masks_and_numbers_with_many_cut_points_by_tables():
-    assert space_cost(Space.of_trees(BOOLEANS), 4).method == "masks"
-    assert space_cost(Space.of_trees(NUMBERS), 3).method == "cubes"
+    assert space_cost(Outline.of(Space.of_trees(BOOLEANS)), 4).method == "masks"
+    assert space_cost(Outline.of(Space.of_trees(NUMBERS)), 3).method == "cubes"
     of_two_literals = list_space(schema_of(Boolean(), Boolean()), 2)  # what they leave is no box
-    assert space_cost(of_two_literals, 2).method == "masks"
-    assert space_cost(Space.of_trees(NUMBERS), 0).states == 0
+    assert space_cost(Outline.of(of_two_literals), 2).method == "masks"
+    assert space_cost(Outline.of(Space.of_trees(NUMBERS)), 0).states == 0
     as_wide_as_adult = schema_of(*[Integer(0, 99, tuple(range(10, 60, 5)))] * 6, *[Categorical(WORDS)] * 2)
-    assert space_cost(list_space(as_wide_as_adult), 4).method == "cubes"  # by masks it would take half an hour
+    told = space_cost(Outline.of_lists(as_wide_as_adult, 1, negations=True), 4)
+    assert told.method == "cubes"  # by masks it would take half an hour
 
 
 def test_the_cost_by_tables_hardly_grows_with_the_patterns():
-    told = space_cost(Space.of_trees(NUMBERS), 3)
+    told = space_cost(Outline.of(Space.of_trees(NUMBERS)), 3)
     masks = masks_cost(options=told.options, sides=2 * told.options, depth=3, classes=2)
     assert told.seconds(100_000) < 10 * told.seconds(1000)
     assert masks.seconds(100_000) > 50 * masks.seconds(1000)

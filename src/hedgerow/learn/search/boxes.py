@@ -7,17 +7,18 @@ follows from the schema.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, pairwise, product
-from math import prod
-from typing import Any, Self
+from itertools import combinations, product
+from math import comb, prod
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.search.space import CAUGHT, Bins, Space
+from hedgerow.learn.search.space import CAUGHT, LEFT, Bins, Space
 
 MOST_SETS = 50_000
 """The most sets of bins of one attribute: beyond it, boxes are more than other states."""
@@ -68,15 +69,15 @@ class Boxes:
         """Return the boxes of a search; None where its states are no boxes, or are too many."""
         if not space.has_boxes:
             return None
-        columns = np.repeat(np.arange(len(space.candidates.schema)), _sizes(space))
-        of_option = columns[(space.caught | space.left).argmax(axis=1)] if space.n_options else np.zeros(0, dtype=int)
         axes: list[Axis] = []
-        for column in np.unique(of_option).tolist():
-            options, bins = np.flatnonzero(of_option == column), np.flatnonzero(columns == column)
-            axis = _axis(space, options, bins, column, depth - 1)
-            if axis is None:
+        found: dict[Line, Axis | None] = {}
+        for column, options, line in lines_of(space):
+            if line not in found:
+                found[line] = _axis(line, space.branches, depth - 1)
+            one = found[line]
+            if one is None:
                 return None
-            axes.append(axis)
+            axes.append(replace(one, column=column, options=options))
         return cls(space, depth, tuple(axes))
 
     def groups(self, choices: int) -> Iterator[Group]:
@@ -85,24 +86,11 @@ class Boxes:
             for group in combinations(range(len(self.axes)), size):
                 yield Group(self, group, choices)
 
-    def count(self, choices: int) -> int:
-        """Return how many boxes there are within so many choices, those of each group counted."""
-        each = ([axis.within[choices - size + 1] - 1 for axis in self.axes] for size in range(1, choices + 1))
-        return 1 + sum(_products(sizes, size) for size, sizes in enumerate(each, 1))
-
-    def count_cells(self, choices: int) -> int:
-        """Return how many cells the contingency tables of so many attributes and fewer have."""
-        sizes = [axis.n_bins for axis in self.axes]
-        return sum(_products(sizes, size) for size in range(choices + 1))
-
-    def largest_table(self) -> int:
-        """Return a bound on the numbers of a table for one class: as counted, and summed over all axes but one."""
-        bins = sorted((axis.n_bins for axis in self.axes), reverse=True)
-        counted, summed = sum(bins) * prod(bins[: self.depth - 1]), 0
-        for size in range(1, self.depth):
-            sets = sorted((axis.within[self.depth - size] - 1 for axis in self.axes), reverse=True)
-            summed = max(summed, bins[0] * prod(sets[: size - 1]))
-        return max(counted, summed * self.space.n_options)
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of the search."""
+        of_axes = Counter((axis.options.stop - axis.options.start, axis.n_bins, axis.within) for axis in self.axes)
+        return Sizes(self.depth, tuple(of_axes.items()))
 
     @cached_property
     def divisions(self) -> Divisions:
@@ -122,6 +110,43 @@ class Boxes:
     def axis_of(self, option: int) -> int:
         """Return the index of the axis of an option."""
         return next(place for place, axis in enumerate(self.axes) if option < axis.options.stop)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of a search through boxes; attributes alike are counted together."""
+
+    depth: int  # the most choices
+    axes: tuple[tuple[tuple[int, int, tuple[int, ...]], int], ...]  # options, bins and `within`, and of how many
+
+    @property
+    def bins(self) -> list[tuple[int, int]]:
+        """The numbers of bins, and of how many attributes each is."""
+        return [(bins, times) for (_, bins, _), times in self.axes]
+
+    def count(self, choices: int) -> int:
+        """Return how many boxes there are within so many choices, those of each group counted."""
+        each = (
+            [(within[choices - size + 1] - 1, times) for (*_, within), times in self.axes]
+            for size in range(1, choices + 1)
+        )
+        return 1 + sum(_products(sizes, size) for size, sizes in enumerate(each, 1))
+
+    def count_tables(self, choices: int) -> int:
+        """Return how many groups there are of so many attributes and fewer."""
+        return sum(_products([(1, times) for _, times in self.axes], size) for size in range(choices + 1))
+
+    def count_cells(self, choices: int) -> int:
+        """Return how many cells the contingency tables of so many attributes and fewer have."""
+        return sum(_products(self.bins, size) for size in range(choices + 1))
+
+    def largest_table(self, n_options: int) -> int:
+        """Return a bound on the numbers of a table for one class: as counted, and summed over all axes but one."""
+        counted, summed = sum(bins * times for bins, times in self.bins) * prod(_largest(self.bins, self.depth - 1)), 0
+        for size in range(1, self.depth):
+            sets = [(within[self.depth - size] - 1, times) for (*_, within), times in self.axes]
+            summed = max(summed, max(bins for bins, _ in self.bins) * prod(_largest(sets, size - 1)))
+        return max(counted, summed * n_options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,39 +211,78 @@ def _along(values: NDArray[Any], place: int, places: int) -> NDArray[Any]:
     return values.reshape(len(values), *[1] * (places - place - 1), *values.shape[1:])
 
 
-def _products(sizes: list[int], factors: int) -> int:
-    """Return the sum of the products of every so many of some numbers."""
+def _products(sizes: list[tuple[int, int]], factors: int) -> int:
+    """Return the sum of the products of every so many of some numbers, each of which is there so often."""
     sums = [1, *[0] * factors]
-    for size in sizes:
-        sums = [1, *(one + size * fewer for fewer, one in pairwise(sums))]
+    for size, times in sizes:
+        each = [comb(times, power) * size**power for power in range(factors + 1)]
+        sums = [sum(sums[k] * each[power - k] for k in range(power + 1)) for power in range(factors + 1)]
     return sums[factors]
 
 
-def _sizes(space: Space) -> list[int]:
-    return [len(attribute.bins) for _, attribute in space.candidates.schema.attributes]
+def _largest(sizes: list[tuple[int, int]], most: int) -> list[int]:
+    """Return the largest of some numbers, each of which is there so often."""
+    return sorted((size for size, times in sizes for _ in range(min(times, most))), reverse=True)[:most]
 
 
-def _axis(space: Space, options: NDArray[np.intp], bins: NDArray[np.intp], column: int, choices: int) -> Axis | None:
-    """Return the sets of bins of one attribute, breadth first; None if they are too many."""
-    caught = space.caught[options][:, bins]
-    kept = {branch: caught if branch == CAUGHT else ~caught for branch in space.branches}
-    sets, within = space.root[None, bins], [1]
+class Line(NamedTuple):
+    """What the sets of bins of one attribute follow from."""
+
+    n_bins: int
+    caught: bytes  # the bins that each option catches
+    root: bytes  # the bins at the root
+
+    @classmethod
+    def of(cls, caught: Bins, root: Bins) -> Self:
+        """Return that of the bins that options catch, shape ``(n_options, n_bins)``, and of those at the root."""
+        return cls(len(root), caught.tobytes(), root.tobytes())
+
+    @property
+    def bins(self) -> tuple[Bins, Bins]:
+        """The bins that each option catches, and those at the root."""
+        caught, root = (np.frombuffer(part, dtype=bool) for part in (self.caught, self.root))
+        return caught.reshape(-1, self.n_bins), root
+
+
+def lines_of(space: Space) -> Iterator[tuple[int, slice, Line]]:
+    """Yield each attribute that has options as its place, its options, and its line, where states are boxes."""
+    sizes = [attribute.n_bins for _, attribute in space.candidates.schema.attributes]
+    ends, start = np.cumsum(sizes).tolist(), 0
+    columns = np.searchsorted(ends, space.candidates.own_bins[space.options].argmax(axis=1), side="right")
+    for column, stop in zip(*np.unique(columns, return_counts=True), strict=True):
+        options, bins = slice(start, start + int(stop)), slice(ends[column] - sizes[column], ends[column])
+        yield int(column), options, Line.of(space.caught[options, bins], space.root[bins])
+        start = options.stop
+
+
+def sets_of(line: Line, branches: tuple[int, ...], choices: int) -> tuple[Bins, tuple[int, ...]] | None:
+    """Return the sets of bins of one attribute, breadth first, and how many within 0, 1, …: None if too many."""
+    caught, root = line.bins
+    kept = [caught if branch == CAUGHT else ~caught for branch in branches]
+    sets, within = root[None], [1]
     for _ in range(choices):
         fresh = sets[within[-2] if len(within) > 1 else 0 :]
         if len(fresh) * caught.size > MOST_WORK:
             return None
         divided = (_pairs(fresh, caught) & _pairs(fresh, ~caught)).ravel()
-        parts = [(fresh[:, None] & part).reshape(-1, len(bins))[divided] for part in kept.values()]
+        parts = [(fresh[:, None] & part).reshape(-1, line.n_bins)[divided] for part in kept]
         _, first = np.unique(_keys(np.concatenate([sets, *parts])), return_index=True)
         sets = np.concatenate([sets, *parts])[np.sort(first)]
         if len(sets) > MOST_SETS:
             return None
         within.append(len(sets))
-    before = within[max(len(within) - 2, 0)]
-    if before * caught.size > MOST_WORK:
+    return None if within[max(len(within) - 2, 0)] * caught.size > MOST_WORK else (sets, tuple(within))
+
+
+def _axis(line: Line, branches: tuple[int, ...], choices: int) -> Axis | None:
+    """Return one attribute, at the first place; None if its sets are too many."""
+    found, (caught, _) = sets_of(line, branches, choices), line.bins
+    if found is None:
         return None
-    children = {branch: _places(sets, (sets[:before, None] & part)) for branch, part in kept.items()}
-    return Axis(column, slice(int(options[0]), int(options[-1]) + 1), caught, sets, tuple(within), children)
+    sets, within = found
+    before, kept = sets[: within[max(len(within) - 2, 0)], None], {CAUGHT: caught, LEFT: ~caught}
+    children = {branch: _places(sets, before & kept[branch]) for branch in branches}
+    return Axis(0, slice(0, len(caught)), caught, sets, within, children)
 
 
 def _pairs(sets: Bins, parts: Bins) -> NDArray[np.bool_]:

@@ -31,6 +31,7 @@ from hedgerow.learn.search.cost import space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import Chosen, PatternMatrix, Search, States, Stop, Take, enough
 from hedgerow.learn.search.losses import FINE_STEPS, Loss, Objective
+from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.semirings import Floats, least_loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.tally import Tally
@@ -269,7 +270,7 @@ def find_optimum(
     # All boxes are valued by contingency tables where that takes less than a third of the time limit, and less than all
     # states by masks would; else, and where it turns out to take half of it, states are pruned.
     depth = min(settings.depth, space.n_options)
-    cost = space_cost(space, depth, settings.objective)
+    cost = space_cost(Outline.of(space), depth, settings.objective)
     affordable = time_limit is None or cost.seconds(_MANY_PATTERNS) < time_limit / 3
     boxes = Boxes.of(space, depth) if cost.method == "cubes" and cost.is_sensible and affordable else None
     if boxes is not None:
@@ -284,7 +285,7 @@ def exhaust(
     tally: Tally, boxes: Boxes, settings: SearchSettings, progress: Progress, deadline: float = np.inf
 ) -> Optimum:
     """Value all boxes; TimeoutError after the deadline, by `time.monotonic`."""
-    total, done = sum(map(boxes.count, range(boxes.depth))), 0
+    total, done = sum(map(boxes.sizes.count, range(boxes.depth))), 0
 
     def report(more: int) -> None:
         nonlocal done

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import comb, prod
 from typing import Literal
 
 from hedgerow.errors import SearchTooLargeError
-from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.boxes import Sizes
 from hedgerow.learn.search.losses import Objective, n_values
-from hedgerow.learn.search.pairs import MOST_PAIRED, Pairs
-from hedgerow.learn.search.space import Space
+from hedgerow.learn.search.outline import MOST_OPTIONS, Outline
+from hedgerow.learn.search.pairs import MOST_LITERALS, MOST_PAIRED, MOST_RULES
+from hedgerow.learn.search.space import CAUGHT
 
-MOST_OPTIONS = 10_000
 MOST_STATES = 20_000_000
 MOST_EVALUATIONS = 2_000_000_000
 MOST_NUMBERS = 100_000_000
@@ -162,14 +163,11 @@ def _losses(objective: Objective, classes: int) -> int:
     return 0 if objective == "errors" else n_values(objective, classes)
 
 
-def cubes_cost(boxes: Boxes, objective: Objective = "errors") -> Cost:
+def cubes_cost(outline: Outline, sizes: Sizes, objective: Objective = "errors") -> Cost:
     """Return the cost of all boxes within fewer choices than the depth, counted by contingency tables."""
-    choices, options, classes = range(boxes.depth), boxes.space.n_options, boxes.space.candidates.schema.target.n_levels
-    states = sum(map(boxes.count, choices))
-    tables = sum(comb(len(boxes.axes), size) for most in choices for size in range(most + 1))
-    bins = [axis.n_bins for axis in boxes.axes]
-    numbers = sum(map(boxes.count_cells, choices)) * sum(bins)
-    kinds = 2 if classes == 2 else classes
+    choices, options, classes = range(sizes.depth), outline.n_options, outline.schema.target.n_levels
+    states = sum(map(sizes.count, choices))
+    tables = sum(map(sizes.count_tables, choices))
     return Cost(
         options,
         states,
@@ -177,19 +175,19 @@ def cubes_cost(boxes: Boxes, objective: Objective = "errors") -> Cost:
         classes,
         "cubes",
         tables,
-        numbers,
-        additions=tables * len(bins),
-        largest=kinds * boxes.largest_table(),
-        bins=max(bins),
+        numbers=sum(map(sizes.count_cells, choices)) * sum(bins * times for bins, times in sizes.bins),
+        additions=tables * sum(times for _, times in sizes.bins),
+        largest=(2 if classes == 2 else classes) * sizes.largest_table(options),
+        bins=max(bins for bins, _ in sizes.bins),
         losses=_losses(objective, classes),
     )
 
 
-def pairs_cost(pairs: Pairs, depth: int, objective: Objective = "errors") -> Cost:
+def pairs_cost(outline: Outline, depth: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all lists of up to two rules of up to two literals, counted by contingency tables."""
-    n, classes = pairs.space.n_options, pairs.space.candidates.schema.target.n_levels
-    cells = [cells for _, cells in pairs.group_sizes]
-    tables = len(cells) ** (2 if depth > 1 else 1)
+    n, classes, groups = outline.n_options, outline.schema.target.n_levels, outline.pairs
+    tables = sum(times for *_, times in groups) ** (2 if depth > 1 else 1)
+    cells = sum(cells * times for _, cells, times in groups)
     states = 1 + n * (depth > 1)
     return Cost(
         n,
@@ -198,27 +196,37 @@ def pairs_cost(pairs: Pairs, depth: int, objective: Objective = "errors") -> Cos
         classes,
         "pairs",
         tables,
-        numbers=sum(cells) * n * (depth > 1),
+        numbers=cells * n * (depth > 1),
         additions=tables,
-        largest=pairs.largest_table * (1 if classes == 2 and objective == "errors" else classes),
+        largest=max(cells for _, cells, _ in groups) * n * (1 if classes == 2 and objective == "errors" else classes),
         losses=_losses(objective, classes),
-        products=pairs.products,
+        # For one class, of all cells' tables, and of them, by the cells that each option catches; there may be fewer
+        # options after chosen rules.
+        products=sum(own * cells * times for own, cells, times in groups) * (n + cells) * (depth > 1),
     )
 
 
-def space_cost(space: Space, depth: int, objective: Objective = "errors") -> Cost:
+def space_cost(outline: Outline, depth: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less."""
-    schema, n, sides = space.candidates.schema, space.n_options, space.n_sides
+    schema, n, is_tree = outline.schema, outline.n_options, CAUGHT in outline.branches
+    sides = n * len(outline.branches)
     masks = masks_cost(options=n, sides=sides, depth=depth, classes=schema.target.n_levels, objective=objective)
     patterns = min(prod(attribute.n_bins for _, attribute in schema.attributes), _TYPICAL_PATTERNS)
-    pairs = Pairs.of(space, depth)
-    if pairs is not None:
-        return cheaper(masks, pairs_cost(pairs, depth, objective), patterns)
-    can_be_tables = 0 < depth <= _MOST_CHOICES and 0 < space.n_options <= MOST_OPTIONS
-    boxes = Boxes.of(space, depth) if can_be_tables else None
-    if boxes is None:
-        return masks
-    return cheaper(masks, cubes_cost(boxes, objective), patterns)
+    if not is_tree and 1 < outline.longest <= MOST_LITERALS and 0 < depth <= MOST_RULES and n <= MOST_PAIRED:
+        return cheaper(masks, pairs_cost(outline, depth, objective), patterns)
+    can_be_tables = 0 < depth <= _MOST_CHOICES and 0 < n <= MOST_OPTIONS
+    sizes = outline.sizes(depth) if can_be_tables else None
+    return masks if sizes is None else cheaper(masks, cubes_cost(outline, sizes, objective), patterns)
+
+
+def draw_cost(outline: Outline, depth: int, objective: Objective, *, draws_size: bool) -> Cost:
+    """Return the cost of one draw; by masks, each size that is drawn is searched anew."""
+    cost = space_cost(outline, depth, objective)
+    if cost.method != "masks" or not draws_size:
+        return cost
+    n, sides = outline.n_options, outline.n_options * len(outline.branches)
+    of = partial(masks_cost, options=n, sides=sides, classes=cost.classes, objective=objective)
+    return total_cost([of(depth=size) for size in range(depth + 1)])
 
 
 def cheaper(one: Cost, other: Cost, patterns: int) -> Cost:

@@ -7,11 +7,9 @@ left to do is to weigh each pair of rules once, whatever the number of patterns.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Self
 
 import numpy as np
@@ -93,26 +91,6 @@ class Pairs:
         """Return the group of an option, and where it is in there."""
         places = (np.flatnonzero(group.options == option) for group in self.groups)
         return next((place, int(rows[0])) for place, rows in enumerate(places) if len(rows))
-
-    @property
-    def group_sizes(self) -> list[tuple[int, int]]:
-        """The most options of each group, and its cells: of each attribute, and each two, that can have literals."""
-        candidates = self.space.candidates
-        literals = Counter(literal.attribute for literal in candidates.literals)
-        sizes = [(literals[name], a.n_bins) for name, a in candidates.schema.attributes if name in literals]
-        return [*sizes, *((m * n, size * other) for (m, size), (n, other) in combinations(sizes, 2))]
-
-    @property
-    def largest_table(self) -> int:
-        """The numbers of the largest table, for one class: the cells of two attributes, for each option."""
-        return max(cells for _, cells in self.group_sizes) * self.space.n_options
-
-    @property
-    def products(self) -> int:
-        """The multiplications for one class, at most: there may be fewer options after chosen rules."""
-        # Of all cells' tables, and of them, by the cells that each option catches.
-        each = sum(options * cells for options, cells in self.group_sizes)
-        return each * (self.space.n_options + sum(cells for _, cells in self.group_sizes)) * (self.depth > 1)
 
 
 class PairValues:

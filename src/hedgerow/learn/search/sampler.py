@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import SearchTooLargeError, TooManyRowsError
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, masks_cost, space_cost, total_cost
+from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, draw_cost, masks_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import ExhaustiveLevel, Masks, PatternMatrix, Search, Stop, Take, exhaustive_levels
 from hedgerow.learn.search.losses import Loss, Objective
+from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.outside import DrawChances, LeafShares, OutsideBoxes, OutsideMasks
 from hedgerow.learn.search.pairs import Pairs, PairValues
 from hedgerow.learn.search.semirings import Floats, all_models
@@ -54,12 +55,7 @@ class Draw:
     @cached_property
     def cost(self) -> Cost:
         """The cost of the draw, by the method that costs less."""
-        cost = space_cost(self.space, self.depth, self.objective)
-        if cost.method != "masks" or not self.draws_size:
-            return cost
-        n, sides, classes = self.space.n_options, self.space.n_sides, cost.classes
-        of = partial(masks_cost, options=n, sides=sides, classes=classes, objective=self.objective)
-        return total_cost([of(depth=depth) for depth in self.sizes])
+        return draw_cost(Outline.of(self.space), self.depth, self.objective, draws_size=self.draws_size)
 
     @cached_property
     def loss(self) -> Loss:
@@ -126,7 +122,7 @@ class ModelSampler:
             raise TooManyRowsError("Expected fewer than 2^32 rows for an exact private search, got 2^32 or more.")
         self._tally, self._plan, self._states = tally, plan, states
         if isinstance(states, Boxes):
-            total = sum(states.count(choices) for choices in range(plan.depth))
+            total = sum(states.sizes.count(choices) for choices in range(plan.depth))
         elif isinstance(states, Pairs):
             total = 1 + states.space.n_options * (plan.depth > 1)
         else:

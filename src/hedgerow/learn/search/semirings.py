@@ -178,7 +178,7 @@ def _sum_of_spreads(unit: float, rows: int) -> Callable[[NDArray[Any], Floats], 
     if rows < _MOST_TABULATED:
         size = np.arange(rows + 2)
         falls, evens = fall(size), np.append(even(size[:-1]), 0.0)  # the last one is that of −1
-        fall, even = falls.take, evens.take
+        fall, even = (lambda steps: falls.take(steps)), (lambda differences: evens.take(differences))
 
     def summed(differences: NDArray[Any], times: Floats) -> Floats:
         own = differences.astype(np.intp)

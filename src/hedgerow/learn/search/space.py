@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,8 +11,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.schema.candidates import Antecedent, Candidates
-from hedgerow.schema.literals import Literal
+from hedgerow.schema.candidates import Antecedent, Candidates, Form, by_form
+from hedgerow.schema.literals import Extent
 from hedgerow.schema.schema import Schema
 
 CAUGHT, LEFT = 0, 1
@@ -40,7 +41,7 @@ class Space:
         # implies a chosen one can catch nothing more: it is closed.
         position = {antecedent: index for index, antecedent in enumerate(candidates)} if chosen else {}
         taken = np.array([position[antecedent] for antecedent in chosen], dtype=np.intp)
-        everything = np.ones(candidates.truth.shape[1], dtype=bool)
+        everything = np.ones(sum(one.n_bins for _, one in candidates.schema.attributes), dtype=bool)
         if len(candidates.members) > 1:
             closed = np.zeros(len(candidates), dtype=bool)
             for index in taken:
@@ -48,14 +49,18 @@ class Space:
             options = np.flatnonzero(~closed)
             return cls(candidates, options, (LEFT,), everything)
         whole = cls(candidates, np.arange(len(candidates)), (LEFT,), everything)
-        return whole.below(np.logical_and.reduce(whole.side_bins[taken]))
+        return whole.below(np.logical_and.reduce(whole.side_bins[taken])) if chosen else whole
 
     @classmethod
     def of_trees(cls, schema: Schema) -> Self:
         """Return the space of the trees over a schema's tests ``x``, ``x = v``, ``x <= c``, each division once."""
         candidates = Candidates.of(schema, 1, negations=False)
-        everything = np.ones(candidates.truth.shape[1], dtype=bool)
-        return cls(candidates, np.array(_tests(candidates), dtype=np.intp), (CAUGHT, LEFT), everything)
+        forms = {key: np.array([*divisions(form)], dtype=np.intp) for key, form in by_form(schema).items()}
+        sizes = Counter(literal.attribute for literal in candidates.literals)
+        starts = np.cumsum([sizes[name] for name in schema]) - [sizes[name] for name in schema]
+        each = [forms[one.form] + start for (_, one), start in zip(schema.attributes, starts, strict=True)]
+        everything = np.ones(sum(one.n_bins for _, one in schema.attributes), dtype=bool)
+        return cls(candidates, np.concatenate(each), (CAUGHT, LEFT), everything)
 
     def below(self, root: Bins) -> Self:
         """Return the space that begins at a box: the options that divide it; none if it is empty."""
@@ -129,26 +134,15 @@ class Space:
         return ~closed
 
 
-def _tests(candidates: Candidates) -> list[int]:
-    """Return the literals that divide rows differently; of two complements the first."""
-    tests: list[int] = []
-    seen: set[bytes] = set()
-    for index, literal in enumerate(candidates.literals):
-        own = candidates.own_bins[index]
-        caught = candidates.truth[index]
-        divisions = {(own.tobytes() + caught.tobytes()), (own.tobytes() + (own & ~caught).tobytes())}
-        if (
-            _is_interval(literal, candidates.schema)
-            or divisions & seen
-            or not caught.any()
-            or not (own & ~caught).any()
-        ):
+def divisions(form: Form) -> dict[int, Extent]:
+    """Return which of the literals on an attribute divide rows differently: of two complements the first."""
+    # Numbers and ordered values have no test "between" or "=", which are equivalent to two nested ones.
+    found: dict[int, Extent] = {}
+    seen = set[Extent]()
+    for place, literal in enumerate(form.reachable.literals("", negations=False)):
+        extent, is_interval = form.attribute.extent(literal), literal.operator == "between"
+        if extent in seen or is_interval or (literal.operator == "=" and form.attribute.ordered):
             continue
-        seen |= divisions
-        tests.append(index)
-    return tests
-
-
-def _is_interval(literal: Literal, schema: Schema) -> bool:
-    """Return whether a literal is equivalent to two nested tests."""
-    return literal.operator == "between" or (literal.operator == "=" and schema[literal.attribute].ordered)
+        seen |= {extent, extent.complement()}
+        found[place] = extent
+    return found
