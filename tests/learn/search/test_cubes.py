@@ -149,7 +149,7 @@ def test_a_table_without_rows_has_the_value_one():
 def test_progress_adds_up_to_all_boxes():
     boxes, seen = Boxes.of(DEEP["trees"], 3), []
     Cubes(rows_of(DEEP["trees"], 0).tally, boxes, all_models(1.0, 0.5), progress=seen.append)
-    assert sum(seen) == sum(boxes.count(choices) for choices in range(3))
+    assert sum(seen) == sum(boxes.sizes.count(choices) for choices in range(3))
 
 
 @pytest.mark.parametrize("examples", SIZES)

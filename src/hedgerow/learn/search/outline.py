@@ -13,7 +13,7 @@ import numpy as np
 
 from hedgerow.learn.search.boxes import MOST_WORK, Line, Sizes, lines_of, sets_of
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space, divisions
-from hedgerow.schema.candidates import Form, by_form, check_candidates, longest_candidate
+from hedgerow.schema.candidates import Form, by_form, check_candidates, count_candidates, longest_candidate
 from hedgerow.schema.literals import Extent
 from hedgerow.schema.schema import Schema
 
@@ -53,7 +53,9 @@ class Outline:
     @classmethod
     def of_lists(cls, schema: Schema, max_literals: int, *, negations: bool) -> Self:
         """Return that of all rule lists over a schema's candidates."""
-        n = check_candidates(schema, max_literals, negations=negations)
+        n = count_candidates(schema, max_literals, negations=negations)
+        if not n:
+            check_candidates(schema, max_literals, negations=negations)
         longest = longest_candidate(schema, max_literals, negations=negations)
         lines = None
         if longest == 1 and n <= MOST_OPTIONS:
