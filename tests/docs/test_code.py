@@ -50,7 +50,7 @@ def run_dbt(words):
     places = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     program = shutil.which("dbt", path=places)
     if program is None:
-        pytest.skip("needs dbt: pipx install 'dbt-core<2' && pipx inject dbt-core dbt-duckdb")
+        pytest.skip("needs dbt: pipx install 'dbt-core<1.11' && pipx inject dbt-core dbt-duckdb")
     settings = {**os.environ, "DO_NOT_TRACK": "1", "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
     ended = subprocess.run([program, *words], capture_output=True, text=True, check=False, env=settings)
     assert ended.returncode == 0, ended.stdout
