@@ -88,7 +88,7 @@ class _Reader:
             logger.setLevel(level)
 
     def _canonical(self, text: str) -> str:
-        return self._parsed(text).sql(self.dialect.name)
+        return self.dialect.written(self._parsed(text))
 
     def _node(self, tree: Any) -> Node:
         tree = tree.unnest()
@@ -99,7 +99,7 @@ class _Reader:
         return Split(literals[0], self._node(one.args["true"]), self._node(tree.args["default"]))
 
     def _leaf(self, tree: Any) -> Leaf:
-        found, number = tree.sql(self.dialect.name), self.schema.target.as_number
+        found, number = self.dialect.written(tree), self.schema.target.as_number
         if number is not None:
             return Leaf(mean=float(next(iter(tree.find_all(exp.Literal))).this))
         return Leaf(label=self.classes[found])
@@ -115,7 +115,7 @@ class _Reader:
         return tuple(one for one in found if one is not None)
 
     def _literal(self, tree: Any) -> Literal | None:
-        text = tree.sql(self.dialect.name)
+        text = self.dialect.written(tree)
         if text not in self.known:
             self.known[text] = self._searched(tree, text)
         return self.known[text]
