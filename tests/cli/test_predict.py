@@ -45,3 +45,16 @@ def test_a_scorecard_of_three_classes_predicts_with_three_totals(folder, run):
     records = json.loads(run("predict", "card.json", "data.csv", "--json")[1])
     totals = card.totals(pd.read_csv("data.csv"))
     assert list(records[0].values()) == ["=no", *totals[0].tolist()]
+
+
+def test_reasons_are_the_attributes_that_cost_most_for_a_class(folder, run):
+    card, rows = a_scorecard(folder), pd.read_csv(folder / "data.csv")
+    for label in card.schema.classes:
+        code, out, _ = run("predict", "card.json", "data.csv", "--reasons", label, "--json")
+        found = [[one[f"reason {place}"] for place in range(1, 5)] for one in json.loads(out)]
+        assert (code, found) == (0, card.reasons(rows, favourable=label).tolist())
+    code, _, err = run("predict", "card.json", "data.csv", "--reasons", "maybe")
+    assert (code, "must be one of" in err) == (2, True)
+    a_tree(folder, old={"label": "yes"}, young={"label": "no"})
+    code, _, err = run("predict", "tree.json", "data.csv", "--reasons", "yes")
+    assert (code, "expected a scorecard for reasons" in err) == (2, True)

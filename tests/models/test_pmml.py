@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 import hedgerow as hr
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import (
@@ -47,7 +47,7 @@ ATTRIBUTES = {
     "day": Date("2020-01-01", "2021-12-31", cuts=("2020-06-30", "2021-01-31")),
 }
 VALUES: dict[str, list[Any]] = {
-    "age": [None, -9.0, 16.0, 17.0, 30.0, 30.5, 31.0, 45.0, 46.0, 90.0, 91.0],
+    "age": [None, -9.0, 3e9, -3e9, 16.0, 17.0, 30.0, 30.5, 31.0, 45.0, 46.0, 90.0, 91.0],
     "income": [-3.0, 0.0, 2.5, np.nextafter(2.5, 3), 7.0, 10.0, 11.5],
     "smoker": [True, False, None],
     "word": ["yes", "Y", "no", "N"],
@@ -121,12 +121,13 @@ MODELS = models_of(ATTRIBUTES)
 
 def test_a_tree_by_hand() -> None:
     schema = Schema({"age": Integer(17, 90, cuts=(30,)), "smoker": Boolean()}, Label("ill", ("no", "yes")))
-    root = Split(Literal("age", "<=", (30,)), Leaf((10, 30)), Leaf(label="no"))
+    root = Split(Literal("age", "<=", (30,)), Leaf((10, 30)), Leaf((9, 3)))
     model = ElementTree.fromstring(Tree(schema, root, NONE).to_pmml()).find(f"{SPACE}TreeModel")
     assert model is not None
     first, other = model.findall(f"{SPACE}Node/{SPACE}Node")
     assert first.attrib == {"score": "yes"}
     assert other.attrib == {"score": "no"}
+    assert [one.attrib["recordCount"] for one in other[1:]] == ["9", "3"]
     assert first[0].attrib == {"field": "age", "operator": "lessOrEqual", "value": "30"}
     assert [one.attrib["probability"] for one in first[1:]] == ["0.25", "0.75"]
     assert other[0].tag == f"{SPACE}True"
@@ -267,3 +268,27 @@ def test_reasons_by_hand() -> None:
         card.reasons(rows, favourable="maybe")
     with pytest.raises(ArgumentError, match="expected a scorecard for reasons"):
         MODELS["tree"].reasons(rows)
+
+
+def test_a_reader_refuses_what_the_totals_mean_and_takes_what_may_be_missing(tmp_path: Path) -> None:
+    path = tmp_path / "model.pmml"
+    for target, unit in ((Label("ill", ("no", "yes")), 0.5), (Number("cost", 0, 10, 16), 0.3)):
+        model = a_scorecard(Schema({"smoker": ATTRIBUTES["smoker"], "code": ATTRIBUTES["code"]}, target), unit)
+        path.write_text(model.to_pmml())
+        with pytest.raises(ModelFormatError, match="feature"):
+            hr.read_model(path, model.schema)
+    schema = Schema({"smoker": Boolean(missing="bin")}, Label("ill", ("no", "yes")))
+    tree = Tree(schema, Split(Literal("smoker", "true"), Leaf((1, 2)), Leaf((2, 1))), NONE)
+    path.write_text(tree.to_pmml())
+    rows = pd.DataFrame({"smoker": ["true", "false", None]})
+    assert hr.read_model(path).predict(rows).tolist() == tree.predict(rows).tolist()
+
+
+def test_what_was_not_released_is_not_written() -> None:
+    schema = Schema({"x": Boolean()}, Label("y", ("a", "b")))
+    mixed = Rule.of((Literal("x", "true"),), Leaf(label="b")), Rule.of((), Leaf((7, 2)))
+    assert "confidence" not in RuleList(schema, mixed, NONE).to_pmml()
+    tree = Tree(schema, Split(Literal("x", "true"), Leaf(label="b"), Leaf((7, 2))), NONE)
+    assert "probability" not in tree.to_pmml()
+    large = Schema({"x": Boolean()}, Label("y", (0, 2**31)))
+    assert 'dataType="integer"' not in Tree(large, Leaf((7, 2)), NONE).to_pmml()

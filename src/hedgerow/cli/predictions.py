@@ -80,6 +80,7 @@ def predictions(model: Model, rows: pa.Table, output: OutputColumns, *, copied: 
 def _reasons(model: Model, rows: pa.Table, favourable: str) -> dict[str, Any]:
     """Return the attributes that cost most points, a column for each place."""
     named = {value_text(value): value for value in model.schema.target.values}
+    named |= {word.lower(): value for word, value in named.items() if isinstance(value, bool)}
     found = model.reasons(rows, favourable=named.get(favourable, favourable))
     return {f"reason {place}": pa.array(names.tolist(), pa.string()) for place, names in enumerate(found.T, 1)}
 

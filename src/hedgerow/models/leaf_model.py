@@ -113,6 +113,11 @@ class LeafModel(Model):
         return self._number is None and (self.has_counts or self.has_probabilities)
 
     @property
+    def _all_have_shares(self) -> bool:
+        """True if the probabilities of every leaf say more than its label."""
+        return self._number is None and not any(leaf.is_label_alone for leaf in self.leaves)
+
+    @property
     def _number(self) -> Number | None:
         """What is predicted where it is a number; None of classes."""
         return self.schema.target.as_number
@@ -188,7 +193,7 @@ class LeafModel(Model):
         """Return the lines of the body of ``predict``, which tests literals as they are written."""
 
     def _pmml_node(self, number: int) -> Element:
-        shares = self.probabilities[number].tolist() if self.has_shares else ()
+        shares = self.probabilities[number].tolist() if self._all_have_shares else ()
         return pmml.leaf_node(self.leaves[number], self.predictions[number], shares, self.schema.target)
 
     @property

@@ -240,13 +240,14 @@ class Model(ABC):
     def to_pmml(self) -> str:
         """Return the model as PMML 4.4: a ``TreeModel``, ``RuleSetModel`` or ``Scorecard`` for evaluators of others.
 
-        Cells are compared with the values as the schema writes them: text is not trimmed, dates are YYYY-MM-DD. Where
-        `predict` refuses a value, an evaluator may predict, or not.
+        Cells are compared with the values as the schema writes them: text is not trimmed, dates are YYYY-MM-DD, and a
+        category 2 is not 2.0, as in a float column. Where `predict` refuses a value, an evaluator may predict, or not.
 
         Raises
         ------
         ValueError
-            If it uses derived columns, adds up points for more than two classes, or has control characters in names.
+            If it uses derived columns, adds up points for more than two classes or of no attribute, is too large, or
+            has control characters in names, or those of outputs.
         """
 
     def _pmml_document(self, own: Element) -> str:

@@ -6,6 +6,7 @@ A predicate on a missing value is unknown, and decides for no child, rule or att
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element, indent, tostring
 
@@ -27,7 +28,7 @@ _COMPARED = {"<=": ("lessOrEqual",), ">": ("greaterThan",), "between": ("greater
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "double", str: "string"}
 _CELL_TYPES: Mapping[Cell, str] = {Cell.TRUTH: "boolean", Cell.NUMBER: "double", Cell.DATE: "date"}
-_SUM, _TOTAL = "points", "total points"  # of a scorecard: the target, and its output, to which others refer
+_SUM, _TOTAL = "sum of points", "total points"  # of a scorecard: the target, and its output, to which others refer
 
 
 def document(model: Element, schema: Schema, used: Sequence[str], description: str) -> str:
@@ -56,9 +57,12 @@ def document(model: Element, schema: Schema, used: Sequence[str], description: s
         xmlns="http://www.dmg.org/PMML-4_4",
         version="4.4",
     )
-    named = [one.attrib["name"] for tag in ("DataField", "DerivedField", "OutputField") for one in root.iter(tag)]
-    for name in {name for name in named if named.count(name) > 1}:
-        raise ArgumentError(f"expected no attribute with the name of an output of PMML, got {shown(name)}; rename it.")
+    named = Counter(
+        one.attrib["name"] for tag in ("DataField", "DerivedField", "OutputField") for one in root.iter(tag)
+    )
+    name, times = named.most_common(1)[0]
+    if times > 1:
+        raise ArgumentError(f"expected no column with the name of an output of PMML, got {shown(name)}; rename it.")
     for element in root.iter():
         if any(map(_UNWRITABLE.search, [element.text or "", *element.attrib.values()])):
             raise ArgumentError("expected names and values without control characters, which XML cannot hold.")
@@ -77,15 +81,15 @@ def _made(tag: str, *parts: Element, **attributes: str) -> Element:
 
 def tree_model(target: Target, root: Element, *, has_shares: bool) -> Element:
     """Return a TreeModel of its first node, with the classes' probabilities if its leaves have shares."""
-    function, shares = (
-        "classification" if target.as_number is None else "regression",
-        target.values if has_shares else (),
-    )
+    function = "classification" if target.as_number is None else "regression"
+    shares = target.values if has_shares else ()
     outputs = [
         _output(predicted(target), "predictedValue", class_type(target)),
         *(_output(f"probability({value_text(one)})", "probability", "double", value=text(one)) for one in shares),
     ]
-    return _made("TreeModel", _made("Output", *outputs), root, functionName=function, splitCharacteristic="multiSplit")
+    # Some child of every node holds, so that the last attribute says only that no row is left without a prediction.
+    always_some = {"splitCharacteristic": "multiSplit", "noTrueChildStrategy": "returnLastPrediction"}
+    return _made("TreeModel", _made("Output", *outputs), root, functionName=function, **always_some)
 
 
 def node(children: Iterable[Element]) -> Element:
@@ -122,8 +126,8 @@ def rule_set(cases: Cases, shares: Sequence[float], schema: Schema) -> Element:
     outputs = [_output(predicted(target), "predictedValue", class_type(target))]
     outputs += [_output("confidence", "confidence", "double")] if shares else []
     first = _made("RuleSelectionMethod", criterion="firstHit")
-    rule_set = _made("RuleSet", first, *rules, defaultScore=text(cases[-1][1]))
-    return _made("RuleSetModel", _made("Output", *outputs), rule_set, functionName="classification")
+    every = _made("RuleSet", first, *rules, defaultScore=text(cases[-1][1]))
+    return _made("RuleSetModel", _made("Output", *outputs), every, functionName="classification")
 
 
 def scorecard(bins: Bins, base: Points, schema: Schema, said: Element, *, highest_is_best: bool) -> Element:
@@ -251,10 +255,9 @@ def _whole_name(name: str) -> str:
 
 
 def _whole_field(name: str) -> Element:
-    # What is missing counts as whole, so that all comparisons with it stay unknown.
-    value = _made("FieldRef", field=name)
-    floor = _made("Apply", value, function="floor", mapMissingTo="0")
-    equal = _made("Apply", value, floor, function="equal", mapMissingTo="true")
+    # What is missing counts as whole, so that all comparisons with it stay unknown. Some have a floor of 32 bits.
+    rest = _made("Apply", _made("FieldRef", field=name), _constant(1.0), function="modulo", mapMissingTo="0.0")
+    equal = _made("Apply", rest, _constant(0.0), function="equal", mapMissingTo="true")
     return _made("DerivedField", equal, name=_whole_name(name), optype="categorical", dataType="boolean")
 
 
@@ -289,7 +292,8 @@ def class_type(target: Target) -> str:
     if target.as_number is not None:
         return "double"
     types = {type(value) for value in target.values}
-    return _TYPES[types.pop()] if len(types) == 1 else "string"
+    is_large = types == {int} and max(map(abs, target.values)) >= 2**31  # evaluators have integers of 32 bits
+    return _TYPES[types.pop()] if len(types) == 1 and not is_large else "string"
 
 
 def _output(name: str, feature: str, data_type: str, **attributes: str) -> Element:

@@ -177,7 +177,7 @@ class RuleList(LeafModel):
         if self.schema.target.as_number is None:
             places = map(self.schema.classes.index, self.predictions)
             shares = [float(row[place]) for row, place in zip(self.probabilities, places, strict=True)]
-            return self._pmml_document(pmml.rule_set(self._cases, shares if self.has_shares else [], self.schema))
+            return self._pmml_document(pmml.rule_set(self._cases, shares if self._all_have_shares else [], self.schema))
         nodes = list(map(self._pmml_node, range(len(self))))
         for one, (literals, _) in zip(nodes, self._cases, strict=True):
             one.insert(0, pmml.all_of([pmml.predicate(x, self.schema[x.attribute]) for x in literals]))

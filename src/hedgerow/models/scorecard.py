@@ -361,7 +361,7 @@ class Scorecard(Model):
         Raises
         ------
         ValueError
-            If it is no class, or there are more than two.
+            If it is no class, there are more than two, or no attribute.
         """
         is_high = self._is_high(favourable)
         codes, n_rows = self._encoded(X)
@@ -378,7 +378,10 @@ class Scorecard(Model):
         return favourable is None or favourable == choices[1]
 
     def to_pmml(self, *, favourable: Value | None = None) -> str:
-        """Return the scorecard as PMML with the total, what it predicts, and `reasons`; see `Model.to_pmml`."""
+        """Return the scorecard as PMML with the total, what it predicts, and `reasons`; see `Model.to_pmml`.
+
+        Evaluators name four attributes even where fewer cost points: the last ones are then no reasons.
+        """
         is_high, bins, said = self._is_high(favourable), self._sheet.bins, self._meaning.pmml
         return self._pmml_document(pmml.scorecard(bins, self.base, self.schema, said, highest_is_best=is_high))
 

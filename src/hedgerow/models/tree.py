@@ -213,7 +213,7 @@ class Tree(LeafModel):
             return pmml.node([true, pmml.always(false)])
 
         root = pmml.always(self.fold(split, self._pmml_node))
-        return self._pmml_document(pmml.tree_model(self.schema.target, root, has_shares=self.has_shares))
+        return self._pmml_document(pmml.tree_model(self.schema.target, root, has_shares=self._all_have_shares))
 
     def _python(self, written: Pieces[Literal]) -> list[str]:
         return self.fold(

@@ -182,6 +182,9 @@ class _Pmml:
 
     def _scorecard(self, card: Any) -> Model:
         self.model.only("Characteristics", "LocalTransformations")
+        outputs = [one for part in self.model.all("Output") for one in part.all("OutputField")]
+        for one in outputs:
+            one.one_of("feature", "predictedValue", "predictedValue", "reasonCode")  # others say what a total means
         parts = [one for part in self.model.all("Characteristics") for one in part.all("Characteristic")]
         bins = [one for part in parts for one in part.all("Attribute")]
         if len(bins) > MOST_PARTS or not bins:
