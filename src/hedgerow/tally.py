@@ -225,7 +225,11 @@ class Tally:
         """Return the tally of disjoint parts of a table from theirs; ValueError where they have not one schema."""
         from hedgerow.engines.tallies import check_mergeable, check_total  # Ibis takes long to import
 
-        if not tallies or any(one.schema != tallies[0].schema for one in tallies):
+        if (
+            not tallies
+            or not all(isinstance(one, Tally) for one in tallies)
+            or any(one.schema != tallies[0].schema for one in tallies)
+        ):
             raise ArgumentError("expected one tally or more, all on the same schema.")
         check_mergeable(schema := tallies[0].schema)
         bins, levels, rows = map(np.concatenate, zip(*(one._groups() for one in tallies), strict=True))

@@ -1,5 +1,6 @@
 """`hedgerow tally`, and `hedgerow fit --tally`."""
 
+import os
 import stat
 
 import numpy as np
@@ -135,3 +136,44 @@ def test_more_rows_than_an_exact_search_takes_are_refused_before_the_charge(fold
     assert not hr.privacy.FileBudget("budget.json").charges
     assert run(*OF_TALLY, "--budget", "budget.json", "--search", "greedy")[0] == 0
     assert len(hr.privacy.FileBudget("budget.json").charges) > 0
+
+
+def test_no_tally_is_merged_twice_and_no_output_is_among_the_inputs(counted, run):
+    (counted / "days").mkdir()
+    (counted / "counts.parquet").rename("days/monday.parquet")
+    os.link("days/monday.parquet", "linked.parquet")
+    merge = ("tally", "schema.yaml", "--merge")
+    for words in (
+        ("days/monday.parquet", "./days/monday.parquet"),
+        ("days", "days/*.parquet"),
+        ("days/monday.parquet", "linked.parquet"),
+        ("duckdb:///no.db::counts", "duckdb:///no.db::counts"),
+    ):
+        code, _, err = run(*merge, *words, "-o", "all.parquet")
+        assert (code, "expected each tally once" in err) == (2, True)
+    for words in (("days",), ("days/*.parquet",), ("days/*day.parquet", "linked.parquet")):
+        code, _, err = run(*merge, *words, "-o", "days/allday.parquet")
+        assert code == 2
+        assert "write it to another folder" in err or "expected each tally once" in err
+    assert run(*merge, "days", "-o", "all.parquet")[0] == 0
+    assert sorted(path.name for path in counted.glob("**/*.parquet")) == [
+        "all.parquet",
+        "linked.parquet",
+        "monday.parquet",
+    ]
+
+
+def test_counting_warns_of_a_column_that_says_whose_row_it_is(folder, run):
+    rows = pd.read_csv(folder / "data.csv", dtype=str, keep_default_na=False)
+    rows.assign(patient_id=range(len(rows))).to_csv("persons.csv", index=False)
+    code, _, err = run("tally", "schema.yaml", "persons.csv", "-o", "persons.parquet")
+    assert (code, "warning: " in err, "patient_id" in err) == (0, True, True)
+
+
+@pytest.mark.parametrize(
+    "words", [(" ",), ("t", "-o", "x.parquet"), ("t", "--engine", "spark"), ("t", "--encoding", "latin-1")]
+)
+@pytest.mark.usefixtures("folder")
+def test_a_query_refuses_what_it_does_not_use(run, words):
+    code, _, err = run("tally", "schema.yaml", *words, "--sql", "duckdb")
+    assert (code, "expected the name of a table, no options about files" in err) == (2, True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +15,7 @@ from hedgerow.cli.output import check_output, print_or_write, say
 from hedgerow.cli.rows import open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError
+from hedgerow.schema.persons import unit_advice
 from hedgerow.tally import Tally
 
 app = typer.Typer(add_completion=False)
@@ -38,6 +42,7 @@ def tally(
     """Count a table into a private file to learn from; merge such files; print the query that counts.
 
     `hedgerow fit --tally` learns from it. It has exact counts, as private as the rows: its file is for its owner alone.
+    A row that is counted k times, by copies of a tally, is protected with k times the epsilon.
 
     [bold]Examples[/bold]: hedgerow tally patients.yaml patients.csv -o counts.parquet
 
@@ -54,8 +59,10 @@ def tally(
     if (sql is not None and merge) or (sql is None and column):
         raise ArgumentError("--merge is about tallies, and --column about the query of --sql; leave one of them out.")
     if output is not None:
-        check_output(output, schema, *data, force=force)
+        check_output(output, schema, *data, *_files(data, output, merge=merge), force=force)
     if sql is not None:
+        if table != TableOptions() or not data[0].strip() or (output is not None and output.suffix == ".parquet"):
+            raise ArgumentError("expected the name of a table, no options about files, and -o counts.sql with --sql.")
         kinds = named_values("--column", column, "NAME=KIND", "column")
         print_or_write(tally_sql(declared, sql, data[0], kinds), output)
     elif output is None or output.suffix != ".parquet":
@@ -64,6 +71,26 @@ def tally(
         found: list[Tally] = []
         for one in data:
             with open_rows(one, table, declared if merge else None) as rows:
+                whose = None if merge else unit_advice(rows.columns)
+                if whose:
+                    say(f"warning: {whose}", err=True)
                 found.append(rows.tally(declared, target_name(rows.columns, None, declared)))
         Tally.merge(found).save(output)
         say(f"written to {output}: exact counts, as private as the rows", err=True)
+
+
+def _files(data: Sequence[str], output: Path, *, merge: bool) -> list[str]:
+    """Return the Parquet files that are read; refuse one that is read twice, and an output that would be read next."""
+    from hedgerow.engines.files import list_files  # Ibis takes long to import
+
+    read = [one for one in data if Path(one).is_dir() or ("::" not in one and Path(one).suffix.lower() == ".parquet")]
+    files = [path for one in read for path in list_files(one).paths]
+    same = [(status.st_dev, status.st_ino) for status in map(os.stat, files)] if merge else []
+    if len(set(same)) < len(same) or (merge and len(set(data)) < len(data)):
+        raise ArgumentError("expected each tally once, got one of them twice: its rows would count twice.")
+    here = output.absolute()
+    if any(
+        here.is_relative_to(Path(one).absolute()) or fnmatchcase(str(here), str(Path(one).absolute())) for one in read
+    ):
+        raise ArgumentError(f"{output} would be among the files of {', '.join(read)}; write it to another folder.")
+    return files

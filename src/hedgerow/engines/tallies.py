@@ -27,6 +27,7 @@ from hedgerow.schema.dates import date_format
 from hedgerow.schema.numbers import as_number
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
+from hedgerow.text.messages import shown
 
 DIGEST = "schema"
 """The column with the digest of the schema, the same in each row."""
@@ -36,6 +37,7 @@ KINDS = {"boolean": "boolean", "integer": "int64", "number": "float64", "decimal
 KINDS |= {"date": "date", "text": "string"}
 """What the column of a table may hold, and Ibis's type for it."""
 _WHITE = re.compile("(?<!')' \t\n\r\v\f'(?!')")  # what is trimmed, where it stands as it is: files lose such characters
+_OF_BIGQUERY = re.compile("[A-Za-z_][A-Za-z0-9_]*")  # Ibis changes other names
 _JINJA = re.compile(r"\{[{%#]")
 
 
@@ -55,6 +57,7 @@ def write_groups(
 ) -> None:
     """Write groups as Parquet, in the order of their codes, for their owner alone: they are as private as the rows."""
     check_mergeable(schema)
+    check_total(rows)
     if Path(path).suffix != ".parquet":
         raise ArgumentError("expected a name that ends in .parquet for a tally.")
     order = np.lexsort([levels, *bins.T[::-1]])
@@ -107,7 +110,9 @@ def _check_groups(found: pa.Table, schema: Schema) -> None:
 
 
 def check_total(rows: NDArray[np.int64]) -> None:
-    """Refuse more rows than learners are exact for; below, this sum is not rounded either."""
+    """Refuse negative rows, and more than learners are exact for; below, this sum is not rounded either."""
+    if (rows < 0).any():
+        raise ArgumentError("expected whole numbers of rows from 0 on, got negative ones.")
     if rows.sum(dtype=np.float64) >= MOST_ROWS:
         raise TooManyRowsError("Expected a tally of fewer than 2^43 rows, got 2^43 or more.")
 
@@ -122,13 +127,18 @@ def tally_sql(schema: Schema, dialect: str, table: str, kinds: Mapping[str, str]
     check_choice("sql", dialect, [one.name for one in PRINTED])
     engine = next(one for one in PRINTED if one.name == dialect)
     types, place = _types(schema, kinds or {}), f"rows_{schema.digest}"
+    for name in types:
+        if not name.isprintable() or (dialect == "bigquery" and not _OF_BIGQUERY.fullmatch(name)):
+            raise ArgumentError(
+                f"expected names of letters, digits and _ for {dialect}, got {shown(name)}; rename it in a view."
+            )
     if engine.backend == "pyspark":
         require_package("pyspark", "spark", "SQL of Spark needs an extra")
         ibis.pyspark  # noqa: B018 -- which declares its options, and the compiler reads one
     rows = ops.DatabaseTable(name=place, schema=ibis.schema(types), source=engine).to_expr()
     groups = grouped(rows, schema, schema.target.name).mutate(**{DIGEST: ibis.literal(schema.digest)})
     query = engine.answered(lambda: str(ibis.to_sql(groups, engine.backend or engine.name)))
-    if _JINJA.search(table) and _JINJA.search(query):
+    if _JINJA.search(query):
         raise ArgumentError("expected a schema without {{, {% and {#, which a template runs; found some of them.")
     query = _WHITE.sub("' ' || CHR(9) || CHR(10) || CHR(13) || CHR(11) || CHR(12)", query)
     return re.sub(f'["`]{place}["`]', lambda _: table, query)

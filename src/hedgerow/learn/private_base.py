@@ -111,6 +111,7 @@ class PrivateEstimator(TallyEstimator):
         BudgetExceededError
             If there is less left.
         """
+        self._check_parameters()
         if self.budget is not None:
             epsilon, delta, rho = _loss(self._plan(schema), schema)
             self.budget.check(epsilon, delta, rho=rho, unit=schema.unit)
