@@ -378,10 +378,7 @@ class Scorecard(Model):
         return favourable is None or favourable == choices[1]
 
     def to_pmml(self, *, favourable: Value | None = None) -> str:
-        """Return the scorecard as PMML with the total, what it predicts, and `reasons`; see `Model.to_pmml`.
-
-        Evaluators name four attributes even where fewer cost points: the last ones are then no reasons.
-        """
+        """Return the scorecard as PMML with total, prediction and `reasons`, of which some may cost nothing there."""
         is_high, bins, said = self._is_high(favourable), self._sheet.bins, self._meaning.pmml
         return self._pmml_document(pmml.scorecard(bins, self.base, self.schema, said, highest_is_best=is_high))
 
