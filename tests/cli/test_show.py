@@ -98,3 +98,10 @@ def test_two_formats_are_refused(folder, run):
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
     assert "got --json and --format sql" in run("show", "tree.json", "--json", "--format", "sql")[2]
     assert run("show", "tree.json", "--json", "--format", "json")[0] == 0
+
+
+def test_pmml_is_that_of_the_model(folder, run):
+    card = a_scorecard(folder)
+    assert run("show", "card.json", "--format", "pmml")[1] == card.to_pmml()
+    assert run("show", "card.json", "-o", "card.pmml")[0] == 0
+    assert (folder / "card.pmml").read_text() == card.to_pmml()

@@ -177,3 +177,9 @@ def test_counting_warns_of_a_column_that_says_whose_row_it_is(folder, run):
 def test_a_query_refuses_what_it_does_not_use(run, words):
     code, _, err = run("tally", "schema.yaml", *words, "--sql", "duckdb")
     assert (code, "expected the name of a table, no options about files" in err) == (2, True)
+
+
+def test_the_table_of_a_query_is_no_folder(folder, run):
+    (folder / "models").mkdir()
+    assert run("tally", "schema.yaml", "models", "--sql", "duckdb", "-o", "models/counts.sql")[0] == 0
+    assert "FROM models AS" in (folder / "models" / "counts.sql").read_text()

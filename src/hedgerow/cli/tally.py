@@ -59,7 +59,8 @@ def tally(
     if (sql is not None and merge) or (sql is None and column):
         raise ArgumentError("--merge is about tallies, and --column about the query of --sql; leave one of them out.")
     if output is not None:
-        check_output(output, schema, *data, *_files(data, output, merge=merge), force=force)
+        files = [] if sql is not None else [*data, *_files(data, output, merge=merge)]
+        check_output(output, schema, *files, force=force)
     if sql is not None:
         if table != TableOptions() or not data[0].strip() or (output is not None and output.suffix == ".parquet"):
             raise ArgumentError("expected the name of a table, no options about files, and -o counts.sql with --sql.")
