@@ -1,6 +1,7 @@
 """The names that hedgerow exports, and that they are imported when they are used."""
 
 import ast
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -46,3 +47,26 @@ def test_importing_hedgerow_imports_none_of_the_libraries():
     code = f"import sys, hedgerow; print(sorted({libraries} & {{*sys.modules}}))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def public_objects():
+    """Yield what the faces export, with its public methods and properties, and what each is called."""
+    faces = [hedgerow, *(getattr(hedgerow, name) for name in ("models", "schema", "privacy", "audit", "engines"))]
+    for face in faces:
+        for name in face.__all__:
+            found = getattr(face, name)
+            if inspect.isroutine(found) or inspect.isclass(found):
+                yield name, found
+            if inspect.isclass(found) and found.__module__.startswith("hedgerow"):
+                yield from (
+                    (f"{name}.{member}", getattr(found, member))
+                    for member in vars(found)
+                    if not member.startswith("_")
+                    and (isinstance(vars(found)[member], property) or callable(vars(found)[member]))
+                )
+
+
+def test_what_is_public_has_a_docstring():
+    found = dict(public_objects())
+    assert len(found) > 500
+    assert [name for name, thing in found.items() if not inspect.getdoc(thing)] == []
