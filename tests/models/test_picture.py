@@ -1,5 +1,6 @@
 """Pictures as SVG: shapes of an allowed list, no text, and no figure that stays open."""
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 
@@ -31,6 +32,19 @@ def test_a_picture_is_shapes_and_refers_to_itself_alone(model) -> None:
 
 def test_the_same_model_has_the_same_picture() -> None:
     assert svg_of(TWO.plot, "x") == svg_of(TWO.plot, "x")
+
+
+def test_what_a_backend_sets_for_its_first_figure_stays() -> None:
+    def plot():
+        plt.ion()  # as a notebook's backend does
+        return TWO.plot()
+
+    try:
+        svg_of(plot, "x")
+        assert plt.isinteractive()
+        assert mpl.rcParams["svg.fonttype"] == mpl.rcParamsDefault["svg.fonttype"]
+    finally:
+        plt.ioff()
 
 
 def test_text_that_is_drawn_cannot_leave_its_comment() -> None:

@@ -303,14 +303,21 @@ def svg_of(plot: Callable[[], Axes], title: str) -> Html:
     import matplotlib.pyplot as plt
 
     written = StringIO()
-    with catch_warnings(), mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "hedgerow", "text.usetex": False}):
-        simplefilter("ignore")  # of characters that the font lacks
-        figure = plot().get_figure(root=True)
-        assert figure is not None
-        try:
-            figure.savefig(written, format="svg", facecolor="none")
-        finally:
-            plt.close(figure)
+    changed = {"svg.fonttype": "path", "svg.hashsalt": "hedgerow", "text.usetex": False}
+    # No rc_context: a notebook's first figure sets that figures are shown, and the context would take that back.
+    before = {key: mpl.rcParams[key] for key in changed}
+    mpl.rcParams.update(changed)
+    try:
+        with catch_warnings():
+            simplefilter("ignore")  # of characters that the font lacks
+            figure = plot().get_figure(root=True)
+            assert figure is not None
+            try:
+                figure.savefig(written, format="svg", facecolor="none")
+            finally:
+                plt.close(figure)
+    finally:
+        mpl.rcParams.update(before)
     root = ElementTree.fromstring(written.getvalue())
     return element("svg", joined(*map(_shape, _shapes(root))), role="img", aria_label=title, **_attributes(root))
 
