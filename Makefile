@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java the tests of Spark and of evaluators of PMML are skipped, so these are not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark,pmml)
 
-.PHONY: help demo test quick test-adversarial test-docs test-statistics test-postgres test-spark test-slow test-peers check format numbers docs dist bench study clean
+.PHONY: help demo test quick test-adversarial test-docs test-statistics test-postgres test-spark test-slow test-peers check format numbers notebooks docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -63,6 +63,9 @@ format: $(VENV)/.check  ## format the code
 
 numbers: $(VENV)/.installed  ## write the numbers of the pages, from the committed files
 	$(BIN)/python docs/write_numbers.py
+
+notebooks: $(VENV)/.docs  ## run docs/notebooks, and store what the cells print and draw
+	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
 
 docs: $(VENV)/.docs  ## build the documentation site in build/docs; a link or reference that leads nowhere fails
 	rm -rf build/docs docs/reference/api

@@ -19,7 +19,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
-    "myst_parser",
+    "myst_nb",
     "sphinx_copybutton",
     "claims",
     "commands",
@@ -42,6 +42,9 @@ pages_outside = {
     "datasets": "src/hedgerow/datasets/NOTICE.md",
     "security": "SECURITY.md",
 }
+
+# Notebooks are shown with the outputs that `make notebooks` stored in them.
+nb_execution_mode = "off"
 
 # Docstrings. A name in single backticks is a link where it can be one, and code otherwise (docs/_ext/names.py).
 default_role = "name"
