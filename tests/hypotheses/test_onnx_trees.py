@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import HypothesisError
-from hedgerow.hypotheses import onnx_classifiers as trees
+from hedgerow.hypotheses import onnx_read as trees
 from hedgerow.hypotheses import read_onnx
 from tests.hypotheses.onnx_examples import ML, evaluated, model, node, predicted, tensor, text_of
 

@@ -48,7 +48,6 @@ class GraphClassifier:
     labels: tuple[str | int | bool, ...] | None  # the class of each score. None: the dataset's, in their order.
 
     def bound(self, names: Sequence[str], kinds: Sequence[str], classes: Sequence[object]) -> BoundClassifier:
-        """Return the classifier for columns of these names and kinds, and these classes."""
         graph = Graph(self._places(names, kinds), tuple(one.kind for one in self.inputs), self.steps)
         labels = tuple(classes) if self.labels is None else self.labels
         return BoundClassifier(graph, class_codes(labels, classes))
@@ -172,7 +171,6 @@ class BoundClassifier:
             raise ArgumentError("its classes are not distinct")
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
-        """Return the class of each row; none where a step has no result, or a number is missing and must not be."""
         block = max(1, min(_BLOCK, _NUMBERS // self.graph.widest))
         parts = [slice(start, start + block) for start in range(0, n_rows, block)]
         found = [self._block([column[part] for column in columns], len(range(n_rows)[part])) for part in parts]

@@ -97,7 +97,6 @@ class Always:
 
 
 def class_codes(labels: Sequence[Any], classes: Sequence[Any]) -> tuple[int, ...]:
-    """Return the class number of each label."""
     found = codes_of(np.array(labels, dtype=object), classes, len(labels))
     if (found < 0).any():
         names = ", ".join(map(quoted_text, classes))

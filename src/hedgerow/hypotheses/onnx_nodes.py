@@ -36,7 +36,6 @@ class RowValue:
 
     @property
     def width(self) -> int:
-        """The number of numbers in a row."""
         return prod(self.shape)
 
 
@@ -56,7 +55,6 @@ class OnnxBuilder(GraphBuilder):
     def step(
         self, operator: Operator, inputs: tuple[RowValue, ...], kind: InputKind, shape: tuple[int, ...], work: int = 0
     ) -> RowValue:
-        """Add a step, whose result has this kind and shape."""
         width = prod(shape)
         self._work += max(width, work, LEAST_WORK)
         if not 1 <= width <= MOST_WIDE or self._work > MOST_WORK:
@@ -74,7 +72,6 @@ class OnnxBuilder(GraphBuilder):
         return self.step(Elementwise(name), values, kind or values[-1].kind, shape)
 
     def numbers(self, values: Any, kind: InputKind = "double", shape: tuple[int, ...] | None = None) -> RowValue:
-        """Add a constant of one row; raises HypothesisError for numbers that are not finite, or too large."""
         row = finite(np.asarray(values, dtype=np.float64)).reshape(1, -1)
         return self.step(Number(row), (), kind, (row.shape[1],) if shape is None else shape)
 
@@ -93,18 +90,16 @@ class Call:
 
     def refuse(self, expected: str) -> NoReturn:
         """Raise the error of a node that takes something else."""
-        refuse(self.node, expected)
+        operator = shown(self.node.operator)
+        raise HypothesisError(f"expected {expected} for the operator {operator} of an ONNX file, got others.")
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """Return an attribute, or what it is by default."""
         return self.node.attributes.get(name, default)
 
     def has(self, place: int) -> bool:
-        """Return whether there is an operand in this place."""
         return len(self.operands) > place and self.operands[place] is not None
 
     def present(self) -> list[Operand]:
-        """Return all operands, none of which is left out."""
         found = [one for one in self.operands if one is not None]
         if len(found) < len(self.operands):
             self.refuse("all inputs")
@@ -125,7 +120,6 @@ class Call:
         return found
 
     def constant(self, operand: Any) -> Constant:
-        """Return an operand or attribute that is a constant."""
         if not isinstance(operand, Constant):
             self.refuse("a constant")
         return operand
@@ -171,12 +165,6 @@ class Reader:
 
 
 def finite(values: Floats) -> Floats:
-    """Return numbers; raises HypothesisError if one is not finite, or too large."""
     if not (np.abs(values) <= LARGEST).all():
         raise HypothesisError("expected finite numbers in an ONNX file, got others, or numbers that are too large.")
     return values
-
-
-def refuse(node: Node, expected: str) -> NoReturn:
-    """Raise the error of a node that takes something else."""
-    raise HypothesisError(f"expected {expected} for the operator {shown(node.operator)} of an ONNX file, got others.")

@@ -194,7 +194,6 @@ def _unsqueeze(call: Call) -> RowValue:
 
 
 def _chosen(call: Call, value: Operand | None, places: Constant) -> RowValue:
-    """Return some columns of a value."""
     if not isinstance(value, RowValue) or len(value.shape) != 1 or places.kind != "whole" or len(places.shape) > 2:
         call.refuse("columns, and their numbers")
     width, wanted = value.width, tuple(places.items)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +17,8 @@ from hedgerow.errors import HypothesisError, MissingPackageError
 from hedgerow.hypotheses.graph import Input, InputKind
 from hedgerow.text.messages import shown
 
+LARGEST_ONNX = 6_000_000
+"""The most bytes of a file."""
 MOST_NODES = 20_000
 MOST_INPUTS = 10_000
 MOST_OUTPUTS = 16
@@ -66,8 +70,38 @@ class PlainGraph:
     outputs: tuple[str, ...]  # the names of the results
 
 
-def plain_graph(model: Any) -> PlainGraph:
-    """Return the graph of a parsed file."""
+def read_graph(text: str) -> PlainGraph:
+    """Return the graph of an ONNX file in base64."""
+    data = _decoded(text)
+    model = onnx_package("an ONNX file needs onnx; run pip install 'hedgerow[service]'.").ModelProto
+    check_parts(data, model.DESCRIPTOR)
+    return _plain_graph(_parsed(model, data))
+
+
+def _decoded(text: str) -> bytes:
+    if len(text) > 4 * LARGEST_ONNX // 3 + 4:
+        raise HypothesisError(f"expected an ONNX file of at most {LARGEST_ONNX:,} bytes, got a larger one.")
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        pass
+    raise HypothesisError("expected a hypothesis as an ONNX file in base64, got other text.")
+
+
+def _parsed(kind: Any, data: bytes) -> Any:
+    from google.protobuf.message import DecodeError
+
+    model = kind()
+    try:
+        model.ParseFromString(data)
+    except (DecodeError, ValueError):
+        model = None
+    if model is None:
+        raise _unreadable()
+    return model
+
+
+def _plain_graph(model: Any) -> PlainGraph:
     _check_versions(model)
     graph = model.graph
     if model.functions or model.training_info or graph.sparse_initializer:
@@ -160,7 +194,6 @@ def _word(raw: bytes) -> str:
 
 
 def constant(tensor: Any) -> Constant:
-    """Return a tensor that the file itself holds."""
     if tensor.data_location != 0 or tensor.external_data or tensor.HasField("segment"):
         raise HypothesisError("expected an ONNX file with all its tensors, got one whose data are in another file.")
     shape, kind = tuple(tensor.dims), KINDS.get(tensor.data_type)
@@ -239,9 +272,9 @@ def _value(data: bytes, at: int, end: int, wire_type: int) -> tuple[int, int]:
     elif wire_type in (_EIGHT_BYTES, _FOUR_BYTES):
         length = 8 if wire_type == _EIGHT_BYTES else 4
     else:
-        raise unreadable()
+        raise _unreadable()
     if at + length > end:
-        raise unreadable()
+        raise _unreadable()
     return at, at + length
 
 
@@ -254,7 +287,7 @@ def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
         found |= (byte & 0x7F) << shift
         if byte < 0x80:
             return found, at + shift // 7 + 1
-    raise unreadable()
+    raise _unreadable()
 
 
 def onnx_package(needed_by: str) -> Any:
@@ -268,6 +301,5 @@ def onnx_package(needed_by: str) -> Any:
     return onnx
 
 
-def unreadable() -> HypothesisError:
-    """Return the error of bytes that are no ONNX file."""
+def _unreadable() -> HypothesisError:
     return HypothesisError("expected a hypothesis as an ONNX file, got bytes that are truncated or none.")

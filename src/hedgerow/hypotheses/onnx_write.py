@@ -15,22 +15,10 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import HypothesisError
+from hedgerow.hypotheses import operators
 from hedgerow.hypotheses.graph import BoundClassifier, Graph, Step
 from hedgerow.hypotheses.hypothesis import Always, TargetColumns, unwrap_hypothesis
 from hedgerow.hypotheses.onnx_plain import onnx_package
-from hedgerow.hypotheses.operators import (
-    Affine,
-    BinaryTree,
-    Clip,
-    Elementwise,
-    Encode,
-    FillText,
-    Join,
-    Number,
-    Pick,
-    Total,
-    TreeScores,
-)
 from hedgerow.hypotheses.read import READABLE, model_of, read_classifier
 
 _OPSETS = {"": 19, "ai.onnx.ml": 3}  # the first that compares text, and the first whose trees have float64 weights
@@ -71,7 +59,6 @@ def _not_of_scikit_learn() -> HypothesisError:
 
 
 def _prefix(names: Sequence[str]) -> str:
-    """Return what the name of no column begins with."""
     prefix = "_"
     while any(name.startswith(prefix) for name in names):
         prefix += "_"
@@ -93,7 +80,6 @@ class _File:
     of_empty_text: set[int] = field(default_factory=set)  # values whose missing text is filled with the empty text
 
     def add_input(self, name: str, kind: str) -> None:
-        """Add a column of the table as an input."""
         types = self.onnx.TensorProto
         if kind == "text":
             self.texts.add(len(self.values))
@@ -108,32 +94,28 @@ class _File:
         return outputs[-1]
 
     def constant(self, values: Any) -> str:
-        """Add a constant of numbers, whole numbers, booleans or text; return its name."""
         name, array = f"{self.prefix}c{len(self.constants)}", np.array(values)
         array = array.astype(object) if array.dtype.kind == "U" else array
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
     def written(self, step: Step) -> str:
-        """Add the nodes of a step; return the name of its value."""
         write = _WRITERS.get(type(step.operator))
         if write is None:
             raise _not_of_scikit_learn()
         return write(self, step.operator, [self.values[value] for value in step.inputs], step.inputs)
 
     def double(self, value: str) -> str:
-        """Return a value as float64."""
         return self.node("Cast", [value], to=self.onnx.TensorProto.DOUBLE)
 
-    def function(self, function: Elementwise, inputs: list[str], _: Any) -> str:
-        """Add a function of the numbers in the same place."""
+    def function(self, function: operators.Elementwise, inputs: list[str], _: Any) -> str:
         if function.name == "single":
             return self.double(self.node("Cast", inputs, to=self.onnx.TensorProto.FLOAT))
         if function.name not in _FUNCTIONS:
             raise _not_of_scikit_learn()
         return self.node(_FUNCTIONS[function.name], inputs)
 
-    def filled(self, fill: FillText, inputs: list[str], _: Any) -> str:
+    def filled(self, fill: operators.FillText, inputs: list[str], _: Any) -> str:
         """Add what replaces missing text; the empty text is as missing text is written."""
         self.texts.add(len(self.values))
         if not fill.word:
@@ -142,8 +124,7 @@ class _File:
         is_gap = self.node("Equal", [inputs[0], self.constant([[""]])])
         return self.node("Where", [is_gap, self.constant([[fill.word]]), inputs[0]])
 
-    def encoded(self, encode: Encode, inputs: list[str], values_before: tuple[int, ...]) -> str:
-        """Add a column of 0 and 1 for each category."""
+    def encoded(self, encode: operators.Encode, inputs: list[str], values_before: tuple[int, ...]) -> str:
         values, (name,), (value,) = encode.categories, inputs, values_before
         if encode.refuse_others or len(set(values)) < len(values) or self.graph.widths[value] != 1:
             raise HypothesisError("expected different categories of a OneHotEncoder to send it, got one twice.")
@@ -162,8 +143,7 @@ class _File:
         one_hot = self.node("OneHotEncoder", [name], domain="ai.onnx.ml", cats_strings=words, zeros=1)
         return self.double(self.node("Reshape", [one_hot, self.constant(np.array([-1, len(words)]))]))
 
-    def summed(self, scores: TreeScores, inputs: list[str], _: Any) -> str:
-        """Add the sums of what leaves hold."""
+    def summed(self, scores: operators.TreeScores, inputs: list[str], _: Any) -> str:
         if any(scores.base):
             raise _not_of_scikit_learn()
         parts = [_tree_lists(number, tree) for number, tree in enumerate(scores.trees)]
@@ -186,7 +166,6 @@ class _File:
         return self.double(made)
 
     def content(self, label: str, classes: Sequence[Any]) -> bytes:
-        """Return the file."""
         helper, types = self.onnx.helper, self.onnx.TensorProto
         kinds = {str: types.STRING, bool: types.BOOL, int: types.INT64}
         output = helper.make_tensor_value_info(label, kinds[type(classes[0])], ["rows"])
@@ -197,23 +176,29 @@ class _File:
 
 
 _WRITERS: Mapping[type, Callable[[_File, Any, list[str], tuple[int, ...]], str]] = {
-    Number: lambda file, number, _inputs, _: file.constant(number.values),
-    Affine: lambda file, layer, inputs, _: file.node(
+    operators.Number: lambda file, number, _inputs, _: file.constant(number.values),
+    operators.Affine: lambda file, layer, inputs, _: file.node(
         "Gemm", [*inputs, file.constant(layer.weights), file.constant(layer.bias)]
     ),
-    Clip: lambda file, clip, inputs, _: file.node("Clip", [*inputs, file.constant(clip.low), file.constant(clip.high)]),
-    Join: lambda file, _operator, inputs, _: file.node("Concat", inputs, axis=1),
-    Pick: lambda file, pick, inputs, _: file.node("Gather", [*inputs, file.constant(np.array(pick.places))], axis=1),
-    Total: lambda file, _operator, inputs, _: file.node("ReduceSum", [*inputs, file.constant([1])], keepdims=1),
-    Elementwise: _File.function,
-    FillText: _File.filled,
-    Encode: _File.encoded,
-    TreeScores: _File.summed,
+    operators.Clip: lambda file, clip, inputs, _: file.node(
+        "Clip", [*inputs, file.constant(clip.low), file.constant(clip.high)]
+    ),
+    operators.Join: lambda file, _operator, inputs, _: file.node("Concat", inputs, axis=1),
+    operators.Pick: lambda file, pick, inputs, _: file.node(
+        "Gather", [*inputs, file.constant(np.array(pick.places))], axis=1
+    ),
+    operators.Total: lambda file, _operator, inputs, _: file.node(
+        "ReduceSum", [*inputs, file.constant([1])], keepdims=1
+    ),
+    operators.Elementwise: _File.function,
+    operators.FillText: _File.filled,
+    operators.Encode: _File.encoded,
+    operators.TreeScores: _File.summed,
 }
 """The operators that scikit-learn's classifiers and steps need."""
 
 
-def _tree_lists(number: int, tree: BinaryTree) -> dict[str, Any]:
+def _tree_lists(number: int, tree: operators.BinaryTree) -> dict[str, Any]:
     """Return the nodes of a tree as ONNX lists them, one column an attribute."""
     size, n_classes = tree.shares.shape
     leaf, nodes = tree.left < 0, np.arange(size)

@@ -37,9 +37,7 @@ GraphValue = Floats | Texts
 class Operator(Protocol):
     """Computes a value from others, row by row."""
 
-    def __call__(self, *values: Any) -> GraphValue:
-        """Return the value."""
-        ...
+    def __call__(self, *values: Any) -> GraphValue: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +51,6 @@ class Number:
             raise ArgumentError("expected a constant that is the same for each row")
 
     def __call__(self, *values: Any) -> GraphValue:  # noqa: ARG002 -- of no other values
-        """Return it."""
         return self.values
 
 
@@ -114,7 +111,6 @@ class Elementwise:
             raise ArgumentError(f"expected one of {', '.join(ELEMENTWISE)}, got {shown(self.name)}")
 
     def __call__(self, *values: Any) -> GraphValue:
-        """Compute it."""
         return ELEMENTWISE[self.name](*values)
 
 
@@ -126,7 +122,6 @@ class Clip:
     high: float
 
     def __call__(self, *values: Any) -> GraphValue:
-        """Clip."""
         return np.clip(values[0], self.low, self.high)
 
 
@@ -142,7 +137,6 @@ class Affine:
             raise ArgumentError("expected a matrix of weights, and a bias for each of its columns")
 
     def __call__(self, *values: Any) -> GraphValue:
-        """Compute it, in arithmetic that does not depend on other rows."""
         (rows,) = values
         known = (np.abs(rows) < LARGEST).all(axis=1, keepdims=True)
         return np.where(known, affine(np.where(known, rows, 0.0), self.weights, self.bias), np.nan)
@@ -153,7 +147,6 @@ class Join:
     """Values side by side, all of numbers or all of text."""
 
     def __call__(self, *values: Any) -> GraphValue:
-        """Join."""
         if isinstance(values[0], tuple):
             return tuple(text for value in values for text in value)
         n_rows = max(len(value) for value in values)
@@ -167,7 +160,6 @@ class Pick:
     places: tuple[int, ...]  # their numbers
 
     def __call__(self, *values: Any) -> GraphValue:
-        """Pick."""
         (value,) = values
         return tuple(value[i] for i in self.places) if isinstance(value, tuple) else value[:, list(self.places)]
 
@@ -177,7 +169,6 @@ class Total:
     """The sum of a row's numbers, by halves: elementwise, so that no batch changes the order."""
 
     def __call__(self, *values: Any) -> GraphValue:
-        """Add."""
         return _total(values[0])
 
 
@@ -194,7 +185,6 @@ class Softmax:
     """``e^x`` of each number, as a share of their sum."""
 
     def __call__(self, *values: Any) -> GraphValue:
-        """Compute it."""
         rows = _within(values[0])
         powers = exponential(rows - rows.max(axis=1, keepdims=True))
         return powers / _total(powers)
@@ -205,7 +195,6 @@ class ArgMax:
     """The number of the first of the largest numbers; missing where one is."""
 
     def __call__(self, *values: Any) -> GraphValue:
-        """Find it."""
         (rows,) = values
         found = rows.argmax(axis=1, keepdims=True).astype(np.float64)
         return np.where(np.isnan(rows).any(axis=1, keepdims=True), np.nan, found)
@@ -218,7 +207,6 @@ class FillText:
     word: str
 
     def __call__(self, *values: Any) -> GraphValue:
-        """Fill."""
         return tuple(replace(text, fill=text.fill or self.word) for text in values[0])
 
 
@@ -230,7 +218,6 @@ class Encode:
     refuse_others: bool = False  # whether a row with another value has no result. False: all its columns are 0.
 
     def __call__(self, *values: Any) -> GraphValue:
-        """Encode."""
         columns = values[0] if isinstance(values[0], tuple) else values[0].T
         places = np.stack([self._place(column) for column in columns], axis=1)
         found = (places[:, :, None] == np.arange(len(self.categories))).astype(np.float64).reshape(len(places), -1)
@@ -308,11 +295,9 @@ class TreeScores:
 
     @property
     def width(self) -> int:
-        """The number of features."""
         return self.trees[0].width
 
     def __call__(self, *values: Any) -> GraphValue:
-        """Add."""
         (rows,) = values
         if rows.shape[1] != self.width:  # else a row's path would decide whether a feature is missed
             raise ArgumentError(f"it takes {self.width} columns, and there are {rows.shape[1]}")

@@ -45,9 +45,13 @@ def read_classifier(hypothesis: Any, columns: TargetColumns, classes: Sequence[A
     """Return a hypothesis as data, if it is of exactly a known type; None for others, whose code could be theirs."""
     try:
         found = _read(hypothesis, columns, classes)
-        if found is not None:
-            check_data(found)
-            _try_out(found, columns, len(classes))
+        if found is None:
+            return None
+        check_data(found)
+        # what fails on every row must fail now, even if the target is empty
+        codes = found(probe_columns(columns.names, columns.kinds), 2)
+        if codes.shape != (2,) or (codes < NO_CLASS).any() or (codes >= len(classes)).any():
+            raise ArgumentError("it does not predict one class for each row")
         return found
     except HypothesisError:
         raise
@@ -56,13 +60,6 @@ def read_classifier(hypothesis: Any, columns: TargetColumns, classes: Sequence[A
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
         problem = f"the {type(hypothesis).__name__} cannot be used as a hypothesis: {error}"
     raise HypothesisError(f"{problem}. Expected a fitted classifier for the columns {', '.join(columns.names)}.")
-
-
-def _try_out(found: RowClassifier, columns: TargetColumns, n_classes: int) -> None:
-    """Evaluate probe rows: a hypothesis that fails on every row must fail now, even if the target is empty."""
-    codes = found(probe_columns(columns.names, columns.kinds), 2)
-    if codes.shape != (2,) or (codes < NO_CLASS).any() or (codes >= n_classes).any():
-        raise ArgumentError("it does not predict one class for each row")
 
 
 def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> RowClassifier | None:
@@ -74,7 +71,8 @@ def _read(hypothesis: Any, columns: TargetColumns, classes: Sequence[Any]) -> Ro
         return hypothesis.bound(columns.names, columns.kinds, classes)
     model = model_of(hypothesis)
     if model is not None:
-        return model_classifier(model, columns, classes)
+        places = _places(model.schema, model.used_attributes, columns)
+        return ModelClassifier(model, places, class_codes(model.outcomes, classes))
     return read_pipeline(hypothesis, columns, classes)
 
 
@@ -85,7 +83,6 @@ class ConstantClassifier:
     code: int  # its number
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:  # noqa: ARG002 -- of any columns
-        """Return it for every row."""
         return np.full(n_rows, self.code)
 
 
@@ -98,7 +95,6 @@ class ModelClassifier:
     codes: tuple[int, ...]  # the number of the class of each of its outcomes
 
     def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
-        """Return the class of each row."""
         refused, bins = np.zeros(n_rows, dtype=bool), dict[str, NDArray[np.integer]]()
         for name, place in self.places.items():
             found = self.model.schema[name].bins_or_refused(columns[place])
@@ -116,14 +112,7 @@ def model_of(hypothesis: Any) -> Model | None:
     return rebuilt(hypothesis)
 
 
-def model_classifier(model: Model, columns: TargetColumns, classes: Sequence[Any]) -> ModelClassifier:
-    """Return a rebuilt model as a classifier of these columns."""
-    places = _places(model.schema, model.used_attributes, columns)
-    return ModelClassifier(model, places, class_codes(model.outcomes, classes))
-
-
 def _places(schema: Schema, used: Collection[str], columns: TargetColumns) -> dict[str, int]:
-    """Return the number of the column of each attribute that a model uses."""
     names = schema.names
     if not columns.named and len(names) != len(columns.names):
         raise ArgumentError(f"it is a model of {len(names)} columns, and there are {len(columns.names)}")
@@ -168,7 +157,6 @@ def charges_of(hypothesis: Any) -> HypothesisCharges:
 
 
 def _parts(hypothesis: Any) -> list[Any]:
-    """Return a hypothesis, the models that it was fitted as, and those of the hypothesis that it holds."""
     held = getattr(hypothesis, "hypothesis_", None)
     wholes = [hypothesis, held] if is_model(held) or isinstance(held, TallyEstimator) else [hypothesis]
     models = [model for whole in wholes for model in released_models(whole) if model is not whole]
