@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from hedgerow.audit.readers.coded import Coded, Rescaled
+from hedgerow.audit.readers.encoders import Coded, Rescaled
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Integer, Literal, Real, Schema
 

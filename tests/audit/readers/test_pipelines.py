@@ -2,7 +2,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from hedgerow.audit.readers.pipelines import first_step, is_idle, last_step
+from hedgerow.audit.readers.encoders import first_step, is_idle, last_step
 
 SCALER, OTHER = StandardScaler(), MinMaxScaler()
 

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 from hedgerow.audit.counting.regions import count_rows_each
 from hedgerow.audit.entropy.domain import Domain
-from hedgerow.audit.readers import scikit_learn
+from hedgerow.audit.readers import read
 from hedgerow.audit.readers.read import paths_of, trees_of
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
@@ -135,7 +135,7 @@ def test_several_outputs_tell_no_classes():
 
 
 def test_supports_are_not_told_where_scikit_learn_miscounts_missing_values(monkeypatch):
-    monkeypatch.setattr(scikit_learn, "_COUNTS_MISSING", False)
+    monkeypatch.setattr(read, "_COUNTS_MISSING", False)
     tree = DecisionTreeClassifier(random_state=0).fit([[0, 0], [1, 0]] * 5, [0, 1] * 5)
     asked, other = Schema({"a": Boolean(missing="bin"), "b": Boolean()}), Schema({"b": Boolean(), "a": Boolean()})
     assert (paths_of(tree, asked)[0].supports, paths_of(tree, asked)[0].counts) == (None, None)

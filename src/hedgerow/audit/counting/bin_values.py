@@ -89,7 +89,6 @@ class Grid(Sequence[float]):
 
 
 def values_of_bins(attribute: Attribute, step: float | None = None) -> tuple[Sequence[Any], ...]:
-    """Return the values of each bin of an attribute."""
     known: list[Sequence[Any]]
     number = as_number(attribute)
     if number is None:

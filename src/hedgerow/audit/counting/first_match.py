@@ -91,12 +91,10 @@ class ManyMatchingSets:
     rows: NDArray[Any]  # the number of partial rows of each
 
     def items(self) -> Iterator[tuple[int, int]]:
-        """Return each mask of open boxes with its number of rows."""
         for words, rows in zip(self.words.T.tolist(), self.rows.tolist(), strict=True):
             yield _mask(words), rows
 
     def after(self, extension: Extension) -> ManyMatchingSets:
-        """Return the matching sets after an extension; equal ones are merged."""
         kept = [np.array(_words(~closed, len(self.words)), np.uint64) for closed in extension.values]
         words = np.concatenate([self.words & mask[:, None] for mask in kept], axis=1)
         rows = np.concatenate([self.rows * values for values in extension.values.values()])
@@ -114,7 +112,6 @@ class ManyMatchingSets:
                 word &= unaffected | np.uint64(kept)
 
     def opened(self) -> int:
-        """Return the union of the matching sets, as a mask."""
         return _mask(np.bitwise_or.reduce(self.words, axis=1).tolist())
 
     def sample(self) -> list[int]:

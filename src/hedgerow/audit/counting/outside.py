@@ -112,11 +112,9 @@ class BoxCounter:
         return best[len(best) // 2]
 
     def _product(self, box: int, attributes: int) -> int:
-        """Return how many rows of these attributes a box holds."""
         return prod(self._values(box & self._bins_of(flag)) for flag in bits(attributes))
 
     def _values(self, field: int) -> int:
-        """Return how many values there are in the bins of one attribute."""
         if not field:
             return 0
         if field not in self._values_of:

@@ -49,7 +49,6 @@ class Runner:
 
 
 def _own(seed: int | None, side: int, place: int) -> int | None:
-    """Return the seed of one run."""
     return None if seed is None else int(np.random.SeedSequence([seed, side, place]).generate_state(1)[0] >> 1)
 
 
@@ -81,7 +80,6 @@ class RunCache:
         return kept
 
     def add(self, side: int, outcomes: list[Outcome]) -> None:
-        """Add a part."""
         start = len(self.draws[side])
         self.draws[side].extend(outcomes)
         if self.path is not None:
@@ -285,7 +283,6 @@ def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, 
 
 
 def _row(schema: Schema, end: int) -> dict[str, Any]:
-    """Return the row at one end of the domain, in bins of values."""
     found: dict[str, Any] = {}
     for name, attribute in schema.attributes:
         known = [values for values in values_of_bins(attribute) if len(values) and not isinstance(values[0], Mark)]
@@ -295,7 +292,6 @@ def _row(schema: Schema, end: int) -> dict[str, Any]:
 
 
 def _pair(schema: Schema, rows: list[dict[str, Any]], labels: list[Any], row: dict[str, Any], label: Any) -> Any:
-    """Return the tables with these rows without and with one row more."""
     assert schema.label is not None
     whole = pd.DataFrame([*rows, row], columns=list(schema.names))
     y = pd.Series([*labels[: len(rows)], label], name=schema.label.name)

@@ -116,7 +116,6 @@ def empirical_epsilon(
 
 
 def _reduced(outcome: Callable[[Any], Any], result: Any) -> Outcome:
-    """Return the outcome of a result that the user's function has reduced."""
     return outcome_of(outcome(result), None)
 
 

@@ -19,7 +19,6 @@ _FACTORS = (1.1, 1.3, 2.0)  # how many times its claim a learner loses, where th
 
 
 def check_settings(fit: Any, claim: Any, delta: float, confidence: float) -> None:
-    """Check that the learner can be run, and that its claim and the confidence are in range."""
     check_probability("confidence", confidence)
     check_share("delta", delta)
     if claim is not None and not (isinstance(claim, (int, float)) and 0 < claim < np.inf):
@@ -78,7 +77,6 @@ class LossBound(ABC):
         return self.claim
 
     def _lost(self, factor: float) -> float:
-        """Return the loss that is `factor` times the claim."""
         if not factor > 1:
             raise ArgumentError(f"factor must be a number > 1, got {describe_argument(factor)}.")
         return factor * self._claim

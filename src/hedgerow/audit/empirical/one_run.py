@@ -100,7 +100,6 @@ def one_run_epsilon(
 
 
 def _canaries(given: Any, n_rows: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the places of the canaries."""
     if given is None:
         chosen = np.arange(n_rows)
     elif isinstance(given, (int, np.integer)) and not isinstance(given, bool):
@@ -119,7 +118,6 @@ def _canaries(given: Any, n_rows: int, rng: np.random.Generator) -> NDArray[np.i
 
 
 def _numbers(given: int | None, n_canaries: int) -> list[int]:
-    """Return the numbers of guesses that are tried."""
     if given is not None:
         check_integer("guesses", given, 2)
         if given > n_canaries:

@@ -116,7 +116,6 @@ class Domain:
         return {bit: place for place, bit in enumerate(bits)}
 
     def _masks(self, literal: Literal) -> dict[int, int]:
-        """Return the allowed bins of the variables that a literal restricts."""
         attribute = self.schema[literal.attribute]
         literal = attribute.normalised(literal)
         if self.independent_bits:

@@ -18,8 +18,9 @@ from hedgerow.audit.counting.bin_values import Resolution
 from hedgerow.audit.counting.regions import Region, count_rows_each
 from hedgerow.audit.entropy.domain import Domain, Marginals, Prior, normalised
 from hedgerow.audit.entropy.result import Reconstruction
+from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
-from hedgerow.audit.readers.read import Features, paths_of
+from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.released import released_model
@@ -195,7 +196,6 @@ def joint_reconstruction(
 
 
 def _intersection(regions: Sequence[Region]) -> Region:
-    """Return the intersection of some regions."""
     box = tuple(reduce(and_, masks) for masks in zip(*(region.box for region in regions), strict=True))
     return Region(box, tuple(chain.from_iterable(region.earlier for region in regions)))
 

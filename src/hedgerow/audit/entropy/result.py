@@ -123,7 +123,6 @@ class Reconstruction:
         return ratios if self._rows is None else np.repeat(ratios, self._rows)
 
     def _entropy_ratios(self) -> NDArray[np.float64]:
-        """Return the entropy ratio of each row, or pattern of a tally."""
         if self._places is None:
             raise ArgumentError("results by row require the rows; call reconstruction(model, schema, data=...).")
         return np.array(self.ratios)[self._places]

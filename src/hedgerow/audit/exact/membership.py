@@ -161,7 +161,6 @@ def cells_of(estimator: Any, X: Any, y: Any, others: LabelledRows | None) -> Cel
 
 
 def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells) -> ExactMembership:
-    """Return the risk of each row, by the outcomes that depend on it."""
     levels, target = cells.levels, cells.tally.schema.target
     is_member = np.arange(len(levels)) < cells.n_members
     outcomes = Outcomes.of(draw, cells.patterns, levels, is_member, cells.steps)
@@ -205,7 +204,6 @@ def whole_weight(draw: DrawProbabilities, schema: Schema) -> float:
 
 
 def _declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
-    """Return the public schema of an estimator, that of booleans if it has none."""
     schema = estimator.schema
     if isinstance(schema, Schema) and schema.unit is not None:
         raise ArgumentError(

@@ -74,7 +74,6 @@ class Outcomes:
         return np.abs(self.log_ratios(levels)).max(axis=1) + float(self.draw.for_counts)
 
     def membership(self, levels: Index) -> tuple[Floats, Floats]:
-        """Return the chances of all outcomes with and without the row."""
         n_outcomes = self.without.size * (int(self.draw.added[0].sum()) + 1)
         if n_outcomes > _MOST_OUTCOMES:
             raise ArgumentError(
@@ -115,7 +114,6 @@ class Outcomes:
 
 
 def losses(draw: DrawProbabilities, levels: Index) -> Floats:
-    """Return the weight times the loss of rows of these levels by value, shape ``(n_rows, n_values)``."""
     return float(draw.weight) / draw.loss.steps * draw.loss.by_value.T[levels]
 
 
@@ -154,7 +152,6 @@ class Cells:
 
     @classmethod
     def of(cls, rows: LabelledRows, others: LabelledRows | None, schema: Schema) -> Self:
-        """Encode rows."""
         parts = [_encoded(part, schema) for part in (rows, others) if part is not None]
         bins, levels, steps = (np.concatenate([part[i] for part in parts]) for i in (0, 1, 2))
         distinct, patterns = np.unique(bins, axis=0, return_inverse=True)

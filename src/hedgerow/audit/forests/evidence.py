@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.audit.readers.paths import Paths
-from hedgerow.audit.readers.pipelines import last_step
-from hedgerow.audit.readers.read import Features, paths_of, trees_of
+from hedgerow.audit.readers.columns import Features
+from hedgerow.audit.readers.encoders import last_step
+from hedgerow.audit.readers.paths import Paths, leaf_paths
+from hedgerow.audit.readers.read import children_of, paths_of, trees_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.released import released_leaf_model
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument
 
 Index = NDArray[np.int64]
-_NO_CHILD = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,6 @@ class Evidence:
 
     @property
     def is_exact(self) -> bool:
-        """True if the numbers are true numbers of rows."""
         return self.scale is None and self.distinct is None
 
 
@@ -64,7 +63,6 @@ def evidence_of(
 
 
 def _read(model: Any, schema: Schema | None, features: Features | None) -> tuple[list[Evidence], Schema]:
-    """Return the evidence of each tree of a forest, or of one other model."""
     if isinstance(model, Paths):
         if schema is None:
             raise ArgumentError("expected a schema, as decision paths have none of their own; pass `schema=`.")
@@ -119,7 +117,7 @@ def _of_forest(forest: Any, schema: Schema, features: Features | None) -> list[E
 
 def _of_bootstrap(tree: Any, paths: Paths) -> Evidence:
     """Return the draws of each class in each leaf of a bagged tree, and how many different rows these were."""
-    leaves = _leaves(tree.tree_)
+    leaves = [leaf for leaf, _ in leaf_paths(0, lambda node: [(x, ()) for x, _ in children_of(tree.tree_, node)])]
     draws = tree.tree_.value[leaves, 0, :] * tree.tree_.weighted_n_node_samples[leaves, None]
     numbers, distinct = np.rint(draws).astype(np.int64), tree.tree_.n_node_samples[leaves].astype(np.int64)
     if not np.allclose(draws, numbers, rtol=0, atol=1e-6) or (numbers.sum(axis=1) < distinct).any():
@@ -127,21 +125,7 @@ def _of_bootstrap(tree: Any, paths: Paths) -> Evidence:
     return Evidence(paths, numbers, tuple(tree.classes_.tolist()), distinct=distinct)
 
 
-def _leaves(tree: Any) -> list[int]:
-    """Return the numbers of the leaves from left to right, as decision paths are in order."""
-    found: list[int] = []
-    stack = [0]
-    while stack:
-        node = stack.pop()
-        if tree.children_left[node] == _NO_CHILD:
-            found.append(node)
-        else:
-            stack += [int(tree.children_right[node]), int(tree.children_left[node])]
-    return found
-
-
 def _with_scale(one: Evidence, scale: Any) -> Evidence:
-    """Return noisy evidence with the scale of its noise, checked."""
     if one.paths.view != "noisy":
         return one
     if scale is None:

@@ -18,7 +18,7 @@ from hedgerow.audit.entropy.values import Index
 from hedgerow.audit.forests.evidence import classes_of, evidence_of, rows_of
 from hedgerow.audit.forests.search import Cells, SolverResult, SolverSettings, most_likely
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.audit.readers.read import Features
+from hedgerow.audit.readers.columns import Features
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.schema.attributes import Cell

@@ -155,12 +155,10 @@ class Program:
         self._losses: list[Any] = []
 
     def number(self, low: int) -> Any:
-        """Return a new number of rows that is at least `low`."""
         return self.model.new_int_var(low, self.rows[1], "")
 
     @staticmethod
     def total(numbers: Sequence[Any]) -> Any:
-        """Return the sum of some numbers of rows."""
         from ortools.sat.python import cp_model
 
         return cp_model.LinearExpr.sum(list(numbers))
@@ -177,7 +175,6 @@ class Program:
         self._losses.append(bound)
 
     def minimise(self) -> None:
-        """Set the sum of the losses as the objective, if there are any."""
         if self._losses:
             self.model.minimize(self.total(self._losses))
 
@@ -200,7 +197,6 @@ def _whole_numbers(low: int, high: int, loss: Callable[[int], float]) -> list[in
 def _add_evidence(
     program: Program, one: Evidence, names: tuple[Any, ...], variables: list[list[Any]], leaves: Index
 ) -> None:
-    """Add what one model says of the rows in its leaves."""
     own = (None,) if one.classes is None else one.classes
     places = [range(len(names)) if name is None else [names.index(name)] for name in own]
     absent = [k for k in range(len(names)) if not any(k in place for place in places)]

@@ -182,7 +182,6 @@ class Donors:
 
     @classmethod
     def of(cls, bins: Index, known: Index) -> Self:
-        """Group the known rows by bin."""
         present, starts, counts = np.unique(np.sort(bins[known]), return_index=True, return_counts=True)
         place = np.full(int(bins.max()) + 1, -1)
         place[present] = np.arange(len(present))

@@ -88,7 +88,6 @@ def leaf_risk(
 
 
 def _risk_of_numbers(model: Any, names: tuple[str, ...], leaves: Index, rows: LabelledRows, least: int) -> LeafRisk:
-    """Return the risk of the leaves of a model of a number, by the levels of its schema if it has one."""
     totals = tuple(map(int, np.bincount(leaves, minlength=len(names))))
     released = released_model(model)
     if released is None:

@@ -103,7 +103,6 @@ class _Side:
 
     @classmethod
     def both(cls, shadows: Shadows) -> tuple[Self, Self]:
-        """Return the side with the row, and the side without it."""
         confidences = np.stack([shadows.inside, shadows.outside])
         codes = _codes(np.concatenate(confidences)).reshape(confidences.shape)
         counts = [_counts(part, 2 * len(shadows)) for part in codes]
@@ -120,7 +119,6 @@ class _Side:
 
     @property
     def other_rare(self) -> Whole:
-        """The number of other splits with a rare confidence on this side."""
         return self.rare.sum(axis=0) - self.rare
 
 
@@ -155,7 +153,6 @@ def _log_rarity(at: Array, found: _Moments) -> Array:
 
 
 def _codes(values: Array) -> Whole:
-    """Return numbers from 0 on for the different values of each column."""
     return rankdata(values, method="dense", axis=0).astype(np.intp) - 1
 
 
@@ -216,7 +213,6 @@ class OfflineRmia:
 
 
 def _of_others(confidences: Array) -> Array:
-    """Return the mean of the other splits, for each split and row."""
     return (confidences.sum(axis=0) - confidences) / (len(confidences) - 1)
 
 

@@ -216,7 +216,6 @@ class ShadowMembership:
 
 
 def shadow_attack(attack: str | ShadowAttack) -> ShadowAttack:
-    """Return an attack by its name, or as it is."""
     return chosen_attack(attack, SHADOW_ATTACKS, "a ShadowAttack", "shadows")
 
 

@@ -74,7 +74,6 @@ def leaf_numbers(model: Any, found: Sequence[NDArray[Any]]) -> tuple[tuple[str, 
 
 
 def leaf_counts(leaves: Index, classes: Index, shape: tuple[int, int]) -> tuple[tuple[int, ...], ...]:
-    """Return the rows of each class in each leaf."""
     counts = np.zeros(shape, dtype=np.int64)
     np.add.at(counts, (leaves, classes), 1)
     return tuple(tuple(map(int, row)) for row in counts)
@@ -117,7 +116,6 @@ class Overfit:
 
     @property
     def _class_rows(self) -> list[tuple[int, ...]]:
-        """Rows of each class in train and in test."""
         sets = self.train, self.test
         return [tuple(sum(row[k] for row in counts) for counts in sets) for k in range(len(self.classes))]
 

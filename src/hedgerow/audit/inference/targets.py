@@ -36,11 +36,9 @@ class Target:
 
     @property
     def name(self) -> str:
-        """The class of the estimator."""
         return type(self.make()).__name__
 
     def fitted(self, index: Index, rng: np.random.Generator) -> Any:
-        """Return a new estimator fitted on these rows."""
         estimator = self.make()
         if self.seeded and hasattr(estimator, "set_params"):
             estimator.set_params(**{name: int(rng.integers(2**31)) for name in unset_seeds(estimator)})

@@ -22,8 +22,9 @@ from hedgerow.audit.entropy.values import Index, Values
 from hedgerow.audit.inference.labelled import label_values
 from hedgerow.audit.probabilistic.possible_worlds import PossibleWorlds, domain_bits, domains_of
 from hedgerow.audit.probabilistic.row import RowDistribution, factors_of, known_of, text_of, texts_of
+from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import Paths
-from hedgerow.audit.readers.read import Features, paths_of
+from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, DomainError, StateError
 from hedgerow.schema.schema import Schema
@@ -302,7 +303,6 @@ _Line = list[str]
 
 
 def _page(dataset: ProbabilisticDataset) -> tuple[list[_Line], list[str]]:
-    """Return the lines, the head first, and the notes below them."""
     domains, labels = dataset.domains, dataset.labels
     names = [values.name for values in domains]
     entries = {id(row): texts_of(row, domains) for row, _ in dataset.groups}

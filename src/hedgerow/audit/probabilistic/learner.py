@@ -235,7 +235,6 @@ def disclosed_by(model: Any, schema: Schema) -> Hashable:
 
 
 def refit_of(learner: Learner, known: ProbabilisticDataset, schema: Schema) -> Refit:
-    """Return the refit of a learner on possible tables."""
     if isinstance(learner, PrivateEstimator):
         raise ArgumentError("expected a deterministic learner, got a private one, which draws its models at random.")
     if isinstance(learner, TallyEstimator):

@@ -101,7 +101,6 @@ class PossibleWorlds:
 
 
 def domains_of(domains: Mapping[str, Sequence[Any]] | Sequence[Values]) -> tuple[Values, ...]:
-    """Return the domains of attributes, checked."""
     if isinstance(domains, Mapping):
         domains = tuple(Values.listed(name, values) for name, values in domains.items())
     if not domains:

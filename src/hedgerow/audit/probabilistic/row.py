@@ -55,7 +55,6 @@ class ListedFactor:
 
     @cached_property
     def entropy_bits(self) -> float:
-        """The entropy in bits."""
         if self.uniform:
             return log2(self.value_combinations)
         total = sum(self.masses)
@@ -86,7 +85,6 @@ class ListedFactor:
         return np.fromiter((tuple(row) in possible for row in codes.tolist()), dtype=bool, count=len(codes))
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> Index:
-        """Return bins drawn with their exact probabilities."""
         return np.array(self.bins, dtype=np.intp)[drawn_places(self.masses, n_rows, rng)]
 
 
@@ -101,7 +99,6 @@ class BoxFactor:
 
     @cached_property
     def value_combinations(self) -> int:
-        """The number of possible combinations of values."""
         held = tuple(
             tuple(w if m else 0 for w, m in zip(*both, strict=True))
             for both in zip(self.weights, self.masses, strict=True)
@@ -110,12 +107,10 @@ class BoxFactor:
 
     @property
     def bin_combinations(self) -> int:
-        """The number of possible combinations of bins."""
         return count_rows(self.region, tuple(tuple(int(mass > 0) for mass in masses) for masses in self.masses))
 
     @property
     def uniform(self) -> bool:
-        """True if all possible combinations are equally likely."""
         return all(len(set(densities)) == 1 for densities in self._densities)
 
     @cached_property
@@ -140,7 +135,6 @@ class BoxFactor:
 
     @cached_property
     def marginals(self) -> tuple[tuple[Fraction, ...], ...]:
-        """For each attribute, the probability of each bin."""
         counts = count_rows_by_bin(self.region, self.masses)
         return tuple(tuple(Fraction(count, self._total) for count in each) for each in counts)
 
@@ -181,7 +175,6 @@ class BoxFactor:
                     yield (value, *others), found
 
     def allows(self, codes: Index) -> NDArray[np.bool_]:
-        """Return which of some combinations of bins are possible."""
         found = self._inside(self.region.box, codes)
         for place, masses in enumerate(self.masses):
             found &= np.array(masses, dtype=object)[codes[:, place]] > 0
@@ -402,7 +395,6 @@ def _values(factor: Factor, domains: Sequence[Values]) -> str:
 
 
 def _last(factor: Factor, domains: Sequence[Values]) -> Any:
-    """Return the last possible value of one attribute."""
     (place,), (chances,) = factor.attributes, factor.marginals
     bin = max(i for i, chance in enumerate(chances) if chance)
     return domains[place].bins[bin][-1]

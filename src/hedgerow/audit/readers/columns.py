@@ -9,8 +9,7 @@ from typing import Self
 
 from sklearn.base import BaseEstimator
 
-from hedgerow.audit.readers.coded import Coded, Feature, Rescaled
-from hedgerow.audit.readers.encoders import made_by
+from hedgerow.audit.readers.encoders import Coded, Feature, Rescaled, made_by
 from hedgerow.audit.readers.names import finite_number, meaning, meanings
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
@@ -84,7 +83,8 @@ class Columns:
         attribute = self.schema[feature]
         _check_determined(feature, attribute, number, missing_holds)
         missing_here = None if attribute.missing != "bin" else missing_holds == holds
-        if missing_here is not None and _side_of_all(attribute, number) is (not missing_holds):
+        low, high = attribute.span
+        if missing_here is not None and (number < low if missing_holds else number >= high):  # no value splits off
             return ((Literal(feature, "missing"), missing_here),)
         if number == inf:
             raise SchemaError(
@@ -93,14 +93,14 @@ class Columns:
             )
         if attribute.cell is Cell.VALUE:
             return _codes_at_most(feature, attribute, number, holds=holds, missing_here=missing_here)
-        low, high = Literal(feature, "<=", (number,)), Literal(feature, ">", (number,))
+        below, above = Literal(feature, "<=", (number,)), Literal(feature, ">", (number,))
         is_truth = "true" in attribute.operators
         if is_truth:
             _check_splits_bit(feature, f"the boolean {feature}", number)
-            low, high = Literal(feature, "false"), Literal(feature, "true")
+            below, above = Literal(feature, "false"), Literal(feature, "true")
         # A missing value satisfies neither literal, so its branch is where the literal of the other branch fails.
-        by_high = is_truth if missing_here is None else missing_holds
-        return ((high, not holds) if by_high else (low, holds),)
+        by_above = is_truth if missing_here is None else missing_holds
+        return ((above, not holds) if by_above else (below, holds),)
 
     def less(self, column: int, number: float, *, holds: bool) -> Path:
         """Return the literals of "a column is less than a number", or of its negation."""
@@ -156,7 +156,6 @@ def _check_splits_bit(attribute: str, text: str, number: float) -> None:
 
 
 def _check_determined(name: str, attribute: Attribute, number: float | None, missing_holds: bool | None) -> None:
-    """Raise SchemaError if the branch of some row is not determined by its bins."""
     if attribute.outside == "bin":
         raise SchemaError(
             "the model compares its values, and those outside the domain can be on either side; declare a domain that "
@@ -170,9 +169,7 @@ def _check_determined(name: str, attribute: Attribute, number: float | None, mis
             "can be missing by the schema, but the model accepts no missing values; declare it without `missing: bin`.",
             attribute=name,
         )
-    spelled = [
-        value for value in (finite_number(str(token)) for token in attribute.missing_values) if value is not None
-    ]
+    spelled = [value for value in map(finite_number, map(str, attribute.missing_values)) if value is not None]
     if any((value <= number) != missing_holds for value in spelled):
         raise SchemaError(
             f"the model compares it with {number:g} and sends missing values to another branch than the numbers "
@@ -180,12 +177,6 @@ def _check_determined(name: str, attribute: Attribute, number: float | None, mis
             "NaN for them, declare it without these `missing_values`.",
             attribute=name,
         )
-
-
-def _side_of_all(attribute: Attribute, number: float) -> bool | None:
-    """Return whether all non-missing values are at most a number; False if all are above, None if it splits them."""
-    low, high = attribute.span
-    return True if number >= high else False if number < low else None
 
 
 def _codes_at_most(name: str, attribute: Attribute, number: float, *, holds: bool, missing_here: bool | None) -> Path:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
+from re import fullmatch
 
 from hedgerow.errors import ArgumentTypeError, SchemaError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import as_number
 from hedgerow.schema.schema import Schema
-from hedgerow.text.values import Value, quoted_text, value_text
+from hedgerow.text.values import quoted_text, value_text
 
 _INFREQUENT = "infrequent_sklearn"
 _MISSING = ("nan", "None")
@@ -51,15 +52,6 @@ def meanings(names: Iterable[object], schema: Schema) -> tuple[str | Literal, ..
         if isinstance(one, Literal) and spellings.setdefault(one, _spelled(name, one)) != _spelled(name, one):
             raise _unclear(name, f"and another column both mean {one}, but distinguish values of it", schema)
     return found
-
-
-def whole_number(value: Value) -> int | None:
-    """Return the whole number that a category is or spells; None if there is none."""
-    text = str(value)
-    try:
-        return int(text) if str(int(text)) == text else None
-    except ValueError:
-        return None
 
 
 def finite_number(text: str) -> float | None:
@@ -154,6 +146,5 @@ def _dummy_names(literal: Literal, attribute: Attribute) -> set[str]:
 
 def _spellings(text: str) -> list[str]:
     """Return how a value can be written at the end of a column's name; whole numbers from 0 on can be bins there."""
-    number = whole_number(text)
-    spelled = [text] if number is None or number >= 0 else [text, f"{text}.0"]
+    spelled = [text, f"{text}.0"] if fullmatch("-[1-9][0-9]*", text) else [text]
     return [x for x in spelled if not _is_bin(x) and x != _INFREQUENT]

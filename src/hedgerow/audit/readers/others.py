@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from hedgerow.audit.readers.columns import Columns, Features
-from hedgerow.audit.readers.paths import Paths
+from hedgerow.audit.readers.paths import Paths, leaf_paths
 from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import Path
 from hedgerow.schema.schema import Schema
@@ -24,7 +24,6 @@ def own_names(names: Sequence[Any], pattern: str, first: int = 0) -> list[str] |
 
 
 def _learned(model: Any, name: str, what: str) -> Any:
-    """Return an attribute of a fitted model."""
     found = getattr(model, name, None)
     if found is None:
         raise ArgumentError(f"expected a fitted {type(model).__name__}, got one without {what}; call `fit` first.")
@@ -79,35 +78,34 @@ def _corels(model: Any, schema: Schema, features: Features | None) -> Paths:
     found = _learned(model, "rl_", "a rule list")
     columns = Columns.of(schema, features, own_names(found.features, "feature{}", first=1), len(found.features))
     said = tuple(bool(rule["prediction"]) for rule in found.rules)
-    paths = tuple(_path(rule["antecedents"], columns) for rule in found.rules)
+    paths = tuple(  # of an antecedent i, column i - 1 is 1; of -i it is 0; 0 is no condition
+        tuple(step for i in rule["antecedents"] if i for step in columns.is_one(abs(i) - 1, holds=i > 0))
+        for rule in found.rules
+    )
     return Paths(paths, predictions=said if len(said) > 1 else None)  # 1.1.29 predicts false by a default rule alone
-
-
-def _path(antecedents: list[int], columns: Columns) -> Path:
-    """Return the literals of a rule: column i - 1 is 1 for i, and 0 for -i; 0 is no condition."""
-    return tuple(step for i in antecedents if i for step in columns.is_one(abs(i) - 1, holds=i > 0))
 
 
 def _dl85(model: Any, schema: Schema, features: Features | None) -> Paths:
     """Return the decision paths of a tree of DL8.5 (Aglin et al., AAAI 2020), which stores no leaf counts."""
-    tree = _learned(model, "tree_", "a tree")
-    return Paths(tuple(_binary_leaf_paths(tree, Columns.of_bits(schema, features), ())), exclusive=True)
+    tree, columns = _learned(model, "tree_", "a tree"), Columns.of_bits(schema, features)
 
+    def children(node: dict[str, Any]) -> list[tuple[Any, Path]]:
+        sides = (("left", True), ("right", False)) if "feat" in node else ()  # the left child has the rows with a 1
+        return [(node[side], columns.is_one(node["feat"], holds=holds)) for side, holds in sides]
 
-def _binary_leaf_paths(node: dict[str, Any], columns: Columns, path: Path) -> Iterator[Path]:
-    """Yield the decision paths of the leaves below a node, whose left child has the rows with a 1."""
-    if "feat" not in node:
-        yield path
-        return
-    for child, holds in (("left", True), ("right", False)):
-        yield from _binary_leaf_paths(node[child], columns, (*path, *columns.is_one(node["feat"], holds=holds)))
+    return Paths(tuple(path for _, path in leaf_paths(tree, children)), exclusive=True)
 
 
 def _streed(model: Any, schema: Schema, features: Features | None) -> Paths:
     """Return the decision paths of a tree of STreeD (Van der Linden et al., NeurIPS 2023)."""
     tree = _learned(model, "tree_", "a tree")
     tests = list(_tests(model.binarizer_, schema, features))
-    leaves, paths = zip(*_leaf_paths(tree, tests, ()), strict=True)
+
+    def children(node: Any) -> list[tuple[Any, Path]]:
+        sides = () if node.is_leaf_node() else ((node.left_child, False), (node.right_child, True))
+        return [(child, tests[node.feature](holds=holds)) for child, holds in sides]  # the left one: rows with a 0
+
+    leaves, paths = zip(*leaf_paths(tree, children), strict=True)
     said = tuple(leaf.label for leaf in leaves)
     if tree.num_instances != len(model.train_y_):  # a regressor counts equal rows once
         return Paths(paths, exclusive=True, predictions=said)
@@ -120,15 +118,6 @@ def _streed(model: Any, schema: Schema, features: Features | None) -> Paths:
         exclusive=True,
         predictions=said,
     )
-
-
-def _leaf_paths(node: Any, tests: list[_Test], path: Path) -> Iterator[tuple[Any, Path]]:
-    """Yield the leaves below a node, whose left child has the rows with a 0, with their decision paths."""
-    if node.is_leaf_node():
-        yield node, path
-        return
-    for child, holds in ((node.left_child, False), (node.right_child, True)):
-        yield from _leaf_paths(child, tests, (*path, *tests[node.feature](holds=holds)))
 
 
 def _tests(binarizer: Any, schema: Schema, features: Features | None) -> Iterator[_Test]:

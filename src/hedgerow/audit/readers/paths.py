@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, nextafter
 from typing import Any, Protocol, runtime_checkable
@@ -78,13 +78,10 @@ class Paths:
     def __post_init__(self) -> None:
         if not self.paths:
             raise ArgumentError("expected a model with at least one leaf, got one without leaves.")
-        for name, values in self._parts:
+        parts = {"support": self.supports, "row of counts": self.counts, "prediction": self.predictions}
+        for name, values in parts.items():
             if values is not None and len(values) != len(self.paths):
                 raise ArgumentError(f"expected one {name} for each of {len(self.paths)} leaves, got {len(values)}.")
-
-    @property
-    def _parts(self) -> tuple[tuple[str, tuple[Any, ...] | None], ...]:
-        return ("support", self.supports), ("row of counts", self.counts), ("prediction", self.predictions)
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -127,8 +124,18 @@ class Paths:
         return found
 
 
+def leaf_paths(root: Any, children: Callable[[Any], Sequence[tuple[Any, Path]]]) -> Iterator[tuple[Any, Path]]:
+    """Yield the leaves below a root, from the first to the last child, each with the steps that lead to it."""
+    waiting: list[tuple[Any, Path]] = [(root, ())]
+    while waiting:
+        node, path = waiting.pop()
+        below = children(node)
+        waiting += [(child, (*path, *step)) for child, step in reversed(below)]
+        if not below:
+            yield node, path
+
+
 def _path_in_words(path: Path, schema: Schema, truths: dict[tuple[Literal, bool], _Bins]) -> str:
-    """Return a decision path in words; `truths` is a cache of the bins on which a step of a path holds."""
     steps = dict[str, list[tuple[Literal, bool]]]()
     for step in dict.fromkeys(path):
         steps.setdefault(step[0].attribute, []).append(step)
@@ -145,12 +152,8 @@ def _merged(attribute: Attribute, steps: list[tuple[Literal, bool]], truths: dic
         found = _condition(name, attribute, np.logical_and.reduce([truths[step] for step in steps]))
         if found is not None:
             return found
-    return " and ".join(_step(literal, attribute, holds=holds) for literal, holds in steps)
-
-
-def _step(literal: Literal, attribute: Attribute, *, holds: bool) -> str:
-    other = literal if holds else complement(literal, attribute)
-    return f"not ({_text(literal)})" if other is None else _text(other)
+    alone = [(literal, literal if holds else complement(literal, attribute)) for literal, holds in steps]
+    return " and ".join(f"not ({_text(literal)})" if same is None else _text(same) for literal, same in alone)
 
 
 def _condition(name: str, attribute: Attribute, truth: _Bins) -> str | None:
@@ -167,16 +170,12 @@ def _condition(name: str, attribute: Attribute, truth: _Bins) -> str | None:
                 extent = Extent(len(known), int(run[0]), int(run[-1]) + 1, inverted, with_missing, outside)
                 literal = None if extent.is_trivial else attribute.literal_on(name, extent)
                 if literal is not None:
-                    return _text(literal) + _or(missing and not with_missing)
+                    return _text(literal) + " or missing" * bool(missing and not with_missing)
     if not attribute.listed:
         return None
     is_in = len(places) <= len(others) if outside is None else not outside
     values = ", ".join(quoted_text(attribute.listed[place]) for place in (places if is_in else others))
-    return f"{printable(name)} {'in' if is_in else 'not in'} {{{values}}}" + _or(missing)
-
-
-def _or(missing: bool | None) -> str:
-    return " or missing" if missing else ""
+    return f"{printable(name)} {'in' if is_in else 'not in'} {{{values}}}" + " or missing" * bool(missing)
 
 
 def _text(literal: Literal) -> str:

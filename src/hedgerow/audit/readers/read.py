@@ -1,23 +1,32 @@
-"""Extraction of decision paths from models of any supported library, none of which must be installed."""
+"""Extraction of decision paths from models of any supported library, of which scikit-learn alone is imported."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import copy
+from math import inf, nextafter
 from typing import Any
 
+import numpy as np
+import sklearn
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor
+from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.audit.readers.columns import Features
+from hedgerow.audit.readers.columns import Columns, Features
+from hedgerow.audit.readers.encoders import last_step
 from hedgerow.audit.readers.others import LIBRARIES, other_paths
-from hedgerow.audit.readers.paths import HasRegions, Paths
-from hedgerow.audit.readers.pipelines import last_step
-from hedgerow.audit.readers.scikit_learn import tree_paths, trees_of
+from hedgerow.audit.readers.paths import HasRegions, Paths, leaf_paths
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.models.conditions import Path
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.released import released_leaf_model
+from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 
-__all__ = ["Features", "paths_of", "trees_of"]
+_NOWHERE = -1  # the child of a leaf
+_COUNTS_MISSING = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
 
 
 def paths_of(model: Any, schema: Schema | None = None, features: Features | None = None) -> tuple[Paths, Schema]:
@@ -27,17 +36,18 @@ def paths_of(model: Any, schema: Schema | None = None, features: Features | None
     released = released_leaf_model(model)
     if released is not None:
         return _released_paths(released), released.schema if schema is None else schema
-    own = _own_paths(model) if isinstance(model, HasRegions) and not isinstance(model, type) else None
-    if own is None and isinstance(model, BaseEstimator):
+    own = None
+    if isinstance(model, HasRegions) and not isinstance(model, type):
+        paths = tuple(tuple((literal, True) for literal in conjunction) for conjunction in model.regions())
+        own = Paths(paths, None if model.supports is None else tuple(model.supports))
+    elif isinstance(model, BaseEstimator):
         check_is_fitted(model)
     if schema is None:
         raise ArgumentError("expected a schema, as the model has none of its own; pass `schema=`.")
     if own is not None:
         return own, schema
     model, features = last_step(model, features)
-    paths = tree_paths(model, schema, features)
-    if paths is None:
-        paths = other_paths(model, schema, features)
+    paths = tree_paths(model, schema, features) or other_paths(model, schema, features)
     if paths is None:
         raise ArgumentTypeError(_unsupported(model))
     return paths, schema
@@ -58,11 +68,6 @@ def _released_paths(model: LeafModel) -> Paths:
     )
 
 
-def _own_paths(model: HasRegions) -> Paths:
-    paths = tuple(tuple((literal, True) for literal in conjunction) for conjunction in model.regions())
-    return Paths(paths, None if model.supports is None else tuple(model.supports))
-
-
 def _unsupported(model: Any) -> str:
     names = ["hedgerow's RuleList, Tree and fitted estimators", "scikit-learn's trees", *LIBRARIES]
     return (
@@ -72,3 +77,153 @@ def _unsupported(model: Any) -> str:
         "    def regions(self):     # a row belongs to the first conjunction that holds\n"
         '        return [[Literal("age", "<=", (30,))], []]'
     )
+
+
+def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> Paths | None:
+    """Return the decision paths of a fitted decision tree, from left to right; None for any other model."""
+    # Supports are numbers of rows, whatever their positive weight: a row that a bootstrap drew twice is one row. The
+    # trees of a forest store neither its class weights nor whether rows are copies: see `trees_of`. Before scikit-learn
+    # 1.8, nodes of a tree fitted on missing values count other rows than those sent there: no supports are returned.
+    if not isinstance(model, BaseDecisionTree):
+        if _grown(model):
+            given = "forest, schema" if features is None else "forest, schema, steps"
+            where = "" if features is None else ", where steps is the fitted transformer before it, or its features"
+            raise ArgumentTypeError(
+                f"expected a single model, got a {type(model).__name__} of many trees; audit its trees one by one: "
+                f"[audit.reconstruction(tree, schema, features=names) for tree, names in audit.trees_of({given})]"
+                f"{where}"
+            )
+        return None
+    check_is_fitted(model)
+    names = getattr(model, "feature_names_in_", None)
+    columns = Columns.of(schema, features, names, model.n_features_in_)
+    leaves, paths = zip(*_leaf_paths(model.tree_, columns), strict=True)
+    classes, said = _classes(model), _predictions(model, list(leaves))
+    if not _COUNTS_MISSING and _splits_on_missing(model.tree_, columns):
+        return Paths(paths, classes=classes, exclusive=True, predictions=said)
+    supports = tuple(map(int, model.tree_.n_node_samples[list(leaves)]))
+    view = "weighted" if getattr(model, "has_copies_", False) else "exact"
+    return Paths(paths, supports, _counts(model, list(leaves)), classes, view, exclusive=True, predictions=said)
+
+
+def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> tuple[tuple[Any, Features], ...]:
+    """Return the trees of a forest, a bagging of trees or a boosting of trees, each with its features.
+
+    The trees are copies that have the classes of the forest, not the class numbers that they were fitted on, and store
+    whether the forest weights its classes, or fitted them on copies of rows, as ``AdaBoostRegressor`` does, and a
+    bagging under metadata routing.
+
+    Parameters
+    ----------
+    forest : fitted ensemble of scikit-learn's trees
+        The forest, or a fitted ``Pipeline`` that ends in one.
+    schema, features
+        As for `reconstruction` of a tree.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import ExtraTreesClassifier
+    >>> from hedgerow.audit.readers.read import paths_of
+    >>> from hedgerow.schema import Boolean
+    >>> forest = ExtraTreesClassifier(2, random_state=0).fit([[0, 1], [1, 0]] * 10, ["no", "yes"] * 10)
+    >>> schema = Schema({"smoker": Boolean(), "female": Boolean()})
+    >>> read = [paths_of(tree, schema, features)[0] for tree, features in trees_of(forest, schema)]
+    >>> [(paths.supports, paths.classes) for paths in read]
+    [((10, 10), ('no', 'yes')), ((10, 10), ('no', 'yes'))]
+    """
+    forest, features = last_step(forest, features)
+    grown = _grown(forest)
+    if not grown:
+        raise ArgumentTypeError(f"expected a fitted forest of scikit-learn's trees, got {type(forest).__name__}.")
+    names = getattr(forest, "feature_names_in_", None)
+    columns = Columns.of(schema, features, names, forest.n_features_in_).features
+    subsets = getattr(forest, "estimators_features_", [range(len(columns))] * len(grown))
+    drawn = getattr(forest, "estimators_samples_", [None] * len(grown))
+    return tuple(
+        (_as_in_forest(tree, forest, rows), tuple(columns[i] for i in subset))
+        for tree, subset, rows in zip(grown, subsets, drawn, strict=True)
+    )
+
+
+def _leaf_paths(tree: Any, columns: Columns) -> Iterator[tuple[int, Path]]:
+    """Yield each leaf's number with its decision path, from left to right."""
+
+    def step(node: int, *, holds: bool) -> Path:
+        missing = bool(tree.missing_go_to_left[node])
+        return columns.at_most(
+            int(tree.feature[node]), _last_left(tree.threshold[node]), holds=holds, missing_holds=missing
+        )
+
+    return leaf_paths(0, lambda node: [(child, step(node, holds=left)) for child, left in children_of(tree, node)])
+
+
+def children_of(tree: Any, node: int) -> list[tuple[int, bool]]:
+    """Return the children of a node of scikit-learn's, and whether each is the left one; none of a leaf."""
+    if tree.children_left[node] == _NOWHERE:
+        return []
+    return [(int(tree.children_left[node]), True), (int(tree.children_right[node]), False)]
+
+
+def _splits_on_missing(tree: Any, columns: Columns) -> bool:
+    """Return whether a tree splits on an attribute that can be missing."""
+    asked = [columns.features[i] for i in tree.feature[tree.children_left != _NOWHERE]]
+    names = [x if isinstance(x, str) else x.attribute for x in asked if not isinstance(x, Literal)]
+    return any(columns.schema[name].missing == "bin" for name in names)
+
+
+def _last_left(threshold: float) -> float:
+    """Return the largest number that is at most a threshold when cast to float32, as scikit-learn compares columns."""
+    low = np.float32(threshold)
+    low = np.nextafter(low, np.float32(-inf)) if low > threshold else low
+    middle = (float(low) + float(np.nextafter(low, np.float32(inf)))) / 2
+    return middle if np.float32(middle) == low else nextafter(middle, -inf)
+
+
+def _counts(model: Any, leaves: list[int]) -> tuple[tuple[int, ...], ...] | None:
+    """Return the rows of each class in each leaf; None if weights are stored and are not numbers of rows."""
+    if _classes(model) is None or getattr(model, "class_weight", None) is not None:
+        return None
+    counts = model.tree_.value[leaves, 0, :] * model.tree_.weighted_n_node_samples[leaves, None]
+    whole = np.rint(counts)
+    is_whole = np.allclose(counts, whole, rtol=0, atol=1e-6)
+    if not is_whole or (whole.sum(axis=1) != model.tree_.n_node_samples[leaves]).any():
+        return None
+    return tuple(tuple(map(int, row)) for row in whole)
+
+
+def _predictions(model: Any, leaves: list[int]) -> tuple[Any, ...] | None:
+    """Return the class or the number that each leaf predicts; None of a model with several outputs."""
+    if model.n_outputs_ != 1:
+        return None
+    values = model.tree_.value[leaves, 0, :]
+    classes = getattr(model, "classes_", None)
+    return tuple((values[:, 0] if classes is None else classes[values.argmax(axis=1)]).tolist())
+
+
+def _classes(model: Any) -> tuple[Any, ...] | None:
+    one = getattr(model, "n_outputs_", 0) == 1 and hasattr(model, "classes_")
+    return tuple(model.classes_.tolist()) if one else None
+
+
+def _grown(model: Any) -> list[Any]:
+    """Return the trees of an ensemble; empty if it is not an ensemble of trees."""
+    parts = getattr(model, "estimators_", None)
+    if isinstance(model, type) or parts is None or not type(model).__module__.startswith("sklearn.ensemble"):
+        return []
+    trees = list(np.ravel(np.asarray(parts, dtype=object)))
+    return trees if trees and all(isinstance(tree, BaseDecisionTree) for tree in trees) else []
+
+
+def _as_in_forest(tree: Any, forest: Any, drawn: Any) -> Any:
+    """Return a copy of a tree that stores the classes of its forest, their weights, and whether it has copied rows."""
+    own = copy(tree)
+    own.has_copies_ = (
+        isinstance(forest, AdaBoostRegressor)  # which draws copies, and does not store which
+        if drawn is None
+        else bool(tree.tree_.n_node_samples[0] > len(np.unique(drawn)))
+    )
+    on_labels = isinstance(forest, AdaBoostClassifier) or getattr(forest, "cv", None) == "prefit"
+    if _classes(tree) is not None and not on_labels:
+        own.classes_ = np.asarray(forest.classes_)[tree.classes_.astype(int)]
+        own.class_weight = getattr(forest, "class_weight", tree.class_weight)
+    return own
