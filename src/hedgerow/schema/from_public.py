@@ -30,11 +30,7 @@ _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]+)?")
 
 
 def public_attribute(
-    column: Column,
-    bins: int,
-    missing_values: Sequence[Value] = (),
-    *,
-    outside: Literal["error", "bin"] = "error",
+    column: Column, bins: int, missing_values: Sequence[Value] = (), *, outside: Literal["error", "bin"] = "error"
 ) -> Attribute:
     """Return an attribute with the domain of a public column; a missing value gets a bin if one occurs."""
     bins = check_integer("bins", bins, 2)

@@ -81,9 +81,7 @@ def learn_cuts(
 
     def places(plan: PlannedCuts) -> tuple[int, ...]:
         return gate.release(
-            plan.mechanism,
-            lambda: plan.counts(column(plan.name)),
-            purpose=f"all cut points of {plan.name}",
+            plan.mechanism, lambda: plan.counts(column(plan.name)), purpose=f"all cut points of {plan.name}"
         )
 
     return {plan.name: tuple(plan.number.cuts[place] for place in sorted({*places(plan)})) for plan in planned}

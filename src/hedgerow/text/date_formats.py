@@ -28,10 +28,7 @@ SERIAL = (
     "|29584[0-5][0-9]|295846[0-5])([.][0-9]{1,17})?$"
 )
 """Text that spells a serial day, whole or with a fraction, which is the time of day."""
-_ISO = (
-    "([0-9]{4})-([0-9]{2})-([0-9]{2})([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?)?",
-    (1, 2, 3),
-)
+_ISO = ("([0-9]{4})-([0-9]{2})-([0-9]{2})([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?)?", (1, 2, 3))
 _PADDED = ("^ ([0-9]{4})-0?([0-9]{2})-0?([0-9]{2})$", (1, 2, 3))
 _DIRECTIVES = {
     "%Y": "([0-9]{4})",
@@ -97,10 +94,7 @@ class DateFormat:
         if self.is_serial:
             return ()
         pattern, (year, month, day) = _ISO if self.text == ISO else self._compiled()
-        return (
-            (f"^{pattern}$", rf" \{year}-0\{month}-0\{day}"),
-            (_PADDED[0], r"\1-\2-\3"),
-        )
+        return ((f"^{pattern}$", rf" \{year}-0\{month}-0\{day}"), (_PADDED[0], r"\1-\2-\3"))
 
     def _compiled(self) -> tuple[str, tuple[int, int, int]]:
         found, groups, count = "", dict[str, int](), 0

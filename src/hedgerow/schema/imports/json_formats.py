@@ -28,11 +28,7 @@ ORIGIN = "JSON Schema"
 _MOST_STEPS = 20  # from reference to reference
 _MOST_SCHEMAS, _DEEPEST = 1_000, 50  # of one property
 _ANCHORED = re.compile(r"\^\(.*\)\$")  # other patterns are looked for anywhere
-_NUMBERS = {
-    frozenset({"integer"}): "integer",
-    frozenset({"number"}): "real",
-    frozenset({"integer", "number"}): "real",
-}
+_NUMBERS = {frozenset({"integer"}): "integer", frozenset({"number"}): "real", frozenset({"integer", "number"}): "real"}
 _TIMES = ("date-time", "time", "duration")
 
 
