@@ -247,7 +247,6 @@ class Tally:
         write_groups(path, self.schema, *self._groups())
 
     def _groups(self) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.int64]]:
-        """Return the bins, the level and the rows of each pattern and level that there are."""
         pattern, level = self._counts.nonzero()
         return self._bins[pattern], level, self._counts[pattern, level]
 

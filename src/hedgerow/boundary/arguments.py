@@ -19,13 +19,11 @@ def check_integer(name: str, value: object, low: int) -> int:
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
-    """Check that an argument is one of the allowed strings."""
     if not isinstance(value, str) or value not in allowed:
         raise ArgumentError(f"{name} must be one of {', '.join(allowed)}, got {describe_argument(value)}.")
 
 
 def check_flag(name: str, value: object) -> None:
-    """Check that an argument is True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise ArgumentError(f"{name} must be True or False, got {describe_argument(value)}.")
 

@@ -69,10 +69,8 @@ def exponential(x: Floats) -> Floats:
 
 
 def logistic(x: Floats) -> Floats:
-    """Return 1/(1 + e^−x)."""
     return 1 / (1 + exponential(-x))
 
 
 def hyperbolic_tangent(x: Floats) -> Floats:
-    """Return tanh x."""
     return 1 - 2 / (exponential(2 * x) + 1)

@@ -39,5 +39,4 @@ def imported(line: str) -> tuple[dict[str, Any], str, str]:
 
 
 def digest(text: str | bytes) -> str:
-    """Return the SHA-256 of a text in hexadecimal digits."""
     return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()

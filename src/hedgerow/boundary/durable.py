@@ -25,7 +25,6 @@ def write_synced(handle: int, text: str | bytes) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Synchronise a folder's entries to disk."""
     folder = os.open(path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(folder)

@@ -149,7 +149,6 @@ def _parse(content: bytes) -> pd.DataFrame:
 
 
 def _content(name: str) -> bytes:
-    """Return the known bytes of a file."""
     content = lzma.decompress((_FOLDER / f"{name}.csv.xz").read_bytes())
     found = hashlib.sha256(content).hexdigest()
     if found != _SHA256[name]:

@@ -39,7 +39,6 @@ def is_address(data: str) -> bool:
 
 
 def has_glob(path: str) -> bool:
-    """Return whether a path can be a pattern of many names."""
     return re.search(r"[*?\[]", path) is not None
 
 

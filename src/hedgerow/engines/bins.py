@@ -104,7 +104,6 @@ def final_bin(attribute: Attribute, column: EngineColumn, lookups: Lookups) -> E
 
 
 def is_infinite(column: EngineColumn) -> Expression:
-    """Return whether a number of a float column is infinite."""
     return _beyond(column) & ~column.is_null
 
 
@@ -149,5 +148,4 @@ def _beyond(column: EngineColumn) -> Expression:
 
 
 def _coded(branches: Branches, otherwise: Any) -> Expression:
-    """Return ``CASE WHEN … THEN … ELSE … END``."""
     return ibis.cases(*branches, else_=otherwise) if branches else otherwise

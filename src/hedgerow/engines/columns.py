@@ -42,7 +42,6 @@ class EngineColumn:
 
     @classmethod
     def of(cls, table: Expression, name: str) -> Self:
-        """Return a column of an Ibis table."""
         if not isinstance(name, str):
             raise ArgumentTypeError(f"expected the name of a column, got {type(name).__name__}.")
         if name not in table.columns:
@@ -91,7 +90,6 @@ class EngineColumn:
 
     @property
     def is_null(self) -> Expression:
-        """True where a value is NULL or NaN."""
         return self.values.isnull() | self.values.isnan() if self.kind == "float" else self.values.isnull()
 
     @property
@@ -157,7 +155,6 @@ class EngineColumn:
 
 
 def _word(kind: Any) -> str:
-    """Return what a type is called that no attribute has."""
     if kind.is_binary():
         return "bytes, decimals of more than 38 digits, or types that differ between files"
     if kind.is_unknown():

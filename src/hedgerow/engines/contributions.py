@@ -17,9 +17,7 @@ from hedgerow.schema.contributions import no_unit
 
 
 @ibis.udf.scalar.builtin
-def md5(text: str) -> str:
-    """Return the digest in hexadecimal digits, as the engine has it."""
-    ...
+def md5(text: str) -> str: ...
 
 
 def counted_table(table: Expression, unit: Unit, names: Sequence[str]) -> Expression:

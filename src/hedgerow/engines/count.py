@@ -107,7 +107,6 @@ def declared_or_boolean(table: Any, schema: Schema | None, label: str | None) ->
 
 
 def key_of(position: int) -> str:
-    """Return the column of an attribute's codes."""
     return f"a{position}"
 
 

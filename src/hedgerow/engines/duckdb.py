@@ -87,7 +87,6 @@ class DuckDB(Engine):
     )
 
     def open(self, address: str, *, memory: str, master: str | None) -> AbstractContextManager[Expression]:  # noqa: ARG002 -- as an engine's
-        """Open listed files as one table, or a table or view of a database file, for reading only."""
         if "://" not in address:
             return self._open_files(list_files(address), memory)
         where, name = split_address(address)
@@ -100,7 +99,6 @@ class DuckDB(Engine):
 
     @contextmanager
     def _open_files(self, files: Files, memory: str) -> Generator[Expression]:
-        """Open listed files as one table; DuckDB reads no other file."""
         connection = self.answered(lambda: ibis.duckdb.connect(memory_limit=memory, **_SETTINGS))
         try:
             self.answered(lambda: _shut(connection, files.paths))
@@ -152,7 +150,6 @@ class DuckDB(Engine):
         return self.answered(lambda: connection.con.execute(query).fetchall())
 
     def declared_columns(self, table: Expression) -> list[DeclaredColumn]:
-        """Return what `duckdb_columns`, `duckdb_constraints` and `duckdb_indexes` say."""
         backend = table.get_backend()
         catalog, schema, name = place_of(table)
         place = [catalog or backend.current_catalog, schema or backend.current_database, name]
@@ -171,7 +168,6 @@ class DuckDB(Engine):
         ]
 
     def as_bytes(self, text: Expression) -> Expression:
-        """Return text as bytes."""
         return _encode(text)
 
     def word_code(self, key: Expression, codes: Mapping[str, int], otherwise: Any) -> Expression:

@@ -64,7 +64,6 @@ class Engine:
         _families.update(cls.loggers)
 
     def open(self, address: str, *, memory: str, master: str | None) -> AbstractContextManager[Expression]:
-        """Open a table for reading only."""
         raise NotImplementedError
 
     def check_settings(self, connection: Any) -> None:
@@ -79,8 +78,7 @@ class Engine:
                 "address, for a connection of hedgerow's own."
             )
 
-    def read_setting(self, connection: Any, name: str) -> Any:
-        """Return the value of a setting."""
+    def read_setting(self, connection: Any, name: str) -> Any: ...
 
     def declared_columns(self, table: Expression) -> list[DeclaredColumn]:
         """Return what the catalogue says of a table's columns."""
@@ -110,7 +108,6 @@ class Engine:
         return key.cases(*((literal_text(word), code) for word, code in codes.items()), else_=otherwise)
 
     def answered(self, ask: Callable[[], T]) -> T:
-        """Return what the engine answers."""
         try:
             with muted():
                 return ask()
@@ -152,7 +149,6 @@ def named_table(engine: Engine, connection: Any, address: str, name: str, tables
 
 
 def split_address(address: str) -> tuple[str, str]:
-    """Return where a database is, and the name of the table."""
     where, colons, name = address.rpartition("::")
     if not colons or not name:
         start = shown(address).rstrip(":")
@@ -161,13 +157,11 @@ def split_address(address: str) -> tuple[str, str]:
 
 
 def require_package(module: str, extra: str, what: str) -> None:
-    """Check that an optional package is installed."""
     if find_spec(module) is None:
         raise MissingPackageError(f"{what}: pip install 'hedgerow[{extra}]'.")
 
 
 def place_of(table: Expression) -> tuple[str | None, str | None, str]:
-    """Return the catalogue, the schema and the name of a table."""
     node: Any = table.op()
     return node.namespace.catalog, node.namespace.database, node.name
 

@@ -72,7 +72,6 @@ class Postgres(Engine):
 
     @contextmanager
     def open(self, address: str, *, memory: str, master: str | None) -> Generator[Expression]:  # noqa: ARG002 -- as an engine's
-        """Open a table or view of a server, for reading only."""
         where, name = split_address(address)
         parts = None
         with suppress(ValueError):  # its text can hold the password
@@ -96,7 +95,6 @@ class Postgres(Engine):
         return connection.con.info.parameter_status(name)
 
     def declared_columns(self, table: Expression) -> list[DeclaredColumn]:
-        """Return what `pg_attribute` and `pg_constraint` say."""
         _, schema, name = place_of(table)
         quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part)
         with table.get_backend().con.cursor() as cursor:
@@ -111,7 +109,6 @@ class Postgres(Engine):
         return values + ibis.literal("")
 
     def as_bytes(self, text: Expression) -> Expression:
-        """Return text as bytes."""
         return _convert_to(text, "UTF8")
 
     def exact_text(self, number: Expression) -> Expression:

@@ -103,7 +103,6 @@ def open_table(
 
 
 def require_table(table: Any) -> None:
-    """Check that this is an Ibis table."""
     if not isinstance(table, ibis.Table):
         raise ArgumentTypeError(
             f"expected an Ibis table (hedgerow.engines.sources.open_table opens one), got {type(table).__name__}."
@@ -111,14 +110,12 @@ def require_table(table: Any) -> None:
 
 
 def engine_of(value: Expression) -> Engine:
-    """Return the engine of an Ibis table or of a column."""
     backend = value.get_backend()
     # A table that is not opened has an engine in the place of a backend
     return backend if isinstance(backend, Engine) else _BY_BACKEND.get(backend.name) or Engine(backend.name)
 
 
 def ask(query: Expression) -> pa.Table:
-    """Return the rows of a query."""
     engine = engine_of(query)
     engine.check_settings(query.get_backend())
     return engine.answered(lambda: query.to_pyarrow())

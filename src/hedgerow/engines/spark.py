@@ -39,7 +39,6 @@ class Spark(Engine):
     has_local_times = False  # they are instants, whose date depends on a setting
 
     def open(self, address: str, *, memory: str, master: str | None) -> AbstractContextManager[Expression]:  # noqa: ARG002 -- as an engine's
-        """Open listed files as one table."""
         require_package("pyspark", "spark", "Spark needs an extra, and Java")
         return self._open_files(list_files(address), master)
 
@@ -90,11 +89,9 @@ class Spark(Engine):
         return super().answered(ask)
 
     def read_setting(self, connection: Any, name: str) -> Any:
-        """Return the value of a setting."""
         return connection.raw_sql(f"SET {name}").collect()[0]["value"]
 
     def check_name(self, name: str) -> None:
-        """Check that no part of a column's name is replaced."""
         if "${" in name:
             raise DomainError(
                 "expected a name without ${, which Spark replaces by a setting's value; rename the column in a view.",

@@ -145,7 +145,6 @@ def tally_sql(schema: Schema, dialect: str, table: str, kinds: Mapping[str, str]
 
 
 def _types(schema: Schema, kinds: Mapping[str, str]) -> dict[str, str]:
-    """Return Ibis's type of each column of a table that is counted."""
     found = {schema.target.name: _of_target(schema.target)}
     for name, attribute in schema.attributes:
         derived = attribute.derived

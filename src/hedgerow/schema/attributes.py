@@ -137,11 +137,9 @@ class Attribute(ABC):
         """The number of bins of values inside the domain."""
 
     @abstractmethod
-    def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
-        """Return the literals of this kind's own operators."""
+    def _own_literals(self, name: str, *, negations: bool) -> list[Literal]: ...
 
     def _n_own_literals(self, *, negations: bool) -> int:
-        """Return the number of `_own_literals`."""
         return len(self._own_literals("", negations=negations))
 
     @abstractmethod

@@ -58,7 +58,6 @@ class Form:
 
 
 def by_form(schema: Schema) -> dict[Hashable, Form]:
-    """Return the attributes of a schema by what their literals depend on."""
     times, first = Counter[Hashable](), dict[Hashable, Attribute]()
     for _, attribute in schema.attributes:
         times[attribute.form] += 1

@@ -72,12 +72,10 @@ def draw_key(random_state: Any) -> bytes:
 
 
 def no_unit(name: str) -> DomainError:
-    """Return the error of rows that do not say whose they are."""
     return DomainError("some rows do not say whose they are; fill this column in, or leave them out.", column=name)
 
 
 def _whose(unit: Unit, table: Table) -> Column:
-    """Return the column that says whose row each is; raises DomainError if one does not."""
     column = table.exact_column(unit.column)
     if column.missing is not None:
         raise no_unit(unit.column)

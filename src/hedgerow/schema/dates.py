@@ -115,7 +115,6 @@ class Date(WholeNumber):
 
     @property
     def cell(self) -> Cell:
-        """Dates."""
         return Cell.DATE
 
     @property
@@ -125,31 +124,25 @@ class Date(WholeNumber):
         return tuple(form.plain(str(value)) for value in self.missing_values) if form else self.missing_values
 
     def prepared(self, column: Column) -> Column:
-        """Return a column with dates as ``YYYY-MM-DD``, and those that mean "missing" counted as such."""
         return super().prepared(column.plain_dates(self.format) if self.format else column)
 
     @property
     def details(self) -> str:
-        """Cut points, format, policies and meaning as text that follows the domain."""
         cuts = self._cuts_text()
         return cuts + (f", written {self.format}" if self.format else "") + super().details[len(cuts) :]
 
     def reads(self, column: Column) -> NDArray[np.bool_]:
-        """Return which cells are dates."""
         is_boolean = not column.is_text and column.values.dtype.kind == "b"
         return np.zeros(len(column), dtype=bool) if is_boolean else column.are_dates()
 
     def typed(self, column: Column) -> pa.Array:
-        """Return dates."""
         present = self.prepared(column)
         return pa.array(present.days().astype(np.int32), pa.int32(), mask=present.missing).cast(pa.date32())
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
-        """Return made-up dates between the bounds, as text."""
         return [str(Day(round(value))) for value in super().drawn(size, rng)]
 
     def number_in(self, value: Value) -> float | None:
-        """Return the day that a word spells; None if it spells none."""
         day = as_day(value)
         return day if isinstance(day, Day) else None
 
@@ -161,7 +154,6 @@ class Date(WholeNumber):
         return default_date_cuts(Day(self.low), Day(self.high))
 
     def numbers_in(self, column: Column) -> NDArray[np.float64]:
-        """Return the dates of a column as days since 1970-01-01, 0 where missing; DomainError where one is none."""
         return column.days()
 
 
@@ -180,7 +172,6 @@ def date_format(attribute: Attribute) -> DateFormat | None:
 
 
 def with_format(attribute: Attribute, form: str | None) -> Attribute:
-    """Return a date with this format of its text, any other attribute as it is."""
     return replace(attribute, format=form) if form and isinstance(attribute, Date) else attribute
 
 

@@ -45,8 +45,7 @@ class _Number(Derivation):
 
     @property
     @abstractmethod
-    def read_as(self) -> Numeric:
-        """The number that the cells of each column are read as."""
+    def read_as(self) -> Numeric: ...
 
     def column(self, name: str, columns: Sequence[Column]) -> Column:
         """Return the computed column, infinite where a cell is refused."""
@@ -111,7 +110,6 @@ class YearsSince(_Number):
 
     @property
     def read_as(self) -> Date:
-        """Dates."""
         return Date(FIRST, LAST, (), missing="bin", missing_values=self.missing_values, format=self.format)
 
     def of_days(self, days: Any) -> Any:
@@ -166,7 +164,6 @@ class Ratio(_Number):
 
     @property
     def read_as(self) -> Real:
-        """Numbers."""
         return Real(-LARGEST, LARGEST, (), missing="bin", missing_values=self.missing_values)
 
 
@@ -209,17 +206,14 @@ class Sum(_Number):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The items."""
         return self.items
 
     @property
     def words(self) -> str:
-        """What it is the sum of."""
         return f"sum of {', '.join(self.items)}"
 
     @property
     def read_as(self) -> Integer:
-        """Whole numbers between the bounds."""
         return Integer(*self.each, (), missing="bin", missing_values=self.missing_values)
 
 
@@ -291,7 +285,6 @@ class Prefix(Derivation):
         return Categorical(known, missing="bin", outside="bin", missing_values=self.missing_values)
 
     def check(self, attribute: Attribute) -> None:
-        """Check that each value of an attribute can occur, and no other."""
         super().check(attribute)
         values = set(map(str, attribute.listed))
         if self.mapping is not None and {*self.values_of.values()} != values:
@@ -300,7 +293,6 @@ class Prefix(Derivation):
             raise SchemaError("expected a length of at least that of each of the values.", key="length")
 
     def column(self, name: str, columns: Sequence[Column]) -> Column:
-        """Return the computed column; DomainError for booleans and dates."""
         (codes,) = columns
         if codes.holds_dates or not (codes.is_text or codes.values.dtype.kind in "iuf"):
             raise self.refusal(name)
@@ -333,7 +325,6 @@ def _mapped(mapping: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _prefix(text: object) -> str:
-    """Return a prefix as text."""
     word = str(text) if type(text) is int else text
     if not isinstance(word, str) or len(word) > LONGEST_PREFIX or values_problem((word,)):
         raise SchemaError(f"expected prefixes of 1 to {LONGEST_PREFIX} characters, got another.", key="mapping")

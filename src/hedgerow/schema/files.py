@@ -130,7 +130,6 @@ def _until(end: type[yaml.Event], events: Iterator[yaml.Event]) -> Iterator[yaml
 
 
 def _plain(event: yaml.ScalarEvent) -> Any:
-    """Return the value of text without quotes."""
     text: str = event.value
     kind = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)).rpartition(":")[2]
     if kind == "str" or re.fullmatch(DATE, text):
@@ -170,7 +169,6 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 def _note(node: yaml.Node | None, above: KeyPath, found: dict[KeyPath, int]) -> None:
-    """Note the keys of a mapping, and of those in it."""
     for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
         if isinstance(key, yaml.ScalarNode):
             path = (*above, key.value)

@@ -42,7 +42,6 @@ class ColumnFit:
 
     @property
     def fits(self) -> bool:
-        """True if every row is accepted."""
         return not (self.is_absent or self.refused)
 
 
@@ -62,7 +61,6 @@ class TableFit:
 
     @property
     def faults(self) -> tuple[ColumnFit, ...]:
-        """The columns that do not fit."""
         return tuple(column for column in self.columns if not column.fits)
 
     @property
@@ -78,7 +76,6 @@ class TableFit:
         return not (self.faults or self.problems)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON-ready data."""
         columns = [{**vars(column), "rows": list(column.rows)} for column in self.columns]
         found = {"n_rows": self.n_rows, "accepted": self.is_accepted, "columns": columns}
         lists = {"mostly_outside": self.mostly_outside, "unused": self.unused, "problems": self.problems}

@@ -90,7 +90,6 @@ def _date(column: Column, values: Any, bins: int) -> Date:
 
 
 def public_classes(column: Column) -> tuple[Any, ...]:
-    """Return the classes of a public label column."""
     if column.holds_dates:
         raise DomainError("expected classes, found dates; derive a number or a category from them.", column=column.name)
     values = _some(column)

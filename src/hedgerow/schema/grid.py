@@ -155,7 +155,6 @@ def spaced_cuts(low: float, high: float, cuts: int | str, *, whole: bool) -> tup
 
 
 def _decimal(bound: float) -> Decimal:
-    """Return the shortest decimal that stands for a bound."""
     return Decimal(bound) if isinstance(bound, int) else Decimal(repr(float(bound)))
 
 

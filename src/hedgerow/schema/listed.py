@@ -68,49 +68,40 @@ class Boolean(Attribute):
 
     @property
     def cell(self) -> Cell:
-        """Words where they are declared."""
         return Cell.WORD if self.true_values else Cell.TRUTH
 
     @property
     def listed(self) -> tuple[Value, ...]:
-        """A value for false and one for true, the first of each where words are declared."""
         return (self.false_values[0], self.true_values[0]) if self.true_values else (False, True)
 
     @property
     def spellings(self) -> tuple[tuple[Value, int], ...]:
-        """Each declared word and what it stands for."""
         return tuple((word, code) for code, words in enumerate((self.false_values, self.true_values)) for word in words)
 
     @property
     def number_codes(self) -> tuple[int | None, ...]:
-        """Zero and one."""
         return (0, 1)
 
     @property
     def is_bit(self) -> bool:
-        """True: the values are true and false."""
         return True
 
     @property
     def indicators(self) -> tuple[tuple[str, Value | None], ...]:
-        """One column: whether it is true."""
         return (("true", None),)
 
     @property
     def known_bins(self) -> tuple[str, ...]:
-        """False and true."""
         return ("false", "true")
 
     @property
     def domain(self) -> str:
-        """The two values."""
         if not self.true_values:
             return "true or false, 0 or 1"
         return f"true ({listed(self.true_values)}) or false ({listed(self.false_values)})"
 
     @property
     def n_known(self) -> int:
-        """Two."""
         return 2
 
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
@@ -123,19 +114,15 @@ class Boolean(Attribute):
         return (1, 2, False) if literal.operator == "true" else (0, 1, False)
 
     def values_of(self, literal: Literal) -> Sequence[Value]:
-        """Return the declared words for what a literal says."""
         return {"true": self.true_values, "false": self.false_values}.get(literal.operator, ())
 
     def run_words(self, start: int, stop: int) -> str:
-        """Return no or yes."""
         return ("no", "yes")[start] if start < 2 else super().run_words(start, stop)
 
     def run_literal(self, name: str, start: int, stop: int) -> Literal:  # noqa: ARG002 -- bins come one by one
-        """Return the literal of false or of true."""
         return Literal(name, self.known_bins[start])
 
     def reads(self, column: Column) -> NDArray[np.bool_]:
-        """Return that every cell is a value, as columns of all types hold booleans."""
         return np.ones(len(column), dtype=bool)
 
     def typed(self, column: Column) -> pa.Array:
@@ -146,7 +133,6 @@ class Boolean(Attribute):
         return pa.array(bins == 1, pa.bool_(), mask=bins > 1)
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
-        """Return made-up values, true and false as likely."""
         return [self.listed[int(is_true)] for is_true in rng.random(size) < 0.5]
 
     def _code(self, column: Column) -> Codes:
@@ -195,32 +181,26 @@ class Categorical(Attribute):
 
     @property
     def cell(self) -> Cell:
-        """Values."""
         return Cell.VALUE
 
     @property
     def listed(self) -> tuple[Value, ...]:
-        """The values."""
         return self.values
 
     @property
     def number_codes(self) -> tuple[int | None, ...]:
-        """The whole number that each value is or spells."""
         return tuple(map(_whole_number, self.values))
 
     @property
     def is_bit(self) -> bool:
-        """True if the values are 0 and 1."""
         return {*self.known_bins} == {"0", "1"}
 
     @property
     def known_bins(self) -> tuple[str, ...]:
-        """The values as text."""
         return tuple(str(value) for value in self.values)
 
     @property
     def n_known(self) -> int:
-        """One per value."""
         return len(self.values)
 
     @cached_property
@@ -239,7 +219,6 @@ class Categorical(Attribute):
 
     @property
     def domain(self) -> str:
-        """The values."""
         return listed(self.values)
 
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:
@@ -258,7 +237,6 @@ class Categorical(Attribute):
         return (self.values[self.place(literal)],) if literal.operator in self.operators else ()
 
     def run_literal(self, name: str, start: int, stop: int) -> Literal:  # noqa: ARG002 -- bins come one by one
-        """Return the literal of a value."""
         return Literal(name, "=", (self.values[start],))
 
     def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
@@ -271,7 +249,6 @@ class Categorical(Attribute):
 
 
 def _whole_number(value: Value) -> int | None:
-    """Return the whole number that a category is or spells; None if there is none."""
     text = str(value)
     try:
         return int(text) if str(int(text)) == text else None

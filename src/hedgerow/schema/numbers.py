@@ -86,7 +86,6 @@ class Numeric(Attribute):
 
     @property
     def cell(self) -> Cell:
-        """Numbers."""
         return Cell.NUMBER
 
     @property
@@ -96,17 +95,14 @@ class Numeric(Attribute):
 
     @property
     def examples(self) -> tuple[Value, ...]:
-        """The bounds, and the cut points between them."""
         return self.edges
 
     @property
     def indicators(self) -> tuple[tuple[str, Value | None], ...]:
-        """One column a cut point: at most this."""
         return tuple(("<=", cut) for cut in self.cuts)
 
     @property
     def n_known(self) -> int:
-        """The number of cut points plus one."""
         return len(self.cuts) + 1
 
     @cached_property
@@ -115,7 +111,6 @@ class Numeric(Attribute):
 
     @property
     def known_bins(self) -> tuple[str, ...]:
-        """The intervals."""
         return tuple(self.interval(place, place + 1) for place in range(self.n_known))
 
     @cached_property
@@ -129,12 +124,10 @@ class Numeric(Attribute):
 
     @property
     def domain(self) -> str:
-        """The bounds."""
         return f"{value_text(self.low)} to {value_text(self.high)}"
 
     @property
     def details(self) -> str:
-        """Cut points, policies and meaning as text that follows the domain."""
         return self._cuts_text() + super().details
 
     def _cuts_text(self) -> str:
@@ -148,7 +141,6 @@ class Numeric(Attribute):
 
     @property
     def learning_problem(self) -> SchemaError | None:
-        """Why learners refuse a number without cut points."""
         if self.cuts:
             return None
         return SchemaError(
@@ -159,11 +151,9 @@ class Numeric(Attribute):
         )
 
     def run_name(self, start: int, stop: int) -> str:
-        """Return the interval, or the name of a bin without numbers."""
         return self.interval(start, stop) if start < self.n_known else super().run_name(start, stop)
 
     def run_words(self, start: int, stop: int) -> str:
-        """Return the interval in words, or the name of a bin without numbers."""
         if start >= self.n_known:
             return super().run_words(start, stop)
         low, high = value_text(self.edges[start]), value_text(self.edges[stop])
@@ -172,13 +162,11 @@ class Numeric(Attribute):
         return f"over {low}" if stop == self.n_known else f"over {low}, up to {high}"
 
     def run_literal(self, name: str, start: int, stop: int) -> Literal:
-        """Return the literal of the numbers up to the end of the bins, of those above their start, or of all."""
         if stop < self.n_known:
             return Literal(name, "<=", (self.cuts[stop - 1],))
         return Literal(name, ">", (self.cuts[start - 1],)) if start else Literal(name, "known")
 
     def refined_by(self, literal: Literal) -> Self:
-        """Return the number with the operands of a literal among its cut points; SchemaError if one is outside."""
         for value in literal.operands:
             if isinstance(value, str) or not self.low <= value < self.high:
                 raise SchemaError(
@@ -189,23 +177,19 @@ class Numeric(Attribute):
         return replace(self, cuts=tuple(sorted({*self.cuts, *literal.operands}))) if literal.operands else self
 
     def coarse_bins(self, refined: Attribute) -> list[int]:
-        """Return, for each bin of this number with more cut points, the bin of this one that holds it."""
         finer = as_number(refined)
         if finer is None:
             return super().coarse_bins(refined)
         return [bisect_left(self.cuts, edge) for edge in finer.edges[1:]] + list(range(self.n_known, self.n_bins))
 
     def reads(self, column: Column) -> NDArray[np.bool_]:
-        """Return which cells are finite numbers."""
         return super().reads(column) & column.are_numbers()
 
     def typed(self, column: Column) -> pa.Array:
-        """Return numbers."""
         present = self.prepared(column)
         return pa.array(present.numbers(), pa.float64(), mask=present.missing)
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
-        """Return made-up numbers between the bounds."""
         return rng.uniform(self.low, self.high, size).tolist()
 
     def number_in(self, value: Value) -> float | None:
@@ -268,7 +252,6 @@ def as_number(attribute: Attribute | None) -> Numeric | None:
 
 
 def _declared_cuts(low: float, high: float, cuts: object, *, whole: bool) -> tuple[float, ...]:
-    """Return declared cut points, or raise SchemaError for bounds or cut points that are not."""
     check_bounds(low, high, whole=whole)
     if not isinstance(cuts, Sequence):
         raise SchemaError(f"expected a list of numbers, auto, 5 or log 5; got {shown(cuts)}.", key="cuts")
@@ -288,7 +271,6 @@ class WholeNumber(Numeric):
     whole: ClassVar[bool] = True
 
     def run_label(self, start: int, stop: int) -> str:
-        """Return the first and the last number in a printed table."""
         return self.run_words(start, stop) if start < self.n_known else self.run_name(start, stop)
 
     def run_words(self, start: int, stop: int) -> str:
@@ -344,11 +326,9 @@ class Integer(WholeNumber):
 
     @property
     def is_bit(self) -> bool:
-        """True if the bounds are 0 and 1."""
         return (self.low, self.high) == (0, 1)
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
-        """Return made-up whole numbers between the bounds."""
         return [int(value) for value in np.rint(super().drawn(size, rng))]
 
     def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:

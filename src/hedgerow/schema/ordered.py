@@ -54,7 +54,6 @@ class Ordered(Categorical):
 
     @property
     def indicators(self) -> tuple[tuple[str, Value | None], ...]:
-        """One column a value but the last: at most this."""
         return tuple(("<=", as_day(value)) for value in self.values[:-1])
 
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]:  # noqa: ARG002 -- none is a negation
@@ -112,12 +111,10 @@ class Ordered(Categorical):
         return self._along(literal.attribute, start, stop) if start < stop else literal
 
     def run_name(self, start: int, stop: int) -> str:
-        """Return the first and the last value."""
         if start >= self.n_known or stop - start == 1:
             return super().run_name(start, stop)
         return f"{self.values[start]} to {self.values[stop - 1]}"
 
     def run_literal(self, name: str, start: int, stop: int) -> Literal:
-        """Return the literal of some values in a row, or of all."""
         found = self._own_literals_on(name, Extent(self.n_known, start, stop))
         return found[0] if found else Literal(name, "known")

@@ -426,7 +426,6 @@ class Schema:
 
     @property
     def _lines(self) -> list[tuple[str, str, str]]:
-        """The name, kind and domain of each attribute, and of the label."""
         rows = [(printable(name), a.kind, a.domain + a.details) for name, a in self.attributes]
         if self.unit is not None:
             rows.append((printable(self.unit.column), "unit", f"whose row it is; {self.unit.used}"))

@@ -65,7 +65,6 @@ def _attribute(body: dict[str, Any]) -> Attribute:
 
 
 def derivation_from_dict(data: object) -> Derivation:
-    """Return the derivation that plain data holds; SchemaError names the key at fault."""
     body = dict(mapping(data, "derived"))
     found = [key for key in DERIVATIONS if key in body]
     if len(found) != 1:
@@ -76,7 +75,6 @@ def derivation_from_dict(data: object) -> Derivation:
 
 
 def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a schema that plain data hold."""
     allowed = ("version", "label", "unit", "weight", "attributes", "charges", "void")
     if "attributes" not in top and any(key not in allowed and not near_miss(key, allowed) for key in top):
         # perhaps a table of private rows, whose keys are cells: none is quoted
@@ -124,7 +122,6 @@ _EXPECTED = {
 
 
 def label_from_dict(data: object) -> Target:
-    """Return the label, or the number to predict, that plain data holds; SchemaError names the key at fault."""
     body = dict(mapping(data, "label"))
     unfilled = [_unfilled(key) for key, value in body.items() if value == FILL_IN]
     if unfilled:
@@ -147,7 +144,6 @@ def label_from_dict(data: object) -> Target:
 
 
 def unit_from_dict(data: object) -> Unit:
-    """Return the unit of privacy that plain data holds; SchemaError names the key at fault."""
     body = mapping(data, "unit")
     check_keys(body, required=("column", "max_rows"), allowed=("column", "max_rows"))
     column, problem = _name(body["column"]), None
@@ -161,7 +157,6 @@ def unit_from_dict(data: object) -> Unit:
 
 
 def weight_from_dict(data: object) -> Weight:
-    """Return the weight that plain data holds; SchemaError names the key at fault."""
     body = dict(mapping(data, "weight"))
     check_keys(body, required=("name", "high"), allowed=("name", "high", "levels"))
     return Weight(_name(body.pop("name")), **body)
@@ -202,7 +197,6 @@ def charges_from_list(data: object) -> tuple[Charge, ...]:
 
 
 def mapping(data: object, what: str) -> Mapping[str, Any]:
-    """Return `data` if it is a mapping, or raise SchemaError."""
     if not isinstance(data, Mapping):
         raise SchemaError(f"expected {what} to be a mapping, got {type(data).__name__}.")
     return data

@@ -158,23 +158,19 @@ class Label(Target):
         return one == another and self.ordered is other.ordered
 
     def check_type(self, column: Column) -> None:
-        """Check, without a look at the values, that a column of this type can hold one of the classes (DomainError)."""
         if not any(column.can_hold(value) for value in self.classes):
             kind = "dates" if column.holds_dates else "booleans" if column.values.dtype.kind == "b" else "numbers"
             raise DomainError(f"expected one of: {listed(self.classes)}; found a column of {kind}.", column=self.name)
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The classes."""
         return self.classes
 
     @property
     def hypothesis_classes(self) -> tuple[Any, ...]:
-        """The classes."""
         return self.classes
 
     def right_steps(self, levels: NDArray[np.int64], said: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return 1 where the class is the one that a hypothesis says, else 0."""
         return (levels == said).astype(np.int64)
 
     def predicted(self, shares: NDArray[np.float64]) -> tuple[Any, ...]:
@@ -183,19 +179,15 @@ class Label(Target):
 
     @property
     def domain(self) -> str:
-        """The classes."""
         return listed(self.classes, MOST_SHOWN)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return name and classes, and that they are in order if they are."""
         return {"name": self.name, "classes": list(self.classes), **({"ordered": True} if self.ordered else {})}
 
     def typed(self, column: Column) -> NDArray[Any]:
-        """Return a column of text as an array of classes; DomainError where a label is none."""
         return np.array(self.classes)[self.encode(column)]
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
-        """Return made-up labels: each class is as likely."""
         return [self.classes[k] for k in rng.integers(len(self.classes), size=size)]
 
     def spellings(self, *, is_text: bool) -> tuple[tuple[Value, int], ...]:
@@ -206,17 +198,14 @@ class Label(Target):
         return tuple((str(value) if is_text else value, number) for number, value in enumerate(self.classes))
 
     def codes(self, column: Column) -> NDArray[np.integer[Any]]:
-        """Return the class number of each row, `OUTSIDE` or `MISSING` where it has none."""
         codes = column.codes_of(self.spellings(is_text=column.is_text), ignore_case=self.ignores_case)
         return codes if column.missing is None else np.where(column.missing, MISSING, codes)
 
     @property
     def ignores_case(self) -> bool:
-        """True if the classes are the two of a boolean, by either spelling, as for attributes."""
         return set(self.classes) == {0, 1}
 
     def checked(self, codes: NDArray[np.integer[Any]]) -> BinCodes:
-        """Return class numbers, after a check that no label is `MISSING` or `OUTSIDE`."""
         allowed = listed(self.classes)
         if (codes == MISSING).any():
             raise DomainError(f"some labels are missing; expected one of: {allowed}.", column=self.name)
@@ -314,7 +303,6 @@ class Number(Target):
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The middle of each level."""
         return self._middles
 
     @cached_property
@@ -329,7 +317,6 @@ class Number(Target):
 
     @property
     def steps(self) -> int:
-        """The steps from the first to the last level."""
         return self.levels - 1
 
     def right_steps(self, levels: NDArray[np.int64], said: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -338,7 +325,6 @@ class Number(Target):
 
     @property
     def as_number(self) -> Number:
-        """The target itself."""
         return self
 
     @cached_property
@@ -348,12 +334,10 @@ class Number(Target):
 
     @property
     def domain(self) -> str:
-        """The bounds and the number of levels."""
         clipped = ", outside: clip" if self.outside == "clip" else ""
         return f"{value_text(self.low)} to {value_text(self.high)} in {self.levels} levels{clipped}"
 
     def predicted(self, shares: NDArray[np.float64]) -> tuple[float, ...]:
-        """Return the mean of the levels."""
         return tuple(map(float, shares @ np.array(self.values)))
 
     def check_type(self, column: Column) -> None:
@@ -374,12 +358,10 @@ class Number(Target):
             )
 
     def codes(self, column: Column) -> NDArray[np.integer[Any]]:
-        """Return the level of each row, `OUTSIDE` or `MISSING` where it has none."""
         self.check_type(column)
         return self.column_kind.codes(column)
 
     def checked(self, codes: NDArray[np.integer[Any]]) -> BinCodes:
-        """Return levels, after a check that no value is `MISSING` or `OUTSIDE`."""
         if (codes == MISSING).any():
             raise DomainError("some values of the target are missing; leave these rows out.", column=self.name)
         if (codes == OUTSIDE).any():
@@ -391,16 +373,13 @@ class Number(Target):
         return codes.astype(np.min_scalar_type(self.n_levels - 1))
 
     def typed(self, column: Column) -> Any:
-        """Return a column of text as an array of numbers; DomainError where one has no level."""
         self.encode(column)
         return self.column_kind.typed(column)
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
-        """Return made-up numbers between the bounds."""
         return rng.uniform(self.low, self.high, size).tolist()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return name, bounds, and what is not the default."""
         found: dict[str, Any] = {"name": self.name, "low": self.low, "high": self.high}
         found |= {} if self.levels == type(self).levels else {"levels": self.levels}
         return found | ({} if self.outside == type(self).outside else {"outside": self.outside})

@@ -72,14 +72,12 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """True if the values are text."""
         return isinstance(self.values, pa.Array)
 
     def __len__(self) -> int:
         return len(self.values)
 
     def __getitem__(self, rows: slice) -> Self:
-        """Return some of the rows."""
         return replace(self, values=self.values[rows], missing=None if self.missing is None else self.missing[rows])
 
     def equals(self, value: Value) -> Mask:
@@ -135,7 +133,6 @@ class Column:
 
     @property
     def is_missing(self) -> Mask:
-        """True where a value is missing."""
         return np.zeros(len(self), dtype=bool) if self.missing is None else self.missing
 
     def present(self) -> NDArray[Any]:
@@ -218,7 +215,6 @@ class Column:
         return _as_stored(spelled_number(value), self.values.dtype)
 
     def arrow_text(self) -> pa.Array:
-        """Return a column of text with NULL where a value is missing."""
         return self.values if self.missing is None else pc.if_else(pa.array(~self.missing), self.values, None)
 
     def are_numbers(self) -> Mask:
@@ -367,7 +363,6 @@ def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:
 
 
 def unreadable(name: str) -> DomainError:
-    """Return the error of values that are not all of one type, or of none that is read."""
     return DomainError(
         "expected values of one type (64-bit numbers, booleans, dates or text), found a mixture, another type, or "
         "numbers of more digits than float64 has in a column of dtype object; give the column a type.",

@@ -33,9 +33,7 @@ _UNREADABLE = "a line that is too long"
 class Source(Protocol):
     """A source of bytes that can be opened as often as one likes: a path, or bytes in memory."""
 
-    def open(self, mode: Any, /) -> Any:
-        """Open the bytes from the beginning."""
-        ...
+    def open(self, mode: Any, /) -> Any: ...
 
 
 def read_header(path: str | PathLike[str] | Source, *, shown: str | None = None) -> list[str]:

@@ -22,7 +22,6 @@ _MARK = codecs.BOM_UTF8
 
 
 def not_text(shown: str, line: int) -> DomainError:
-    """Return the error of bytes that are no text in UTF-8."""
     return DomainError(
         f"{shown}: expected a CSV file, found a file that is not UTF-8 text on line {line}; save it as CSV in UTF-8, "
         "or say --encoding."

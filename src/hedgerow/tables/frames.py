@@ -86,17 +86,14 @@ class Table:
         return cls(names, guarded(lambda: nw.from_native(_with_text_names(data), eager_only=True), problem))
 
     def without(self, name: str) -> Self:
-        """Return a frame without one of its columns."""
         problem = ArgumentTypeError(f"Expected {_TABLE}.")
         return type(self).of(guarded(lambda: self.data.drop(name).to_native(), problem))
 
     def without_rows(self) -> Self:
-        """Return the table with its columns and their types, without rows."""
         return replace(self, data=guarded(lambda: self.data[:0], ArgumentTypeError(f"Expected {_TABLE}.")))
 
     @property
     def width(self) -> int:
-        """The number of columns."""
         return int(self.data.shape[1])
 
     @property
@@ -154,7 +151,6 @@ def _kind_of_frame(data: Any) -> str:
 
 
 def series_column(series: Any, name: str) -> Column:
-    """Return the column of a narwhals series."""
     if series.implementation.is_pandas_like() and str(series.to_native().dtype).startswith("Sparse"):
         raise DomainError("expected dense values, found sparse ones; call sparse.to_dense().", column=name)
 
@@ -233,7 +229,6 @@ class Labels:
         return _plain_array(self.data, _no_labels(self.data)).dtype.kind == "b"
 
     def column(self, name: str) -> Column:
-        """Return them as a column of this name."""
         if self.series is not None:
             return series_column(self.series, name)
         array = _plain_array(self.data, _no_labels(self.data))
@@ -250,7 +245,6 @@ class Labels:
 
 
 def column_of(labels: Any, name: str) -> Column:
-    """Return the column of a series, an array or a sequence of labels."""
     return Labels.of(labels).column(name)
 
 
@@ -270,7 +264,6 @@ def check_same_index(data: Any, labels: Any) -> None:
 
 
 def _index(data: Any) -> Any:
-    """Return the index of a frame or series of pandas, None for anything else."""
     native = nw.to_native(data, pass_through=True)
     known = nw.dependencies.is_pandas_like_dataframe(native) or nw.dependencies.is_pandas_like_series(native)
     return native.index if known else None

@@ -41,7 +41,6 @@ def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
 
 
 def has_object_categories(series: pd.Series) -> bool:
-    """Return whether a series is categorical, and its categories are objects, which have no type."""
     import pandas as pd  # takes long to import
 
     return isinstance(series.dtype, pd.CategoricalDtype) and series.dtype.categories.dtype == object

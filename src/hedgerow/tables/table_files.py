@@ -64,7 +64,6 @@ class TextFormat:
 
     @property
     def is_utf8(self) -> bool:
-        """True if the text is in UTF-8."""
         return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
 
     def pointed(self, table: pa.Table, names: Iterable[str]) -> pa.Table:
@@ -89,7 +88,6 @@ class InMemoryFile:
     content: bytes  # the bytes
 
     def open(self, mode: str = "rb", /) -> BinaryIO:  # noqa: ARG002 -- as a path's
-        """Return the bytes as a file."""
         return io.BytesIO(self.content)
 
     def __str__(self) -> str:
@@ -161,7 +159,6 @@ def columns_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> list[str]
 
 
 def _parquet_names(data: str) -> list[str]:
-    """Return the names of a Parquet file's columns."""
     with Path(data).open("rb") as file:
         problem = DomainError(f"{data}: expected a Parquet file, found another.")
         names = list(guarded(lambda: pq.read_schema(file), problem).names)

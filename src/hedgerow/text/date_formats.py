@@ -82,7 +82,6 @@ class DateFormat:
 
     @property
     def is_serial(self) -> bool:
-        """True for the serial days of spreadsheets."""
         return self.text == EXCEL
 
     @cached_property

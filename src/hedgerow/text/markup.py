@@ -42,7 +42,6 @@ def element(name: str, /, *content: str, **attributes: str) -> Html:
 
 
 def joined(*parts: Html) -> Html:
-    """Return markup after markup, a line each."""
     return Html("\n".join(parts))
 
 

@@ -47,7 +47,6 @@ def listed(values: Iterable[Value], most: int = 12) -> str:
 
 
 def shown_text(value: Value) -> str:
-    """Return a value as printable text."""
     return printable(value_text(value))
 
 

@@ -77,7 +77,6 @@ def _is_null(node: Node, column: str) -> bool:
 
 
 def _array(node: Node) -> Sequence[Node] | None:
-    """Return the elements of ``ANY (ARRAY[…])``; None of anything else."""
     if not isinstance(node, exp.Any):
         return None
     inner = node.this.unnest()

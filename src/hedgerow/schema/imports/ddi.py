@@ -60,7 +60,6 @@ class _RefusedError(Exception):
 
 
 def _read(content: bytes) -> tuple[list[_Variable], str | None]:
-    """Return the variables, or why the document is refused."""
     reader, parser = _Reader(), expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end

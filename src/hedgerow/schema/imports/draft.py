@@ -354,7 +354,6 @@ def limits_between(given: Mapping[str, Any], *keys: str) -> Limits:
 
 
 def column_within(name: str, kind: Literal["date", "integer", "real"], limits: Limits, **others: Any) -> DraftColumn:
-    """Return a column of numbers or dates with the bounds that are declared."""
     whole = kind != "real"
     return bounded_column(name, kind, limits.low(whole=whole), limits.high(whole=whole), **others)
 
@@ -368,7 +367,6 @@ def bounded_column(
 
 
 def _day(value: object) -> Day | None:
-    """Return a bound from elsewhere as a date; None if it is none."""
     day = as_day(value.strip() if isinstance(value, str) else value)
     return day if isinstance(day, Day) else None
 

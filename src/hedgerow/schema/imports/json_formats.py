@@ -33,7 +33,6 @@ _TIMES = ("date-time", "time", "duration")
 
 
 def _under(data: object, key: str) -> Any:
-    """Return the value under a key; None if there is none."""
     return data.get(key) if isinstance(data, Mapping) else None  # type: ignore[reportUnknownVariableType]
 
 
@@ -66,7 +65,6 @@ def mappings_in(data: object, key: str) -> list[Mapping[str, Any]]:
 
 
 def _titled(data: object) -> str:
-    """Return title and description, as JSON Schema and Table Schema have them."""
     return ": ".join(text for text in (text_in(data, "title"), text_in(data, "description")) if text)
 
 
@@ -229,7 +227,6 @@ _NO_ATTRIBUTES = ("datetime", "time", "yearmonth", "duration", "object", "array"
 
 
 def table_schema_draft(data: object) -> Draft:
-    """Return the draft of a Table Schema, or of the one schema of a data package."""
     resources = mappings_in(data, "resources")
     if len(resources) > 1:
         raise SchemaError(
@@ -292,7 +289,6 @@ _TEXT = {"string", "normalizedString", "token", "language", "Name", "NMTOKEN", "
 
 
 def csvw_draft(data: object) -> Draft:
-    """Return the draft of the one table of CSVW metadata."""
     tables = mappings_in(data, "tables")
     if len(tables) > 1:
         raise SchemaError(f"expected CSVW metadata of one table, got {len(tables)}; leave one.", key="tables")
