@@ -8,7 +8,7 @@ from hedgerow.engines.engine import DeclaredColumn, Expression
 from hedgerow.engines.sources import ENGINES, engine_of, require_table
 from hedgerow.errors import SchemaError
 from hedgerow.schema.imports.checks import limits_of
-from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column, category_or_boolean
+from hedgerow.schema.imports.draft import Draft, DraftColumn, typed_column
 
 
 def catalogue_draft(table: Expression) -> Draft:
@@ -41,29 +41,20 @@ def _column(one: DeclaredColumn) -> DraftColumn | tuple[str, str]:
     kind = one.type.lower().partition("(")[0].strip()
     limits = limits_of(one.name, one.checks) & limits_of("VALUE", one.domain_checks)
     has_times = kind.startswith("timestamp")
-    common: dict[str, Any] = {
-        "may_be_missing": one.nullable,
-        "description": one.comment,
-        "source": "catalogue of the database",
-    }
-    if kind == "boolean":
-        return DraftColumn(name=one.name, kind="boolean", **common)
-    values = () if has_times else limits.values or one.labels  # a time is read as its date
-    if values:
-        return category_or_boolean(one.name, values, **common)
-    if kind in _BOUNDED:
-        whole = _BOUNDED[kind] != "real"
-        low, high = limits.low(whole=whole, times=has_times), limits.high(whole=whole)
-        return bounded_column(one.name, _BOUNDED[kind], low, high, **common)
-    if kind in _TEXT:
-        return DraftColumn(name=one.name, kind="categorical", **common)
-    return one.name, f"of type {kind}, which cannot be an attribute"
+    # a time is read as its date
+    values = () if has_times or kind == "boolean" else limits.values or one.labels
+    if kind not in _KINDS and not values:
+        return one.name, f"of type {kind}, which cannot be an attribute"
+    common: dict[str, Any] = {"description": one.comment, "source": "catalogue of the database"}
+    common["may_be_missing"] = one.nullable
+    return typed_column(one.name, _KINDS.get(kind), values, limits, times=has_times, **common)
 
 
-_BOUNDED: dict[str, Any] = {
+_KINDS: dict[str, Any] = {
+    "boolean": "boolean",
     **dict.fromkeys(("tinyint", "smallint", "integer", "bigint", "hugeint"), "integer"),
     **dict.fromkeys(("utinyint", "usmallint", "uinteger", "ubigint"), "integer"),
     **dict.fromkeys(("real", "float", "double", "double precision", "numeric", "decimal"), "real"),
     **dict.fromkeys(("date", "timestamp", "timestamp without time zone"), "date"),
+    **dict.fromkeys(("varchar", "text", "character varying", "character", "enum"), "categorical"),
 }
-_TEXT = {"varchar", "text", "character varying", "character", "enum"}

@@ -12,7 +12,7 @@ from typing import Any
 from xml.parsers import expat
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.imports.draft import Draft, DraftColumn, Limits, column_within, limits_between, values_of
+from hedgerow.schema.imports.draft import Draft, DraftColumn, Limits, limits_between, typed_column, values_of
 from hedgerow.text.values import LONGEST_TEXT
 
 ORIGIN = "DDI codebook"
@@ -167,7 +167,7 @@ def _column(variable: _Variable) -> DraftColumn | tuple[str, str]:
     limits = reduce(or_, [limits_between(one, *_RANGE) for one in variable.ranges] or [Limits()])
     if variable.ranges and values:
         limits |= Limits(values=values)
-    return column_within(variable.name, "integer" if _is_whole(variable) else "real", limits, **common)
+    return typed_column(variable.name, "integer" if _is_whole(variable) else "real", (), limits, **common)
 
 
 def _invalid_codes(given: Mapping[str, str], variable: _Variable) -> range | None:

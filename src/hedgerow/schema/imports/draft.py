@@ -23,6 +23,7 @@ from hedgerow.text.values import LONGEST_NUMBER, LONGEST_TEXT, NUMBER, plain_wor
 
 _TAG = re.compile("<[^<>]{1,200}>")
 _NAMED = {"true", "false"}
+Kind = Literal["boolean", "categorical", "date", "integer", "ordered", "real"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +88,8 @@ def _tightness(end: tuple[float, bool]) -> tuple[float, bool]:
 
 
 def _number_or_day(value: object) -> float | None:
-    day = as_day(value.strip() if isinstance(value, str) else value)
-    return day if isinstance(day, Day) else bound(value, whole=False)
+    day = _day(value)
+    return bound(value, whole=False) if day is None else day
 
 
 def _inside(value: float, allowed: bool, whole: bool, step: int) -> float:
@@ -124,7 +125,7 @@ class DraftColumn:
     """
 
     name: str
-    kind: Literal["boolean", "categorical", "date", "integer", "ordered", "real"] | None = None
+    kind: Kind | None = None
     values: tuple[str | int, ...] = ()
     low: float | None = None
     high: float | None = None
@@ -353,14 +354,19 @@ def limits_between(given: Mapping[str, Any], *keys: str) -> Limits:
     )
 
 
-def column_within(name: str, kind: Literal["date", "integer", "real"], limits: Limits, **others: Any) -> DraftColumn:
-    whole = kind != "real"
-    return bounded_column(name, kind, limits.low(whole=whole), limits.high(whole=whole), **others)
-
-
-def bounded_column(
-    name: str, kind: Literal["date", "integer", "real"], low: object, high: object, **others: Any
+def typed_column(
+    name: str, kind: Kind | None, values: Sequence[object], limits: Limits, *, times: bool = False, **others: Any
 ) -> DraftColumn:
+    """Return a column of these values if there are some, else of the kind, a number or date with its bounds."""
+    if values:
+        return category_or_boolean(name, values, **others)
+    if kind not in ("date", "integer", "real"):
+        return DraftColumn(name=name, kind=kind, **others)
+    whole = kind != "real"
+    return bounded_column(name, kind, limits.low(whole=whole, times=times), limits.high(whole=whole), **others)
+
+
+def bounded_column(name: str, kind: Kind, low: object, high: object, **others: Any) -> DraftColumn:
     """Return a column of numbers or dates with the bounds that are known."""
     first, last = (_day(one) if kind == "date" else bound(one, whole=kind == "integer") for one in (low, high))
     return DraftColumn(name=name, kind=kind, low=first, high=last, **others)
@@ -383,6 +389,7 @@ def category_or_boolean(name: str, values: Sequence[object], *, ordered: bool = 
 
 _AS_TEXT = r"(.* )?(name|surname|email|phone|address|street|comment|notes?)"
 _AS_TIME = r"(.* )?(time|timestamp|datetime)( .*)?|.* at"
+_CATEGORY = {"kind": "categorical"}
 _SUGGESTED: tuple[tuple[str, dict[str, Any]], ...] = (
     (r"(is|has|was|had|does|can) .*|.* (flag|yn|yes no)|smoker|alive|dead|died|deceased", {"kind": "boolean"}),
     (r"(.* )?(date|dob|birthday)( .*)?", {"kind": "date"}),
@@ -398,10 +405,7 @@ _SUGGESTED: tuple[tuple[str, dict[str, Any]], ...] = (
     (r"weight( kg)?", {"kind": "real", "low": 0, "high": 400, "unit": "kg"}),
     (r"(body )?temp(erature)?", {"kind": "real", "low": 30, "high": 45, "unit": "degrees Celsius"}),
     (r"(n|num|number|count|total)( of)? .*|.* (count|number)|visits|children", {"kind": "integer", "low": 0}),
-    (
-        r"sex|gender|(.* )?(group|type|kind|class|category|status|stage|grade|ward|region|country)",
-        {"kind": "categorical"},
-    ),
+    (r"sex|gender|(.* )?(group|type|kind|class|category|status|stage|grade|ward|region|country)", _CATEGORY),
     (r"(.* )?(amount|price|cost|income|salary|dose|score|rate|level|length|size)( .*)?", {"kind": "real"}),
 )
 
@@ -420,7 +424,5 @@ def with_suggestions(column: DraftColumn) -> DraftColumn:
     other = suggested(column.name)
     if other is None or other.kind != column.kind:
         return column
-    low, high = (
-        mine if mine is not None else named for mine, named in ((column.low, other.low), (column.high, other.high))
-    )
+    low, high = (other.low if column.low is None else column.low), (other.high if column.high is None else column.high)
     return replace(column, low=low, high=high, unit=column.unit or other.unit)

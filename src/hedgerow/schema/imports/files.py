@@ -90,18 +90,12 @@ REDCAP = "REDCap data dictionary"
 _NAME, _TYPE, _LABEL, _CHOICES = "Variable / Field Name", "Field Type", "Field Label", "Choices"
 _CHECK, _LOW, _HIGH = "Text Validation Type", "Text Validation Min", "Text Validation Max"
 _IDENTIFIER, _BRANCH, _REQUIRED = "Identifier?", "Branching Logic", "Required Field?"
-_EXPORTED = {
-    "field_name": _NAME,
-    "field_type": _TYPE,
-    "field_label": _LABEL,
-    "select_choices_or_calculations": _CHOICES,
-}
-_EXPORTED |= {"text_validation_type_or_show_slider_number": _CHECK, "text_validation_min": _LOW}
-_EXPORTED |= {"text_validation_max": _HIGH, "identifier": _IDENTIFIER, "branching_logic": _BRANCH}
-_EXPORTED |= {"required_field": _REQUIRED}
-_KEYS = (_NAME, _TYPE, _LABEL, _CHOICES, _CHECK, _LOW, _HIGH, _IDENTIFIER, _BRANCH, _REQUIRED)
-_CHECKED: dict[str, Any] = {"integer": "integer"}
-_CHECKED |= dict.fromkeys(("date_ymd", "date_mdy", "date_dmy"), "date")  # so typed; all are exported as YYYY-MM-DD
+_EXPORTED = {"field_name": _NAME, "field_type": _TYPE, "field_label": _LABEL, "required_field": _REQUIRED}
+_EXPORTED |= {"select_choices_or_calculations": _CHOICES, "text_validation_type_or_show_slider_number": _CHECK}
+_EXPORTED |= {"text_validation_min": _LOW, "text_validation_max": _HIGH}
+_EXPORTED |= {"identifier": _IDENTIFIER, "branching_logic": _BRANCH}
+_DATES = ("date_ymd", "date_mdy", "date_dmy")  # so typed; all are exported as YYYY-MM-DD
+_CHECKED: dict[str, Any] = {"integer": "integer", **dict.fromkeys(_DATES, "date")}
 _REAL = re.compile("number(_[0-9]dp)?")
 
 Field = Mapping[str, str]
@@ -139,7 +133,7 @@ def _fields(path: str | PathLike[str]) -> list[Field]:
 def _key(name: str) -> str:
     """Return the one name of a column of the dictionary that the pages and the API of REDCap spell differently."""
     plain = name.strip().strip('"')
-    return _EXPORTED.get(plain, next((key for key in _KEYS if plain.startswith(key)), plain))
+    return _EXPORTED.get(plain, next((key for key in _EXPORTED.values() if plain.startswith(key)), plain))
 
 
 def _columns(field: Field, *, is_id: bool) -> Iterator[DraftColumn | tuple[str, str]]:
@@ -152,23 +146,16 @@ def _columns(field: Field, *, is_id: bool) -> Iterator[DraftColumn | tuple[str, 
         yield name, "marked as an identifier"
     elif kind == "checkbox":
         for code, label in _choices(field):
-            yield DraftColumn(
-                name=f"{name}___{code.lower().replace('-', '_')}",
-                kind="boolean",
-                description=f"{field.get(_LABEL, '')}: {label}",
-                source=REDCAP,
-            )
+            option, words = f"{name}___{code.lower().replace('-', '_')}", f"{field.get(_LABEL, '')}: {label}"
+            yield DraftColumn(name=option, kind="boolean", description=words, source=REDCAP)
     else:
         yield _column(name, kind, field)
 
 
 def _column(name: str, kind: str, field: Field) -> DraftColumn | tuple[str, str]:
     required, branching = field.get(_REQUIRED, "").strip().lower() == "y", field.get(_BRANCH, "").strip()
-    common: dict[str, Any] = {
-        "may_be_missing": not required or bool(branching),
-        "description": field.get(_LABEL, ""),
-        "source": REDCAP,
-    }
+    common: dict[str, Any] = {"description": field.get(_LABEL, ""), "source": REDCAP}
+    common["may_be_missing"] = not required or bool(branching)
     limits, check = (field.get(_LOW), field.get(_HIGH)), field.get(_CHECK, "").strip().lower()
     if kind in ("yesno", "truefalse"):
         return DraftColumn(name=name, kind="boolean", **common)
@@ -192,9 +179,5 @@ def _choices(field: Field) -> list[tuple[str, str]]:
     return [(code.strip(), label.strip()) for code, _, label in parts if code.strip()]
 
 
-_BY_ENDING: Mapping[str, Callable[[str | PathLike[str]], Draft]] = {
-    ".json": _from_json,
-    ".csv": _from_csv,
-    ".xml": codebook_draft,
-    ".parquet": parquet_draft,
-}
+_BY_ENDING: Mapping[str, Callable[[str | PathLike[str]], Draft]]
+_BY_ENDING = {".json": _from_json, ".csv": _from_csv, ".xml": codebook_draft, ".parquet": parquet_draft}

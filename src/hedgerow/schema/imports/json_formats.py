@@ -13,22 +13,17 @@ from operator import or_
 from typing import Any, Self
 
 from hedgerow.errors import SchemaError
-from hedgerow.schema.imports.draft import (
-    NO_LIMITS,
-    Draft,
-    DraftColumn,
-    Limits,
-    category_or_boolean,
-    column_within,
-    limits_between,
-)
+from hedgerow.schema.imports.draft import NO_LIMITS, Draft, DraftColumn, Limits, limits_between, typed_column
 from hedgerow.text.days import Day
 
 ORIGIN = "JSON Schema"
 _MOST_STEPS = 20  # from reference to reference
 _MOST_SCHEMAS, _DEEPEST = 1_000, 50  # of one property
 _ANCHORED = re.compile(r"\^\(.*\)\$")  # other patterns are looked for anywhere
-_NUMBERS = {frozenset({"integer"}): "integer", frozenset({"number"}): "real", frozenset({"integer", "number"}): "real"}
+_KINDS: Mapping[frozenset[str], Any] = {
+    **{frozenset({"boolean"}): "boolean", frozenset({"string"}): "categorical", frozenset({"integer"}): "integer"},
+    **{frozenset({"number"}): "real", frozenset({"integer", "number"}): "real"},
+}
 _TIMES = ("date-time", "time", "duration")
 
 
@@ -173,14 +168,8 @@ def _property(name: str, given: object, top: object, required: bool) -> DraftCol
         "unit": text_in(one, "unit", "x-unit"),
         "source": ORIGIN,
     }
-    if found.limits.values:
-        return category_or_boolean(name, found.limits.values, **common)
-    if types == frozenset({"boolean"}):
-        return DraftColumn(name=name, kind="boolean", **common)
-    kind: Any = "date" if "date" in formats else _NUMBERS.get(types)
-    if kind:
-        return column_within(name, kind, found.limits, **common)
-    return DraftColumn(name=name, kind="categorical" if types == frozenset({"string"}) else None, **common)
+    kind = "date" if "date" in formats else _KINDS.get(types)
+    return typed_column(name, kind, found.limits.values or (), found.limits, **common)
 
 
 def _bounds(one: Mapping[str, Any], *, of_dates: bool) -> Limits:
@@ -208,19 +197,15 @@ def _resolved(given: object, top: object) -> Mapping[str, Any]:
             return dict(one)
         if not target.startswith("#/"):
             return {}
-        one = _found(top, target)
+        one = top
+        for step in target[2:].split("/")[:100]:
+            one = _under(one, step.replace("~1", "/").replace("~0", "~"))
     return {}
 
 
-def _found(top: object, target: str) -> object:
-    place = top
-    for step in target[2:].split("/")[:100]:
-        place = _under(place, step.replace("~1", "/").replace("~0", "~"))
-    return place
-
-
 FRICTIONLESS = "Frictionless Table Schema"
-_BOUNDED: Mapping[str, Any] = {"date": "date", "integer": "integer", "number": "real", "year": "integer"}
+_OF_FIELDS: dict[str, Any] = {"date": "date", "integer": "integer", "number": "real", "string": "categorical"}
+_OF_FIELDS["year"] = "integer"
 _FRICTIONLESS_DATES = (None, "default", "%Y-%m-%d")  # formats of dates that are read
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 _NO_ATTRIBUTES = ("datetime", "time", "yearmonth", "duration", "object", "array", "list", "geopoint", "geojson")
@@ -242,11 +227,8 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
     limits = mapping_in(field, "constraints")
     if kind in _NO_ATTRIBUTES or (kind == "date" and text_in(field, "format") not in _FRICTIONLESS_DATES):
         return name, f"values of type {kind} cannot be attributes; derive a number or a category from them"
-    keys = [
-        list_in(table, "primaryKey"),
-        *(one if isinstance(one, list) else [one] for one in list_in(table, "uniqueKeys")),
-    ]
-    if limits.get("unique") is True or [name] in keys:
+    keys = [one if isinstance(one, list) else [one] for one in list_in(table, "uniqueKeys")]
+    if limits.get("unique") is True or [name] in [*keys, list_in(table, "primaryKey")]:
         return name, "its values are unique, as those of an identifier are"
     tokens = list_in(field if "missingValues" in field else table, "missingValues")
     common: dict[str, Any] = {
@@ -266,12 +248,9 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
         if any(own):  # what is not said of the other is the format's own
             common["true_values"], common["false_values"] = own[0] or _TRUE, own[1] or _FALSE
         return DraftColumn(name=name, kind="boolean", **common)
-    if values:
-        return category_or_boolean(name, values, ordered=ordered, **common)
-    if kind in _BOUNDED:
-        declared = limits_between(limits, "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
-        return column_within(name, _BOUNDED[kind], declared, **common)
-    return DraftColumn(name=name, kind="categorical" if kind == "string" else None, **common)
+    common |= {"ordered": True} if ordered else {}
+    declared = limits_between(limits, "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+    return typed_column(name, _OF_FIELDS.get(kind), values, declared, **common)
 
 
 def _values(found: list[Any]) -> list[Any]:
@@ -286,6 +265,8 @@ _LEAST |= {"positiveInteger": 1}
 _REAL = {"number", "decimal", "double", "float"}
 _CSVW_DATES = (None, "yyyy-MM-dd")  # formats of dates that are read
 _TEXT = {"string", "normalizedString", "token", "language", "Name", "NMTOKEN", ""}
+_OF_CSVW: dict[str, Any] = dict.fromkeys(_WHOLE | _LEAST.keys(), "integer") | dict.fromkeys(_REAL, "real")
+_OF_CSVW |= dict.fromkeys(_TEXT, "categorical") | {"boolean": "boolean", "date": "date"}
 
 
 def csvw_draft(data: object) -> Draft:
@@ -304,11 +285,15 @@ def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[
         return None
     parts = [part for part in (*above, column) if isinstance(part, Mapping)]
     own: dict[str, Any] = {key: value for part in parts for key, value in part.items()}
-    if reason := _no_attribute(text_in(column, "name") or name, own):
-        return name, reason
+    if own.get("separator") is not None:
+        return name, "its cells are lists; derive a number or a category from them"
+    if list_in(own, "primaryKey") == [text_in(column, "name") or name]:
+        return name, "a key by itself, as identifiers are"
     given: Any = own.get("datatype", "string")
     kind = text_in(given, "base") or "string" if isinstance(given, Mapping) else str(given)
     limits: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    if kind not in _OF_CSVW or (kind == "date" and limits.get("format") not in _CSVW_DATES):
+        return name, f"values of type {kind} cannot be attributes; derive a number or a category from them"
     common: dict[str, Any] = {
         "may_be_missing": column.get("required") is not True,
         "missing_values": tuple(list_in(own, "null")),
@@ -318,28 +303,12 @@ def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[
     }
     if kind == "boolean":
         true, _, false = str(limits.get("format") or "").partition("|")
-        words = {"true_values": (true,), "false_values": (false,)} if true and false else {}
-        return DraftColumn(name=name, kind="boolean", **words, **common)
-    if kind in _TEXT:
-        values = listed_values(limits.get("format"))
-        return category_or_boolean(name, values, **common)
-    is_date = kind == "date" and limits.get("format") in _CSVW_DATES
-    if is_date or kind in _WHOLE | _REAL | _LEAST.keys():
-        declared = _limits(limits) & Limits(lows=((_LEAST[kind], True),) if kind in _LEAST else ())
-        return column_within(name, "date" if is_date else "real" if kind in _REAL else "integer", declared, **common)
-    return name, f"values of type {kind} cannot be attributes; derive a number or a category from them"
-
-
-def _no_attribute(name: str, own: Mapping[str, Any]) -> str | None:
-    """Return why a column is no attribute, whatever its type; None if it can be one."""
-    if own.get("separator") is not None:
-        return "its cells are lists; derive a number or a category from them"
-    return "a key by itself, as identifiers are" if list_in(own, "primaryKey") == [name] else None
-
-
-def _limits(given: Mapping[str, Any]) -> Limits:
-    usual = limits_between(given, "minimum", "minExclusive", "maximum", "maxExclusive")
-    return usual & limits_between(given, "minInclusive", "minExclusive", "maxInclusive", "maxExclusive")
+        common |= {"true_values": (true,), "false_values": (false,)} if true and false else {}
+    values = listed_values(limits.get("format")) if kind in _TEXT else ()
+    declared = limits_between(limits, "minimum", "minExclusive", "maximum", "maxExclusive")
+    declared &= limits_between(limits, "minInclusive", "minExclusive", "maxInclusive", "maxExclusive")
+    declared &= Limits(lows=((_LEAST[kind], True),) if kind in _LEAST else ())
+    return typed_column(name, _OF_CSVW[kind], values, declared, **common)
 
 
 _DRAFTS: tuple[tuple[tuple[str, ...], Callable[[object], Draft]], ...] = (

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentTypeError, MissingFileError, SchemaError
-from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column, category_or_boolean
+from hedgerow.schema.imports.draft import Draft, DraftColumn, category_or_boolean
 
 _MOST_VALUES = 10_000
 _SMALL = {"int8": (-(2**7), 2**7 - 1), "uint8": (0, 2**8 - 1)}  # of wider types the limits are no bounds of meaning
@@ -94,19 +94,17 @@ def _arrow_of(kind: Any) -> pa.DataType:
     return pa.Array.from_pandas(pd.Series([], dtype=kind)).type
 
 
+_KINDS: dict[str, Any] = {"boolean": "boolean", "integer": "integer", "floating": "real", "decimal": "real"}
+_KINDS |= {"date": "date", **dict.fromkeys(("string", "large_string", "string_view", "null"), "categorical")}
+
+
 def _of_arrow(name: str, kind: pa.DataType, *, nullable: bool) -> DraftColumn | tuple[str, str]:
-    is_a: Any = pa.types
-    common: dict[str, Any] = {"may_be_missing": nullable, "source": "type of the column"}
-    if is_a.is_dictionary(kind):
-        kind = kind.value_type
-    if is_a.is_boolean(kind):
-        return DraftColumn(name=name, kind="boolean", **common)
-    if is_a.is_integer(kind):
-        return bounded_column(name, "integer", *_SMALL.get(str(kind), (None, None)), **common)
-    if is_a.is_floating(kind) or is_a.is_decimal(kind):
-        return bounded_column(name, "real", None, None, **common)
-    if is_a.is_date(kind) or (is_a.is_timestamp(kind) and kind.tz is None):
-        return bounded_column(name, "date", None, None, **common)
-    if is_a.is_string(kind) or is_a.is_large_string(kind) or is_a.is_string_view(kind) or is_a.is_null(kind):
-        return DraftColumn(name=name, kind="categorical", **common)
-    return name, f"of type {str(kind).partition('<')[0].partition('[')[0]}, which cannot be an attribute"
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    found = next((found for word, found in _KINDS.items() if getattr(pa.types, f"is_{word}")(kind)), None)
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        found = "date"
+    if found is None:
+        return name, f"of type {str(kind).partition('<')[0].partition('[')[0]}, which cannot be an attribute"
+    low, high = _SMALL.get(str(kind), (None, None))
+    source = "type of the column"
+    return DraftColumn(name=name, kind=found, low=low, high=high, may_be_missing=nullable, source=source)
