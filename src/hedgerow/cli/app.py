@@ -32,7 +32,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "fit": "Learn a rule list, tree or scorecard from a sensitive table under differential privacy.",
     },
     "Read": {
-        "show": "Show a model with its counts and privacy card; or export it as SQL, Python, PMML, HTML, JSON.",
+        "show": "Show a model with its counts and privacy card; or export it: SQL, Python, PMML, HTML, JSON, hub card.",
         "predict": "Predict the class, or number, of every row of a CSV file, with the rule or leaf that predicts it.",
     },
     "Report": {

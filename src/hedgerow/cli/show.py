@@ -14,7 +14,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models.model import DialectName, Model
 
 app = typer.Typer(add_completion=False)
-Form = Literal["text", "json", "sql", "python", "pmml", "html"]
+Form = Literal["text", "json", "sql", "python", "pmml", "html", "card"]
 
 
 @app.command("show")
@@ -30,7 +30,7 @@ def show(  # noqa: PLR0913 -- one an option
     force: Force = False,
     as_json: Annotated[bool, option("Same as --format json.", "--json")] = False,
 ) -> None:
-    """Show a model with its counts and privacy card; or export it as SQL, Python, PMML, HTML, JSON.
+    """Show a model with its counts and privacy card; or export it: SQL, Python, PMML, HTML, JSON, hub card.
 
     [bold]Example[/bold]: hedgerow show model.json --format sql
     """
@@ -46,7 +46,14 @@ def show(  # noqa: PLR0913 -- one an option
     draw(released.plot, plot)
 
 
-_FORMS: Mapping[str, Form] = {".html": "html", ".json": "json", ".pmml": "pmml", ".py": "python", ".sql": "sql"}
+_FORMS: Mapping[str, Form] = {
+    ".html": "html",
+    ".md": "card",
+    ".json": "json",
+    ".pmml": "pmml",
+    ".py": "python",
+    ".sql": "sql",
+}
 
 
 def _form(given: Form | None, output: Path | None, *, as_json: bool) -> Form:
@@ -62,17 +69,17 @@ def _form(given: Form | None, output: Path | None, *, as_json: bool) -> Form:
 
 
 def _render(model: Model, form: Form, dialect: DialectName) -> str:
-    match form:
-        case "text":
-            return f"{model}\n\n{model.privacy}"
-        case "json":
-            return model.to_json().rstrip("\n")
-        case "sql":
-            return model.to_sql(dialect)
-        case "python":
-            return model.to_python().rstrip("\n")
-        case "pmml":
-            return model.to_pmml().rstrip("\n")
-        case "html":
-            without_a_window()
-            return model.to_page().rstrip("\n")
+    if form == "text":
+        return f"{model}\n\n{model.privacy}"
+    if form == "sql":
+        return model.to_sql(dialect)
+    if form == "html":
+        without_a_window()
+    written = {
+        "json": model.to_json,
+        "python": model.to_python,
+        "pmml": model.to_pmml,
+        "html": model.to_page,
+        "card": model.to_model_card,
+    }
+    return written[form]().rstrip("\n")

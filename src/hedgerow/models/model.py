@@ -22,6 +22,7 @@ from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Path as DecisionPath
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.leaf import Leaf
+from hedgerow.models.model_card import model_card
 from hedgerow.models.plot import svg_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
@@ -335,6 +336,10 @@ class Model(ABC):
             card=Html(self.privacy.to_html()),
             digest=self.to_dict()["digest"],
         )
+
+    def to_model_card(self) -> str:
+        """Return the README of a model's repository: a head in YAML with ε, δ, unit and digest, then Markdown."""
+        return model_card(self, self.to_dict()["digest"])
 
     @abstractmethod
     def _structure(self) -> dict[str, Any]:

@@ -1,0 +1,96 @@
+"""The README of a model's repository: hubs read its head, and no name of others' is read as Markdown or HTML."""
+
+import json
+import re
+from dataclasses import replace
+from fractions import Fraction
+from math import exp
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.models import Leaf, Tree
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
+from hedgerow.schema import Label, Number, Schema, Unit
+from tests.models.scorecards import TWO
+
+EVIL = "`x` ```\n---\n# <script>alert(1)</script> {{ x }} [a](b)"
+
+
+def card(epsilon, delta=0, **given):
+    return PrivacyCard((Charge("draw", Fraction(epsilon), Fraction(delta), **given),), noise="n", software="s")
+
+
+def tree(schema, privacy):
+    return Tree(schema, Leaf(label=schema.target.values[0]), privacy)
+
+
+def head(text):
+    yaml = pytest.importorskip("yaml")
+    begin, found, _ = text.split("---\n", 2)
+    assert begin == ""
+    return yaml.safe_load(found)
+
+
+def test_the_head_says_what_hubs_and_readers_of_privacy_look_for():
+    model = tree(Schema({"a": hr.Boolean()}, Label("ill", ("no", "yes"))), card("1/2"))
+    found = head(model.to_model_card())
+    assert found == {
+        "library_name": "hedgerow",
+        "pipeline_tag": "tabular-classification",
+        "tags": ["tree", "interpretable", "differential-privacy"],
+        "privacy": {
+            "guarantee": "epsilon-differential privacy with epsilon = 0.5",
+            "digest": model.to_dict()["digest"],
+            "epsilon": 0.5,
+            "delta": 0.0,
+            "unit": "one row",
+        },
+    }
+    number = tree(Schema({"a": hr.Boolean()}, Number("days", 0, 30)), card("1"))
+    assert head(number.to_model_card())["pipeline_tag"] == "tabular-regression"
+
+
+def test_what_is_promised_is_rounded_up():
+    for epsilon in ("1/1000", "1/3", "1", "9", "1000"):
+        text = tree(Schema({"a": hr.Boolean()}, Label("ill", ("no", "yes"))), card(epsilon)).to_model_card()
+        (most,) = re.findall(r"at most ([\d.]+) % by", text)
+        exactly = 100 / (1 + exp(-float(Fraction(epsilon)) if Fraction(epsilon) < 700 else -700))
+        assert exactly <= float(most) <= min(exactly + 0.1001, 100)
+
+
+def test_without_a_guarantee_none_is_stated():
+    text = tree(Schema({"a": hr.Boolean()}, Label("ill", ("no", "yes"))), PrivacyCard.none("by hand")).to_model_card()
+    assert "**No guarantee of privacy**: `none (by hand)`." in text
+    assert head(text)["tags"] == ["tree", "interpretable"]
+    assert "epsilon" not in head(text)["privacy"]
+
+
+def test_persons_and_delta_are_told():
+    schema = Schema({"a": hr.Boolean()}, Label("ill", ("no", "yes")))
+    person = tree(schema, card("1", unit=Unit("who", 3)))
+    assert head(person.to_model_card())["privacy"]["unit"] == "all rows of one who"
+    approximate = tree(schema, card("1", "1/100")).to_model_card()
+    assert head(approximate)["privacy"]["delta"] == 0.01
+    assert "50 %" not in approximate
+
+
+def test_names_of_others_stay_in_code():
+    schema = Schema({EVIL: hr.Categorical((EVIL, "b"))}, Label(f"{EVIL}!", (EVIL, "no")))
+    text = tree(schema, replace(card("1"), notes=(EVIL,))).to_model_card()
+    assert head(text)["library_name"] == "hedgerow"
+    outside = re.sub(r"(?ms)^(`{3,})text\n.*?^\1$", "", text.split("---\n", 2)[2])
+    outside = re.sub(r"(`+) .*? \1", "", outside)
+    assert "<script>" not in outside
+    assert "[a](b)" not in outside
+
+
+@pytest.mark.parametrize("model", [TWO, tree(Schema({"a": hr.Boolean()}, Label("i", ("no", "yes"))), card("1"))])
+def test_a_hub_reads_it(model):
+    hub = pytest.importorskip("huggingface_hub", reason="huggingface-hub is not installed; make test installs it")
+    found = hub.ModelCard(model.to_model_card())
+    assert found.data.library_name == "hedgerow"
+    assert found.data.pipeline_tag == "tabular-classification"
+    assert json.loads(json.dumps(found.data.to_dict()))["privacy"]["digest"] == model.to_dict()["digest"]
+    assert "## Privacy card" in found.text
