@@ -10,10 +10,9 @@ from measure import RESULTS, median_seconds, report
 
 import hedgerow as hr
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import masks_cost, space_cost
+from hedgerow.learn.search.cost import Outline, masks_cost, space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import PatternMatrix, Search, exhaustive_levels
-from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema

@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
 from hedgerow.learn.scorecard.log_odds import ACROSS, EACH, Prior
-from hedgerow.marginals.log_odds import SufficientStatistics, estimated
+from hedgerow.marginals.logistic import SufficientStatistics, estimated
 from hedgerow.tables.frames import Table
 
 EPSILONS, SOURCE, SHARE = (0.1, 1.0), 4000, {"tree": 0.4, "quadratic": 0.3}

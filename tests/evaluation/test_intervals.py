@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from hedgerow.evaluation.intervals import (
+from hedgerow.evaluation.measures import (
     MISSES,
     mean_of_others,
     mean_on_rows,

@@ -24,9 +24,8 @@ from hedgerow.learn.blocks import (
     tree_costs,
 )
 from hedgerow.learn.search import cost
-from hedgerow.learn.search.cost import space_cost, total_cost
+from hedgerow.learn.search.cost import Outline, space_cost, total_cost
 from hedgerow.learn.search.lattice import Stop, Take
-from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import SeededNoise

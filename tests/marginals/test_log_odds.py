@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.marginals.log_odds import SufficientStatistics, estimated
+from hedgerow.marginals.logistic import SufficientStatistics, estimated
 
 SIZES = (3, 2, 4)
 PRIOR = np.eye(sum(SIZES)) + 0.2

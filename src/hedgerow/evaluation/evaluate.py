@@ -182,17 +182,13 @@ class Histogram:
         return DiscreteLaplace(self.epsilon / rows_of(self.schema.unit))
 
     def check_public(self) -> None:
-        """Check the size of the histogram, the names of its groups, and that there can be such noise."""
         if np.prod(self._shape) > _MOST_CELLS:
-            raise ArgumentError(
-                f"expected a histogram of at most {_MOST_CELLS:,} counts, got {np.prod(self._shape):,}; use fewer "
-                "groups."
-            )
+            counts = f"{_MOST_CELLS:,} counts, got {np.prod(self._shape):,}"
+            raise ArgumentError(f"expected a histogram of at most {counts}; use fewer groups.")
         check_groups(self.by, self._groups)
         self.noise.prepare(self._mechanism)
 
     def check_budget(self, schema: Schema) -> None:
-        """Check that there is enough left to charge; nothing is charged."""
         if self.budget is not None:
             self.budget.check(self.epsilon, unit=schema.unit)
 
@@ -212,8 +208,7 @@ class Histogram:
             table = Table.of(table.data[:, [self.declared.names.index(name) for name in self.schema.names]])
         self.schema.check_columns(table)
         self.schema.check_unit(table)
-        whose = unit_advice(table.names or ()) if self.schema.unit is None else None
-        if whose:
+        if self.schema.unit is None and (whose := unit_advice(table.names or ())):
             warnings.warn(whose, UnitWarning, stacklevel=3)
         return self._release(lambda: Tally.of(table, labels, self.schema, random_state=self.random_state))
 
@@ -298,7 +293,7 @@ def _groups(declared: Schema, by: Groups | None) -> tuple[str | None, Attribute 
     if isinstance(by, Mapping):
         if len(by) != 1:
             raise ArgumentError(f"expected by={{column: values}} with one column, got {len(by)}.")
-        (name, values), *_ = by.items()
+        ((name, values),) = by.items()
         if name in declared:
             raise ArgumentError(f"expected by={shown(name)} alone, since the schema declares it; got a list, too.")
         if isinstance(values, str) or not isinstance(values, Iterable):

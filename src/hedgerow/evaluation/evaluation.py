@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
-from hedgerow.evaluation.intervals import MISSES, Interval
-from hedgerow.evaluation.measures import Estimate, Measure, measures_of
+from hedgerow.evaluation.measures import MISSES, Estimate, Interval, Measure, measures_of
 from hedgerow.models import envelope
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.decisions import Costs, cost_matrix

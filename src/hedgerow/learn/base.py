@@ -1,44 +1,155 @@
-"""Base classes of the estimators: counting a table into a tally, and predicting with the fitted model."""
+"""Base classes of the estimators: counting a table into a tally, predicting with the fitted model, and reading it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, Self
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import check_flag, check_integer
-from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.learn.inputs import TrainingData, check_kept, check_learnable, validated_table
-from hedgerow.learn.readable import Readable, ReadableLeaves
-from hedgerow.models.model import Model
+from hedgerow.models.decisions import ClassWeight, Costs
+from hedgerow.models.model import DialectName, Model
+from hedgerow.models.plot import check_matplotlib
 from hedgerow.models.rule_list import RuleList
+from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import MAX_DEPTH, Tree
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema.attributes import DIRECTIONS, Direction
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
 from hedgerow.text.messages import describe_argument
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LARGEST_POINTS = 1000
+LEAST_SMOOTH, LARGEST_SMOOTH = 0.01, 1000  # outside, float64 does not hold the precision of many bins
+MOST_BINS = 2000  # of an attribute: matrices of bin by bin are inverted
 FROM_DATA: Literal["from-data"] = "from-data"
 
 
 class Learned(Protocol):
     """Result of a learner: `LearnedList` or `LearnedTree`."""
 
-    def model(self, schema: Schema, card: PrivacyCard) -> Model:
-        """Return the model."""
-        ...
+    def model(self, schema: Schema, card: PrivacyCard) -> Model: ...
+
+
+class Readable:
+    """A classifier that holds a released model once it is fitted. Every method raises NotFittedError before that."""
+
+    classes_: NDArray[Any]
+    _fitted: ClassVar[str]  # the attribute that holds the model
+
+    @property
+    def _model(self) -> Any:
+        return getattr(self, self._fitted)
+
+    def _check_fitted(self) -> None:
+        from sklearn.utils.validation import check_is_fitted  # takes long to import
+
+        check_is_fitted(self)
+
+    def _checked(self, X: Any) -> Any:
+        """Return the rows as the model takes them."""
+        self._check_fitted()
+        return X
+
+    @property
+    def _read(self) -> Any:
+        self._check_fitted()
+        return self._model
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the model, and return the axes.
+
+        Raises
+        ------
+        MissingPackageError
+            Where matplotlib is not installed.
+        """
+        model = self._read
+        check_matplotlib()
+        return model.plot(ax)
+
+    def to_sql(self, dialect: DialectName = "duckdb") -> str:
+        """Return an expression in an engine's SQL that gives the predicted class; see `Model.to_sql`."""
+        return self._read.to_sql(dialect)
+
+    def to_html(self) -> str:
+        """Return the model and its privacy card as an HTML fragment; names and values are escaped."""
+        return self._read.to_html()
+
+    def to_page(self) -> str:
+        """Return a whole HTML page to be read and printed; see `RuleList.to_page`."""
+        return self._read.to_page()
+
+    def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> NDArray[Any]:
+        """Return the class of the least expected cost of each row, shape ``(n_samples,)``; see `RuleList.decide`."""
+        rows = self._checked(X)
+        return self._read.decide(rows, class_weight=class_weight, costs=costs).astype(self.classes_.dtype)
+
+    def _repr_mimebundle_(self, **given: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**given)  # pyright: ignore -- BaseEstimator's
+        if "text/html" in bundle:
+            bundle["text/html"] = self._shown + bundle["text/html"]
+        return bundle
+
+    @property
+    def _repr_html_(self) -> Any:
+        diagram = super()._repr_html_  # pyright: ignore -- BaseEstimator's, which has none where text is displayed
+        return lambda: self._shown + diagram()
+
+    @property
+    def _shown(self) -> str:
+        """The fitted model, above scikit-learn's diagram of the parameters."""
+        from sklearn.exceptions import NotFittedError  # takes long to import
+
+        try:
+            self._check_fitted()
+        except NotFittedError:
+            return ""
+        return self._model._repr_html_()
+
+
+class ReadableLeaves(Readable):
+    """A classifier whose model has leaves: the rules of a list, or the leaves of a tree."""
+
+    def apply(self, X: Any) -> NDArray[np.intp]:
+        """Return the rule or leaf of each row, shape ``(n_samples,)``, counted from 0 in the order of `get_rules`.
+
+        For `X` and errors see `predict_proba`.
+        """
+        rows = self._checked(X)
+        return self._model.apply(rows)
+
+    def get_rules(self) -> list[dict[str, Any]]:
+        """Return one record a rule or leaf: its number from 1, condition, prediction, probability, released counts.
+
+        Those are None where none were released. ``pandas.DataFrame(clf.get_rules())`` makes a frame of it.
+        """
+        return self._read.get_rules()
+
+
+class ReadablePoints(Readable):
+    """A classifier whose model is a scorecard, which has points and no rules or leaves."""
+
+    def get_points(self) -> list[dict[str, Any]]:
+        """Return one record a bin: attribute, bin, points; see `Scorecard.get_points`."""
+        return self._read.get_points()
 
 
 class TallyEstimator(Readable):
     """An estimator with an interpretable model; subclasses define its parameters as fields, and how it learns."""
 
     schema: Schema | Literal["from-data"] | None
-    _fitted: ClassVar[str]  # the attribute that holds the model
     _weighing: ClassVar[str] = ""  # how to weigh something else than rows
     keeps_monotone: ClassVar[bool] = False
     """True if the model is monotone where the schema says so."""
@@ -67,7 +178,13 @@ class TallyEstimator(Readable):
             If a parameter is out of range or, as `DomainError`, a value does not fit the schema (names the column,
             never the value), or, as `BudgetExceededError`, the shared budget has too little left.
         """
-        self._check_refused(refused)
+        if refused.get("sample_weight") is not None:
+            raise ArgumentTypeError(
+                "leave sample_weight out: the largest weight sets the noise, and must be public. For trees and rule "
+                f"lists, declare the column in the schema: `weight: {{name: ..., high: ...}}`.{self._weighing}"
+            )
+        for name in sorted(refused.keys() - {"sample_weight"}):
+            raise ArgumentTypeError(f"expected X and y to fit, got {name!r}.")
         self._check_parameters()
         with self._unchanged_by_failure():
             data = TrainingData.of(self, X, y)
@@ -112,16 +229,6 @@ class TallyEstimator(Readable):
         self._warn_of_result()
         return self
 
-    def _check_refused(self, given: Mapping[str, Any]) -> None:
-        """Refuse what `fit` does not take; weights of rows with the reason."""
-        if given.get("sample_weight") is not None:
-            raise ArgumentTypeError(
-                "leave sample_weight out: the largest weight sets the noise, and must be public. For trees and rule "
-                f"lists, declare the column in the schema: `weight: {{name: ..., high: ...}}`.{self._weighing}"
-            )
-        for name in sorted(given.keys() - {"sample_weight"}):
-            raise ArgumentTypeError(f"expected X and y to fit, got {name!r}.")
-
     def _warn(self, schema: Schema, names: Sequence[str]) -> None:
         """Warn of what parameters, the schema and columns' names show: called by `fit`, whose caller is named."""
 
@@ -156,10 +263,6 @@ class TallyEstimator(Readable):
         """
         rows = self._checked(X)
         return self._model.predict(rows)
-
-    @property
-    def _model(self) -> Model:
-        return getattr(self, self._fitted)
 
     @property
     def _is_from_data(self) -> bool:
@@ -229,3 +332,77 @@ class TreeEstimator(ReadableLeaves, TallyEstimator):
             raise ArgumentError(
                 f"max_depth must be a whole number <= {MAX_DEPTH}, got {describe_argument(self.max_depth)}."
             )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ScorecardEstimator(ReadablePoints, TallyEstimator):
+    """An estimator whose model is a `Scorecard`."""
+
+    max_attributes: int | None = None
+    points: int = 20
+    monotone: Mapping[str, Direction | None] | None = None
+    scorecard_: Scorecard = field(init=False)
+    _fitted = "scorecard_"
+    keeps_monotone = True
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.max_attributes is not None:
+            check_integer("max_attributes", self.max_attributes, 1)
+        check_largest_points(self.points)
+        monotone: Any = self.monotone
+        if monotone is not None and not isinstance(monotone, Mapping):
+            raise ArgumentTypeError(
+                f"monotone must be a mapping of names to directions, got {type(monotone).__name__}."
+            )
+        for direction in (monotone or {}).values():
+            if direction is not None and (not isinstance(direction, str) or direction not in DIRECTIONS):
+                raise ArgumentError(
+                    f"monotone must map names to {' or '.join(DIRECTIONS)}, got {describe_argument(direction)}."
+                )
+
+    @property
+    def _most_attributes(self) -> int | None:
+        return None if self.max_attributes is None else int(self.max_attributes)
+
+    def _directions(self, schema: Schema) -> dict[str, Direction]:
+        """Return the directions by name, the schema's where none is given, once schema and names are checked."""
+        for name, attribute in schema.attributes:
+            if attribute.n_bins > MOST_BINS:
+                raise SchemaError(
+                    f"expected at most {MOST_BINS:,} bins of an attribute of a scorecard, got {attribute.n_bins:,}; "
+                    "declare fewer, or leave the attribute out.",
+                    attribute=name,
+                )
+        monotone: dict[str, Direction | None] = {**schema.monotone, **(self.monotone or {})}
+        for name in monotone:
+            _check_monotone(name, schema)
+        return {name: direction for name, direction in monotone.items() if direction is not None}
+
+
+def check_largest_points(points: Any) -> None:
+    check_integer("points", points, 1)
+    if points > LARGEST_POINTS:
+        raise ArgumentError(f"points must be a whole number <= {LARGEST_POINTS}, got {describe_argument(points)}.")
+
+
+def check_smooth(smooth: object) -> None:
+    check_auto("smooth", smooth, LEAST_SMOOTH, LARGEST_SMOOTH)
+
+
+def check_auto(name: str, value: Any, low: float, high: float) -> None:
+    """Check that an argument is "auto" or a number between bounds."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool) and low <= cast(float, value) <= high
+    if not is_number and not (isinstance(value, str) and value == "auto"):
+        raise ArgumentError(f"{name} must be 'auto' or a number from {low} to {high}, got {describe_argument(value)}.")
+
+
+def _check_monotone(name: str, schema: Schema) -> None:
+    if name not in schema:
+        raise SchemaError("is in monotone but not declared.", attribute=name)
+    if not schema[name].ordered:
+        raise SchemaError(
+            "expected a number or an ordered attribute in monotone; the bins of others have no order.", attribute=name
+        )
+    if schema.target.as_number is None and schema.target.n_levels != 2:
+        raise ArgumentError(f"monotone needs two classes, and the label has {schema.target.n_levels}; leave it out.")

@@ -11,10 +11,9 @@ from math import prod
 import numpy as np
 
 from hedgerow.learn.learned import divided
-from hedgerow.learn.search.cost import Cost, draw_cost, total_cost
+from hedgerow.learn.search.cost import Cost, Outline, draw_cost, total_cost
 from hedgerow.learn.search.lattice import Stop, Take, value_of
 from hedgerow.learn.search.losses import Objective
-from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
 from hedgerow.learn.search.space import CAUGHT, LEFT, Bins, Space
 from hedgerow.privacy.gate import Gate
@@ -37,7 +36,6 @@ class ListDraw:
     objective: Objective = "errors"
 
     def block(self, number: int, chosen: tuple[Antecedent, ...] = ()) -> Draw:
-        """Return the plan of one block, after the rules in `chosen`."""
         space = Space.of_lists(self.candidates, chosen)
         return Draw(space, self.blocks[number], self.stop_probability, self.draws_size, self.objective)
 
@@ -177,7 +175,6 @@ def _grafted(tree: Take | Stop, parts: Iterator[Take | Stop]) -> Take | Stop:
 
 
 def _drawn_values(objective: Objective) -> str:
-    """Return in words what is drawn of a leaf."""
     return "probabilities" if objective in ("brier", "mixed") else "predictions" if objective != "errors" else "labels"
 
 

@@ -69,7 +69,6 @@ class ExactChoice:
     n_rows: int  # rows of the whole table
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
-        """Return the best open candidate, or their number to stop."""
         caught, total = query()
         support = caught.sum(axis=1)
         allowed = np.flatnonzero((support > 0) & (support / max(self.n_rows, 1) >= self.min_support))
@@ -100,7 +99,6 @@ class PrivateChoice:
     score: Score
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
-        """Return the open candidate drawn, or their number to stop."""
         mechanism = PermuteAndFlip(self.epsilon, self.score.sensitivity)
         purpose = f"choice of rule {position + 1}"
         return self.gate.release(mechanism, lambda: self.score.split_scores(*query()), purpose=purpose)
@@ -161,7 +159,6 @@ class PrivateTests:
     score: Score
 
     def __call__(self, query: Callable[[], NodeCounts], level: int) -> list[int]:
-        """Return the index drawn at every node."""
         mechanism = Siblings(PermuteAndFlip(self.epsilon, self.score.sensitivity))
         purpose = f"choice of the tests of level {level + 1}"
         return self.gate.release(

@@ -122,8 +122,7 @@ def check_kept(estimator: Any, schema: Schema) -> None:
         )
     for name in () if estimator.keeps_monotone else schema.monotone:
         raise SchemaError(
-            "is declared as monotone, which only scorecards keep; learn one, or leave `monotone` out.",
-            attribute=name,
+            "is declared as monotone, which only scorecards keep; learn one, or leave `monotone` out.", attribute=name
         )
 
 

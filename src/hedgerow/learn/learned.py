@@ -40,7 +40,6 @@ class LearnedList:
     means: Sequence[float] | None = None  # the mean of each rule
 
     def model(self, schema: Schema, card: PrivacyCard) -> RuleList:
-        """Return the rule list."""
         rules: list[Rule] = []
         for i, antecedent in enumerate([*self.antecedents, ()]):
             of_rule = (None if each is None else each[i] for each in (self.values, self.counts, self.sums, self.means))
@@ -61,7 +60,6 @@ class LearnedTree:
     means: Sequence[float] | None = None  # the mean of each leaf
 
     def model(self, schema: Schema, card: PrivacyCard) -> Tree:
-        """Return the tree."""
         released = [None if each is None else iter(each) for each in (self.counts, self.sums, self.means)]
 
         def node(part: Take | Stop) -> Split | Leaf:
@@ -135,7 +133,6 @@ class LeafCounts:
         return np.eye(target.n_levels, dtype=np.int64)
 
     def mechanism(self, target: Target, epsilon: Fraction) -> DiscreteLaplace:
-        """Return the noise."""
         return DiscreteLaplace(epsilon, int(self.weights(target).sum(axis=1).max()))
 
     def release(

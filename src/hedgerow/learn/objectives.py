@@ -27,8 +27,29 @@ CLIP = 0.5
 """The share of a number's range beyond which a squared loss grows no more, if nobody chose another."""
 
 
+class RowLoss:
+    """The loss of a row, by the parameters of an estimator, and what is released about the leaves of a drawn model."""
+
+    def _check_objective(self) -> None:
+        raise NotImplementedError
+
+    def _row_loss(self, schema: Schema) -> Objective:
+        """Return the loss of a row; raises ValueError where it does not fit the target."""
+        raise NotImplementedError
+
+    @property
+    def has_default_objective(self) -> bool:
+        """True if the loss is that of errors, each of which costs the same."""
+        return False
+
+    @property
+    def predicts_means(self) -> bool:
+        """True if leaves predict the mean of their rows, as far as what is released about these has it."""
+        return False
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class OfClasses:
+class OfClasses(RowLoss):
     """The loss of a classifier: errors, Brier's score, half of each, costs, or how far apart ordered classes are."""
 
     objective: ClassObjective = OBJECTIVE
@@ -45,15 +66,14 @@ class OfClasses:
             )
         if self.costs is not None and self.class_weight is not None:
             raise ArgumentError("expected costs or class_weight, got both: class_weight is a shorthand of costs.")
-        if self.objective != OBJECTIVE and (self.costs is not None or self.class_weight is not None):
+        if self.objective != OBJECTIVE and self._has_costs:
             raise ArgumentError(
                 f"expected objective={OBJECTIVE!r} with costs or class_weight, got {self.objective!r}: costs are of "
                 "errors."
             )
 
     def _row_loss(self, schema: Schema) -> Objective:
-        """Return the loss of a row; raises ValueError where it does not fit the label."""
-        if self.costs is not None or self.class_weight is not None:
+        if self._has_costs:
             return LossTable.of_costs(cost_matrix(schema.classes, class_weight=self.class_weight, costs=self.costs))
         if self.objective != "absolute":
             return self.objective
@@ -67,12 +87,15 @@ class OfClasses:
 
     @property
     def has_default_objective(self) -> bool:
-        """True if the loss is that of errors, each of which costs the same."""
-        return self.objective == OBJECTIVE and self.costs is None and self.class_weight is None
+        return self.objective == OBJECTIVE and not self._has_costs
+
+    @property
+    def _has_costs(self) -> bool:
+        return self.costs is not None or self.class_weight is not None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OfNumbers:
+class OfNumbers(RowLoss):
     """The loss of a regressor: squared up to a bound, absolute, or that of a quantile."""
 
     objective: NumberObjective = "squared"
@@ -91,7 +114,6 @@ class OfNumbers:
             raise ArgumentError(f"expected objective='squared' with clip, got {self.objective!r}.")
 
     def _row_loss(self, schema: Schema) -> Objective:
-        """Return the loss of a row whose value is that of its level."""
         number = schema.target.as_number
         assert number is not None  # checked before
         of, unit = self._loss_of_distance(number)
@@ -116,11 +138,6 @@ class OfNumbers:
             f"an error of {value_text(float(most))} on the side that weighs {float(max(share, 1 - share)):g}",
         )
 
-    @property
-    def has_default_objective(self) -> bool:
-        """False: numbers are missed by more or less."""
-        return False
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OfReleasedNumbers(OfNumbers):
@@ -135,12 +152,10 @@ class OfReleasedNumbers(OfNumbers):
 
     @property
     def predicts_means(self) -> bool:
-        """True if leaves predict the mean of their rows, as far as what is released about these has it."""
         return self.objective == "squared"
 
     @property
     def _of_leaves(self) -> LeafCounts | None:
-        """What is released about the rows of the leaves of a drawn model."""
         if self.release_counts:
             return LeafCounts()
         return LeafSums() if self.predicts_means and self.release_means else None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Literal, Self
@@ -13,11 +12,11 @@ from hedgerow.errors import ArgumentError, TooManyRowsError
 from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TallyEstimator, TreeEstimator
 from hedgerow.learn.contract import Classifier, Regressor
 from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
-from hedgerow.learn.objectives import OfClasses, OfNumbers
+from hedgerow.learn.objectives import OfClasses, OfNumbers, RowLoss
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.search.certified import Optimum, SearchSettings, find_optimum, rows_needed
 from hedgerow.learn.search.lattice import Take, value_of
-from hedgerow.learn.search.losses import FINE_STEPS, Loss, Objective
+from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Antecedent, Candidates
@@ -28,11 +27,10 @@ from hedgerow.text.progress import progress_bar
 
 _STEPS = 2**20  # per row, at most: the resolution of penalties, so that objectives add up exactly
 _EXACT = 2**50  # steps of rows whose sums, of a few penalties and a loss, float64 holds
-Progress = Callable[[int, int, int], object]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OptimalEstimator(TallyEstimator):
+class OptimalEstimator(TallyEstimator, RowLoss):
     """An estimator whose model is proven to have the least loss, or comes with a proven gap."""
 
     min_support: float = 0.01
@@ -50,14 +48,6 @@ class OptimalEstimator(TallyEstimator):
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Real) or not limit > 0):
             raise ArgumentError(f"time_limit must be a number of seconds > 0 or None, got {describe_argument(limit)}.")
 
-    def _check_objective(self) -> None:
-        """Check the parameters of the loss."""
-        raise NotImplementedError
-
-    def _row_loss(self, schema: Schema) -> Objective:
-        """Return the loss of a row; raises ValueError where it does not fit the target."""
-        raise NotImplementedError
-
     def _find(self, tally: Tally, space: Space, depth: int) -> Optimum:
         n = int(tally.total().sum())
         most = _EXACT // self._loss(tally.schema).steps
@@ -67,25 +57,19 @@ class OptimalEstimator(TallyEstimator):
         penalty = round(float(self.regularization) * n * steps) / steps
         rows, loss = rows_needed(tally, float(self.min_support)), self._row_loss(tally.schema)
         settings = SearchSettings(depth, rows, penalty, loss)
-        with self._searching() as progress:
+        with progress_bar("searching", verbose=self.verbose) as update:
+
+            def progress(level: int, done: int, states: int) -> None:
+                update(description=f"level {level}, {states:,} states", completed=done, total=states)
+
             optimum = find_optimum(tally, space, settings, self.time_limit, progress)
-        scale = max(n, 1)
-        self.objective_ = optimum.objective / scale
-        self.lower_bound_ = optimum.lower_bound / scale
+        self.objective_, self.lower_bound_ = optimum.objective / max(n, 1), optimum.lower_bound / max(n, 1)
         self.optimal_ = optimum.lower_bound >= optimum.objective
         self.n_states_ = optimum.n_states
         return optimum
 
     def _loss(self, schema: Schema) -> Loss:
         return Loss.of(self._row_loss(schema), schema.target.n_levels, FINE_STEPS)
-
-    @contextmanager
-    def _searching(self) -> Generator[Progress]:
-        """Show the progress of the search on stderr, if `verbose`."""
-        with progress_bar("searching", verbose=self.verbose) as update:
-            yield lambda level, done, states: update(
-                description=f"level {level}, {states:,} states", completed=done, total=states
-            )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

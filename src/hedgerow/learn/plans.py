@@ -102,12 +102,10 @@ class GreedyPlan(LeafPlan):
         return self.epsilon * (1 - LEAF_SHARE) / max(self.most, 1)
 
     def prepare(self, noise: NoiseSource) -> None:
-        """Raise ValueError for an epsilon below the supported minimum."""
         noise.prepare(Siblings(PermuteAndFlip(self._each, self.score.sensitivity)))
         noise.prepare(self.of_leaves.mechanism(self.target, self.epsilon * LEAF_SHARE))
 
     def _values(self, counts: Counts) -> list[int] | None:
-        """Return the value of each leaf by its released counts."""
         return None if self.loss is None else [self.loss.best(row.astype(np.float64)) for row in counts]
 
 
@@ -119,20 +117,17 @@ class GreedyList(GreedyPlan):
     model = "rule list"
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
-        """Choose the rules, then release numbers of those that rows can reach with what is left of ε."""
         antecedents = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._each, self.score))
         antecedents = [antecedents[place] for place in reachable_rules(tally.schema, antecedents)[:-1]]
         left = gate.remaining
         counts = release_leaf_counts(tally, antecedents, gate, left, self.of_leaves)
-        while antecedents and not self.predicts_means and self._agree(counts[-2:]):
+        while antecedents and not self.predicts_means:
+            one, other = self._values(counts[-2:]) or counts[-2:].argmax(axis=1).tolist()
+            if one != other:
+                break
             counts = np.vstack([counts[:-2], counts[-2:].sum(axis=0)])
             del antecedents[-1]
         return LearnedList(antecedents, values=self._values(counts), loss=self.loss, **self._found(counts, left, None))
-
-    def _agree(self, counts: Counts) -> bool:
-        """Return whether leaves of these counts predict the same."""
-        one, other = self._values(counts) or counts.argmax(axis=1).tolist()
-        return one == other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +138,6 @@ class GreedyTree(GreedyPlan):
     model = "tree"
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:  # noqa: ARG002
-        """Choose the tests, then release numbers of the leaves with what is left of ε."""
         tree = grow_tree(tally, self.space, self.most, PrivateTests(gate, self._each, self.score))
         left = gate.remaining
         counts = release_tree_counts(tally, self.space, tree, gate, left, self.of_leaves)
@@ -194,10 +188,9 @@ class DrawPlan(LeafPlan):
             tally, draw = conditioned(tally, draw, mechanism.weight, given)
         sampler = ModelSampler(tally, draw, draw.valued_states(), progress)
         chances = sampler.chances(float(mechanism.weight))
-        loss, options, left = self.draw.block(0).loss, draw.space.antecedents, self.epsilon - self._for_draw
-        added = np.zeros((self.target.n_levels, 0), dtype=np.int64)
-        added = added if self.of_leaves is None else self.of_leaves.weights(self.target)
-        return DrawProbabilities(chances, loss, mechanism.weight, mechanism.score, left, added, options)
+        loss, options, of = self.draw.block(0).loss, draw.space.antecedents, self.of_leaves
+        added = np.zeros((self.target.n_levels, 0), dtype=np.int64) if of is None else of.weights(self.target)
+        return DrawProbabilities(chances, loss, mechanism.weight, mechanism.score, self._for_leaves, added, options)
 
     @property
     def mechanism(self) -> ModelDraw:
@@ -206,20 +199,22 @@ class DrawPlan(LeafPlan):
 
     @property
     def rho(self) -> Fraction:
-        """The ρ of all draws and of the counts."""
         blocks = range(len(self.draw.blocks))
         each = self._for_draw / len(blocks)
         draws = sum((self.draw.block(number).mechanism(each).rho for number in blocks), Fraction(0))
-        return draws + pure_rho(self.epsilon - self._for_draw)
+        return draws + pure_rho(self._for_leaves)
+
+    @property
+    def _for_leaves(self) -> Fraction:
+        return self.epsilon * self.of_leaves.share if self.of_leaves is not None else Fraction(0)
 
     @property
     def _for_draw(self) -> Fraction:
-        return self.epsilon * (1 if self.of_leaves is None else 1 - self.of_leaves.share)
+        return self.epsilon - self._for_leaves
 
     def prepare(self, noise: NoiseSource) -> None:
-        """Raise ValueError for an epsilon below the supported minimum."""
         if self.of_leaves is not None:
-            noise.prepare(self.of_leaves.mechanism(self.target, self.epsilon - self._for_draw))
+            noise.prepare(self.of_leaves.mechanism(self.target, self._for_leaves))
         noise.prepare(self.mechanism)
 
 
@@ -231,9 +226,8 @@ class DrawnList(DrawPlan):
     model = "rule list"
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:
-        """Draw the list, then release numbers of the rules, if it is planned."""
         antecedents, values = draw_list(tally, self.draw, gate, self._for_draw, progress)
-        left, of = self.epsilon - self._for_draw, self.of_leaves
+        left, of = self._for_leaves, self.of_leaves
         released = None if of is None else release_leaf_counts(tally, antecedents, gate, left, of)
         found = self._found(released, left, values)
         return LearnedList(antecedents, values=values, loss=self.draw.block(0).loss, **found)
@@ -247,9 +241,8 @@ class DrawnTree(DrawPlan):
     model = "tree"
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:
-        """Draw the tree, then release numbers of the leaves, if it is planned."""
         space, tree = self.draw.space, draw_tree(tally, self.draw, gate, self._for_draw, progress)
-        left, of = self.epsilon - self._for_draw, self.of_leaves
+        left, of = self._for_leaves, self.of_leaves
         released = None if of is None else release_tree_counts(tally, space, tree, gate, left, of)
         found = self._found(released, left, list(leaf_values(tree)))
         return LearnedTree(space, tree, loss=self.draw.block(0).loss, **found)

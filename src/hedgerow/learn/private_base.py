@@ -13,15 +13,9 @@ from typing import Literal, Self
 
 import numpy as np
 
+from hedgerow import errors
 from hedgerow.boundary.randomness import RandomState
-from hedgerow.errors import (
-    ArgumentError,
-    NoiseWarning,
-    PreparationWarning,
-    SeededNoiseWarning,
-    UnitWarning,
-    UselessModelWarning,
-)
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.search.cost import Cost
@@ -92,16 +86,14 @@ class PrivateEstimator(TallyEstimator):
     def _warn(self, schema: Schema, names: Sequence[str]) -> None:
         super()._warn(schema, names)
         if not self._noise().no_guarantee_reason and _is_after_a_fitted_step():  # a seeded card is void
-            warnings.warn(_PREPARED, PreparationWarning, stacklevel=3)
+            warnings.warn(_PREPARED, errors.PreparationWarning, stacklevel=3)
         if not (self.random_state is None or isinstance(self.random_state, NoiseSource)):
-            warnings.warn(_SEEDED, SeededNoiseWarning, stacklevel=3)
-        whose = unit_advice(names) if schema.unit is None and not schema.no_guarantee_reason else None
-        if whose:
-            warnings.warn(whose, UnitWarning, stacklevel=3)
-        too_noisy = noise_warning(exact(self.epsilon or 0, "epsilon"), schema.unit)
-        if too_noisy:
+            warnings.warn(_SEEDED, errors.SeededNoiseWarning, stacklevel=3)
+        if schema.unit is None and not schema.no_guarantee_reason and (whose := unit_advice(names)):
+            warnings.warn(whose, errors.UnitWarning, stacklevel=3)
+        if too_noisy := noise_warning(exact(self.epsilon or 0, "epsilon"), schema.unit):
             self.planned_charge(schema)  # raises where it is too small to be used at all
-            warnings.warn(too_noisy, NoiseWarning, stacklevel=3)
+            warnings.warn(too_noisy, errors.NoiseWarning, stacklevel=3)
 
     def check_budget(self, schema: Schema) -> None:
         """Check that a fit with this schema fits the shared budget now, if there is one, and charge nothing.
@@ -133,11 +125,8 @@ class PrivateEstimator(TallyEstimator):
     def _charge(self, plan: Plan, schema: Schema, noise: NoiseSource) -> Charge:
         """Return what a fit charges; ValueError if the card could not add it up with what the schema cost."""
         epsilon, delta, rho = _loss(plan, schema)
-        purpose, no_guarantee_reason = (
-            f"{type(self).__name__}: one {plan.model}",
-            _no_guarantee_reason(plan, schema, noise),
-        )
-        charge = Charge(purpose, epsilon, delta, no_guarantee_reason=no_guarantee_reason, rho=rho, unit=schema.unit)
+        purpose, why = f"{type(self).__name__}: one {plan.model}", _no_guarantee_reason(plan, schema, noise)
+        charge = Charge(purpose, epsilon, delta, no_guarantee_reason=why, rho=rho, unit=schema.unit)
         charges = (*schema.charges, charge)
         total([one.epsilon for one in charges])
         total([one.delta for one in charges])
@@ -166,7 +155,7 @@ class PrivateEstimator(TallyEstimator):
 
     def _warn_of_result(self) -> None:
         for caveat in self.caveats if self.privacy_.is_private else ():  # not of trials and tests, which are seeded
-            warnings.warn(f"{caveat.sentence} See `hedgerow.plan`.", UselessModelWarning, stacklevel=3)
+            warnings.warn(f"{caveat.sentence} See `hedgerow.plan`.", errors.UselessModelWarning, stacklevel=3)
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
@@ -193,14 +182,8 @@ class PrivateEstimator(TallyEstimator):
                 "the budget adds up rho, for which this mechanism has no proof; use Budget(epsilon, delta) with "
                 "accounting='basic'."
             )
-        return self.budget.allocate(
-            epsilon,
-            delta,
-            rho=rho,
-            purpose=charge.purpose,
-            no_guarantee_reason=charge.no_guarantee_reason,
-            unit=schema.unit,
-        )
+        purpose, why = charge.purpose, charge.no_guarantee_reason
+        return self.budget.allocate(epsilon, delta, rho=rho, purpose=purpose, no_guarantee_reason=why, unit=schema.unit)
 
 
 def _is_after_a_fitted_step() -> bool:
@@ -243,15 +226,12 @@ def unit_notes(unit: Unit | None) -> tuple[str, ...]:
     """Return notes of a card about what the guarantee to a unit leaves out."""
     if unit is None:
         return _PUBLIC, _ONE_ROW, _NOT_NOISED
-    rows = "1 row" if unit.max_rows == 1 else f"{unit.max_rows} rows"
+    most = unit.max_rows
+    used = "1 row of each unit, drawn at random, is used"
+    if most > 1:
+        used = f"{most} rows of each unit, drawn at random, are used; a mechanism without delta runs at epsilon/{most}"
     whose = f"each {quoted_text(unit.column)} counts as one person: a person with two of them is two units"
-    each = "" if unit.max_rows == 1 else f"; a mechanism without delta runs at epsilon/{unit.max_rows}"
-    return (
-        _PUBLIC,
-        f"at most {rows} of each unit, drawn at random, {'is' if unit.max_rows == 1 else 'are'} used{each}",
-        whose,
-        _NOT_NOISED,
-    )
+    return _PUBLIC, f"at most {used}", whose, _NOT_NOISED
 
 
 def _weight_notes(weight: Weight | None) -> tuple[str, ...]:

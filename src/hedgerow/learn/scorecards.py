@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from hedgerow.errors import ArgumentError, SchemaError
-from hedgerow.learn.base import FROM_DATA
+from hedgerow.errors import SchemaError
+from hedgerow.learn.base import FROM_DATA, ScorecardEstimator, check_auto
 from hedgerow.learn.contract import Classifier, NumberEstimator
 from hedgerow.learn.learners import PrivateScorecardEstimator
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.scorecard.estimator import ScorecardEstimator
 from hedgerow.learn.scorecard.exact import Regression, centred, rounded_card
 from hedgerow.learn.scorecard.log_odds import Direction
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
-from hedgerow.text.messages import describe_argument
 
 
 @documented
@@ -164,14 +161,7 @@ class ScorecardClassifier(Classifier, ScorecardEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        strength: Any = self.C
-        is_number = isinstance(self.C, Real) and not isinstance(self.C, bool)
-        if is_number and LEAST_C <= strength <= LARGEST_C:
-            return
-        if not isinstance(strength, str) or strength != "auto":
-            raise ArgumentError(
-                f"C must be 'auto' or a number from {LEAST_C} to {LARGEST_C}, got {describe_argument(strength)}."
-            )
+        check_auto("C", self.C, LEAST_C, LARGEST_C)
 
     def _directions(self, schema: Schema) -> dict[str, Direction]:
         n_columns = 1 if schema.target.n_levels == 2 else schema.target.n_levels

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,10 +14,11 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import CostOf, equal_blocks
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import LeafCounts
+from hedgerow.learn.objectives import RowLoss
 from hedgerow.learn.plans import DrawPlan, DrawProbabilities, Plan
 from hedgerow.learn.private_base import PrivateEstimator, search_progress
 from hedgerow.learn.search.cost import Cost, largest_size
-from hedgerow.learn.search.losses import Loss, Objective
+from hedgerow.learn.search.losses import Loss
 from hedgerow.privacy.gini import Gini
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -37,7 +37,6 @@ class SearchPlan:
     cost: Cost | None = None  # the cost of an exact search
 
     def describe(self, parts: str) -> str:
-        """Return the search in words, of "rules" or of "levels"."""
         if not self.blocks:
             return "greedy: no exact search is within the limits and ten seconds"
         if len(self.blocks) == 1:
@@ -48,7 +47,6 @@ class SearchPlan:
 def choose_search(
     search: str, size: int | None, lookahead: int | None, largest: int, cost_of: CostOf, parts: str, advice: str
 ) -> SearchPlan:
-    """Return the search of a fit."""
     if search == "greedy":
         return SearchPlan()
     if size is None:
@@ -58,7 +56,8 @@ def choose_search(
     blocks = equal_blocks(size, lookahead)
     cost = cost_of(blocks, False)
     if not cost.is_sensible:
-        fewer = _largest_lookahead(size, blocks[0] - 1, cost_of)
+        smaller = range(min(blocks[0] - 1, _MOST_JOINTLY), 0, -1)
+        fewer = next((n for n in smaller if cost_of(equal_blocks(size, n), False).is_sensible), None)
         cost.check(f"Draw fewer {parts} at a time (lookahead={fewer}). {advice}" if fewer else advice)
     return SearchPlan(blocks, cost=cost)
 
@@ -82,15 +81,8 @@ def _most_joint(size: int, cost_of: CostOf) -> SearchPlan:
     return SearchPlan()
 
 
-def _largest_lookahead(size: int, most: int, cost_of: CostOf) -> int:
-    """Return the most rules, or levels, at a time that are within the limits; 0 if there are none."""
-    return next(
-        (n for n in range(min(most, _MOST_JOINTLY), 0, -1) if cost_of(equal_blocks(size, n), False).is_sensible), 0
-    )
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
-class SearchEstimator(PrivateEstimator):
+class SearchEstimator(PrivateEstimator, RowLoss):
     """A private estimator whose model is drawn from all models, jointly or in blocks, or grown greedily."""
 
     search: Literal["auto", "exact", "greedy"] = "auto"
@@ -100,6 +92,10 @@ class SearchEstimator(PrivateEstimator):
     verbose: bool = False
     _size_name: ClassVar[str]
     _parts: ClassVar[str]  # what a size counts: "rules" or "levels"
+    _advice: ClassVar[str]  # what to change where an exact search is too large
+    _draw: ClassVar[Any]  # `ListDraw` or `TreeDraw`
+    _drawn: ClassVar[Any]  # the `DrawPlan` of an exact search
+    _grown: ClassVar[Any]  # the `GreedyPlan` of another
 
     def search_cost(self, schema: Schema) -> Cost | None:
         """Return the cost of the exact search of a fit with this schema, which does not depend on the rows.
@@ -117,61 +113,49 @@ class SearchEstimator(PrivateEstimator):
         check_learnable(self, schema)
         return self._search_plan(schema).cost
 
-    def _check_objective(self) -> None:
-        """Check the parameters of the loss."""
-        raise NotImplementedError
-
-    def _row_loss(self, schema: Schema) -> Objective:
-        """Return the loss of a row; raises ValueError where it does not fit the target."""
-        raise NotImplementedError
-
-    @property
-    def has_default_objective(self) -> bool:
-        """True if the loss is that of errors, each of which costs the same."""
-        raise NotImplementedError
-
-    @property
-    def predicts_means(self) -> bool:
-        """True if leaves predict the mean of their rows, as far as what is released about these has it."""
-        return False
-
     @property
     def _of_leaves(self) -> LeafCounts | None:
         """What is released about the rows of the leaves of a drawn model."""
         return LeafCounts() if self.release_counts else None
 
-    def _leaf_plan(self, schema: Schema) -> dict[str, Any]:
-        """Return what the plan of a drawn model has of its leaves."""
-        return {"target": schema.target, "of_leaves": self._of_leaves, "predicts_means": self.predicts_means}
+    def _costs(self, schema: Schema) -> tuple[CostOf, int]:
+        """Return the cost of an exact search in some blocks, and the largest size that is drawn."""
+        raise NotImplementedError
 
-    def _grown_leaves(self, schema: Schema) -> dict[str, Any]:
-        """Return what the plan of a model that is grown has of its leaves and its score: errors go by impurity."""
-        found = self._leaf_plan(schema) | {"of_leaves": self._of_leaves or LeafCounts()}
-        if self.has_default_objective:
-            return found | {"score": Gini()}
-        loss = Loss.of(self._row_loss(schema), schema.target.n_levels)
-        return found | {"score": loss, "loss": None if self.predicts_means else loss}
+    def _size(self, schema: Schema) -> int:
+        """Return how many parts there are at most, but for the default rule: no more than one after the other."""
+        raise NotImplementedError
+
+    def _options(self, schema: Schema) -> dict[str, Any]:
+        """Return the rules or tests to choose from, as plans have them."""
+        raise NotImplementedError
 
     def _search_plan(self, schema: Schema) -> SearchPlan:
-        """Return the search of a fit."""
-        raise NotImplementedError
-
-    def _drawn(self, schema: Schema, chosen: SearchPlan, cost: Cost, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
-        """Return the plan of an exact search."""
-        raise NotImplementedError
-
-    def _grown(self, schema: Schema, epsilon: Fraction, notes: tuple[str, ...]) -> Plan:
-        """Return the plan of a greedy search."""
-        raise NotImplementedError
+        size = None if getattr(self, self._size_name) is None else self._size(schema)
+        lookahead = None if self.lookahead is None else int(self.lookahead)
+        cost_of, largest = self._costs(schema)
+        return choose_search(self.search, size, lookahead, largest, cost_of, self._parts, self._advice)
 
     def _plan(self, schema: Schema) -> Plan:
-        epsilon, chosen = self._epsilon_of_a_row(schema), self._search_plan(schema)
+        epsilon, chosen, loss = self._epsilon_of_a_row(schema), self._search_plan(schema), self._row_loss(schema)
         chose = f"search chosen by its public cost: {chosen.describe(self._parts)}"
         notes = (chose,) if self.search == "auto" and self.lookahead is None else ()
+        common: dict[str, Any] = {"epsilon": epsilon, "notes": notes, "target": schema.target}
+        common |= {"of_leaves": self._of_leaves, "predicts_means": self.predicts_means}
         if chosen.cost is not None:
-            return self._drawn(schema, chosen, chosen.cost, epsilon, notes)
+            draw = self._draw(
+                **self._options(schema),
+                blocks=chosen.blocks,
+                stop_probability=float(self.stop_probability),
+                draws_size=chosen.draws_size,
+                objective=loss,
+            )
+            return self._drawn(cost=chosen.cost, draw=draw, **common)
         self._check_greedy("where no exact search takes ten seconds or less")
-        return self._grown(schema, epsilon, notes)
+        common |= {"of_leaves": self._of_leaves or LeafCounts(), "most": self._size(schema), **self._options(schema)}
+        score: Any = Gini() if self.has_default_objective else Loss.of(loss, schema.target.n_levels)
+        by_counts = self.has_default_objective or self.predicts_means  # leaves have their commonest class, or means
+        return self._grown(score=score, loss=None if by_counts else score, **common)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

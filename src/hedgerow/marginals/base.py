@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.learn.contract import AccuracyMixin, R2Mixin
+from hedgerow.marginals.reweight import Weights, equal_weights, reweight
+from hedgerow.oracle.answers import ClassCounts, LevelSums
 from hedgerow.oracle.protocol import MarginalOracle, check_oracle, telling_answers
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
@@ -25,6 +27,7 @@ class MarginalEstimator(BaseEstimator):
 
     reweight: bool = True
     bins: Literal["auto", "published"] | int | Schema = "auto"
+    _fitted: ClassVar[str] = "model_"  # the attribute that holds the model
 
     def fit(self, X: Any, y: None = None, *, oracle: MarginalOracle) -> Self:
         """Learn from a public, unlabelled source and an oracle.
@@ -62,25 +65,26 @@ class MarginalEstimator(BaseEstimator):
         self.n_features_in_ = source.width
         return self
 
-    @property
-    def _model(self) -> Any:
-        """The fitted model."""
-        raise NotImplementedError
-
     def _check_target(self, label: Target) -> None:
         raise NotImplementedError
 
     def _check_parameters(self, oracle: MarginalOracle) -> None:
-        raise NotImplementedError
+        """Check parameters, and what the oracle releases; bins are checked before they are asked about."""
 
     def _learn(self, X: Any, oracle: MarginalOracle) -> None:
         """Ask the oracle, and set the fitted attributes."""
         raise NotImplementedError
 
+    def _weighed(self, matrix: NDArray[np.float64], answer: ClassCounts | LevelSums, n: int) -> Weights:
+        """Return weights of the source's rows by an answer with the marginals of n attributes, or equal ones."""
+        if not self.reweight:
+            return equal_weights(matrix.shape[1])
+        return reweight(matrix, answer.masses, n, variance=answer.variance)
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class, or the number, of each row, shape ``(n_rows,)``."""
         check_is_fitted(self)
-        return np.asarray(self._model.predict(X))
+        return np.asarray(getattr(self, self._fitted).predict(X))
 
 
 class MarginalClassifier(AccuracyMixin, MarginalEstimator):
@@ -93,7 +97,7 @@ class MarginalClassifier(AccuracyMixin, MarginalEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class for each row, shape ``(n_rows, n_classes)``."""
         check_is_fitted(self)
-        return np.asarray(self._model.predict_proba(X))
+        return np.asarray(getattr(self, self._fitted).predict_proba(X))
 
 
 class MarginalRegressor(R2Mixin, MarginalEstimator):

@@ -56,10 +56,7 @@ class Expril(MarginalEstimator):
     variant: Literal["cumulative", "instantaneous"] = "cumulative"
     queries: int = 3
     random_state: RandomState = None
-
-    @property
-    def _model(self) -> Any:
-        return self.hypothesis_
+    _fitted = "hypothesis_"
 
     def _learn(self, X: Any, oracle: MarginalOracle) -> None:
         self._try_estimator(Table.of(X), oracle)
@@ -84,16 +81,33 @@ class Expril(MarginalEstimator):
         raise NotImplementedError
 
     def _try_estimator(self, source: Table, oracle: MarginalOracle) -> None:
-        """Fit on some rows with arbitrary labels, so that an estimator that fails does so before the charge."""
+        """Fit on some rows with arbitrary labels, so that an estimator that fails does so before the charge.
+
+        Nor is anything charged where the oracle could not be asked about what is fitted.
+        """
+        tried = source.take(np.unique(np.linspace(0, len(source) - 1, TRIED).astype(np.int64)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            asked = self._tried(tried, np.arange(len(tried)) % 2, oracle)
+        if self._error_questions(oracle) > 1:
+            bins = bins_or_chosen(self.bins, source.data, len(source), oracle.noise_scale(source.width))
+            oracle.check(bins, asked)
+
+    def _tried(self, tried: Any, halves: NDArray[np.int64], oracle: MarginalOracle) -> Any:
+        """Return what is asked about after a fit to rows whose labels are low, 0, or high, 1."""
         raise NotImplementedError
 
-    def _asked(self, hypothesis: Any, X: Any, weights: Weights) -> Any:
+    def _asked(self, hypothesis: Any, X: Any, weights: Weights) -> Any:  # noqa: ARG002 -- itself, if it has classes
         """Return the classifier that is asked about."""
-        raise NotImplementedError
+        return hypothesis
 
     def _next_hypothesis(self, X: Any, labels: Vector, weights: Weights) -> Any:
         """Learn from the estimated labels, from 0 to 1."""
-        raise NotImplementedError
+        rows = np.flatnonzero(weights.values)
+        said = self._rounded(labels[rows])
+        if not is_regressor(self) and len(set(said.tolist())) == 1:
+            return Always(said.tolist()[0])
+        return self._fitted_to(Table.of(X).take(rows), said, weights.values[rows] * len(rows))
 
     def _rounded(self, labels: Vector) -> NDArray[Any]:
         """Return what the estimated labels stand for."""
@@ -150,11 +164,11 @@ class Expril(MarginalEstimator):
         ]
         return estimate_labels(equations, *self._expected(questions, equations))
 
-    def _expected(self, questions: list[Question], equations: list[Equations]) -> tuple[float, float]:
+    def _expected(self, questions: list[Question], equations: list[Equations]) -> tuple[float, float]:  # noqa: ARG002
         """Return what labels are expected to be, and how far answers say that they deviate from it."""
-        raise NotImplementedError
+        return ONE, 0.5
 
-    def _fitted(self, X: Any, labels: NDArray[Any], weights: Vector) -> Any:
+    def _fitted_to(self, X: Any, labels: NDArray[Any], weights: Vector) -> Any:
         estimator: Any = self._default(X) if self.estimator is None else clone(self.estimator)
         return fit_weighted(estimator, X, labels, weights)
 
@@ -232,35 +246,11 @@ class ExprilClassifier(MarginalClassifier, Expril):
         if len(oracle.classes) != 2:
             raise ArgumentError(f"expected an oracle with two classes, got {len(oracle.classes)}.")
 
-    def _try_estimator(self, source: Table, oracle: MarginalOracle) -> None:
-        """Fit on some rows with arbitrary labels, so that an estimator that fails does so before the charge.
-
-        Nor is anything charged where the oracle could not be asked about what is fitted.
-        """
-        classes = np.array(oracle.classes)
-        rows = np.unique(np.linspace(0, len(source) - 1, TRIED).astype(np.int64))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            fitted = self._fitted(source.take(rows), classes[np.arange(len(rows)) % 2], np.ones(len(rows)))
-        if self._error_questions(oracle) > 1:
-            bins = bins_or_chosen(self.bins, source.data, len(source), oracle.noise_scale(source.width))
-            oracle.check(bins, fitted)
-
-    def _asked(self, hypothesis: Any, X: Any, weights: Weights) -> Any:  # noqa: ARG002 -- itself
-        return hypothesis
-
-    def _next_hypothesis(self, X: Any, labels: Vector, weights: Weights) -> Any:
-        rows = np.flatnonzero(weights.values)
-        said = self._rounded(labels[rows])
-        if len(set(said.tolist())) == 1:
-            return Always(said.tolist()[0])
-        return self._fitted(Table.of(X).take(rows), said, weights.values[rows] * len(rows))
+    def _tried(self, tried: Any, halves: NDArray[np.int64], oracle: MarginalOracle) -> Any:
+        return self._fitted_to(tried, np.array(oracle.classes)[halves], np.ones(len(tried)))
 
     def _rounded(self, labels: Vector) -> NDArray[Any]:
         return self.classes_[np.where(labels >= ONE, 1, 0)]
-
-    def _expected(self, questions: list[Question], equations: list[Equations]) -> tuple[float, float]:  # noqa: ARG002
-        return ONE, 0.5
 
     def _shares(self, labels: Vector, weights: Weights) -> dict[str, float]:
         return {
@@ -325,7 +315,6 @@ class Equations:
     def of(
         cls, bins: NDArray[np.float64], weights: Vector, hypothesis: Vector, errors: Vector, variance: float
     ) -> Equations:
-        """Return the equations of the error masses of a hypothesis."""
         weighted = bins * weights
         return cls(weighted * np.sign(hypothesis - 0.5), weighted @ hypothesis - errors, variance)
 
@@ -382,7 +371,8 @@ def network(X: Any, random_state: RandomState = None, hidden: tuple[int, ...] = 
     It passes over the rows 25 times, more often if they are few, and its weights are drawn to 0: the labels that it
     learns from are estimates, and to fit them to the end is to fit their noise.
     """
-    passes = _passes(len(X))
+    steps = ceil(len(X) / BATCH)
+    passes = ceil(float(np.clip(PASSES * steps, *_STEPS)) / steps)
     learner = MLPClassifier(
         hidden,
         alpha=0.3,
@@ -404,8 +394,3 @@ def prepared(X: Any) -> Any:
     words: Any = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))
     text = [name for name in table.names if table.column(name, 0).is_text]
     return make_column_transformer((words, text), remainder=numbers)
-
-
-def _passes(n_rows: int) -> int:
-    steps = ceil(n_rows / BATCH)
-    return ceil(float(np.clip(PASSES * steps, *_STEPS)) / steps)

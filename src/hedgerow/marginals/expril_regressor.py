@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +14,10 @@ from sklearn.tree import DecisionTreeClassifier
 from hedgerow.errors import ArgumentError
 from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.marginals.base import MarginalRegressor
-from hedgerow.marginals.expril import TRIED, Equations, Expril, Question, fit_weighted, prepared
+from hedgerow.marginals.expril import Equations, Expril, Question, fit_weighted, prepared
 from hedgerow.marginals.reweight import LEAST_MEAN, LEAST_NOISE, Weights, log_evidence
 from hedgerow.oracle.answers import ErrorCounts
-from hedgerow.oracle.binning import bins_or_chosen
 from hedgerow.oracle.protocol import MarginalOracle
-from hedgerow.tables.frames import Table
 
 _LEAVES = 64  # of the tree that is asked about in the place of a regressor
 _DEVIATIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
@@ -92,18 +89,11 @@ class ExprilRegressor(MarginalRegressor, Expril):
         if oracle.release == "ratio":
             raise ArgumentError("expected an oracle that releases counts, got one that releases ratios.")
 
-    def _try_estimator(self, source: Table, oracle: MarginalOracle) -> None:
+    def _tried(self, tried: Any, halves: NDArray[np.int64], oracle: MarginalOracle) -> Any:
         self._begin(oracle)
-        tried = source.take(np.unique(np.linspace(0, len(source) - 1, TRIED).astype(np.int64)))
         weights = np.ones(len(tried))
-        halves = np.arange(len(tried)) % 2
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self._predicted(self._fitted(tried, self._rounded(halves.astype(np.float64)), weights), tried)
-            tree = self._tree(tried, halves == 1, weights)
-        if self.queries > 1:
-            bins = bins_or_chosen(self.bins, source.data, len(source), oracle.noise_scale(source.width))
-            oracle.check(bins, tree)
+        self._predicted(self._fitted_to(tried, self._rounded(halves.astype(np.float64)), weights), tried)
+        return self._tree(tried, halves == 1, weights)
 
     def _asked(self, hypothesis: Any, X: Any, weights: Weights) -> Any:
         predicted = self._predicted(hypothesis, X)
@@ -119,7 +109,6 @@ class ExprilRegressor(MarginalRegressor, Expril):
         return found.astype(np.float64)
 
     def _tree(self, X: Any, is_high: NDArray[np.bool_], weights: Vector) -> Any:
-        """Return a tree of which rows are high."""
         tree = DecisionTreeClassifier(max_leaf_nodes=_LEAVES, random_state=self.random_state)
         return fit_weighted(make_pipeline(prepared(X), tree), X, is_high, weights)
 
@@ -129,10 +118,6 @@ class ExprilRegressor(MarginalRegressor, Expril):
         steps = max(int(first.right.sum() + first.wrong.sum()), 1)
         mean = float(np.clip(first.right.sum() / steps, LEAST_MEAN, 1 - LEAST_MEAN))
         return mean, most_probable(equations, mean)
-
-    def _next_hypothesis(self, X: Any, labels: Vector, weights: Weights) -> Any:
-        rows = np.flatnonzero(weights.values)
-        return self._fitted(Table.of(X).take(rows), self._rounded(labels[rows]), weights.values[rows] * len(rows))
 
     def _rounded(self, labels: Vector) -> Vector:
         return self._low + self._range * labels

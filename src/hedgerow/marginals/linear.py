@@ -13,7 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from hedgerow.marginals.base import MarginalRegressor
 from hedgerow.marginals.logistic import card_of, prior_of, source_bins
-from hedgerow.marginals.reweight import LEAST_MEAN, LEAST_NOISE, equal_weights, log_evidence, reweight
+from hedgerow.marginals.reweight import LEAST_MEAN, LEAST_NOISE, by_sampling, log_evidence
 from hedgerow.oracle.answers import LevelSums
 from hedgerow.oracle.binning import bin_matrix
 from hedgerow.oracle.protocol import MarginalOracle
@@ -102,21 +102,10 @@ class MarginalLinearRegressor(MarginalRegressor):
         matrix, number = bin_matrix(bins, X), oracle.label.as_number
         assert number is not None  # checked before
         answer = oracle.level_marginals(bins)
-        self.weights_ = (
-            reweight(matrix, answer.masses, len(bins), variance=answer.variance)
-            if self.reweight
-            else equal_weights(matrix.shape[1])
-        )
+        self.weights_ = self._weighed(matrix, answer, len(bins))
         shares, self.smooth_ = estimated(matrix, answer, self.weights_.values, prior_of(bins))
         self.model_ = _model(bins, matrix @ self.weights_.values, shares, number)
         self.privacy_ = card_of(oracle, left_out)
-
-    def _check_parameters(self, oracle: MarginalOracle) -> None:
-        """Nothing: bins are checked before they are asked about, and every oracle of a number releases sums."""
-
-    @property
-    def _model(self) -> AdditiveModel:
-        return self.model_
 
 
 def _model(bins: Schema, rows: Floats, shares: Floats, number: Number) -> AdditiveModel:
@@ -161,11 +150,8 @@ def estimated(matrix: Floats, answer: LevelSums, weights: Floats, prior: Floats)
 
 def _by_rows(matrix: Floats, rows: Floats, away: Floats, mean: float) -> Floats:
     """Return the covariance of the sums by the rows: residual variance within bins, and sampling of the source."""
-    n = rows.sum()
     rest = mean * (1 - mean) / 3  # as of levels that are all as frequent, where the mean is in the middle
-    sums = matrix @ (rows * away)
-    square = (matrix * (rows * away**2)) @ matrix.T
-    return rest * (matrix * rows) @ matrix.T + (1 + rows @ rows / n) * (square - np.outer(sums, sums) / n)
+    return rest * (matrix * rows) @ matrix.T + by_sampling(matrix, rows, away)
 
 
 def _covariance(prior: Floats, spread: float) -> Floats:

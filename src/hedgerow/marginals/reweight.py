@@ -49,13 +49,14 @@ def log_evidence(found: Vector, covariance: NDArray[np.float64]) -> float:
     return -0.5 * float(scaled @ scaled) - float(np.log(np.diag(factor)).sum())
 
 
+def by_sampling(matrix: NDArray[np.float64], rows: Vector, away: Vector) -> NDArray[np.float64]:
+    """Return the covariance of sums of `away` by bin by the source, whose rows are others than the target's."""
+    sums, square = matrix @ (rows * away), (matrix * (rows * away**2)) @ matrix.T
+    return (1 + rows @ rows / rows.sum()) * (square - np.outer(sums, sums) / rows.sum())
+
+
 def reweight(
-    matrix: NDArray[np.float64],
-    masses: Vector,
-    n_attributes: int,
-    *,
-    variance: float = 0.0,
-    alpha: float = ALPHA,
+    matrix: NDArray[np.float64], masses: Vector, n_attributes: int, *, variance: float = 0.0, alpha: float = ALPHA
 ) -> Weights:
     """Return the weights ``argmin ½‖Rw − p‖² + α‖w − 1/n‖²``, w ≥ 0 (EXPRIL eq. 2), scaled to sum to 1.
 
@@ -142,7 +143,6 @@ class _Gram:
         self._gram = np.zeros((len(rows), len(rows)))
 
     def of(self, free: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the matrix, shape ``(n_equations, n_equations)``."""
         more, fewer = free & ~self._free, self._free & ~free
         if np.count_nonzero(more | fewer) < np.count_nonzero(free):
             self._gram = self._gram + self._product(more) - self._product(fewer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -14,11 +15,10 @@ import numpy as np
 
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import learners
-from hedgerow.learn.choice import Choice
 from hedgerow.learn.learned import LEAF_SHARE
 from hedgerow.learn.plans import DrawPlan
 from hedgerow.learn.scorecard.plan import TOTALS
-from hedgerow.learn.scorecard.spending import PARTS, Spending
+from hedgerow.learn.scorecard.spending import PARTS, Choice, Spending
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.searches import SearchEstimator
@@ -105,8 +105,7 @@ def expected_draws(schema: Schema, epsilon: Fraction, spread: float | None = Non
             absolute = [most * by_absolute.largest_loss(number) for most in excess_bounds(by_absolute, schema)]
         seconds = 0.0 if cost is None else cost.seconds(_TYPICAL_PATTERNS)
         for size, (most, often, missed_by) in enumerate(zip(bounds, usual, absolute, strict=True)):
-            scaled = (each * float(epsilon) for each in (unit * most, unit * often, missed_by))
-            excess, in_most, of_absolute = scaled
+            excess, in_most, of_absolute = (each * float(epsilon) for each in (unit * most, unit * often, missed_by))
             found += [Expected(kind, size, excess, seconds, in_most, of_absolute)] * (size > 0)
     return found
 
@@ -182,9 +181,8 @@ def cut_points_noise(schema: Schema, epsilon: Fraction, rows: int) -> tuple[int,
         planned = plan_cuts(dict(schema.attributes), epsilon / rows_of(schema.unit), CUT_BINS)
     except ValueError:
         return None
-    return len(planned), max(
-        _rows_off(one, rows) for one in {plan.mechanism.candidates: plan.mechanism for plan in planned}.values()
-    )
+    mechanisms = {plan.mechanism.candidates: plan.mechanism for plan in planned}
+    return len(planned), max(_rows_off(one, rows) for one in mechanisms.values())
 
 
 def _rows_off(mechanism: JointQuantiles, rows: int) -> float:
@@ -283,14 +281,10 @@ def constants(schema: Schema, rows: int, epsilon: Fraction) -> list[Constant]:
     found = list[Constant]()
     known = _CLASSIFIERS if schema.target.as_number is None and not schema.monotone else {}
     for kind, make in known.items():
-        try:
-            planned = _whole_draw(make(epsilon), schema)
-        except SearchTooLargeError:
-            continue
-        if planned is not None:
-            for share, saved in product(SHARES, SAVED):
-                chance = chance_of_constant(planned[0], planned[1], rows, share, saved)
-                found.append(Constant(kind, share, saved, chance))
+        with suppress(SearchTooLargeError):
+            if planned := _whole_draw(make(epsilon), schema):
+                cases = product(SHARES, SAVED)
+                found += [Constant(kind, *case, chance_of_constant(*planned, rows, *case)) for case in cases]
     return found
 
 
@@ -342,11 +336,15 @@ def constant_lines(found: Sequence[Constant]) -> list[str]:
     """Return the chances of constant models as a table by the share of the rarer class, where there is any."""
     if not found:
         return []
+
+    def text(chance: float) -> str:
+        return "< 1 %" if chance < _LEAST_CHANCE else "> 99 %" if chance > 0.99 else f"{100 * chance:.0f} %"
+
     chances = {(one.kind, one.share, one.saved): one.chance for one in found}
     columns = [(kind, saved) for kind in dict.fromkeys(one.kind for one in found) for saved in SAVED]
     heads = ["rarer class", *(f"{kind}: {100 * saved:g} %" for kind, saved in columns)]
     rows = [
-        [f"{100 * share:g} %", *(_chance_text(chances[kind, share, saved]) for kind, saved in columns)]
+        [f"{100 * share:g} %", *(text(chances[kind, share, saved]) for kind, saved in columns)]
         for share in SHARES
         if max(chances[kind, share, saved] for kind, saved in columns) >= _LEAST_CHANCE
     ]
@@ -356,8 +354,3 @@ def constant_lines(found: Sequence[Constant]) -> list[str]:
     lines = ["  ".join(cell.rjust(len(head)) for cell, head in zip(row, heads, strict=True)) for row in [heads, *rows]]
     last = "if none saves any, one class is the best answer by errors: declare what these cost"
     return ["", what, *(lines if rows else []), last]
-
-
-def _chance_text(chance: float) -> str:
-    least = _LEAST_CHANCE
-    return "< 1 %" if chance < least else "> 99 %" if chance > 1 - least else f"{100 * chance:.0f} %"

@@ -14,21 +14,8 @@ import numpy as np
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.plot import colour
-from hedgerow.planning.expected import (
-    CUT_BINS,
-    Constant,
-    Expected,
-    bin_noise,
-    constant_lines,
-    constants,
-    cut_points_noise,
-    even_spread,
-    expected_draws,
-    leaf_noise,
-    least_epsilon,
-    round_up,
-    rows_in_a_bin,
-)
+from hedgerow.planning import expected
+from hedgerow.planning.expected import CUT_BINS, Constant, Expected, round_up
 from hedgerow.planning.simulation import ByEpsilon, Simulated, draw_accuracies, simulate, simulate_others
 from hedgerow.privacy.charge import Amount, amount_text, exact
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS
@@ -131,19 +118,15 @@ class Forecast:
         is_number, loss = self.spread is not None, f"{100 * self.accuracy_loss:g} %"
         if self.is_hopeless:
             enough = self.enough_epsilon
-            more = (
-                "Ask for fewer attributes, values or cut points."
-                if enough is None
-                else f"From epsilon = {enough:g} on, or with "
-                f"{round_up(self.rows * enough / float(self.epsilon)):,.0f} rows, one test loses {loss} at most."
-            )
+            more = "Ask for fewer attributes, values or cut points."
+            if enough is not None:
+                rows = round_up(self.rows * enough / float(self.epsilon))
+                more = f"From epsilon = {enough:g} on, or with {rows:,.0f} rows, one test loses {loss} at most."
             constant = "the mean" if is_number else "the most frequent class"
             return f"Too little for any model: expect no more than {constant}. {more}"
-        card = (
-            f"a bin of a scorecard is off by {self.bin_noise:,.0f} rows of {self.rows_in_a_bin:,.0f}"
-            if self.is_scorecard_sensible
-            else "the noise of a scorecard's bins is more than their rows"
-        )
+        card = "the noise of a scorecard's bins is more than their rows"
+        if self.is_scorecard_sensible:
+            card = f"a bin of a scorecard is off by {self.bin_noise:,.0f} rows of {self.rows_in_a_bin:,.0f}"
         if not self.largest:
             return f"Fit a scorecard: {card}."
         first, *rest = (f"the best one of up to {one.name.partition(', ')[2]}" for one in self.largest)
@@ -155,8 +138,7 @@ class Forecast:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the forecast as JSON-ready data."""
-        epsilon = self.epsilon
-        cuts = self.cut_points
+        epsilon, cuts = self.epsilon, self.cut_points
         return {
             "rows": self.rows,
             "epsilon": str(epsilon),
@@ -212,11 +194,8 @@ class Forecast:
         ax.xaxis.set_major_formatter("{x:g}")
         ax.set_ylim(0, 100)
         ax.set_xlabel("epsilon")
-        ax.set_ylabel(
-            "more errors than the best of its size,\nat most, on average (% of rows)"
-            if self.spread is None
-            else "R² below that of the best of its size,\nat most, on average (% of the variance)"
-        )
+        what, of = ("more errors than the", "rows") if self.spread is None else ("R² below that of the", "the variance")
+        ax.set_ylabel(f"{what} best of its size,\nat most, on average (% of {of})")
         ax.set_title(f"about {self.rows:,} rows", loc="left")
         if self.draws:
             ax.legend(frameon=False, fontsize=9)
@@ -233,7 +212,7 @@ class Forecast:
                 f"cut points of {number_of(numbers, 'number')}, for a fifth of epsilon: {CUT_BINS} bins of "
                 f"{rows / CUT_BINS:,.0f} rows are off by about {off:,.0f} rows in all"
             )
-        lines += constant_lines(self.constants)
+        lines += expected.constant_lines(self.constants)
         if self.simulated:
             what = "right of 100 rows" if self.spread is None else "R², and mean absolute error"
             lines += ["", f"on the public table, {what}: mean (5th to 95th percentile)"]
@@ -332,23 +311,23 @@ def plan(
     others: ByEpsilon = ()
     if public is not None and curve_runs:
         others = simulate_others(schema, rows, spent, slack, public, curve_runs, verbose=verbose)
-    attributes, noise = bin_noise(schema, spent, slack, int(rows))
+    attributes, noise = expected.bin_noise(schema, spent, slack, int(rows))
     return Forecast(
         schema=schema,
         rows=int(rows),
         epsilon=spent,
         delta=slack,
         accuracy_loss=float(accuracy_loss),
-        draws=tuple(expected_draws(schema, spent, about)),
-        leaf_noise=leaf_noise(float(spent) / rows_of(schema.unit)),
+        draws=tuple(expected.expected_draws(schema, spent, about)),
+        leaf_noise=expected.leaf_noise(float(spent) / rows_of(schema.unit)),
         bin_noise=inf if about else noise,
-        rows_in_a_bin=rows_in_a_bin(schema, int(rows)),
+        rows_in_a_bin=expected.rows_in_a_bin(schema, int(rows)),
         attributes=attributes,
-        least_epsilon=least_epsilon(int(rows)) * rows_of(schema.unit),
-        cut_points=cut_points_noise(schema, spent * _SHARE_FOR_CUTS, int(rows)),
+        least_epsilon=expected.least_epsilon(int(rows)) * rows_of(schema.unit),
+        cut_points=expected.cut_points_noise(schema, spent * _SHARE_FOR_CUTS, int(rows)),
         simulated=simulated,
         spread=about,
-        constants=tuple(constants(schema, int(rows), spent)),
+        constants=tuple(expected.constants(schema, int(rows), spent)),
         by_epsilon=tuple(sorted([*others, (spent, simulated)], key=lambda point: point[0])) if others else (),
     )
 
@@ -362,19 +341,20 @@ def _least(draws: Sequence[Expected], loss: float, rows: int) -> float | None:
 def _spread(schema: Schema, given: float | None) -> float | None:
     """Return about the standard deviation of a number, checked; None of classes."""
     number = schema.target.as_number
-    if number is None and given is not None:
-        raise ArgumentError("spread must be left out: the label has classes, and spread is of a number.")
     if number is None:
+        if given is not None:
+            raise ArgumentError("spread must be left out: the label has classes, and spread is of a number.")
         return None
+    if given is None:
+        return expected.even_spread(number)
     most = (number.high - number.low) / 2
-    is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
-    if given is not None and not (is_number and 0 < given <= most):
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given <= most:
         raise ArgumentError(f"spread must be a number > 0 and <= {most:g}, half the bounds' distance, got another.")
-    return even_spread(number) if given is None else float(given)
+    return float(given)
 
 
 def _enough(schema: Schema, rows: int, loss: float, spread: float | None) -> Fraction:
-    found = _least(expected_draws(schema, Fraction(1), spread), loss, rows)
+    found = _least(expected.expected_draws(schema, Fraction(1), spread), loss, rows)
     if found is None:
         raise ArgumentError(
             "give epsilon: with this schema models are not drawn as a whole, and no loss is known beforehand."
@@ -392,18 +372,13 @@ def _draws(forecast: Forecast) -> list[str]:
     if forecast.spread is not None:
         head = ("drawn as a whole", "R² below the best", "95 of 100 draws", "MAE above the best", needed, "")
     table = [head, *(_row(forecast, one) for one in forecast.draws)]
-    widths = [max(len(row[place]) for row in table) for place in range(len(head))]
-    lines = ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [*("  ".join(map(str.ljust, row, widths)).rstrip() for row in table), ""]
+    if forecast.spread is not None:
+        lines.append(f"for a standard deviation of {forecast.spread:.4g}; MAE by objective='absolute'")
     times = {one.kind: "less than a second" if one.seconds < 1 else f"{one.seconds:.0f} s" for one in forecast.draws}
-    spread = forecast.spread
-    about = [] if spread is None else [f"for a standard deviation of {spread:.4g}; MAE by objective='absolute'"]
-    return [
-        *lines,
-        "",
-        *about,
-        "about how long a draw takes: " + ", ".join(f"a {kind} {time}" for kind, time in times.items()),
-        "",
-    ]
+    took = ", ".join(f"a {kind} {time}" for kind, time in times.items())
+    return [*lines, f"about how long a draw takes: {took}", ""]
 
 
 def _row(forecast: Forecast, one: Expected) -> tuple[str, ...]:

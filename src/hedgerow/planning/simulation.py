@@ -54,11 +54,9 @@ class Simulated:
 
     def text(self) -> str:
         """Return the mean with the range of nine in ten runs: in rows of a hundred; of a number, R² and the error."""
+        found, what = _ranged([100 * share for share in self.accuracies], ".1f"), "class"
         if self.errors:
-            found = f"{_ranged(self.accuracies, '.3f')}   {_ranged(self.errors, '.4g')}"
-        else:
-            found = _ranged([100 * share for share in self.accuracies], ".1f")
-        what = "number" if self.errors else "class"
+            found, what = f"{_ranged(self.accuracies, '.3f')}   {_ranged(self.errors, '.4g')}", "number"
         always = f"   one {what} for every row in {self.constant} of {len(self.accuracies)} runs"
         return found + (always if self.constant and self.name not in _CONSTANTS else "")
 
@@ -111,7 +109,9 @@ def simulate(
         drawn = rng.choice(order[:half], rows)
         tried.append(order[half:])
         train, test = _rows(data, drawn), _rows(data, tried[-1])
-        found[baseline].append(np.full(len(tried[-1]), _constant(labels[drawn], is_number=is_number)))
+        values, counts = np.unique(labels[drawn], return_counts=True)
+        constant = labels[drawn].mean() if is_number else values[counts.argmax()]
+        found[baseline].append(np.full(len(tried[-1]), constant))
         for name, model in _models(schema, epsilon, delta, run).items():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SeededNoiseWarning)  # of public rows
@@ -181,12 +181,6 @@ def draw_accuracies(by_epsilon: ByEpsilon, rows: int, ax: Axes | None) -> Axes:
     ax.set_title("\n".join(fill(line, max(int(wide), 20)) for line in told), loc="left", fontsize="small")
     ax.legend(edgecolor="none", fontsize="small")
     return ax
-
-
-def _constant(drawn: NDArray[Any], *, is_number: bool) -> Any:
-    """Return the mean of numbers, or else the most frequent class."""
-    values, counts = np.unique(drawn, return_counts=True)
-    return drawn.mean() if is_number else values[counts.argmax()]
 
 
 def _of_classes(name: str, truths: Sequence[NDArray[Any]], said: Sequence[NDArray[Any]]) -> Simulated:

@@ -82,7 +82,7 @@ def test_a_child_is_what_an_option_catches_or_leaves_of_a_set(space, depth):
             kept = axis.caught if branch == CAUGHT else ~axis.caught
             for place in range(axis.within[depth - 2]):
                 for option in np.flatnonzero(axis.divides[place]):
-                    child = axis.child(place, axis.options.start + option, branch)
+                    child = axis.children[branch][place, option]
                     assert axis.sets[child].tolist() == (axis.sets[place] & kept[option]).tolist()
 
 

@@ -12,10 +12,9 @@ from hedgerow import Tally
 from hedgerow.learn.search import certified, lattice
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.certified import SearchSettings, exhaust, find_optimum, prune, rows_needed
-from hedgerow.learn.search.cost import space_cost
+from hedgerow.learn.search.cost import Outline, space_cost
 from hedgerow.learn.search.lattice import PatternMatrix, Stop
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
-from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Schema
 from tests.learn.best_models import account, problems

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import Cost, cubes_cost, largest_size, masks_cost, space_cost, total_cost
+from hedgerow.learn.search.cost import Cost, Outline, cubes_cost, largest_size, masks_cost, space_cost, total_cost
 from hedgerow.learn.search.lattice import PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.losses import Loss
-from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Categorical, Integer

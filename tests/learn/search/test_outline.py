@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import SchemaError
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.outline import Outline
+from hedgerow.learn.search.cost import Outline
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Schema
 from hedgerow.schema.schema import FROM_ROWS

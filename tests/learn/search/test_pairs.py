@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from hedgerow.learn.search import pairs as module
 from hedgerow.learn.search import sampler as sampling
-from hedgerow.learn.search.cost import pairs_cost, space_cost
+from hedgerow.learn.search.cost import Outline, pairs_cost, space_cost
 from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
-from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.pairs import Pairs, PairValues
 from hedgerow.learn.search.sampler import Draw, ModelSampler
 from hedgerow.learn.search.semirings import all_models

@@ -17,7 +17,7 @@ from hedgerow.audit.inference.labelled import NO_CLASSES, Index, LabelledRows, d
 from hedgerow.audit.plot import overfit_bars
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
-from hedgerow.learn.readable import Readable
+from hedgerow.learn.base import Readable
 from hedgerow.models.released import released_leaf_model, released_model
 from hedgerow.tables.frames import column_of
 from hedgerow.text.values import quoted_text, shown_text, value_text

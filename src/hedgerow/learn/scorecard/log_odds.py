@@ -38,7 +38,6 @@ class Prior:
         return matrix
 
     def of(self, attribute: Attribute) -> Floats:
-        """Return the inverse of the covariance of an attribute's log-odds by bin, shape ``(n_bins, n_bins)``."""
         return self.precision(attribute.n_bins, attribute.n_ordered)
 
 
@@ -111,5 +110,4 @@ def rounded(parts: Sequence[Part], points: int) -> tuple[dict[int, NDArray[np.in
 
 
 def to_points(parts: Sequence[Part], unit: float) -> dict[int, NDArray[np.int64]]:
-    """Return whole points by attribute, each of which is worth `unit`."""
     return {part.attribute: np.rint(part.values / unit).astype(np.int64) for part in parts}

@@ -12,12 +12,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from hedgerow.learn.choice import prepare_choice
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
 from hedgerow.learn.scorecard.log_odds import Part, Smoothed, smoothed, to_points
 from hedgerow.learn.scorecard.plan import FIRST_SHARE, TOTALS, Fit, Floats, ScorecardPlan, Whole
-from hedgerow.learn.scorecard.spending import PARTS
+from hedgerow.learn.scorecard.spending import PARTS, prepare_choice
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource
@@ -47,7 +46,6 @@ class NumberPlan(ScorecardPlan):
         return self.schema.target.n_levels - 1
 
     def prepare(self, noise: NoiseSource) -> None:
-        """Raise ValueError for an epsilon below the supported minimum."""
         n, spending = len(self.schema), self.spending
         noise.prepare(spending.counts(TOTALS, 1, self.row**2, first=True).mechanism)
         chosen = prepare_choice(noise, spending, n, self.row)
@@ -55,7 +53,6 @@ class NumberPlan(ScorecardPlan):
         noise.prepare(spending.counts(min(least, SIZES), 1, STEPS).mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
-        """Release the sums one after the other, each for its share, and make the scorecard of them."""
         return NumberFit(self, tally, gate).run()
 
 
@@ -77,7 +74,6 @@ class NumberFit(Fit):
         return between_ends(self._tally)
 
     def run(self) -> LearnedScorecard:
-        """Release what is asked of the rows, and return the scorecard."""
         what = "rows, and sums of the number and of its square"
         if not self._spending.is_pure:
             what = f"all sums, charged with the first: {what}"
@@ -126,7 +122,6 @@ class NumberFit(Fit):
         return [smoothed(found * reach, *self._growth(0.0, part.rows), variance * reach**2, precision)]
 
     def _finish(self, parts: Sequence[Part], base: Floats) -> LearnedScorecard:
-        """Round to whole points, and return the scorecard."""
         number = self._schema.target.as_number
         assert number is not None  # checked before
         low, span = number.values[0], number.values[-1] - number.values[0]

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.choice import Choice, most_moved, prepare_choice
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.scorecard.counts import (
@@ -26,7 +25,7 @@ from hedgerow.learn.scorecard.counts import (
     whole_log_odds,
 )
 from hedgerow.learn.scorecard.log_odds import ACROSS, EACH, Direction, Part, Prior, Smoothed, rounded, smoothed
-from hedgerow.learn.scorecard.spending import PARTS, Spending
+from hedgerow.learn.scorecard.spending import PARTS, Choice, Spending, most_moved, prepare_choice
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Integers, NoiseSource
@@ -66,23 +65,19 @@ class ScorecardPlan(Plan):
 
     @property
     def row(self) -> int:
-        """How much a row counts in histograms."""
         return 1
 
     @property
     def spending(self) -> Spending:
-        """The noise for each share of the budget."""
         return Spending(self.epsilon, self.delta, self.rows)
 
     def prepare(self, noise: NoiseSource) -> None:
-        """Raise ValueError for an epsilon below the supported minimum."""
         n, spending = len(self.schema), self.spending
         noise.prepare(spending.counts(TOTALS, 1, first=True).mechanism)
         least = (PARTS - TOTALS - prepare_choice(noise, spending, n, 1)) * (1 - FIRST_SHARE) / n
         noise.prepare(spending.counts(least, _moved_by_residuals(self.schema), STEPS).mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
-        """Release the counts one after the other, each for its share, and make the scorecard of them."""
         return ClassFit(self, tally, gate).run()
 
 
@@ -231,7 +226,6 @@ class ClassFit(Fit):
     """One fit of classes: log-odds."""
 
     def run(self) -> LearnedScorecard:
-        """Release what is asked of the rows, and return the scorecard."""
         what = (
             "rows of each class" if self._spending.is_pure else "all counts, charged with the first: rows of each class"
         )

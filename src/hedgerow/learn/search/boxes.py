@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.search.space import CAUGHT, LEFT, Bins, Space
+from hedgerow.learn.search.space import CAUGHT, LEFT, Bins, Space, meet
 
 MOST_SETS = 50_000
 """The most sets of bins of one attribute: beyond it, boxes are more than other states."""
@@ -43,17 +43,12 @@ class Axis:
 
     @property
     def n_bins(self) -> int:
-        """Bins of the attribute."""
         return self.sets.shape[1]
 
     @cached_property
     def divides(self) -> NDArray[np.bool_]:
         """The options that divide each set, shape ``(n_sets, n_options)``."""
-        return _pairs(self.sets, self.caught) & _pairs(self.sets, ~self.caught)
-
-    def child(self, place: int, option: int, branch: int) -> int:
-        """Return the set after one more choice."""
-        return int(self.children[branch][place, option - self.options.start])
+        return meet(self.sets, self.caught) & meet(self.sets, ~self.caught)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +83,6 @@ class Boxes:
 
     @cached_property
     def sizes(self) -> Sizes:
-        """The sizes of the search."""
         of_axes = Counter((axis.options.stop - axis.options.start, axis.n_bins, axis.within) for axis in self.axes)
         return Sizes(self.depth, tuple(of_axes.items()))
 
@@ -108,7 +102,6 @@ class Boxes:
         return Divisions(np.array(first, dtype=np.intp), np.array(times, dtype=np.float64), tuple(within))
 
     def axis_of(self, option: int) -> int:
-        """Return the index of the axis of an option."""
         return next(place for place, axis in enumerate(self.axes) if option < axis.options.stop)
 
 
@@ -176,7 +169,6 @@ class Group:
 
     @property
     def sets(self) -> list[Bins]:
-        """The sets of bins of each axis."""
         return [self.boxes.axes[axis].sets[1 : size + 1] for axis, size in zip(self.axes, self.shape, strict=True)]
 
     @property
@@ -264,7 +256,7 @@ def sets_of(line: Line, branches: tuple[int, ...], choices: int) -> tuple[Bins, 
         fresh = sets[within[-2] if len(within) > 1 else 0 :]
         if len(fresh) * caught.size > MOST_WORK:
             return None
-        divided = (_pairs(fresh, caught) & _pairs(fresh, ~caught)).ravel()
+        divided = (meet(fresh, caught) & meet(fresh, ~caught)).ravel()
         parts = [(fresh[:, None] & part).reshape(-1, line.n_bins)[divided] for part in kept]
         _, first = np.unique(_keys(np.concatenate([sets, *parts])), return_index=True)
         sets = np.concatenate([sets, *parts])[np.sort(first)]
@@ -283,12 +275,6 @@ def _axis(line: Line, branches: tuple[int, ...], choices: int) -> Axis | None:
     before, kept = sets[: within[max(len(within) - 2, 0)], None], {CAUGHT: caught, LEFT: ~caught}
     children = {branch: _places(sets, before & kept[branch]) for branch in branches}
     return Axis(0, slice(0, len(caught)), caught, sets, within, children)
-
-
-def _pairs(sets: Bins, parts: Bins) -> NDArray[np.bool_]:
-    """Return which sets have bins in common with each of some others."""
-    with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
-        return sets.astype(np.float32) @ parts.T.astype(np.float32) > 0
 
 
 def _keys(sets: Bins) -> NDArray[np.void]:

@@ -27,11 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import space_cost
+from hedgerow.learn.search.cost import Outline, space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import Chosen, PatternMatrix, Search, States, Stop, Take, enough
 from hedgerow.learn.search.losses import FINE_STEPS, Loss, Objective
-from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.semirings import Floats, least_loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.tally import Tally
@@ -128,9 +127,8 @@ def expand(
     best: float = np.inf,
     width: int | None = None,
     deadline: float = np.inf,
-    progress: Callable[[int, int, int], object] = lambda *_: None,
+    progress: Progress = lambda *_: None,
 ) -> Expansion:
-    """Return the states that may be part of an optimal model."""
     space = rows.space
     levels = [PrunedLevel(space, np.zeros((1, 0), dtype=np.int32))]
     reached = np.zeros(1)
@@ -199,7 +197,10 @@ class _LevelExpansion:
             keep = keep & (cost + split.floors[LEFT] < self.best)
             least = max(settings.min_rows, 1)
         if self.width is not None:
-            keep = keep & _smallest(np.where(split.allowed, split.impurity, np.inf), self.width)
+            order = np.argsort(np.where(split.allowed, split.impurity, np.inf), axis=1, kind="stable")
+            narrow = np.zeros(keep.shape, dtype=bool)
+            np.put_along_axis(narrow, order[:, : self.width], values=True, axis=1)
+            keep = keep & narrow
         return {
             branch: keep
             & (split.losses[branch] - split.floors[branch] > settings.penalty)
@@ -227,13 +228,6 @@ def _impurity(counts: Floats) -> Floats:
     """Return the unnormalised Gini impurity, in floating point: it only ranks the options of a beam search."""
     size = counts.sum(axis=0)
     return size - (counts**2).sum(axis=0) / np.maximum(size, 1)
-
-
-def _smallest(values: Floats, width: int) -> NDArray[np.bool_]:
-    """Return which are among the `width` smallest of each row."""
-    chosen = np.zeros(values.shape, dtype=bool)
-    np.put_along_axis(chosen, np.argsort(values, axis=1, kind="stable")[:, :width], values=True, axis=1)
-    return chosen
 
 
 def _distinct(masks: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -320,7 +314,6 @@ def _width(rows: PatternMatrix, settings: SearchSettings) -> int:
 
 
 def _best_of(rows: PatternMatrix, settings: SearchSettings, expansion: Expansion) -> tuple[float, Take | Stop]:
-    """Return the best model that the levels hold, and its objective."""
     search = Search(rows, expansion.levels, least_loss(settings.penalty, rows.loss), max(settings.min_rows, 1))
     values = search.sweep()
     model = search.walk(values, lambda weights: int(weights.argmin()), rows.loss.best)

@@ -1,20 +1,27 @@
-"""Cost of an exact search, estimated from public parameters before any row is read."""
+"""Cost of an exact search, estimated from public parameters before any row is read: from an outline of its space."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from math import comb, prod
-from typing import Literal
+from typing import Literal, Self
+
+import numpy as np
 
 from hedgerow.errors import SearchTooLargeError
-from hedgerow.learn.search.boxes import Sizes
+from hedgerow.learn.search.boxes import MOST_WORK, Line, Sizes, lines_of, sets_of
 from hedgerow.learn.search.losses import Objective, n_values
-from hedgerow.learn.search.outline import MOST_OPTIONS, Outline
 from hedgerow.learn.search.pairs import MOST_LITERALS, MOST_PAIRED, MOST_RULES
-from hedgerow.learn.search.space import CAUGHT
+from hedgerow.learn.search.space import CAUGHT, LEFT, Space, divisions
+from hedgerow.schema.candidates import Form, by_form, check_candidates, count_candidates, longest_candidate
+from hedgerow.schema.literals import Extent
+from hedgerow.schema.schema import Schema
 
+MOST_OPTIONS = 10_000  # of a search but one by pairs of rules
 MOST_STATES = 20_000_000
 MOST_EVALUATIONS = 2_000_000_000
 MOST_NUMBERS = 100_000_000
@@ -36,6 +43,90 @@ _LOSS = 3.5e-9
 _TYPICAL_PATTERNS = 10_000
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper ones have too many of them
 _SUMMED = ("states", "evaluations", "tables", "numbers", "additions", "products")
+
+
+@dataclass(frozen=True)
+class Outline:
+    """Sizes of all rule lists over some candidates, or all trees over some tests: equal to that of the space itself."""
+
+    schema: Schema
+    branches: tuple[int, ...]  # the branches that are searched further
+    n_options: int  # options at the first position
+    longest: int  # the most literals of an option
+    lines: Mapping[Line, int] | None  # how many attributes are divided alike; None where states are no boxes, or large
+    literals: Mapping[tuple[int, int], int]  # how many attributes have so many literals and bins
+
+    @classmethod
+    def of(cls, space: Space) -> Self:
+        candidates = space.candidates
+        of_each = Counter(literal.attribute for literal in candidates.literals)
+        literals = Counter((of_each[name], a.n_bins) for name, a in candidates.schema.attributes if of_each[name])
+        lines = Counter(line for *_, line in lines_of(space)) if space.has_boxes else None
+        return cls(candidates.schema, space.branches, space.n_options, len(candidates.members), lines, literals)
+
+    @classmethod
+    def of_trees(cls, schema: Schema) -> Self:
+        """Return that of all trees over a schema's tests."""
+        check_candidates(schema, 1, negations=False)
+        tests = [(form, list(divisions(form).values())) for form in by_form(schema).values()]
+        n_options = sum(form.times * len(extents) for form, extents in tests)
+        literals = _literals(schema, negations=False)
+        return cls(schema, (CAUGHT, LEFT), n_options, 1, _lines(tests, n_options), literals)
+
+    @classmethod
+    def of_lists(cls, schema: Schema, max_literals: int, *, negations: bool) -> Self:
+        """Return that of all rule lists over a schema's candidates."""
+        n = count_candidates(schema, max_literals, negations=negations)
+        if not n:
+            check_candidates(schema, max_literals, negations=negations)
+        longest = longest_candidate(schema, max_literals, negations=negations)
+        lines = None
+        if longest == 1 and n <= MOST_OPTIONS:
+            rules = [(form, form.reachable.literals("", negations=negations)) for form in by_form(schema).values()]
+            lines = _lines([(form, list(map(form.attribute.extent, some))) for form, some in rules], n)
+        return cls(schema, (LEFT,), n, longest, lines, _literals(schema, negations=negations))
+
+    def sizes(self, depth: int) -> Sizes | None:
+        """Return the sizes of a search through boxes; None where states are no boxes, or are too many."""
+        axes = Counter[tuple[int, int, tuple[int, ...]]]()
+        for line, times in (self.lines or {}).items():
+            found = sets_of(line, self.branches, depth - 1)
+            if found is None:
+                return None
+            axes[len(line.caught) // line.n_bins, line.n_bins, found[1]] += times
+        return Sizes(depth, tuple(axes.items())) if axes else None
+
+    @property
+    def pairs(self) -> list[tuple[int, int, int]]:
+        """The most options of rules about one attribute, and about each two, their cells, and of how many they are."""
+        one = [(own, bins, times) for (own, bins), times in self.literals.items()]
+        alike = [(own**2, bins**2, comb(times, 2)) for own, bins, times in one if times > 1]
+        both = [(m * n, size * other, a * b) for (m, size, a), (n, other, b) in combinations(one, 2)]
+        return [*one, *alike, *both]
+
+
+def _literals(schema: Schema, *, negations: bool) -> Counter[tuple[int, int]]:
+    found = Counter[tuple[int, int]]()
+    for form in by_form(schema).values():
+        own = form.reachable.count_literals(negations=negations)
+        if own:
+            found[own, form.attribute.n_bins] += form.times
+    return found
+
+
+def _lines(divided: list[tuple[Form, list[Extent]]], n_options: int) -> Counter[Line] | None:
+    """Return the lines of some attributes by the extents of their options; None if they are too many or too wide."""
+    lines = Counter[Line]()
+    if n_options > MOST_OPTIONS:
+        return None
+    for form, extents in divided:
+        n_bins = form.attribute.n_bins
+        if len(extents) * n_bins > MOST_WORK:
+            return None
+        if extents:
+            caught = np.array([extent.truth() for extent in extents])
+            lines[Line.of(caught, np.ones(n_bins, dtype=bool))] += form.times
+    return lines
 
 
 @dataclass(frozen=True)
@@ -213,10 +304,12 @@ def space_cost(outline: Outline, depth: int, objective: Objective = "errors") ->
     masks = masks_cost(options=n, sides=sides, depth=depth, classes=schema.target.n_levels, objective=objective)
     patterns = min(prod(attribute.n_bins for _, attribute in schema.attributes), _TYPICAL_PATTERNS)
     if not is_tree and 1 < outline.longest <= MOST_LITERALS and 0 < depth <= MOST_RULES and n <= MOST_PAIRED:
-        return cheaper(masks, pairs_cost(outline, depth, objective), patterns)
-    can_be_tables = 0 < depth <= _MOST_CHOICES and 0 < n <= MOST_OPTIONS
-    sizes = outline.sizes(depth) if can_be_tables else None
-    return masks if sizes is None else cheaper(masks, cubes_cost(outline, sizes, objective), patterns)
+        other = pairs_cost(outline, depth, objective)
+    elif 0 < depth <= _MOST_CHOICES and 0 < n <= MOST_OPTIONS and (sizes := outline.sizes(depth)) is not None:
+        other = cubes_cost(outline, sizes, objective)
+    else:
+        return masks
+    return min(masks, other, key=lambda cost: (not cost.is_sensible, cost.seconds(patterns)))
 
 
 def draw_cost(outline: Outline, depth: int, objective: Objective, *, draws_size: bool) -> Cost:
@@ -227,11 +320,6 @@ def draw_cost(outline: Outline, depth: int, objective: Objective, *, draws_size:
     n, sides = outline.n_options, outline.n_options * len(outline.branches)
     of = partial(masks_cost, options=n, sides=sides, classes=cost.classes, objective=objective)
     return total_cost([of(depth=size) for size in range(depth + 1)])
-
-
-def cheaper(one: Cost, other: Cost, patterns: int) -> Cost:
-    """Return the cost of the method that is within the limits, or takes less time."""
-    return min(one, other, key=lambda cost: (not cost.is_sensible, cost.seconds(patterns)))
 
 
 def total_cost(costs: Sequence[Cost]) -> Cost:

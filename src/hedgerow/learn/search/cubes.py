@@ -16,15 +16,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.learn.search.boxes import Axes, Block, Boxes, Divisions, Group
-from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Stop, Take, enough
+from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Choose, Stop, Take, enough
 from hedgerow.learn.search.semirings import CLOSED, Floats, LastChoice, Semiring
-from hedgerow.learn.search.space import CAUGHT, LEFT
+from hedgerow.learn.search.space import CAUGHT, LEFT, product
 from hedgerow.tally import Tally
 
 _BLOCK_PATTERNS = 2**17
@@ -64,10 +64,6 @@ class BoxRows:
         one = self.boxes.axes[axis]
         return axis, one.caught[option - one.options.start][self.bins[:, axis]]
 
-    def only(self, mask: NDArray[np.bool_]) -> BoxRows:
-        """Return some of the patterns."""
-        return BoxRows(self.boxes, self.bins[mask], self.classes[:, mask])
-
     def cells(self, group: Axes) -> Floats:
         """Return the contingency table of a group of axes, shape ``(n_classes, *bins of the group)``."""
         sizes = [self.boxes.axes[axis].n_bins for axis in group]
@@ -90,8 +86,7 @@ class BoxRows:
             for one, weight in zip(counts, weights[:, block], strict=True):
                 one += np.bincount(places, np.repeat(weight, len(sizes)), len(one))
         kind = np.float32 if self.total.sum() < EXACT_IN_FLOAT32 else np.float64
-        with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
-            caught: Any = counts.reshape(-1, width).astype(kind) @ factors.astype(kind)
+        caught = product(counts.reshape(-1, width).astype(kind), factors.astype(kind))
         return caught.reshape(len(weights), *cells, caught.shape[1])
 
     def code(self, group: Axes) -> NDArray[np.intp]:
@@ -119,8 +114,7 @@ def summed(table: Floats, sets: Sequence[NDArray[np.bool_]], first: int = 1) -> 
     for place, members in enumerate(sets, first):
         before, after = table.shape[:place], table.shape[place + 1 :]
         lines = table.reshape(prod(before), table.shape[place], prod(after))
-        with np.errstate(invalid="ignore"):
-            table = (members.astype(table.dtype) @ lines).reshape(*before, len(members), *after)
+        table = product(members.astype(table.dtype), lines).reshape(*before, len(members), *after)
     return table
 
 
@@ -154,32 +148,29 @@ class Cubes:
         return self._last is not None
 
     def total(self, left: int) -> float:
-        """Return the value of the root with so many choices left."""
         return float(self.values[left][()]) if left else float(self.semiring.leaf(self.rows.total))
 
-    def walk(
-        self, left: int, choose_option: Callable[[Floats], int], choose_value: Callable[[Floats], int]
-    ) -> Take | Stop:
+    def walk(self, left: int, choose_option: Choose, choose_value: Choose) -> Take | Stop:
         """Build one model of up to `left` choices from the root down, as `Search.walk` does."""
 
         def below(left: int, box: Box, rows: BoxRows) -> Take | Stop:
-            if not left:
-                return Stop(choose_value(rows.total))
-            stop, options = self._weigh(left, box, rows)
-            taken = np.flatnonzero(options != self.semiring.zero)
-            place = choose_option(np.append(stop, options[taken]))
-            return take(int(taken[place - 1]), left, box, rows) if place else Stop(choose_value(rows.total))
+            if left:
+                stop, options = self._weigh(left, box, rows)
+                taken = np.flatnonzero(options != self.semiring.zero)
+                if place := choose_option(np.append(stop, options[taken])):
+                    return take(int(taken[place - 1]), left, box, rows)
+            return Stop(choose_value(rows.total))
 
         def take(option: int, left: int, box: Box, rows: BoxRows) -> Take:
             axis, caught = rows.caught(option)
-            parts: list[Take | Stop] = []
+            one, parts = self.boxes.axes[axis], list[Take | Stop]()
             for branch, mask in ((CAUGHT, caught), (LEFT, ~caught)):
-                part = rows.only(mask)
-                if left > 1 and branch in self.boxes.space.branches:
-                    child = self.boxes.axes[axis].child(box.get(axis, 0), option, branch)
-                    parts.append(below(left - 1, {**box, axis: child}, part))
-                else:
-                    parts.append(Stop(choose_value(part.total)))
+                part, inside = BoxRows(self.boxes, rows.bins[mask], rows.classes[:, mask]), box
+                deeper = left - 1 if branch in self.boxes.space.branches else 0
+                if deeper:
+                    child = one.children[branch][box.get(axis, 0), option - one.options.start]
+                    inside = {**box, axis: int(child)}
+                parts.append(below(deeper, inside, part))
             return Take(option, *parts)
 
         return below(left, {}, self.rows)

@@ -1,8 +1,8 @@
 """Dynamic programming over all rule lists, or all trees, of a size.
 
 The rows that remain depend on the set of choices only, not on their order. A state is a set of sides (`Space`) and
-the rows on all of them. It may stop and be a leaf, or take one of its open
-options, which divides its rows into those caught and those left, each a leaf or a state of the next level:
+the rows on all of them. It may stop and be a leaf, or take one of its open options, which divides its rows into those
+caught and those left, each a leaf or a state of the next level:
 
     value(state) = stop ⊗ leaf(rows)  ⊕  ⊕ over options of  go ⊗ value(caught) ⊗ value(left)
 
@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.semirings import Floats, Semiring
-from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.learn.search.space import CAUGHT, LEFT, Space, product
 from hedgerow.tally import Tally
 
 States = NDArray[np.integer]
+Chosen = NDArray[np.intp]
+Choose = Callable[[Floats], int]
 _BLOCK_BYTES = 2**24  # of the largest matrix of a block of states: fits in the cache
-EXACT_IN_FLOAT32 = 2**24
-"""Whole numbers below it, and their sums below it, are exact in single precision."""
+EXACT_IN_FLOAT32 = 2**24  # whole numbers below it, and their sums below it, are exact in single precision
 
 
 class PatternMatrix:
@@ -50,7 +51,6 @@ class PatternMatrix:
         return self._sides.shape[1]
 
     def blocks(self, n_states: int) -> Iterator[NDArray[np.intp]]:
-        """Yield the indices of the states, block by block."""
         size = max(1, _BLOCK_BYTES // (8 * max(len(self), self.space.n_options * len(self._counts), 1)))
         for start in range(0, n_states, size):
             yield np.arange(start, min(start + size, n_states))
@@ -94,21 +94,14 @@ class PatternMatrix:
 
     def _weighted(self, rows: NDArray[np.bool_], weights: NDArray[np.floating]) -> tuple[Floats, Floats]:
         weighted = rows * weights
-        with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
-            caught = weighted @ self._caught
-        return caught.astype(np.float64), weighted.sum(axis=1, dtype=np.float64)
-
-
-Chosen = NDArray[np.intp]
+        return product(weighted, self._caught).astype(np.float64), weighted.sum(axis=1, dtype=np.float64)
 
 
 class Level(Protocol):
-    """The states that are a number of choices below the root."""
+    """The states that are a number of choices below the root, as sides: shape ``(n_states, n_choices)``."""
 
     @property
-    def states(self) -> States:
-        """The states as sides, shape ``(n_states, n_choices)``."""
-        ...
+    def states(self) -> States: ...
 
     def children(self, chosen: Chosen, branch: int) -> NDArray[np.integer] | None:
         """Return where in the next level the branch of each option is, for the chosen states of this level.
@@ -135,7 +128,6 @@ class Take:
 
 
 def value_of(part: Take | Stop) -> int:
-    """Return the value of a leaf."""
     assert isinstance(part, Stop)
     assert part.value is not None
     return part.value
@@ -187,36 +179,26 @@ class Search:
             values.insert(0, value)
         return values
 
-    def walk(
-        self,
-        values: Sequence[Floats],
-        choose_option: Callable[[Floats], int],
-        choose_value: Callable[[Floats], int],
-    ) -> Take | Stop:
+    def walk(self, values: Sequence[Floats], choose_option: Choose, choose_value: Choose) -> Take | Stop:
         """Build one model from the root down."""
         # `choose_option` gets the weights of stopping and of the open options and returns the index of one of them;
         # `choose_value` gets the rows of each class in a leaf and returns the index of its value.
-        depths = len(self.levels)
-
-        def leaf(rows: NDArray[np.bool_]) -> Stop:
-            return Stop(choose_value(self.rows.totals(rows)[:, 0]))
 
         def below(depth: int, index: int, rows: NDArray[np.bool_]) -> Take | Stop:
-            if depth == depths or index < 0:
-                return leaf(rows)
+            if depth == len(self.levels) or index < 0:
+                return Stop(choose_value(self.rows.totals(rows)[:, 0]))
             chosen, level = np.array([index]), self.levels[depth]
-            following = values[depth + 1] if depth + 1 < depths else None
+            following = values[depth + 1] if depth + 1 < len(self.levels) else None
             stop, options = self.weigh(depth, chosen, rows, following)
             taken = np.flatnonzero(options[0] != self.semiring.zero)
             place = choose_option(np.append(stop, options[0, taken]))
-            if place == 0:
-                return leaf(rows)
+            if not place:
+                return Stop(choose_value(self.rows.totals(rows)[:, 0]))
             option = int(taken[place - 1])
             parts: list[Take | Stop] = []
             for branch, part in ((CAUGHT, self.rows.caught(option)), (LEFT, ~self.rows.caught(option))):
                 children = None if following is None else level.children(chosen, branch)
-                child = -1 if children is None else int(children[0, option])
-                parts.append(below(depth + 1, child, rows & part))
+                parts.append(below(depth + 1, -1 if children is None else int(children[0, option]), rows & part))
             return Take(option, *parts)
 
         return below(0, 0, np.ones((1, len(self.rows)), dtype=bool))
@@ -238,16 +220,12 @@ class Masks:
         self.values = {left: one.sweep(progress=progress) for left, one in self.searches.items()}
 
     def total(self, left: int) -> float:
-        """Return the value of the root with so many choices left."""
         if values := self.values[left]:
             return float(values[0][0])
         search = self.searches[left]
         return float(search.semiring.leaf(search.rows.totals(np.ones((1, len(search.rows)), dtype=bool)))[0])
 
-    def walk(
-        self, left: int, choose_option: Callable[[Floats], int], choose_value: Callable[[Floats], int]
-    ) -> Take | Stop:
-        """Build one model of up to `left` choices from the root down."""
+    def walk(self, left: int, choose_option: Choose, choose_value: Choose) -> Take | Stop:
         return self.searches[left].walk(self.values[left], choose_option, choose_value)
 
 
@@ -266,7 +244,8 @@ class ExhaustiveLevel:
         states = self.states[chosen]
         place = np.zeros((len(states), len(side)), dtype=np.int64)
         before = np.zeros_like(place)
-        binomials = _binomials(self.space.n_sides, self.states.shape[1] + 1)
+        members = range(self.states.shape[1] + 2)
+        binomials = np.array([[comb(n, k) for k in members] for n in range(self.space.n_sides)], dtype=np.int64)
         for i, member in enumerate(states.T[:, :, None], 1):
             smaller = member < side
             place += np.where(smaller, binomials[member, i], binomials[member, i + 1])
@@ -285,7 +264,3 @@ def exhaustive_levels(space: Space, depth: int) -> list[ExhaustiveLevel]:
         ]
         levels.append(ExhaustiveLevel(space, np.concatenate(parts)))
     return levels[:depth]
-
-
-def _binomials(most: int, members: int) -> NDArray[np.int64]:
-    return np.array([[comb(n, k) for k in range(members + 1)] for n in range(most)], dtype=np.int64)

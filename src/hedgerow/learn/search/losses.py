@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
+from hedgerow.learn.search.space import product
 
 ObjectiveName = Literal["errors", "brier", "mixed"]
 OBJECTIVES: tuple[ObjectiveName, ...] = ("errors", "brier", "mixed")
@@ -82,9 +83,7 @@ class Loss:
     **One added row raises the loss of every model by an amount between 0 and 1, and lowers that of none**: the row is
     of one class and in one leaf, so exactly one entry of the table is added, and `__post_init__` refuses a table with
     an entry outside ``[0, steps]``. So the exponential mechanism with weight ``w`` is ``w``-differentially private, as
-    for errors (docs/mathematics.md, fact 3). Subtracting from a row's losses what depends on its class alone changes
-    the losses of all models on a table alike, hence no probability: any bounded loss fits, and one with a smaller range
-    counts for more.
+    for errors (docs/mathematics.md, fact 3).
     """
 
     values: tuple[tuple[float, ...], ...]  # the grid: probabilities of each class
@@ -99,19 +98,17 @@ class Loss:
 
     @classmethod
     def of(cls, objective: Objective, n_classes: int, steps: int = STEPS) -> Self:
-        """Return the loss of an objective."""
         # Errors: the values are the classes, each with probability 1, and a row of another class costs 1. Otherwise
         # the values are the mixtures of each class with all classes alike, and with λ = 0 for Brier's score B, ½ for
         # "mixed", a row of class y costs, rounded to the nearest of `steps`,
         #     λ·[label(p) ≠ y] + (1 − λ)·(B(y, p) − min_q B(y, q))/Δ,    Δ the largest difference of two scores
         classes = range(n_classes)
+        labels = tuple(tuple(float(k == label) for k in classes) for label in classes)
         if isinstance(objective, LossTable):
             steps *= FINER
-            values = tuple(tuple(float(k == label) for k in classes) for label in classes)
-            return cls(values, tuple(tuple(round(steps * entry) for entry in row) for row in objective.entries), steps)
+            return cls(labels, tuple(tuple(round(steps * entry) for entry in row) for row in objective.entries), steps)
         if objective == "errors":
-            values = tuple(tuple(float(k == label) for k in classes) for label in classes)
-            return cls(values, tuple(tuple(int(y != label) for label in classes) for y in classes), 1)
+            return cls(labels, tuple(tuple(int(y != label) for label in classes) for y in classes), 1)
         losses = _losses_by_mixture(_SHARE_OF_ERRORS[objective], n_classes, steps)
         probabilities = [(float(own), float(other)) for own, other in _mixtures(n_classes)]
         places = range(len(_MIXTURES))
@@ -137,15 +134,13 @@ class Loss:
 
     def totals(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the loss of rows of each class, shape ``(n_classes, n)``, under each value, in steps: exact."""
-        with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
-            return self.by_value @ counts
+        return product(self.by_value, counts)
 
     @cached_property
     def is_errors(self) -> bool:
         """True where a row costs 1 if its label is missed and nothing otherwise."""
-        return self.steps == 1 and all(
-            entry == (y != k) for y, row in enumerate(self.table) for k, entry in enumerate(row)
-        )
+        expected = 1 - np.eye(len(self.table), len(self.table[0]))
+        return self.steps == 1 and np.array_equal(self.table, expected)
 
     def least(self, counts: NDArray[Any]) -> NDArray[np.float64]:
         """Return the loss of rows of each class, shape ``(n_classes, ...)``, under the best value, in rows: exact."""
@@ -184,7 +179,6 @@ def errors(counts: NDArray[Any]) -> NDArray[Any]:
 
 
 def n_values(objective: Objective, n_classes: int) -> int:
-    """Return how many values a leaf can have."""
     return n_classes * len(_MIXTURES) if objective in _SHARE_OF_ERRORS else n_classes
 
 

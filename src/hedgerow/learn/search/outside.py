@@ -94,7 +94,6 @@ class _Outside:
 
     @property
     def chances(self) -> DrawChances:
-        """The chances that were found."""
         return DrawChances(self._values.T, self._sizes, self._first, self._uses)
 
     def _add_options(self, stopped: Floats, taken: Floats, *, at_root: bool) -> None:
@@ -120,20 +119,20 @@ class OutsideMasks(_Outside):
 
     def _sweep(self, search: Search, values: list[Floats], chance: float) -> None:
         """Pass the chance of a search on, level by level."""
-        reach_probability = np.array([chance])
+        reached = np.array([chance])
         for depth in range(len(search.levels)):
             below = np.zeros(len(values[depth + 1]) if depth + 1 < len(values) else 0)
-            live = np.flatnonzero(reach_probability > self._shares.negligible)
+            live = np.flatnonzero(reached > self._shares.negligible)
             is_last = depth + 1 == len(search.levels) and search.semiring.spread is not None and self._is_two
             for block in search.rows.blocks(len(live)):
                 if is_last:
-                    self._pass_on_last(search, depth, live[block], values[depth], reach_probability[live[block]])
+                    self._pass_on_last(search, depth, live[block], values[depth], reached[live[block]])
                 else:
-                    self._pass_on(search, depth, live[block], values, reach_probability[live[block]], below)
-            reach_probability = below
+                    self._pass_on(search, depth, live[block], values, reached[live[block]], below)
+            reached = below
 
     def _pass_on(
-        self, search: Search, depth: int, chosen: Chosen, values: list[Floats], reach_probability: Floats, below: Floats
+        self, search: Search, depth: int, chosen: Chosen, values: list[Floats], reached: Floats, below: Floats
     ) -> None:
         """Pass the probabilities to reach some states on to their leaves, and to the states `below`."""
         matrix, catches = search.rows, search.rows.catches
@@ -142,28 +141,27 @@ class OutsideMasks(_Outside):
         stop, options = search.weigh(depth, chosen, rows, following)
         value = values[depth][chosen]
         caught, total = matrix.counts(rows)
-        stopped = reach_probability * np.exp(stop - value)
-        taken = reach_probability[:, None] * np.exp(options - value[:, None])
+        stopped = reached * np.exp(stop - value)
+        taken = reached[:, None] * np.exp(options - value[:, None])
         self._values += (stopped * self._shares(total)) @ rows
         for branch, part in ((CAUGHT, caught), (LEFT, total[..., None] - caught)):
             children = None if following is None else search.levels[depth].children(chosen, branch)
             if children is None:
-                self._values += _given(rows, self._shares(part) * taken, catches if branch == CAUGHT else ~catches)
+                given = _summed(rows, self._shares(part) * taken)
+                self._values += (given * (catches if branch == CAUGHT else ~catches)).sum(axis=2)
             else:
                 places = np.clip(children.ravel(), 0, len(below) - 1)
                 below += np.bincount(places, taken.ravel(), minlength=len(below))
         self._add_options(stopped, taken.sum(axis=0), at_root=not depth)
 
-    def _pass_on_last(
-        self, search: Search, depth: int, chosen: Chosen, value: Floats, reach_probability: Floats
-    ) -> None:
+    def _pass_on_last(self, search: Search, depth: int, chosen: Chosen, value: Floats, reached: Floats) -> None:
         """Pass the chances on where one choice is left, of errors of two classes: by differences of counts."""
         matrix, semiring, states = search.rows, search.semiring, search.levels[depth].states[chosen]
         rows, is_open = matrix.on(states), matrix.space.open(states)
         n_open, value = is_open.sum(axis=1), value[chosen]
         caught, totals = matrix.differences(rows)
-        stopped = reach_probability * np.exp(semiring.leaf(totals) + semiring.stop(n_open) - value)
-        log_each = np.log(reach_probability) + semiring.go(n_open) - value
+        stopped = reached * np.exp(semiring.leaf(totals) + semiring.stop(n_open) - value)
+        log_each = np.log(reached) + semiring.go(n_open) - value
         more = 2 * caught - (totals[0] - totals[1])[:, None]
         alike, unlike = last_choices(log_each, self._shares.weight, totals, more)
         unlike *= is_open
@@ -182,11 +180,6 @@ def _summed(rows: NDArray[np.bool_], chances: Floats) -> Floats:
     return np.moveaxis((rows.T.astype(np.float64) @ flat).reshape(rows.shape[1], len(chances), -1), 1, 0)
 
 
-def _given(rows: NDArray[np.bool_], chances: Floats, sides: NDArray[np.bool_]) -> Floats:
-    """Return the chances that patterns on one side of options are given, shape ``(n_values, n_patterns)``."""
-    return (_summed(rows, chances) * sides).sum(axis=2)
-
-
 class OutsideBoxes(_Outside):
     """The chances of a draw over the boxes of one table: exact, private."""
 
@@ -203,29 +196,29 @@ class OutsideBoxes(_Outside):
                 self._reach_probabilities[size][()] += chance
         for left in range(boxes.depth, 0, -1):
             for group in boxes.groups(boxes.depth - left):
-                reach_probability = self._reach_probabilities[left][group.axes]
-                if not (reach_probability > shares.negligible).any():
+                reached = self._reach_probabilities[left][group.axes]
+                if not (reached > shares.negligible).any():
                     continue
                 if left == 1 and cubes.has_differences:
-                    self._pass_on_last(group, reach_probability)
+                    self._pass_on_last(group, reached)
                 else:
-                    self._pass_on(group, left, reach_probability)
+                    self._pass_on(group, left, reached)
         if sizes[0] == 0:
             self._first[0] += self._sizes[0]
             self._values += self._sizes[0] * shares(cubes.rows.total[:, None])
 
-    def _pass_on(self, group: Group, left: int, reach_probability: Floats) -> None:
+    def _pass_on(self, group: Group, left: int, reached: Floats) -> None:
         """Pass the probabilities to reach the boxes of a group on to their leaves and to the boxes below."""
         cubes, value = self._cubes, self._cubes.values[left][group.axes]
         totals, space = summed(cubes.rows.cells(group.axes), group.sets), cubes.boxes.space
         semiring = cubes.semiring
-        stopped = reach_probability * np.exp(semiring.leaf(totals) + semiring.stop(group.n_open) - value)
+        stopped = reached * np.exp(semiring.leaf(totals) + semiring.stop(group.n_open) - value)
         self._to_cells(group, stopped * self._shares(totals))
         taken = np.zeros((*group.shape, space.n_options))
         lines = np.zeros((len(self._values), *group.shape, self._width))
         for block, caught, options in cubes.weighed(group, left, totals):
             options -= value[block][..., None]
-            taken[block] = np.exp(options, out=options) * reach_probability[block][..., None]
+            taken[block] = np.exp(options, out=options) * reached[block][..., None]
             for branch in (CAUGHT, LEFT):
                 if left > 1 and branch in space.branches:
                     continue
@@ -236,17 +229,17 @@ class OutsideBoxes(_Outside):
             self._to_children(group, left - 1, branch, taken)
         self._add_options(stopped, taken.reshape(-1, space.n_options).sum(axis=0), at_root=not group.axes)
 
-    def _pass_on_last(self, group: Group, reach_probability: Floats) -> None:
+    def _pass_on_last(self, group: Group, reached: Floats) -> None:
         """Pass the chances on where one choice is left, of errors of two classes: by differences of counts."""
         cubes, weight, value = self._cubes, self._shares.weight, self._cubes.values[1][group.axes]
         totals, n_open = summed(cubes.rows.cells(group.axes), group.sets), group.n_open
         rows, taken = cubes.rows, np.zeros(cubes.boxes.space.n_options)
-        stopped = reach_probability * np.exp(cubes.semiring.leaf(totals) + cubes.semiring.stop(n_open) - value)
+        stopped = reached * np.exp(cubes.semiring.leaf(totals) + cubes.semiring.stop(n_open) - value)
         with np.errstate(divide="ignore"):
-            log_each = np.log(reach_probability) + cubes.semiring.go(n_open) - value
+            log_each = np.log(reached) + cubes.semiring.go(n_open) - value
         lines, alike = np.zeros((2, *group.shape, self._width)), np.zeros((2, *group.shape))
         for block, sides in cubes.sums(group, rows.differences_and_sums[:1], rows.sides, None):
-            if not (reach_probability[block] > self._shares.negligible).any():
+            if not (reached[block] > self._shares.negligible).any():
                 continue
             every = (slice(None), *block)
             alike[every], unlike = last_choices(log_each[block], weight, totals[every], sides[0])

@@ -15,16 +15,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Stop, Take
+from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Choose, Stop, Take
 from hedgerow.learn.search.semirings import CLOSED, Floats, LastChoice, Semiring
-from hedgerow.learn.search.space import CAUGHT, Space
+from hedgerow.learn.search.space import CAUGHT, Space, product
 from hedgerow.tally import Tally
 
-MOST_RULES = 2
-MOST_LITERALS = 2
-"""The longest lists, and the longest rules, that are searched in this way."""
-MOST_PAIRED = 45_000
-"""The most rules to choose from: of more, there are too many pairs to weigh."""
+MOST_RULES, MOST_LITERALS = 2, 2  # of the longest lists, and of the longest rules, that are searched in this way
+MOST_PAIRED = 45_000  # rules to choose from: of more, there are too many pairs to weigh
 _BLOCK = 2**20  # pairs of rules at a time
 
 
@@ -72,7 +69,6 @@ class Pairs:
 
     @cached_property
     def literals(self) -> list[tuple[int, ...]]:
-        """The literals of each option."""
         candidates = [tuple(row) for part in self.space.candidates.members for row in part.tolist()]
         return [candidates[option] for option in self.space.options]
 
@@ -88,7 +84,6 @@ class Pairs:
         return ~np.stack([np.logical_and.reduce(implying[list(self.literals[int(o)])]) for o in options])
 
     def place_of(self, option: int) -> tuple[int, int]:
-        """Return the group of an option, and where it is in there."""
         places = (np.flatnonzero(group.options == option) for group in self.groups)
         return next((place, int(rows[0])) for place, rows in enumerate(places) if len(rows))
 
@@ -102,7 +97,8 @@ class PairValues:
         self._pairs, self._semiring = pairs, semiring
         bins, counts = tally.bins_and_counts()
         self._classes = np.ascontiguousarray(counts.T, dtype=np.float64)
-        self._codes = [_codes(bins, group) for group in pairs.groups]
+        # The cell of each pattern, of the table of a group's one or two attributes
+        self._codes = [bins[:, group.columns].astype(np.intp) @ [*group.sizes[1:], 1] for group in pairs.groups]
         self._total = self._classes.sum(axis=1)
         self._last_choice = LastChoice.of(semiring, self._total)
         self._caught = self._counted(np.ones(len(bins), dtype=bool))
@@ -110,45 +106,30 @@ class PairValues:
         self._left = self._values_left(progress) if pairs.depth > 1 else np.zeros(0)
 
     def total(self, left: int) -> float:
-        """Return the value of the root with so many choices left."""
         if not left:
             return float(self._semiring.leaf(self._total))
         stop, options = self._root(left)
         return float(self._semiring.plus(stop[None], options[None], np.ones(len(options)))[0])
 
-    def walk(
-        self, left: int, choose_option: Callable[[Floats], int], choose_label: Callable[[Floats], int]
-    ) -> Take | Stop:
-        """Build one list of up to `left` rules."""
-        return self._below(left, None, choose_option, choose_label)
+    def walk(self, left: int, choose_option: Choose, choose_label: Choose) -> Take | Stop:
+        def below(left: int, first: int | None, rows: NDArray[np.bool_]) -> Take | Stop:
+            total = self._classes[:, rows].sum(axis=1)
+            if not left:
+                return Stop(choose_label(total))
+            if first is None:
+                stop, options = self._root(left)
+            else:
+                stop, options = self._last(total, self._counted(rows), self._pairs.open(np.array([first]))[0])
+            taken = np.flatnonzero(options != self._semiring.zero)
+            place = choose_option(np.append(stop, options[taken]))
+            if not place:
+                return Stop(choose_label(total))
+            option = int(taken[place - 1])
+            is_caught = self._catches(option)
+            caught = Stop(choose_label(self._classes[:, rows & is_caught].sum(axis=1)))
+            return Take(option, caught, below(left - 1, option, rows & ~is_caught))
 
-    def _below(
-        self,
-        left: int,
-        first: int | None,
-        choose_option: Callable[[Floats], int],
-        choose_label: Callable[[Floats], int],
-    ) -> Take | Stop:
-        rows = np.ones(self._classes.shape[1], dtype=bool) if first is None else ~self._catches(first)
-        total = self._classes[:, rows].sum(axis=1)
-        if not left:
-            return Stop(choose_label(total))
-        if first is None:
-            stop, options = self._root(left)
-        else:
-            is_open = self._pairs.open(np.array([first]))[0]
-            stop, options = self._last(total, self._counted(rows), is_open)
-        taken = np.flatnonzero(options != self._semiring.zero)
-        place = choose_option(np.append(stop, options[taken]))
-        if not place:
-            return Stop(choose_label(total))
-        option = int(taken[place - 1])
-        caught = self._classes[:, rows & self._catches(option)].sum(axis=1)
-        if first is not None or left == 1:
-            both = rows & ~self._catches(option)
-            return Take(option, Stop(choose_label(caught)), Stop(choose_label(self._classes[:, both].sum(axis=1))))
-        label = Stop(choose_label(caught))
-        return Take(option, label, self._below(left - 1, option, choose_option, choose_label))
+        return below(left, None, np.ones(self._classes.shape[1], dtype=bool))
 
     def _root(self, left: int) -> tuple[Floats, Floats]:
         """Return the weight of stopping at the root, and of each option there."""
@@ -182,20 +163,16 @@ class PairValues:
 
     def _values_left(self, progress: Callable[[int], object]) -> Floats:
         """Return the value of what each option leaves, with one choice left, shape ``(n_options,)``."""
-        values = np.zeros(self._pairs.space.n_options)
+        values, classes = np.zeros(self._pairs.space.n_options), self._classes
+        weights = classes if self._last_choice is None else classes[:1] - classes[1:]  # then differences are enough
         for place, group in enumerate(self._pairs.groups):
-            tables = [self._table(place, weights) for weights in self._weights]
+            tables = [self._table(place, each) for each in weights]
             step = max(1, _BLOCK // len(values))
             for start in range(0, len(group.options), step):
                 first, cells = group.options[start : start + step], group.cells[start : start + step]
                 values[first] = self._second(first, [_product(cells, table) for table in tables])
                 progress(len(first))
         return values
-
-    @property
-    def _weights(self) -> Floats:
-        """The weights of patterns in a count: how many more rows the first class has, where that is enough, or all."""
-        return self._classes[:1] - self._classes[1:] if self._last_choice is not None else self._classes
 
     def _table(self, place: int, weights: Floats) -> NDArray[np.floating]:
         """Return the weights that each option catches in each cell of a group, shape ``(n_cells, n_options)``."""
@@ -228,13 +205,4 @@ class PairValues:
 
 
 def _product(cells: NDArray[np.bool_], counts: NDArray[np.floating]) -> NDArray[np.floating]:
-    with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
-        return cells.astype(counts.dtype) @ counts
-
-
-def _codes(bins: NDArray[np.integer], group: Group) -> NDArray[np.intp]:
-    """Return the cell of each pattern."""
-    code = np.zeros(len(bins), dtype=np.intp)
-    for column, size in zip(group.columns, group.sizes, strict=True):
-        code = code * size + bins[:, column]
-    return code
+    return product(cells.astype(counts.dtype), counts)

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import SearchTooLargeError, TooManyRowsError
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, draw_cost, masks_cost
+from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, Outline, draw_cost, masks_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import ExhaustiveLevel, Masks, PatternMatrix, Search, Stop, Take, exhaustive_levels
 from hedgerow.learn.search.losses import Loss, Objective
-from hedgerow.learn.search.outline import Outline
 from hedgerow.learn.search.outside import DrawChances, LeafShares, OutsideBoxes, OutsideMasks
 from hedgerow.learn.search.pairs import Pairs, PairValues
 from hedgerow.learn.search.semirings import Floats, all_models
@@ -54,17 +53,14 @@ class Draw:
 
     @cached_property
     def cost(self) -> Cost:
-        """The cost of the draw, by the method that costs less."""
         return draw_cost(Outline.of(self.space), self.depth, self.objective, draws_size=self.draws_size)
 
     @cached_property
     def loss(self) -> Loss:
-        """The loss of a row."""
         return self.row_loss or Loss.of(self.objective, self.space.candidates.schema.target.n_levels)
 
     @property
     def sizes(self) -> range:
-        """The depths that can be drawn."""
         return range(0 if self.draws_size else self.depth, self.depth + 1)
 
     def states(self) -> States:
@@ -104,13 +100,8 @@ class Draw:
         leaves = 2**self.depth if CAUGHT in self.space.branches else self.depth + 1
         values, sizes = len(self.loss.values), (self.loss.steps, self.siblings)
         rounding = Rounding(self.depth, leaves, self.space.n_options, values, self.stop_probability, *sizes)
-        score = (
-            "errors"
-            if self.objective == "errors"
-            else f"{self.objective} loss"
-            if isinstance(self.objective, str)
-            else str(self.objective)
-        )
+        is_named = isinstance(self.objective, str) and self.objective != "errors"
+        score = f"{self.objective} loss" if is_named else str(self.objective)
         return ModelDraw(epsilon, rounding.weight(epsilon), score)
 
 
@@ -151,7 +142,6 @@ class ModelSampler:
         return OutsideMasks(models, shares).chances
 
     def _models(self, weight: float) -> Cubes | PairValues | Masks:
-        """Return the values of all states."""
         plan, loss = self._plan, self._plan.loss
         semiring = all_models(weight, plan.stop_probability, None if loss.is_errors else loss)
         if isinstance(self._states, Boxes):

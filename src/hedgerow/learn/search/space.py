@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,17 +71,14 @@ class Space:
 
     @property
     def n_options(self) -> int:
-        """Options at the first position."""
         return len(self.options)
 
     @property
     def n_sides(self) -> int:
-        """Sides of all options."""
         return len(self.branches) * self.n_options
 
     @property
     def has_boxes(self) -> bool:
-        """True where every state is a box."""
         return len(self.candidates.members) == 1
 
     @cached_property
@@ -92,7 +89,6 @@ class Space:
 
     @cached_property
     def antecedents(self) -> tuple[Antecedent, ...]:
-        """Each option as an antecedent."""
         return tuple(self.candidates[int(index)] for index in self.options)
 
     @cached_property
@@ -117,9 +113,7 @@ class Space:
 
     def divided(self, boxes: Bins) -> NDArray[np.bool_]:
         """Return which options divide each box by the schema, shape ``(n_boxes, n_options)``."""
-        within = boxes.astype(np.float32)
-        with np.errstate(invalid="ignore"):  # matrix products may raise the flag for lanes they do not use
-            return (within @ self.caught.T.astype(np.float32) > 0) & (within @ self.left.T.astype(np.float32) > 0)
+        return meet(boxes, self.caught) & meet(boxes, self.left)
 
     def open(self, states: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return which options may still be taken in each state, shape ``(n_states, n_options)``."""
@@ -132,6 +126,17 @@ class Space:
         for side in states.T:
             closed |= self.closed[side]
         return ~closed
+
+
+def product(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Return a product of matrices, which may raise the flag of invalid numbers for lanes that it does not use."""
+    with np.errstate(invalid="ignore"):
+        return one @ other
+
+
+def meet(sets: Bins, parts: Bins) -> NDArray[np.bool_]:
+    """Return which sets have bins in common with each of some others."""
+    return product(sets.astype(np.float32), parts.T.astype(np.float32)) > 0
 
 
 def divisions(form: Form) -> dict[int, Extent]:

@@ -21,20 +21,11 @@ from hedgerow.learn.learned import LearnedList
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.learn.search.sampler import Progress
-from hedgerow.learn.ssrl.mechanisms import (
-    Exponential,
-    NoisyMin,
-    Scores,
-    gini_scores,
-    global_gaussian,
-    global_laplace,
-    smooth_cauchy,
-    smooth_laplace,
-    smooth_sensitivity,
-)
+from hedgerow.learn.ssrl import mechanisms
+from hedgerow.learn.ssrl.mechanisms import Exponential, NoisyMin, Scores, gini_scores, smooth_sensitivity
 from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import DiscreteLaplace, Integers, NoiseSource
+from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
@@ -68,20 +59,15 @@ class Published:
         # 3K − 2 releases, so that the published 3K − 1 leaves one share unused.
         return epsilon / (self.releases * max_rules - 1)
 
-    def choice(self, gate: Gate, node: NodeParameters) -> Choose:
-        """Return what chooses the rule at a node."""
-        return self.make(gate, node, self._unproven)
-
     @property
-    def _unproven(self) -> str | None:
+    def unproven(self) -> str | None:
+        """The same, as charges say it."""
         return None if self.gap is None else f"not proven: {self.gap}"
 
     def claim(self, epsilon: Fraction, delta: Fraction) -> str | None:
         """Return why a list of total (ε, δ) carries no guarantee, or None where it does."""
-        if self._unproven is None:
-            return None
         shown = f"({float(epsilon):g}, {float(delta):.4g})" if self.spends_delta else f"{float(epsilon):g}"
-        return f"published as {shown}-differential privacy; {self._unproven}"
+        return None if self.gap is None else f"published as {shown}-differential privacy; {self.unproven}"
 
 
 def least_support(share: float, n_rows: int) -> int:
@@ -104,19 +90,14 @@ class SmoothChoice:
     reason: str | None  # why it has no guarantee
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:
-        """Return the open candidate chosen, or their number to stop."""
-
-        def support() -> Integers:
-            return query()[1].sum(keepdims=True)
-
         def scores() -> Scores:
             caught, total = query()
             least = self.node.min_support
             scale = smooth_sensitivity(total.sum(), min_support=least, beta=self.mechanism.beta)
             return gini_scores(caught, total) / scale
 
-        test = DiscreteLaplace(self.node.epsilon)
-        (rows,) = self.gate.release(test, support, purpose=f"number of rows left for rule {position + 1}")
+        test, what = DiscreteLaplace(self.node.epsilon), f"number of rows left for rule {position + 1}"
+        (rows,) = self.gate.release(test, lambda: query()[1].sum(keepdims=True), purpose=what)
         if rows < self.node.min_support + self.node.threshold:
             return n_open
         return self.gate.release(
@@ -133,7 +114,6 @@ class GlobalChoice:
     reason: str | None = None  # why it has no guarantee
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
-        """Return the open candidate chosen, or their number to stop."""
         purpose, scores = f"choice of rule {position + 1}", lambda: gini_scores(*query())
         return self.gate.release(self.mechanism, scores, purpose=purpose, no_guarantee_reason=self.reason)
 
@@ -150,7 +130,6 @@ class CountsChoice:
     epsilon: Fraction  # of a choice
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:
-        """Return the open candidate chosen, or their number to stop."""
         purpose = f"class counts of {n_open} candidates and of no rule, for the choice of rule {position + 1}"
         mechanism = DiscreteLaplace(self.epsilon, 2 * (n_open + 1))
         noisy = self.gate.release(mechanism, lambda: np.vstack(query()).ravel(), purpose=purpose)
@@ -194,31 +173,29 @@ _ROUNDING = (
 
 PUBLISHED: dict[str, Published] = {
     "smooth-laplace": Published(
-        lambda gate, node, reason: SmoothChoice(gate, node, smooth_laplace(node.epsilon, node.delta), reason),
+        lambda gate, node, why: SmoothChoice(gate, node, mechanisms.smooth_laplace(node.epsilon, node.delta), why),
         releases=3,
         spends_delta=True,
         gap=_SMOOTH_GAP,
     ),
     "smooth-cauchy": Published(
-        lambda gate, node, reason: SmoothChoice(gate, node, smooth_cauchy(node.epsilon), reason),
+        lambda gate, node, why: SmoothChoice(gate, node, mechanisms.smooth_cauchy(node.epsilon), why),
         releases=3,
         gap=f"{_SMOOTH_GAP}; Cauchy noise is not hardened against attacks on floating-point numbers",
     ),
     "global-laplace": Published(
-        lambda gate, node, reason: GlobalChoice(gate, global_laplace(node.epsilon), reason),
+        lambda gate, node, why: GlobalChoice(gate, mechanisms.global_laplace(node.epsilon), why),
         releases=2,
         gap=_LAPLACE_GAP,
     ),
     "global-gaussian": Published(
-        lambda gate, node, reason: GlobalChoice(gate, global_gaussian(node.epsilon, node.delta), reason),
+        lambda gate, node, why: GlobalChoice(gate, mechanisms.global_gaussian(node.epsilon, node.delta), why),
         releases=2,
         spends_delta=True,
         gap=_GAUSSIAN_GAP,
     ),
     "exponential": Published(
-        lambda gate, node, reason: GlobalChoice(gate, Exponential(node.epsilon), reason),
-        releases=2,
-        notes=(_ROUNDING,),
+        lambda gate, node, why: GlobalChoice(gate, Exponential(node.epsilon), why), releases=2, notes=(_ROUNDING,)
     ),
     "noisy-counts": Published(lambda gate, node, _: CountsChoice(gate, node.epsilon), releases=2),
 }
@@ -245,9 +222,6 @@ class DPGreedyRLEstimator(PrivateEstimator, RuleListEstimator):
         check_choice("mechanism", self.mechanism, tuple(PUBLISHED))
         check_share("min_remaining", self.min_remaining)
         check_share("confidence", self.confidence, 0.5)
-        self._check_delta()
-
-    def _check_delta(self) -> None:
         spends = PUBLISHED[self.mechanism].spends_delta
         if self.delta is None:
             if spends:
@@ -310,16 +284,12 @@ class GreedyAsPublished(Plan):
         return self.published.node_epsilon(self.epsilon, self.most + 1)
 
     def prepare(self, noise: NoiseSource) -> None:
-        """Raise ValueError for an epsilon below the supported minimum."""
         noise.prepare(DiscreteLaplace(self._each))
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
-        """Choose the rules, then release the counts of each."""
-        parameters = NodeParameters(
-            self._each,
-            self.delta / max(self.most, 1),
-            least_support(self.min_remaining, int(tally.total().sum())),
-            confidence_threshold(self.confidence, self._each),
-        )
-        antecedents = grow(tally, self.candidates, self.most, self.published.choice(gate, parameters))
+        support = least_support(self.min_remaining, int(tally.total().sum()))
+        threshold = confidence_threshold(self.confidence, self._each)
+        parameters = NodeParameters(self._each, self.delta / max(self.most, 1), support, threshold)
+        choose = self.published.make(gate, parameters, self.published.unproven)
+        antecedents = grow(tally, self.candidates, self.most, choose)
         return LearnedList(antecedents, *release_rule_counts(tally, antecedents, gate, self._each))

@@ -83,8 +83,17 @@ class Noise:
     seeded: Callable[[np.random.Generator, float, int], Scores]  # so many draws of it, by generator and scale
 
 
+class Selection:
+    """A mechanism that chooses among float64 scores."""
+
+    rho = None
+
+    def distance(self, one: Scores, other: Scores) -> float:
+        return float(np.max(np.abs(other - one), initial=0))
+
+
 @dataclass(frozen=True)
-class NoisyMin:
+class NoisyMin(Selection):
     """Choose the smallest of some float64 scores after noise is added to each."""
 
     epsilon: Fraction
@@ -93,19 +102,12 @@ class NoisyMin:
     noise: Noise
     scale: float  # of the noise
     beta: float = 0.0  # that of the smooth sensitivity S*, by which scores are divided; 0 where they are not
-    rho = None
-
-    def distance(self, one: Scores, other: Scores) -> float:
-        """Return max |one - other|."""
-        return _farthest(one, other)
 
     def build(self) -> Callable[[Scores], int]:
-        """Return a function that adds the noise and takes the smallest."""
         with_noise = self.noise.secure(self.scale)
         return lambda scores: int(np.argmin(with_noise(scores)))
 
     def simulate(self, values: Scores, rng: np.random.Generator) -> int:
-        """Draw with noise of the seeded generator."""
         return int(np.argmin(values + self.noise.seeded(rng, self.scale, len(values))))
 
     def __str__(self) -> str:
@@ -159,7 +161,7 @@ def global_gaussian(epsilon: Fraction, delta: Fraction) -> NoisyMin:
 
 
 @dataclass(frozen=True)
-class Exponential:
+class Exponential(Selection):
     """Draw an index with probability proportional to ``exp(−ε·score/(2·sensitivity))``: ε-differential privacy.
 
     Each float64 score is changed by at most `sensitivity` by one row, in any direction (McSherry and Talwar, Theorem
@@ -173,7 +175,6 @@ class Exponential:
     epsilon: Fraction
     sensitivity: float = GINI_SENSITIVITY
     delta = Fraction(0)
-    rho = None
 
     @property
     def weight(self) -> float:
@@ -182,17 +183,11 @@ class Exponential:
         rounded = float(exact)
         return rounded if Fraction(rounded) <= exact else math.nextafter(rounded, 0)
 
-    def distance(self, one: Scores, other: Scores) -> float:
-        """Return max |one - other|."""
-        return _farthest(one, other)
-
     def build(self) -> Callable[[Scores], int]:
-        """Return a function that draws with OpenDP's Gumbel noise."""
         choose = gumbel_choice()
         return lambda scores: choose(-self.weight * scores)
 
     def simulate(self, values: Scores, rng: np.random.Generator) -> int:
-        """Draw with Gumbel noise of the seeded generator."""
         return int(np.argmax(rng.gumbel(size=len(values)) - self.weight * values))
 
     def __str__(self) -> str:
@@ -202,10 +197,6 @@ class Exponential:
 def log(value: Fraction) -> float:
     """Return the natural logarithm of a fraction that may be too large or too small for a float."""
     return math.log(value.numerator) - math.log(value.denominator)
-
-
-def _farthest(one: Scores, other: Scores) -> float:
-    return float(np.max(np.abs(other - one), initial=0))
 
 
 def _laplace(scale: float) -> dp.Measurement:

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn import choice
-from hedgerow.learn.choice import Choice, most_moved
+from hedgerow.learn.scorecard import spending
 from hedgerow.learn.scorecard.counts import STEPS, associations
-from hedgerow.learn.scorecard.spending import Spending
+from hedgerow.learn.scorecard.spending import Choice, Spending, most_moved
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.replay import Recorder, Replayer
 
@@ -269,7 +268,7 @@ def test_all_pairs_of_attributes_of_a_small_schema_may_be_chosen():
         ask = lambda: associations(table, np.array([512, 512]))  # noqa: E731
         seen.add(tuple(Choice(3, 2, Fraction(1)).draw(ask, STEPS, gate, Fraction(1, 100))))
     assert seen == set(combinations(range(3), 2))
-    assert choice.default_parts(2) < choice.default_parts(10**4) < 500 == choice.default_parts(10**9)
+    assert spending.default_parts(2) < spending.default_parts(10**4) < 500 == spending.default_parts(10**9)
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
