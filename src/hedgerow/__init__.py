@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         PrivateScorecardRegressor,
         PrivateTreeClassifier,
         PrivateTreeRegressor,
+        SchemaEncoder,
         ScorecardClassifier,
     )
     from hedgerow.marginals import (
@@ -90,6 +91,7 @@ __all__ = [
     "Real",
     "Report",
     "Schema",
+    "SchemaEncoder",
     "ScorecardClassifier",
     "Tally",
     "Unit",
@@ -116,7 +118,7 @@ _HOMES = {
     "learn": "DPGreedyRLClassifier GreedyRuleListClassifier OptimalRuleListClassifier OptimalRuleListRegressor "
     "OptimalTreeClassifier OptimalTreeRegressor PrivateRuleListClassifier PrivateRuleListRegressor "
     "PrivateScorecardClassifier PrivateScorecardRegressor PrivateTreeClassifier PrivateTreeRegressor "
-    "ScorecardClassifier",
+    "ScorecardClassifier SchemaEncoder",
     "marginals": "ExprilClassifier ExprilRegressor MarginalLinearRegressor MarginalLogisticClassifier",
     "models": "load_model read_model",
     "oracle": "Oracle",

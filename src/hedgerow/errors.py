@@ -387,7 +387,7 @@ class OverlapWarning(UserWarning):
 
 
 class PreparationWarning(UserWarning):
-    """An earlier step of a pipeline is fitted on the rows, and what it learns from them is in no charge."""
+    """A step of a pipeline, or a search by scores, learns from the rows what is in no charge."""
 
 
 class NoiseWarning(UserWarning):

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hedgerow.learn.encoder import SchemaEncoder
     from hedgerow.learn.optimal import (
         OptimalRuleListClassifier,
         OptimalRuleListRegressor,
@@ -30,10 +31,11 @@ __all__ = [
     "PrivateScorecardRegressor",
     "PrivateTreeClassifier",
     "PrivateTreeRegressor",
+    "SchemaEncoder",
     "ScorecardClassifier",
 ]
 
-_HOMES = ("search.cost", "optimal", "rule_lists", "scorecards", "ssrl.classifier", "trees")
+_HOMES = ("encoder", "search.cost", "optimal", "rule_lists", "scorecards", "ssrl.classifier", "trees")
 
 
 def __dir__() -> list[str]:

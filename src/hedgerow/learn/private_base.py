@@ -41,6 +41,10 @@ _PREPARED = (
     "an earlier step of the pipeline is fitted on these rows. No charge and no card has what a scaler, imputer or "
     "discretiser learns from rows: leave such steps out, and declare bounds, cuts and `missing` in the schema."
 )
+_SEARCHED = (
+    "a search chooses by exact scores of these rows, which no charge and no card has. Search on public rows, or choose "
+    "by scores that hedgerow.evaluate releases."
+)
 _SEEDED = (
     "random_state seeds the noise, so that the model has no guarantee: whoever knows the seed can take the noise off. "
     "It is for tests; leave it out to release a model."
@@ -85,8 +89,9 @@ class PrivateEstimator(TallyEstimator):
 
     def _warn(self, schema: Schema, names: Sequence[str]) -> None:
         super()._warn(schema, names)
-        if not self._noise().no_guarantee_reason and _is_after_a_fitted_step():  # a seeded card is void
-            warnings.warn(_PREPARED, errors.PreparationWarning, stacklevel=3)
+        unaccounted = None if self._noise().no_guarantee_reason else _unaccounted()  # a seeded card is void
+        if unaccounted:
+            warnings.warn(unaccounted, errors.PreparationWarning, stacklevel=3)
         if not (self.random_state is None or isinstance(self.random_state, NoiseSource)):
             warnings.warn(_SEEDED, errors.SeededNoiseWarning, stacklevel=3)
         if schema.unit is None and not schema.no_guarantee_reason and (whose := unit_advice(names)):
@@ -186,22 +191,24 @@ class PrivateEstimator(TallyEstimator):
         return self.budget.allocate(epsilon, delta, rho=rho, purpose=purpose, no_guarantee_reason=why, unit=schema.unit)
 
 
-def _is_after_a_fitted_step() -> bool:
-    """Return whether a pipeline among the callers is being fitted that has an earlier step which learns from rows."""
+def _unaccounted() -> str | None:
+    """Return what a caller learns from the rows without a charge: a step of a pipeline, or a search by scores."""
     if "sklearn.pipeline" not in sys.modules:  # nobody has made one, and it takes long to import
-        return False
+        return None
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
 
     caller = inspect.currentframe()
     while caller is not None:
-        own = caller.f_locals.get("self")
-        if isinstance(own, Pipeline) and caller.f_code.co_name.startswith("fit"):
+        own, is_fit = caller.f_locals.get("self"), caller.f_code.co_name.startswith("fit")
+        if is_fit and isinstance(own, Pipeline):
             steps = (step for _, step in own.steps[:-1] if hasattr(step, "transform"))
             if any(get_tags(step).requires_fit for step in steps):
-                return True
+                return _PREPARED
+        if is_fit and type(own).__module__.startswith("sklearn.model_selection"):
+            return _SEARCHED
         caller = caller.f_back
-    return False
+    return None
 
 
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:

@@ -1,0 +1,120 @@
+"""The encoder of a schema's tests: what it answers, and pipelines of scikit-learn with it."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401 -- makes the search importable
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+import hedgerow as hr
+from hedgerow.errors import BudgetExceededError, DomainError, PreparationWarning
+
+SCHEMA = hr.Schema(
+    {
+        "age": hr.Integer(0, 120, (30, 60), missing="bin"),
+        "ward": hr.Categorical(("surgery", "cardiology", "other")),
+        "smoker": hr.Boolean(),
+    },
+    hr.Label("ill", ("no", "yes")),
+)
+ROWS = pd.DataFrame(
+    {
+        "age": [25, 31, np.nan, 90],
+        "ward": ["surgery", "other", "cardiology", "other"],
+        "smoker": [True, False, True, False],
+    }
+)
+RNG = np.random.default_rng(0)
+MANY = pd.DataFrame(
+    {
+        "age": RNG.integers(0, 121, 400).astype(float),
+        "ward": RNG.choice(["surgery", "cardiology", "other"], 400),
+        "smoker": RNG.random(400) < 0.5,
+    }
+)
+ILL = np.where((MANY["age"] > 60) ^ (RNG.random(400) < 0.1), "yes", "no")
+
+
+def by_hand(name, row):
+    age, ward, smoker = row
+    return {
+        "age <= 30": age <= 30,
+        "age <= 60": age <= 60,
+        "age > 30": age > 30,
+        "age > 60": age > 60,
+        "30 < age <= 60": 30 < age <= 60,
+        "age is missing": age != age,
+        "ward = surgery": ward == "surgery",
+        "ward = cardiology": ward == "cardiology",
+        "ward = other": ward == "other",
+        "smoker": smoker,
+    }[name]
+
+
+def test_each_column_is_the_answer_to_a_test():
+    encoder = hr.SchemaEncoder(SCHEMA).fit(ROWS)
+    names = list(encoder.get_feature_names_out())
+    assert {"age <= 30", "age > 60", "age is missing", "ward = other", "smoker"} <= set(names)
+    expected = [[bool(by_hand(name, row)) for name in names] for row in ROWS.itertuples(index=False)]
+    assert encoder.transform(ROWS).tolist() == expected
+    array = hr.SchemaEncoder(SCHEMA).fit(ROWS.to_numpy())
+    assert array.transform(ROWS.to_numpy()).tolist() == expected
+
+
+def test_no_row_is_looked_at_before_transform():
+    wrong = ROWS.assign(ward="unknown")
+    encoder = hr.SchemaEncoder(SCHEMA).fit(wrong)
+    with pytest.raises(DomainError, match="ward"):
+        encoder.transform(wrong)
+    with pytest.raises(DomainError, match="smoker"):
+        encoder.fit(ROWS.drop(columns="smoker"))
+    with pytest.raises(TypeError, match="schema must be a Schema, got str"):
+        hr.SchemaEncoder("patients.yaml").fit(ROWS)
+
+
+def test_a_row_is_encoded_as_it_is_alone():
+    encoder = hr.SchemaEncoder(SCHEMA)
+    together = encoder.fit_transform(MANY)
+    assert all((encoder.fit_transform(MANY.iloc[[row]])[0] == together[row]).all() for row in range(0, 400, 37))
+    assert encoder.fit_transform(MANY.iloc[:0]).shape == (0, together.shape[1])
+
+
+def test_a_private_tree_behind_it_keeps_its_guarantee_and_is_not_warned_of():
+    steps = make_pipeline(hr.SchemaEncoder(SCHEMA), hr.PrivateTreeClassifier(2.0, max_depth=2))
+    steps.set_output(transform="pandas")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PreparationWarning)
+        steps.fit(MANY, ILL == "yes")
+    assert steps[-1].privacy_.is_private
+    assert steps.score(MANY, ILL == "yes") > 0.7
+    assert "age" in str(steps[-1].tree_)
+
+
+def test_it_stands_before_other_learners():
+    steps = make_pipeline(hr.SchemaEncoder(SCHEMA), LogisticRegression())
+    with sklearn.config_context(enable_metadata_routing=True):
+        weighted = make_pipeline(hr.SchemaEncoder(SCHEMA), LogisticRegression().set_fit_request(sample_weight=True))
+        weighted.fit(MANY, ILL, sample_weight=np.ones(400))
+    assert (weighted.predict(MANY) == steps.fit(MANY, ILL).predict(MANY)).all()
+    assert cross_val_score(steps, MANY, ILL).mean() > 0.8
+
+
+@pytest.mark.parametrize("search", [GridSearchCV, HalvingGridSearchCV])
+def test_a_search_charges_the_budget_for_each_fit(search):
+    budget, depths = hr.Budget(1), {"max_depth": [1, 2, 3]}
+    tree = hr.PrivateTreeClassifier(0.02, schema=SCHEMA, budget=budget)
+    with pytest.warns(PreparationWarning, match="a search chooses by exact scores of these rows"):
+        found = search(tree, depths, cv=3, error_score="raise").fit(MANY, ILL)
+    fits = 3 * sum(getattr(found, "n_candidates_", [3])) + 1
+    assert fits == (10 if search is GridSearchCV else 13)
+    assert len(budget.charges) == fits
+    assert float(budget.spent) == pytest.approx(0.02 * fits)
+    assert found.best_estimator_.privacy_.is_private
+    short = tree.set_params(budget=hr.Budget(0.05))
+    with pytest.warns(PreparationWarning), pytest.raises(BudgetExceededError):
+        search(short, depths, cv=3, error_score="raise").fit(MANY, ILL)
