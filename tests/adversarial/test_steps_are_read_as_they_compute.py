@@ -67,9 +67,7 @@ def test_steps_that_do_nothing_leave_columns_in_their_order(steps, is_nested):
 def test_steps_that_do_nothing_say_nothing_of_columns():
     idle = IDLE.fit(FRAME)
     tree = DecisionTreeClassifier(max_depth=1).fit(FRAME, Y)
-    with pytest.raises(
-        ValueError, match=r"fitted on the table, got steps that do not change it; leave out `features=`"
-    ):
+    with pytest.raises(ValueError, match=r"of the table, got steps that do nothing; leave out `features=`"):
         reconstruction(tree, SCHEMA, features=idle)
 
 

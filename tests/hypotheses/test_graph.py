@@ -64,7 +64,7 @@ def test_a_constant_score_is_that_of_every_row():
         (GraphClassifier(ALL, (SCORES,), ("a",)), "it has 2 scores, and there are 1 classes"),
         (GraphClassifier((Input("x", "double", 4),), (SCORES,), None), "its input 'x' takes 4 columns"),
         (GraphClassifier((Input("z", "double", 1),), (SCORES,), None), "its input 'z' is none of the columns"),
-        (GraphClassifier((Input("x", "text", 5),), (SCORES,), None), "takes text, and the column has numbers"),
+        (GraphClassifier((Input("x", "text", 5),), (SCORES,), None), "takes text, and the column numbers"),
     ],
 )
 def test_what_does_not_fit_is_refused(graph, match):

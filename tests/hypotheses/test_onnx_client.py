@@ -91,7 +91,7 @@ def test_each_kind_of_hypothesis_has_its_form():
 def test_what_cannot_be_sent_is_refused():
     fitted = forest().fit(ROWS, LABELS)
     for hypothesis in (object(), str):
-        with pytest.raises(HypothesisError, match="expected as a hypothesis to send a constant, or hedgerow's"):
+        with pytest.raises(HypothesisError, match="expected as hypothesis to send a constant, or hedgerow's"):
             hypothesis_data(hypothesis, COLUMNS, SCHEMA.classes)
     with pytest.raises(HypothesisError, match="got Pipeline"):
         hypothesis_data(fitted)

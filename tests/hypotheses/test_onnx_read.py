@@ -173,7 +173,7 @@ def test_columns_that_do_not_fit_are_refused_in_words():
     score = [node("Identity", ["a"], ["y"])]
     for takes, match in (
         ([value("a", T.DOUBLE, (None, 3))], "its input 'a' takes 3 columns, and there are 2"),
-        ([value("a", T.DOUBLE, (None, 2))], "takes text, and the column has numbers, or the reverse"),
+        ([value("a", T.DOUBLE, (None, 2))], "takes text, and the column numbers, or the reverse"),
         ([value("a", T.DOUBLE, (None, 1)), value("z", T.DOUBLE, (None, 1))], "its input 'z' is none of the columns"),
         ([value("a", T.DOUBLE, (None, 1)), value("w", T.DOUBLE, (None, 1))], "its input 'w' takes text, and"),
     ):

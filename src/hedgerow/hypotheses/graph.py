@@ -57,9 +57,7 @@ class GraphClassifier:
         places = tuple(tuple(range(len(names))) if all_columns else (_place(one, names),) for one in self.inputs)
         for one, columns in zip(self.inputs, places, strict=True):
             if any((kinds[place] == "text") != (one.kind == "text") for place in columns):
-                raise ArgumentError(
-                    f"its input {shown(one.name)} takes text, and the column has numbers, or the reverse"
-                )
+                raise ArgumentError(f"its input {shown(one.name)} takes text, and the column numbers, or the reverse")
         return places
 
 

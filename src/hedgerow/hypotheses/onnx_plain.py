@@ -135,9 +135,7 @@ def _check_versions(model: Any) -> None:
             continue  # no node of it is taken
         low, high = OPSETS[domain]
         if not low <= version <= high:
-            raise HypothesisError(
-                f"expected version {low} to {high} of the operators of {domain or 'ai.onnx'}, got {version}."
-            )
+            raise HypothesisError(f"expected version {low} to {high} of {domain or 'ai.onnx'}, got {version}.")
     if len(dict(imported)) < len(set(imported)) or not imported:
         raise HypothesisError("expected an ONNX file that names one version of each set of operators.")
 

@@ -183,13 +183,11 @@ _WRITERS: Mapping[type, Callable[[_File, Any, list[str], tuple[int, ...]], str]]
     operators.Clip: lambda file, clip, inputs, _: file.node(
         "Clip", [*inputs, file.constant(clip.low), file.constant(clip.high)]
     ),
-    operators.Join: lambda file, _operator, inputs, _: file.node("Concat", inputs, axis=1),
+    operators.Join: lambda file, _one, inputs, _: file.node("Concat", inputs, axis=1),
     operators.Pick: lambda file, pick, inputs, _: file.node(
         "Gather", [*inputs, file.constant(np.array(pick.places))], axis=1
     ),
-    operators.Total: lambda file, _operator, inputs, _: file.node(
-        "ReduceSum", [*inputs, file.constant([1])], keepdims=1
-    ),
+    operators.Total: lambda file, _one, inputs, _: file.node("ReduceSum", [*inputs, file.constant([1])], keepdims=1),
     operators.Elementwise: _File.function,
     operators.FillText: _File.filled,
     operators.Encode: _File.encoded,
@@ -232,6 +230,4 @@ def hypothesis_data(
     found = None if columns is None else read_classifier(hypothesis, columns, classes)
     if columns is not None and isinstance(found, BoundClassifier):
         return {"onnx": base64.b64encode(write_onnx(found, columns.names, columns.kinds, classes)).decode()}
-    raise HypothesisError(
-        f"expected as a hypothesis to send a constant, or {READABLE}; got {type(hypothesis).__name__}."
-    )
+    raise HypothesisError(f"expected as hypothesis to send a constant, or {READABLE}; got {type(hypothesis).__name__}.")

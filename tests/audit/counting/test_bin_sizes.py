@@ -71,5 +71,5 @@ def test_bad_resolutions_are_refused():
         SchemaError, match=r"expected a resolution above 2\.22e-16, the distance of neighbouring float64"
     ):
         bin_weights(schema, resolution={"r": 1e-17})
-    with pytest.raises(TypeError, match=r"^expected a mapping of attributes to steps as resolution, got list\.$"):
+    with pytest.raises(TypeError, match=r"^resolution must map attributes to steps, got list\.$"):
         bin_weights(schema, resolution=[0.1])  # type: ignore[arg-type]

@@ -84,7 +84,7 @@ def test_between_that_fails_is_no_box_of_bits():
     between = Literal("i", "between", (2, 6))
     domain = Domain.of(Schema({"i": ALL["i"]}), independent_bits=True)
     assert counted(domain, ((between, True),), ((between, False),)) == (1, 3)
-    with pytest.raises(ValueError, match="expected rules without negated literals on several bits"):
+    with pytest.raises(ValueError, match="expected no negated literal on several bits"):
         domain.regions(Paths((((between, False),), ())))
 
 

@@ -104,7 +104,7 @@ def test_missing_bins_keep_their_probability_where_numbers_are_cut_further():
 @pytest.mark.parametrize(
     ("marginals", "message"),
     [
-        ({"q": [1.0]}, "attribute 'q': expected priors of declared attributes only"),
+        ({"q": [1.0]}, "attribute 'q': has a prior, and is not declared"),
         ({"a": [1.0]}, "attribute 'a': expected 2 probabilities, got 1"),
         ({"a": [0.5, 0.4]}, "attribute 'a': expected probabilities of at least 0 that sum to 1"),
         ({"a": [1.5, -0.5]}, "expected probabilities of at least 0 that sum to 1"),
@@ -120,7 +120,7 @@ def test_bad_priors_are_refused(marginals, message):
 
 
 def test_a_prior_needs_attributes_and_values():
-    with pytest.raises(TypeError, match=r"^expected a mapping of attributes to probabilities as prior, got list\.$"):
+    with pytest.raises(TypeError, match=r"^prior must map attributes to probabilities, got list\.$"):
         Prior.of([0.5, 0.5], SCHEMA, DOMAIN)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="expected no prior with independent bits"):
         Prior.of({}, SCHEMA, Domain.of(SCHEMA, independent_bits=True))

@@ -57,5 +57,5 @@ def test_means_and_very_large_weights_are_refused():
     with pytest.raises(ArgumentError, match="expected release_means=False where rows have weights"):
         exact_membership(learner, table, table.y.astype(float))
     assert exact_membership(learner.set_params(release_means=False), table, table.y.astype(float)).advantage.max() < 1
-    with pytest.raises(ArgumentError, match="expected a draw with a weight of 500 at most, got 999"):
+    with pytest.raises(ArgumentError, match="the weight must be 500 at most, got 999"):
         exact_membership(hr.PrivateTreeClassifier(1000, schema=TINY, max_depth=1), table, table.y)

@@ -38,7 +38,7 @@ def test_one_leaf_is_expected_for_each_row_and_no_foreign_words_come_through():
         raise KeyError(SECRET)
 
     for model in (lambda rows: rows, lambda rows: rows[1:, 0], fail):
-        with pytest.raises(ValueError, match="expected a model that returns one leaf for each row") as error:
+        with pytest.raises(ValueError, match="expected a model that returns one leaf a row") as error:
             apply_of(model)(X)
         assert SECRET not in repr((error.value, error.value.__context__))
 

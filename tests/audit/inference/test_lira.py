@@ -95,10 +95,10 @@ def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
     [
         ({"repeats": 3}, ValueError, "repeats must be a whole number >= 4, got 3"),
         ({"y": np.ones(150)}, ValueError, "expected two or more classes, or numbers, in y, got one"),
-        ({"X": X[:19], "y": Y[:19]}, ValueError, "expected 20 rows or more, got 19: coins could leave a fit without"),
+        ({"X": X[:19], "y": Y[:19]}, ValueError, "expected 20 rows or more, got 19: a fit could have none"),
         ({"y": Y[:-1]}, ValueError, "expected as many labels in y as rows in X"),
         ({"attack": "guess"}, ValueError, "expected one of offline, online, rmia, rmia-offline"),
-        ({"target": StandardScaler()}, TypeError, "expected an estimator with fit and predict"),
+        ({"target": StandardScaler()}, TypeError, "target must be or return an estimator with fit"),
     ],
 )
 def test_bad_input_is_one_clear_error(change, error, match):

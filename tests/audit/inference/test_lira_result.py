@@ -154,8 +154,8 @@ def test_the_plot_has_logarithmic_axes_and_the_band():
     ("attack", "error", "match"),
     [
         ("guess", ValueError, "expected one of offline, online, rmia, rmia-offline, or a ShadowAttack, as attack"),
-        (SHADOW_ATTACKS["rmia"], TypeError, r"expected a name, or an object with scores\(shadows\), as attack"),
-        (3, TypeError, r"expected a name, or an object with scores\(shadows\), as attack"),
+        (SHADOW_ATTACKS["rmia"], TypeError, r"attack must be a name or have scores\(shadows\)"),
+        (3, TypeError, r"attack must be a name or have scores\(shadows\)"),
     ],
 )
 def test_bad_attacks_are_refused(attack, error, match):

@@ -88,5 +88,5 @@ def test_bad_values_are_refused():
     found = Membership("Tree", "guess", (7, 8, 3, 4), FPR[None], np.array([0.5]))
     with pytest.raises(ValueError, match=r"expected fpr between 0.25 and 1, got 0"):
         found.tpr_at(0)
-    with pytest.raises(ValueError, match="one ROC curve and AUC per repeat"):
+    with pytest.raises(ValueError, match="one curve and AUC a repeat"):
         Membership("Tree", "guess", (7, 8, 3, 4), FPR[None], np.array([0.5, 0.5]))

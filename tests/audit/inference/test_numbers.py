@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 import hedgerow as hr
 from hedgerow import audit
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.audit.inference.shadows import confidence
+from hedgerow.audit.inference.targets import confidence
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.schema import Boolean, Integer, Number, Schema
@@ -71,7 +71,7 @@ def test_what_is_no_number_is_refused_for_a_learner_of_numbers():
 
 
 def test_a_label_only_attack_is_one_on_classes():
-    with pytest.raises(ArgumentError, match="expected a model of classes, got one of a number: its predictions"):
+    with pytest.raises(ArgumentError, match="expected a model of classes, got one of a number; use attack="):
         audit.membership(DecisionTreeRegressor(), X, Y, attack="label-only", repeats=1)
 
 

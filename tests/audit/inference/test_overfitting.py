@@ -212,7 +212,7 @@ TWO = np.array([[0], [1]])
         ({"model": object()}, TypeError, r"expected a model with `apply\(X\)`"),
         ({"model": hr.GreedyRuleListClassifier()}, TypeError, "is not fitted"),
         ({"model": DecisionTreeClassifier}, TypeError, "expected a model with `apply"),
-        ({"model": lambda X: np.zeros((len(X), 2))}, ValueError, "one leaf for each row"),
+        ({"model": lambda X: np.zeros((len(X), 2))}, ValueError, "one leaf a row"),
     ],
 )
 def test_bad_input_is_one_clear_error(change, error, match):
@@ -230,7 +230,7 @@ def test_labels_that_the_model_does_not_know(fitted):
     tree = DecisionTreeClassifier().fit(X, y)
     with pytest.raises(DomainError, match=r"among the model's classes \(0, 1\)"):
         overfit(tree, (X, y), (X, y + 1))
-    with pytest.raises(ValueError, match="one leaf for each row"):
+    with pytest.raises(ValueError, match="one leaf a row"):
         overfit(RandomForestClassifier(3).fit(X, y), (X, y), (X, y))
 
 

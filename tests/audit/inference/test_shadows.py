@@ -6,8 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hedgerow.audit import Shadows
 from hedgerow.audit.inference.labelled import LabelledRows
-from hedgerow.audit.inference.shadows import confidence, shadow_fits
-from hedgerow.audit.inference.targets import Target
+from hedgerow.audit.inference.targets import Target, confidence, shadow_fits
 
 X = np.random.default_rng(0).normal(size=(31, 3))
 Y = np.random.default_rng(1).integers(2, size=31)

@@ -153,12 +153,12 @@ def test_progress_is_told_on_stderr_only_if_asked_for(capsys):
         (
             {"target": 3},
             TypeError,
-            "expected an estimator with fit and predict, or a function that returns one, got int",
+            "target must be or return an estimator with fit and predict, got int",
         ),
-        ({"target": StandardScaler()}, TypeError, "expected an estimator with fit and predict"),
-        ({"target": lambda: None}, TypeError, "expected target to return an estimator .* got NoneType"),
+        ({"target": StandardScaler()}, TypeError, "target must be or return an estimator with fit"),
+        ({"target": lambda: None}, TypeError, "target must return an estimator .* got NoneType"),
         ({"attack": "guess"}, ValueError, "expected one of label-only, random-forest"),
-        ({"attack": LabelOnlyAttack}, TypeError, "expected a name, or an object with scores"),
+        ({"attack": LabelOnlyAttack}, TypeError, "attack must be a name or have scores"),
         (
             {"target": Recorder(), "y": np.where(Y, "yes", "no")},
             ValueError,

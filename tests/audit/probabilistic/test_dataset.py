@@ -403,7 +403,7 @@ def test_bad_tables_are_refused():
         ProbabilisticDataset(BITS, [])
     with pytest.raises(ValueError, match="one label for each of 1 rows, got 2"):
         ProbabilisticDataset(BITS, [{}], (0, 1))
-    with pytest.raises(ValueError, match="a name for the labels that no attribute has"):
+    with pytest.raises(ValueError, match="a name of the labels that no attribute has"):
         ProbabilisticDataset(BITS, [{}], (0,), label="a1")
     with pytest.raises(ValueError, match="a table of 4 rows, got 3"):
         table_ii().is_compatible(TABLE_I[:3])
@@ -418,9 +418,9 @@ def test_bad_tables_are_refused():
 def test_bad_models_are_refused():
     with pytest.raises(ValueError, match="independent bits, which are not columns"):
         ProbabilisticDataset.of(hr.audit.reconstruction(RULE_LIST_1, independent_bits=True))
-    with pytest.raises(ValueError, match="without a prior, and no other argument"):
+    with pytest.raises(ValueError, match="without a prior and no other argument"):
         ProbabilisticDataset.of(hr.audit.reconstruction(RULE_LIST_1, prior={"a1": [0.5, 0.5]}))
-    with pytest.raises(ValueError, match="without a prior, and no other argument"):
+    with pytest.raises(ValueError, match="without a prior and no other argument"):
         ProbabilisticDataset.of(hr.audit.reconstruction(RULE_LIST_1), supports=(2, 2, 1))
     with pytest.raises(TypeError, match="cannot extract decision paths from a int"):
         ProbabilisticDataset.of(3, LIST_SCHEMA)

@@ -227,7 +227,7 @@ def test_bad_arguments_are_refused():
     assert condition_on_learner(real, always(real), resolution={"r": 0.5}, limit=100, draws=100).share == 1
     uncut = Schema({"n": Integer(0, 9, cuts=()), "r": Real(0, 1, cuts=(0.5,))}, LABEL)
     split = RuleList(wide, (Rule((Literal("n", "<=", (4,)),), (1, 1)), Rule((), (1, 0))), card)
-    with pytest.raises(ValueError, match="whose thresholds are cut points of the schema"):
+    with pytest.raises(ValueError, match="expected thresholds that are cut points of the schema"):
         condition_on_learner(split, GREEDY, uncut)
 
 

@@ -90,9 +90,9 @@ def test_numbers_beyond_the_bounds_that_are_clipped_are_not_all_on_one_side():
         (Boolean(), 1, None, "the boolean a, which is 0 or 1, with 1, outside its domain"),
         (Boolean(missing="bin"), 1, True, "the boolean a, which is 0 or 1, with 1, outside its domain"),
         (Integer(0, 9, cuts=()), math.inf, False, "splits on missingness, but the schema allows no missing values"),
-        (Integer(0, 9, cuts=()), math.nan, False, "a finite threshold on column 0 .a., got nan"),
-        (Integer(0, 9, cuts=()), -math.inf, True, "a finite threshold on column 0 .a., got -inf"),
-        (Integer(0, 9, cuts=()), math.inf, True, "a finite threshold on column 0 .a., got inf"),
+        (Integer(0, 9, cuts=()), math.nan, False, "a finite cut of column 0 .a., got nan"),
+        (Integer(0, 9, cuts=()), -math.inf, True, "a finite cut of column 0 .a., got -inf"),
+        (Integer(0, 9, cuts=()), math.inf, True, "a finite cut of column 0 .a., got inf"),
         (Integer(0, 9, cuts=(), outside="bin"), 4, False, "those outside the domain can be on either side"),
         (
             Integer(0, 9, cuts=(), missing="bin"),
@@ -191,7 +191,7 @@ def test_words_are_told_apart():
         assert kept(attribute, others) == {"x", "y", "z"} - set(values)
     with pytest.raises(SchemaError, match="splits values inside the declared domain"):
         columns(attribute).among(0, ["w"], holds=True)
-    with pytest.raises(SchemaError, match="with text; expected a categorical attribute"):
+    with pytest.raises(SchemaError, match="with text; expected a category"):
         columns(Boolean()).among(0, ["w"], holds=True)
     with pytest.raises(SchemaError, match="accepts no missing values"):
         columns(Categorical(("x", "y"), missing="bin")).among(0, ["x"], holds=True)
@@ -210,7 +210,7 @@ def test_the_number_of_columns_must_be_known():
         ValueError, match="each of the 3 columns that the model was fitted on, got 1 entries; pass as `fea"
     ):
         Columns.of(schema, ["a"], None, 3)
-    with pytest.raises(TypeError, match="expected a sequence with one entry for each column as features, got the text"):
+    with pytest.raises(TypeError, match="features must have one entry for each column, got the text"):
         Columns.of(schema, "ab", None, 2)
 
 

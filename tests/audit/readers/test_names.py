@@ -86,7 +86,7 @@ def test_literals_stand_for_themselves_if_their_attribute_is_declared():
     assert meaning(Literal("age", "<=", (31,)), SCHEMA) == Literal("age", "<=", (31,))
     with pytest.raises(SchemaError, match="'weight': is a column of the model but not declared"):
         meaning(Literal("weight", "<=", (31,)), SCHEMA)
-    with pytest.raises(TypeError, match="expected the name of an attribute or a Literal for each column, got int"):
+    with pytest.raises(TypeError, match="expected an attribute or a Literal for each column, got int"):
         meaning(3, SCHEMA)
 
 

@@ -115,7 +115,7 @@ def test_rows_are_arrays_too():
 
 def test_bad_rows_and_paths_are_refused():
     paths = Paths((((AGE, True),),))
-    with pytest.raises(ValueError, match="expected a leaf for every row, got rows in no region"):
+    with pytest.raises(ValueError, match="expected a leaf for every row, got rows in none"):
         paths.apply(pd.DataFrame({"age": [20, 40]}), SCHEMA)
     with pytest.raises(DomainError, match="column 'age': some values are missing"):
         paths.apply(pd.DataFrame({"age": [20, None]}), SCHEMA)

@@ -99,7 +99,7 @@ def test_features_say_what_the_columns_were_before_they_were_binarised():
     assert {literal.attribute for literal in paths.literals} == {"age"}
     named = pystreed.STreeDClassifier(max_depth=1).fit(pd.DataFrame(X, columns=["hue_red", "age"]), X[:, 1] > 40)
     assert paths_of(named, schema)[0] == paths
-    with pytest.raises(ValueError, match="expected no `features=`, as the model stores the names"):
+    with pytest.raises(ValueError, match="expected no `features=`, as the model orders its columns"):
         paths_of(named, schema, ["hue_red", "age"])
     bits = pystreed.STreeDClassifier(max_depth=1).fit(pd.DataFrame({"r": [0, 1] * 9, "b": [0, 0, 1] * 6}), [0, 1] * 9)
     assert paths_of(bits, schema, ["hue_red", "hue_blue"])[0].paths[0] == ((Literal("hue", "=", ("red",)), False),)

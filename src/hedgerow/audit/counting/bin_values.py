@@ -141,9 +141,7 @@ Resolution = Mapping[str, float]
 def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> PerBin:
     """Return how many values each bin of each attribute holds; ``missing`` and ``outside`` count as one value each."""
     if not (resolution is None or isinstance(resolution, Mapping)):
-        raise ArgumentTypeError(
-            f"expected a mapping of attributes to steps as resolution, got {type(resolution).__name__}."
-        )
+        raise ArgumentTypeError(f"resolution must map attributes to steps, got {type(resolution).__name__}.")
     steps = {} if resolution is None else dict(resolution)
     for name, step in steps.items():
         attribute = schema.numbers.get(name)

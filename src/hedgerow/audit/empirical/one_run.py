@@ -94,7 +94,9 @@ def one_run_epsilon(
     kept[chosen[~included]] = False
     there = np.flatnonzero(kept)
     fitted = output_of(fit, rows.X(there), rows.y(there))
-    scores = _scores(score or own_label, fitted, rows, chosen)
+    scores = np.asarray((score or own_label)(fitted, rows.X(chosen), rows.y(chosen)), dtype=np.float64)
+    if scores.shape != (len(chosen),) or not np.isfinite(scores).all():
+        raise ArgumentError("expected one finite number for each canary from score, got something else.")
     right = [right_guesses(scores, included, number, rng) for number in numbers]
     return _measured(learner_name(fit), (right, numbers), included, claim, float(delta), 1 - float(confidence))
 
@@ -139,16 +141,7 @@ def own_label(fitted: Any, X: Any, y: Any) -> Scores:
         return np.where(labels[:, np.newaxis] == classes, np.asarray(fitted.predict_proba(X)), 0.0).sum(axis=1)
     if hasattr(fitted, "predict"):
         return (np.asarray(fitted.predict(X)) == labels).astype(np.float64)
-    raise ArgumentTypeError(
-        f"expected a model that predicts from fit, got {type(fitted).__name__}; pass score= to score rows with it."
-    )
-
-
-def _scores(score: Callable[[Any, Any, Any], Any], fitted: Any, rows: LabelledRows, chosen: NDArray[np.intp]) -> Scores:
-    found = np.asarray(score(fitted, rows.X(chosen), rows.y(chosen)), dtype=np.float64)
-    if found.shape != (len(chosen),) or not np.isfinite(found).all():
-        raise ArgumentError("expected one finite number for each canary from score, got something else.")
-    return found
+    raise ArgumentTypeError(f"expected a model that predicts from fit, got {type(fitted).__name__}; pass score=.")
 
 
 def right_guesses(scores: Scores, included: NDArray[np.bool_], guesses: int, rng: np.random.Generator) -> int:

@@ -63,9 +63,7 @@ class Domain:
         if not independent_bits:
             return cls(refined, bin_weights(refined, resolution=resolution))
         if resolution:
-            raise ArgumentError(
-                "expected no resolution with independent bits, which are 0 or 1, got one; leave it out."
-            )
+            raise ArgumentError("expected no resolution with independent bits, which are 0 or 1; leave it out.")
         n_bits = sum(len(_bits_of(name, attribute)) for name, attribute in refined.attributes)
         return cls(refined, ((1, 1),) * n_bits, independent_bits=True)
 
@@ -85,9 +83,7 @@ class Domain:
         if model.exclusive:
             return tuple(Region(box, others) for box, others in boxes)
         if any(others for _, others in boxes[:-1]):
-            raise ArgumentError(
-                "expected rules without negated literals on several bits, got one; set `independent_bits=False`."
-            )
+            raise ArgumentError("expected no negated literal on several bits, got one; set `independent_bits=False`.")
         before = tuple(box for box, _ in boxes)
         return tuple(Region(box, (*before[:i], *others)) for i, (box, others) in enumerate(boxes))
 
@@ -137,9 +133,7 @@ def _refined(schema: Schema, literals: Iterable[Literal]) -> Schema:
         attribute = attribute.refined_by(literal)
         attribute.truth(literal)
         found[name] = attribute
-    return replace(
-        schema, attributes=tuple((name, found.get(name, attribute)) for name, attribute in schema.attributes)
-    )
+    return replace(schema, attributes=tuple((name, found.get(name, own)) for name, own in schema.attributes))
 
 
 def normalised(model: Paths, schema: Schema) -> Paths:
@@ -167,9 +161,7 @@ def _bits_in(literal: Literal, attribute: Attribute) -> dict[_Bit, bool]:
         case "=":
             return {(name, "=", str(values[0])): True}
         case "!=" if attribute.ordered:
-            raise ArgumentError(
-                f"expected comparisons along the order, got {literal.brief}; set `independent_bits=False`."
-            )
+            raise ArgumentError(f"expected comparisons by order, got {literal.brief}; set `independent_bits=False`.")
         case "!=":
             return {(name, "=", str(values[0])): False, **known}
         case "<=":
@@ -198,14 +190,10 @@ class Prior:
         if domain.independent_bits:
             raise ArgumentError("expected no prior with independent bits, got one; set `independent_bits=False`.")
         if not isinstance(marginals, Mapping):
-            raise ArgumentTypeError(
-                f"expected a mapping of attributes to probabilities as prior, got {type(marginals).__name__}."
-            )
+            raise ArgumentTypeError(f"prior must map attributes to probabilities, got {type(marginals).__name__}.")
         unknown = sorted(set(marginals) - set(schema))
         if unknown:
-            raise SchemaError(
-                "expected priors of declared attributes only; declare it in the schema.", attribute=unknown[0]
-            )
+            raise SchemaError("has a prior, and is not declared; declare it in the schema.", attribute=unknown[0])
         masses: list[tuple[int, ...]] = []
         surprisals: list[tuple[float, ...]] = []
         for (name, attribute), values in zip(domain.schema.attributes, domain.weights, strict=True):

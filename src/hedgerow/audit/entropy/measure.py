@@ -129,11 +129,9 @@ def reconstruction_of(
     counts = data.rows() if isinstance(data, Tally) else None
     if places is not None:
         _check_counts(paths, places, counts, steps)
-    counted, view = _supports(paths, supports, places, counts, bits)
-    conditions = paths.conditions(domain.schema)
-    return Reconstruction(
-        schema, domain, conditions, regions, possible, bits, counted, view, prior_bits, places, data, counts
-    )
+    found, view = _supports(paths, supports, places, counts, bits)
+    words = paths.conditions(domain.schema)
+    return Reconstruction(schema, domain, words, regions, possible, bits, found, view, prior_bits, places, data, counts)
 
 
 def joint_reconstruction(
@@ -171,9 +169,7 @@ def joint_reconstruction(
     several = guarded(lambda: list(models), ArgumentTypeError("expected a sequence of models, got no sequence."))
     read = [paths_of(model, schema) for model in several]
     if not read or any(own != read[0][1] for _, own in read):
-        raise ArgumentError(
-            "expected one or more models on the same schema; pass `schema` if their own schemas differ."
-        )
+        raise ArgumentError("expected one or more models on one schema; pass `schema` if their own schemas differ.")
     schema = read[0][1]
     literals = chain.from_iterable(paths.literals for paths, _ in read)
     domain = Domain.of(schema, literals, independent_bits=independent_bits, resolution=resolution)
@@ -184,15 +180,13 @@ def joint_reconstruction(
         _check_counts(paths, places, rows, are_steps_read(model))
     met, places = np.unique(leaves, axis=0, return_inverse=True)
     places = places.reshape(-1)
-    supports = tuple(map(int, np.bincount(places, rows)))
+    found = tuple(map(int, np.bincount(places, rows)))
     own = [domain.regions(paths) for paths in comparable]
     regions = tuple(_intersection([one[j] for one, j in zip(own, leaf, strict=True)]) for leaf in met.tolist())
-    words = [paths.conditions(domain.schema) for paths in comparable]
-    conditions = tuple("; ".join(w[j] for w, j in zip(words, leaf, strict=True)) for leaf in met.tolist())
+    each = [paths.conditions(domain.schema) for paths in comparable]
+    words = tuple("; ".join(one[j] for one, j in zip(each, leaf, strict=True)) for leaf in met.tolist())
     possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
-    return Reconstruction(
-        schema, domain, conditions, regions, possible, bits, supports, "data", prior_bits, places, data, rows
-    )
+    return Reconstruction(schema, domain, words, regions, possible, bits, found, "data", prior_bits, places, data, rows)
 
 
 def _intersection(regions: Sequence[Region]) -> Region:

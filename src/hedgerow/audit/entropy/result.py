@@ -82,9 +82,7 @@ class Reconstruction:
         if not self.n_rows:
             raise ArgumentError("expected supports of at least one row, got none.")
         if any(count and isnan(bits) for count, bits in zip(self.supports, self.bits, strict=True)):
-            raise ArgumentError(
-                "a region with positive support has no possible row; correct the schema, the prior or the supports."
-            )
+            raise ArgumentError("a region with rows has no possible row; correct the schema, prior or supports.")
 
     @property
     def n_rows(self) -> int:
@@ -134,24 +132,18 @@ class Reconstruction:
         """
         if self.prior_bits is not None:
             raise ArgumentError("Dist (Definition 2) is not defined with a prior; use `uncertainty`.")
-        full = [log2(sum(bins)) for bins in self.domain.weights]
-        total = 0.0
+        weights, total = self.domain.weights, 0.0
+        full = [log2(sum(bins)) for bins in weights]
         for region, support in zip(self.regions, self.supports, strict=True):
             if support:
-                values = self._box_values(region)
+                found = count_rows_by_bin(region, weights)
+                values = [sum(w for w, n in zip(*both, strict=True) if n) for both in zip(weights, found, strict=True)]
+                if prod(values) != sum(found[0]):  # no box
+                    raise ArgumentError(
+                        "Dist is not defined, as attributes are dependent in some region; use `uncertainty`."
+                    )
                 total += support * fsum(log2(v) / bits for v, bits in zip(values, full, strict=True) if bits)
         return total / (self.n_rows * sum(1 for bits in full if bits))
-
-    def _box_values(self, region: Region) -> list[int]:
-        """Return how many values each attribute can have in a region that is a box."""
-        weights = self.domain.weights
-        found = count_rows_by_bin(region, weights)
-        values = [sum(w for w, n in zip(*both, strict=True) if n) for both in zip(weights, found, strict=True)]
-        if prod(values) != sum(found[0]):
-            raise ArgumentError(
-                "Dist (Definition 2) is not defined, as attributes are dependent in some region; use `uncertainty`."
-            )
-        return values
 
     def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return entropy ratios, increasing, and for each the share of rows with at most that ratio (PDR, Figure 4)."""

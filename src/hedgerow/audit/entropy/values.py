@@ -145,9 +145,7 @@ class Values:
             for bin in range(number.n_known):
                 found[known, bin] = _mean_distance(self.bins[bin], numbers)
             found[np.ix_(known, bins < number.n_known)] /= number.high - number.low
-        elif self.attribute is None and all(
-            isinstance(value, (int, float)) and not isinstance(value, bool) for value in self
-        ):
+        elif self.attribute is None and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in self):
             numbers = np.array(list(self), dtype=np.float64)
             found = np.abs(numbers[codes][:, None] - numbers) / max(np.ptp(numbers), np.finfo(np.float64).tiny)
         return found

@@ -17,6 +17,7 @@ from hedgerow.audit.exact.membership import Drawn, cells_of, whole_weight
 from hedgerow.audit.exact.outcomes import Cells, number_chances
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
+from hedgerow.boundary.arguments import check_share
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.searches import SearchEstimator, draw_probabilities
 
@@ -167,8 +168,7 @@ class _Joint:
 def _prior(given: Sequence[float] | None, absent: Any, n: int) -> Floats:
     if not n:
         raise ArgumentError("expected one candidate or more, got none.")
-    if isinstance(absent, bool) or not isinstance(absent, Real) or not 0 <= float(absent) < 1:
-        raise ArgumentError("absent must be in [0, 1), got something else.")
+    check_share("absent", absent)
     chances = [(1 - float(absent)) / n] * n if given is None else list(given)
     numbers = all(isinstance(p, Real) and not isinstance(p, bool) and 0 <= float(p) <= 1 for p in chances)
     if len(chances) != n or not numbers or abs(sum(chances) + float(absent) - 1) > 1e-9:

@@ -197,9 +197,7 @@ def whole_weight(draw: DrawProbabilities, schema: Schema) -> float:
         raise ArgumentError("expected release_means=False where rows have weights, got True.")
     weight = float(draw.weight) * schema.steps
     if weight > MOST_WEIGHT:
-        raise ArgumentError(
-            f"expected a draw with a weight of {MOST_WEIGHT} at most, got {weight:.6g}; use a smaller epsilon."
-        )
+        raise ArgumentError(f"the weight must be {MOST_WEIGHT} at most, got {weight:.6g}; use a smaller epsilon.")
     return weight
 
 

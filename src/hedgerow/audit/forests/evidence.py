@@ -63,15 +63,11 @@ def evidence_of(
 
 
 def _read(model: Any, schema: Schema | None, features: Features | None) -> tuple[list[Evidence], Schema]:
-    if isinstance(model, Paths):
-        if schema is None:
-            raise ArgumentError("expected a schema, as decision paths have none of their own; pass `schema=`.")
-        return [_of_paths(model)], schema
     last, rest = last_step(model, features)
-    if isinstance(last, (RandomForestClassifier, ExtraTreesClassifier)):
+    if isinstance(last, (Paths, RandomForestClassifier, ExtraTreesClassifier)):
         if schema is None:
-            raise ArgumentError("expected a schema, as the forest has none of its own; pass `schema=`.")
-        return _of_forest(last, schema, rest), schema
+            raise ArgumentError("expected a schema, as forests and paths have none of their own; pass `schema=`.")
+        return [_of_paths(last)] if isinstance(last, Paths) else _of_forest(last, schema, rest), schema
     if type(last).__module__.startswith("sklearn.ensemble"):
         raise ArgumentTypeError(
             f"expected a RandomForestClassifier, an ExtraTreesClassifier or a single model, got a "
@@ -129,9 +125,7 @@ def _with_scale(one: Evidence, scale: Any) -> Evidence:
     if one.paths.view != "noisy":
         return one
     if scale is None:
-        raise ArgumentError(
-            "expected the scale of the noise in released counts, as the privacy card has it, got none; pass `noise=`."
-        )
+        raise ArgumentError("expected the scale of the noise in counts, which the privacy card has; pass `noise=`.")
     if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < float(scale) < 1e9:
         raise ArgumentError(f"noise must be a number above 0 and below 1e9, got {describe_argument(scale)}.")
     return replace(one, scale=float(scale))

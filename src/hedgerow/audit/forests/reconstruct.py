@@ -16,7 +16,7 @@ from hedgerow.audit.counting.bin_values import Floats
 from hedgerow.audit.entropy.domain import Domain, Marginals, Prior
 from hedgerow.audit.entropy.values import Index
 from hedgerow.audit.forests.evidence import classes_of, evidence_of, rows_of
-from hedgerow.audit.forests.search import Cells, SolverResult, SolverSettings, most_likely
+from hedgerow.audit.forests.search import Cells, SolverSettings, most_likely
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.readers.columns import Features
 from hedgerow.boundary.arguments import check_integer
@@ -103,7 +103,12 @@ def reconstruct(
     >>> guess.status, guess.error(X, y)
     ('optimal', 0.0)
     """
-    settings = _settings(seconds, n_jobs, random_state)
+    if isinstance(seconds, bool) or not isinstance(seconds, Real) or not 0 < float(seconds) < 1e9:
+        raise ArgumentError(f"seconds must be a number above 0 and below 1e9, got {describe_argument(seconds)}.")
+    jobs = check_integer("n_jobs", n_jobs, -1)
+    if jobs == 0 or jobs > 1024:
+        raise ArgumentError(f"n_jobs must be -1 or a whole number from 1 to 1024, got {jobs}.")
+    settings = SolverSettings(float(seconds), max(jobs, 0), check_integer("random_state", random_state, 0) % 2**31)
     if not (schema is None or isinstance(schema, Schema)):
         raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
     evidence, known = evidence_of(models, schema, features, noise)
@@ -114,25 +119,9 @@ def reconstruct(
     cells = Cells.of(domain, [one.paths for one in evidence], masses, len(classes or (None,)))
     found = most_likely(cells, evidence, classes, size, settings, has_prior=prior is not None)
     bins = np.repeat(cells.bins, found.rows.sum(axis=1), axis=0)
-    labels = None if classes is None else _labels(found, classes)
+    labels = None if classes is None else np.repeat(np.tile(np.array(classes), len(cells)), found.rows.ravel())
     status = "optimal" if found.is_optimal else "feasible"
     return GuessedTable(cells.schema, bins, labels, status, found.gap, found.seconds)
-
-
-def _settings(seconds: Any, n_jobs: Any, seed: Any) -> SolverSettings:
-    if isinstance(seconds, bool) or not isinstance(seconds, Real) or not 0 < float(seconds) < 1e9:
-        raise ArgumentError(f"seconds must be a number above 0 and below 1e9, got {describe_argument(seconds)}.")
-    jobs = check_integer("n_jobs", n_jobs, -1)
-    if jobs == 0 or jobs > 1024:
-        raise ArgumentError(f"n_jobs must be -1 or a whole number from 1 to 1024, got {jobs}.")
-    return SolverSettings(float(seconds), max(jobs, 0), check_integer("random_state", seed, 0) % 2**31)
-
-
-def _labels(found: SolverResult, classes: tuple[Any, ...]) -> NDArray[Any]:
-    """Return the class of each row, in the order of cells and, within them, of classes."""
-    return np.array(
-        [label for counts in found.rows.tolist() for label, n in zip(classes, counts, strict=True) for _ in range(n)]
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -200,9 +200,9 @@ def _add_evidence(
     own = (None,) if one.classes is None else one.classes
     places = [range(len(names)) if name is None else [names.index(name)] for name in own]
     absent = [k for k in range(len(names)) if not any(k in place for place in places)]
-    members = _members(leaves, len(one.numbers))
     for leaf, counts in enumerate(one.numbers.tolist()):
-        sums = [program.total([variables[j][k] for j in members[leaf] for k in place]) for place in places]
+        members = np.flatnonzero(leaves == leaf)
+        sums = [program.total([variables[j][k] for j in members for k in place]) for place in places]
         if one.is_exact:
             for number, count in zip(sums, counts, strict=True):
                 program.model.add(number == count)
@@ -213,13 +213,6 @@ def _add_evidence(
             _add_drawn(program, sums, counts, int(one.distinct[leaf]))
     if one.is_exact and absent:
         program.model.add(program.total([own[k] for own in variables for k in absent]) == 0)
-
-
-def _members(leaves: Index, n_leaves: int) -> list[list[int]]:
-    """Return the cells of each leaf."""
-    order = np.argsort(leaves, kind="stable")
-    ends = np.searchsorted(leaves[order], np.arange(n_leaves + 1))
-    return [order[a:b].tolist() for a, b in pairwise(ends)]
 
 
 def _add_noisy(program: Program, total: Any, count: int, scale: float) -> None:

@@ -68,9 +68,7 @@ def chosen_attack(given: str | Chosen, named: Mapping[str, Callable[[], Chosen]]
             raise ArgumentError(f"expected one of {names}, or {kind}, as attack, got {describe_argument(given)}.")
         return named[given]()
     if isinstance(given, type) or not callable(getattr(given, "scores", None)):
-        raise ArgumentTypeError(
-            f"expected a name, or an object with scores({scored}), as attack, got {describe_argument(given)}."
-        )
+        raise ArgumentTypeError(f"attack must be a name or have scores({scored}), got {describe_argument(given)}.")
     return given
 
 
@@ -143,9 +141,7 @@ class LabelOnlyAttack:
     def scores(self, attempt: Attempt) -> NDArray[np.float64]:
         """Return the robustness of the correct prediction of each suspect, from 0 to 1."""
         if attempt.is_number:
-            raise ArgumentError(
-                f"{NO_CLASSES}: its predictions are not right or wrong; use attack='random-forest', or audit.lira."
-            )
+            raise ArgumentError(f"{NO_CLASSES}; use attack='random-forest', or audit.lira.")
         rows = attempt.rows
         known = np.concatenate([attempt.members, attempt.non_members])
         perturber = Perturber.of(rows, known, self.schema or attempt.schema)

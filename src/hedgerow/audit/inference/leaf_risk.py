@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.audit.entropy.domain import Domain, normalised
-from hedgerow.audit.inference.labelled import Index, LabelledRows, distinct, predicts_numbers
+from hedgerow.audit.inference.labelled import LabelledRows, distinct, predicts_numbers
 from hedgerow.audit.inference.overfitting import apply_of, leaf_counts, leaf_numbers
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import Paths
@@ -80,22 +80,17 @@ def leaf_risk(
         return stored_risk(paths, normalised(paths, domain.schema).conditions(domain.schema), least)
     rows = LabelledRows.of_pair("train", train)
     names, (leaves, *_) = leaf_numbers(model, [apply_of(model)(train[0])])
-    if predicts_numbers(model):
-        return _risk_of_numbers(model, names, leaves, rows, least)
-    classes, labels = distinct(rows.values)
-    counts = leaf_counts(leaves, labels, shape=(len(names), len(classes)))
-    return LeafRisk(names, tuple(map(sum, counts)), counts, tuple(classes), "exact", least)
-
-
-def _risk_of_numbers(model: Any, names: tuple[str, ...], leaves: Index, rows: LabelledRows, least: int) -> LeafRisk:
     totals = tuple(map(int, np.bincount(leaves, minlength=len(names))))
     released = released_model(model)
-    if released is None:
+    if not predicts_numbers(model):
+        classes, labels = distinct(rows.values)
+    elif released is None:
         return LeafRisk(names, totals, None, None, "exact", least)
-    target = released.schema.target
-    levels = target.encode(column_of(rows.labels, target.name)).astype(np.intp)
-    counts = leaf_counts(leaves, levels, shape=(len(names), target.n_levels))
-    return LeafRisk(names, totals, counts, target.values, "exact", least)
+    else:
+        target = released.schema.target
+        classes, labels = target.values, target.encode(column_of(rows.labels, target.name)).astype(np.intp)
+    counts = leaf_counts(leaves, labels, shape=(len(names), len(classes)))
+    return LeafRisk(names, totals, counts, tuple(classes), "exact", least)
 
 
 def stored_risk(paths: Paths, conditions: Sequence[str], threshold: int) -> LeafRisk:

@@ -11,8 +11,7 @@ from scipy.special import logit
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from hedgerow.audit.inference.membership import Array
-from hedgerow.audit.inference.shadows import Shadows
+from hedgerow.audit.inference.targets import Array, Shadows
 from hedgerow.boundary.arguments import check_share
 
 Whole = NDArray[np.intp]
@@ -104,7 +103,8 @@ class _Side:
     @classmethod
     def both(cls, shadows: Shadows) -> tuple[Self, Self]:
         confidences = np.stack([shadows.inside, shadows.outside])
-        codes = _codes(np.concatenate(confidences)).reshape(confidences.shape)
+        codes = rankdata(np.concatenate(confidences), method="dense", axis=0).astype(np.intp) - 1
+        codes = codes.reshape(confidences.shape)
         counts = [_counts(part, 2 * len(shadows)) for part in codes]
         rare = counts[0] + counts[1] < max(_COMMON * 2 * len(shadows), _FEWEST)
         inside, outside = (
@@ -150,10 +150,6 @@ def _log_rarity(at: Array, found: _Moments) -> Array:
     equal = np.abs(at - found.mean) < _FLAT
     counted = (np.where(equal, 0.5, found.mean > at) * found.number + 0.5) / (found.number + 1)
     return np.where(known, -student.logsf((at - found.mean) / scale, degrees), -np.log(counted))
-
-
-def _codes(values: Array) -> Whole:
-    return rankdata(values, method="dense", axis=0).astype(np.intp) - 1
 
 
 def _counts(codes: Whole, size: int) -> Whole:

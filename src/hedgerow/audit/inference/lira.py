@@ -13,9 +13,8 @@ from scipy.stats import t as student
 
 from hedgerow.audit.inference.attacks import chosen_attack
 from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OfflineRmia, OnlineLira, Rmia
-from hedgerow.audit.inference.membership import FPR, PRIVATE, Array, check_rate, curve
-from hedgerow.audit.inference.shadows import ShadowAttack, Shadows, shadow_fits
-from hedgerow.audit.inference.targets import Target
+from hedgerow.audit.inference.membership import FPR, PRIVATE, check_rate, curve
+from hedgerow.audit.inference.targets import Array, ShadowAttack, Shadows, Target, shadow_fits
 from hedgerow.audit.plot import roc_band
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.boundary.randomness import RandomState, generator
@@ -105,7 +104,8 @@ class ShadowMembership:
 
     def tpr_at(self, fpr: float) -> float:
         """Return the true positive rate at a false positive rate, from `finest_fpr`, or the first stored one, to 1."""
-        self._check_rate(fpr)
+        scored = f"{self.shadows.outside.size} scores of non-members"
+        check_rate(fpr, max(float(self.fpr[0]), self.finest_fpr), scored, "rows, or more repeats")
         return float(np.interp(fpr, self.fpr, self.tpr))
 
     def tpr_interval(self, fpr: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -135,10 +135,6 @@ class ShadowMembership:
         with np.errstate(invalid="ignore"):
             low, high = beta.ppf(alarm, hits, size - hits + 1), beta.isf(alarm, hits + 1, size - hits)
         return np.where(hits > 0, low, 0.0), np.where(hits < size, high, 1.0)
-
-    def _check_rate(self, fpr: float) -> None:
-        finest, scored = max(float(self.fpr[0]), self.finest_fpr), f"{self.shadows.outside.size} scores of non-members"
-        check_rate(fpr, finest, scored, "rows, or more repeats")
 
     def by_row(self) -> pd.DataFrame:
         """Return what each row shows by itself, whatever the attack, one row a row.
@@ -291,8 +287,6 @@ def lira(
     check_integer("repeats", repeats, _FEWEST)
     learner = Target.of(target, X, y, seeded=random_state is not None)
     if len(learner.rows) < _FEWEST_ROWS:
-        raise ArgumentError(
-            f"expected {_FEWEST_ROWS} rows or more, got {len(learner.rows)}: coins could leave a fit without any."
-        )
+        raise ArgumentError(f"expected {_FEWEST_ROWS} rows or more, got {len(learner.rows)}: a fit could have none.")
     shadows = shadow_fits(learner, generator(random_state).spawn(repeats), n_jobs, verbose=verbose)
     return ShadowMembership.of(learner.name, how, shadows)

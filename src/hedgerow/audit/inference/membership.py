@@ -8,12 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack, chosen_attack
 from hedgerow.audit.inference.labelled import label_values, predicts_numbers
-from hedgerow.audit.inference.targets import Target, check_known
+from hedgerow.audit.inference.targets import Array, Target, check_known
 from hedgerow.audit.plot import roc_band
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.boundary.randomness import RandomState, generator
@@ -24,7 +23,6 @@ from hedgerow.text.messages import describe_argument
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = NDArray[np.float64]
 FPR: Array = np.geomspace(1e-4, 1, 201)
 """The false positive rates of stored curves: 50 a decade."""
 FPR.setflags(write=False)
@@ -169,9 +167,7 @@ class Membership:
 
     def __post_init__(self) -> None:
         if self.curves.shape != (len(self.aucs), len(self.fpr)) or not len(self.aucs):
-            raise ArgumentError(
-                "expected one ROC curve and AUC per repeat, and one point of a curve per rate, got other shapes."
-            )
+            raise ArgumentError("expected one curve and AUC a repeat, one point of a curve a rate, got other shapes.")
 
     @property
     def repeats(self) -> int:
@@ -229,29 +225,21 @@ class Membership:
             f"knows {known} and {known_others} of them and is evaluated on the other {members} and {others}."
         )
 
-    @property
-    def _rates(self) -> list[str]:
-        """The rates that can be measured, in a line, and the finest one in another line if some are below it."""
-        seen = [f"{100 * rate:g} %: {100 * self.tpr_at(rate):.2g} %" for rate in RATES if rate >= self.finest_fpr]
-        lines = [f"TPR at FPR of  {'  '.join(seen)}  (random guessing: TPR = FPR)"]
-        finest = (
-            f"{self.sizes[3]} non-members: false positive rates below {100 * self.finest_fpr:.3g} % cannot be measured"
-        )
-        return lines * bool(seen) + [finest] * (len(seen) < len(RATES))
-
     def __str__(self) -> str:
         low, high = self.auc_interval
-        return "\n".join(
-            [
-                f"attack   {self.attack}",
-                f"target   {self.target}",
-                f"AUC      {self.auc:.3f} (0.5: random guessing), standard error {self.auc_standard_error:.3f}; "
-                f"90 % of splits between {low:.3f} and {high:.3f}",
-                *self._rates,
-                f"splits   {self._splits}",
-                PRIVATE,
-            ]
-        )
+        lines = [
+            f"attack   {self.attack}",
+            f"target   {self.target}",
+            f"AUC      {self.auc:.3f} (0.5: random guessing), standard error {self.auc_standard_error:.3f}; "
+            f"90 % of splits between {low:.3f} and {high:.3f}",
+        ]
+        seen = [f"{100 * rate:g} %: {100 * self.tpr_at(rate):.2g} %" for rate in RATES if rate >= self.finest_fpr]
+        if seen:
+            lines.append(f"TPR at FPR of  {'  '.join(seen)}  (random guessing: TPR = FPR)")
+        if len(seen) < len(RATES):
+            finest = f"false positive rates below {100 * self.finest_fpr:.3g} % cannot be measured"
+            lines.append(f"{self.sizes[3]} non-members: {finest}")
+        return "\n".join([*lines, f"splits   {self._splits}", PRIVATE])
 
     def __repr__(self) -> str:
         return f"<Membership of {self.target} by {self.attack}: AUC {self.auc:.3f} over {self.repeats} splits>"

@@ -51,9 +51,7 @@ def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
         )
 
     def checked(X: Any) -> NDArray[Any]:
-        problem = ArgumentError(
-            "expected a model that returns one leaf for each row of X; it failed, or returned others."
-        )
+        problem = ArgumentError("expected a model that returns one leaf a row of X; it failed, or returned others.")
         leaves = guarded(lambda: np.asarray(apply(X)), problem) if released is None else released.apply(X)
         if leaves.shape != (len(X),):
             raise problem
@@ -145,23 +143,20 @@ class Overfit:
     @property
     def vulnerability_by_chance(self) -> float:
         """The mean of V over all partitions into train and test with as many rows of each class; above 0.5."""
-        return float(self._overall([Fraction(x) for x in self._chances()]))
+        chances = [
+            sum(
+                mean_deviation(ours + others, a[k] + b[k], ours) * (1 / ours + 1 / others) / 2
+                for a, b in zip(self.train, self.test, strict=True)
+            )
+            for k, (ours, others) in enumerate(self._totals)
+        ]
+        return float(self._overall(list(map(Fraction, chances))))
 
     def _distances(self) -> list[Fraction]:
         """τ of each class, exactly."""
         leaves = list(zip(self.train, self.test, strict=True))
         return [
             sum((abs(Fraction(a[k], ours) - Fraction(b[k], others)) for a, b in leaves), Fraction(0)) / 2
-            for k, (ours, others) in enumerate(self._totals)
-        ]
-
-    def _chances(self) -> list[float]:
-        """Return the mean of τ of each class over all partitions of the rows."""
-        return [
-            sum(
-                mean_deviation(ours + others, a[k] + b[k], ours) * (1 / ours + 1 / others) / 2
-                for a, b in zip(self.train, self.test, strict=True)
-            )
             for k, (ours, others) in enumerate(self._totals)
         ]
 

@@ -93,13 +93,9 @@ class ProbabilisticDataset:
         if labels is not None and len(labels) != len(known):
             raise ArgumentError(f"expected one label for each of {len(known)} rows, got {len(labels)}.")
         if labels is not None and label in (values.name for values in checked):
-            raise ArgumentError(
-                "expected a name for the labels that no attribute has, got one of theirs; pass `label=`."
-            )
-        object.__setattr__(self, "domains", checked)
-        object.__setattr__(self, "rows", known)
-        object.__setattr__(self, "labels", None if labels is None else tuple(labels))
-        object.__setattr__(self, "label", label)
+            raise ArgumentError("expected a name of the labels that no attribute has; pass `label=`.")
+        labels = None if labels is None else tuple(labels)
+        self.__dict__.update(domains=checked, rows=known, labels=labels, label=label)
 
     @classmethod
     def of(
@@ -133,9 +129,7 @@ class ProbabilisticDataset:
         """
         if isinstance(model, Reconstruction):
             if not (schema is supports is resolution is prior is features is None) or model.prior_bits is not None:
-                raise ArgumentError(
-                    "expected a reconstruction without a prior, and no other arguments; pass the model."
-                )
+                raise ArgumentError("expected a reconstruction without a prior and no other arguments; pass the model.")
             found, paths = model, None
         else:
             found = reconstruction(
@@ -190,9 +184,7 @@ class ProbabilisticDataset:
         """
         domain_bits(self.domains, self.n_rows)
         if any(len(factor.attributes) > 1 for row, _ in self.groups for factor in row.factors):
-            raise ArgumentError(
-                "Dist (Definition 2) is not defined, as attributes are dependent in some row; use `uncertainty`."
-            )
+            raise ArgumentError("Dist is not defined, as attributes are dependent in some row; use `uncertainty`.")
         full = [values.bits for values in self.domains]
         left = fsum(
             len(where) * factor.entropy_bits / full[factor.attributes[0]]
@@ -209,12 +201,8 @@ class ProbabilisticDataset:
 
     def is_compatible(self, data: Any) -> bool:
         """Return whether each row of a table, and its label, if any, is possible under its distribution."""
-        table = Table.of(data)
-        if len(table) != self.n_rows:
-            raise ArgumentError(f"expected a table of {self.n_rows} rows, got {len(table)}.")
-        codes = value_bins(self, table)
+        _, codes, own = _read(self, data)
         fitting = all(row.allows(codes[where]).all() for row, where in self.groups)
-        own = labels_in(self, table)
         return fitting and (own is None or self.labels is None or bool(np.array(own == np.array(self.labels)).all()))
 
     def sample(self, random_state: RandomState = None) -> pd.DataFrame:
@@ -281,18 +269,16 @@ def _labels(paths: Paths, supports: Sequence[int]) -> tuple[Any, ...] | None:
     )
 
 
-def value_bins(known: ProbabilisticDataset, table: Table) -> Index:
-    """Return the bin of each value of a table, shape ``(n_rows, n_attributes)``."""
+def _read(known: ProbabilisticDataset, data: Any) -> tuple[Table, Index, NDArray[Any] | None]:
+    """Return a table of as many rows, the bin of each value, ``(n_rows, n_attributes)``, and its labels, if any."""
+    table = Table.of(data)
+    if len(table) != known.n_rows:
+        raise ArgumentError(f"expected a table of {known.n_rows} rows, got {len(table)}.")
     if table.names is None and table.width != len(known.domains):
         raise DomainError(f"expected {len(known.domains)} columns, got {table.width}.")
-    return np.column_stack([values.codes(table, k) for k, values in enumerate(known.domains)])
-
-
-def labels_in(known: ProbabilisticDataset, table: Table) -> NDArray[Any] | None:
-    """Return the labels that a table holds; None if it has none."""
-    if table.names is None or known.label not in table.names:
-        return None
-    return label_values(table.data.get_column(known.label))
+    codes = np.column_stack([values.codes(table, k) for k, values in enumerate(known.domains)])
+    has_labels = table.names is not None and known.label in table.names
+    return table, codes, label_values(table.data.get_column(known.label)) if has_labels else None
 
 
 _APART = 20  # maximum number of rows with a line each; of more, equal adjacent rows share a line
@@ -372,15 +358,12 @@ def align(known: ProbabilisticDataset, data: Any) -> Index:
     >>> align(known, pd.DataFrame({"a": [7, 9]}))
     array([1, 0])
     """
-    table = Table.of(data)
-    if len(table) != known.n_rows:
-        raise ArgumentError(f"expected a table of {known.n_rows} rows, got {len(table)}.")
-    costs, kinds = _costs(known, table)
+    costs, kinds = _costs(known, *_read(known, data))
     different, places, counts = np.unique(costs.T, axis=0, return_inverse=True, return_counts=True)
     if different.size > _LARGEST:
         return optimize.linear_sum_assignment(costs[kinds])[1].astype(np.intp)
     moved = _transported(different.T, np.bincount(kinds), counts)
-    partner = np.empty(len(table), dtype=np.intp)  # the kind of known row that each row is matched with
+    partner = np.empty(known.n_rows, dtype=np.intp)  # the kind of known row that each row is matched with
     partner[np.argsort(places.reshape(-1), kind="stable")] = np.repeat(
         np.tile(np.arange(len(costs)), len(counts)), moved.T.ravel()
     )
@@ -403,9 +386,8 @@ def _transported(costs: Floats, supply: Index, demand: Index) -> Index:
     return np.rint(found.x).astype(np.intp).reshape(costs.shape)
 
 
-def _costs(known: ProbabilisticDataset, table: Table) -> tuple[Floats, Index]:
+def _costs(known: ProbabilisticDataset, table: Table, codes: Index, labels: Any) -> tuple[Floats, Index]:
     """Return the cost of each row of a table for each kind of row distribution, and the kind of each distribution."""
-    codes, labels = value_bins(known, table), labels_in(known, table)
     distances = [values.distances(table, k) for k, values in enumerate(known.domains)]
     kinds = np.empty(known.n_rows, dtype=np.intp)
     known_labels = np.array(known.labels, dtype=object) if known.labels is not None and labels is not None else None

@@ -239,9 +239,7 @@ def refit_of(learner: Learner, known: ProbabilisticDataset, schema: Schema) -> R
         raise ArgumentError("expected a deterministic learner, got a private one, which draws its models at random.")
     if isinstance(learner, TallyEstimator):
         if any(values.attribute != schema[values.name] for values in known.domains):
-            raise ArgumentError(
-                "expected a model whose thresholds are cut points of the schema, got others; add them to the schema."
-            )
+            raise ArgumentError("expected thresholds that are cut points of the schema, got others; add them.")
         return _BinsRefit(learner, known, schema)
     if isinstance(learner, type) or not callable(learner):
         raise ArgumentTypeError(f"expected an estimator of hedgerow or a function, got {type(learner).__name__}.")

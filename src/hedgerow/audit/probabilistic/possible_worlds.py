@@ -63,9 +63,7 @@ class PossibleWorlds:
         given = [Fraction(1, len(tables))] * len(tables) if probabilities is None else probabilities
         if len(given) != len(tables):
             raise ArgumentError(f"expected one probability for each of {len(tables)} tables, got {len(given)}.")
-        object.__setattr__(self, "worlds", tables)
-        object.__setattr__(self, "probabilities", exact_probabilities(given))
-        object.__setattr__(self, "domains", checked)
+        self.__dict__.update(worlds=tables, probabilities=exact_probabilities(given), domains=checked)
 
     @property
     def n_rows(self) -> int:

@@ -333,9 +333,8 @@ def _listed(key: Any, places: tuple[int, ...], domains: Sequence[Values], given:
     """Return the factor of some attributes as given by the user: one value, several, or their probabilities."""
     name = ", ".join(domains[place].name for place in places)
     values: Sequence[Any] = list(given) if isinstance(given, (Mapping, set, frozenset, list, range)) else [given]
-    chances: Sequence[Any] = (
-        list(given.values()) if isinstance(given, Mapping) else [Fraction(1, len(values) or 1)] * len(values)
-    )
+    alike = [Fraction(1, len(values) or 1)] * len(values)
+    chances: Sequence[Any] = list(given.values()) if isinstance(given, Mapping) else alike
     if not values:
         raise SchemaError("expected one or more possible values, got none.", attribute=name)
     bins = tuple(_bins_of(value if isinstance(key, tuple) else (value,), places, domains, name) for value in values)
@@ -390,14 +389,11 @@ def _values(factor: Factor, domains: Sequence[Values]) -> str:
     listed = f"{{{', '.join(items)}}}"
     if factor.value_combinations <= _LISTED and (len(listed) <= _LONG or factor.value_combinations == 2):
         return listed
-    last = [text_of(_last(factor, domains))] if len(factor.attributes) == 1 and factor.uniform else []
-    return f"{{{', '.join([*items[:2], '…', *last])}}} ({factor.value_combinations:,} values)"
-
-
-def _last(factor: Factor, domains: Sequence[Values]) -> Any:
-    (place,), (chances,) = factor.attributes, factor.marginals
-    bin = max(i for i, chance in enumerate(chances) if chance)
-    return domains[place].bins[bin][-1]
+    items[2:] = ["…"]
+    if len(factor.attributes) == 1 and factor.uniform:
+        last = max(bin for bin, chance in enumerate(factor.marginals[0]) if chance)
+        items.append(text_of(domains[factor.attributes[0]].bins[last][-1]))
+    return f"{{{', '.join(items)}}} ({factor.value_combinations:,} values)"
 
 
 def text_of(value: Any) -> str:

@@ -35,9 +35,7 @@ class Columns:
     def of(cls, schema: Schema, features: Features | None, names: Sequence[str] | None, width: int) -> Self:
         """Return the columns from `features`, else from the model's names, else the schema's attributes in order."""
         if isinstance(features, str):
-            raise ArgumentTypeError(
-                f"expected a sequence with one entry for each column as features, got the text {features!r}."
-            )
+            raise ArgumentTypeError(f"features must have one entry for each column, got the text {features!r}.")
         known = schema.names if names is None else names
         chosen = tuple(known) if features is None else _given(schema, features)
         if len(chosen) != width:
@@ -70,9 +68,7 @@ class Columns:
         """Return the literals of "a column is at most a number", or of its negation."""
         feature, number = self.features[column], float(number)
         if not isfinite(number) and (number != inf or missing_holds is not False):
-            raise SchemaError(
-                f"expected a finite threshold on column {column} ({feature}), got {number}; check the model."
-            )
+            raise SchemaError(f"expected a finite cut of column {column} ({feature}), got {number}; check the model.")
         if isinstance(feature, Coded):
             return feature.at_most(number, holds=holds, missing_holds=missing_holds)
         if isinstance(feature, Literal):
@@ -111,9 +107,7 @@ class Columns:
         feature = self.features[column]
         attribute = self.schema[feature] if isinstance(feature, str) else None
         if not isinstance(feature, str) or attribute is None or attribute.cell is not Cell.VALUE:
-            raise SchemaError(
-                f"the model compares column {column} ({feature}) with text; expected a categorical attribute."
-            )
+            raise SchemaError(f"the model compares column {column} ({feature}) with text; expected a category.")
         _check_determined(feature, attribute, None, None)
         chosen = {plain_word(value) for value in values}
         here = [value for value in attribute.listed if (plain_word(value) in chosen) == holds]

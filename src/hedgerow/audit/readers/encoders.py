@@ -192,9 +192,7 @@ def made_by(transformer: Any, schema: Schema) -> tuple[Feature, ...]:
     check_is_fitted(transformer)
     first = first_step(transformer)
     if first is None:
-        raise ArgumentError(
-            "expected a transformer fitted on the table, got steps that do not change it; leave out `features=`."
-        )
+        raise ArgumentError("expected a transformer of the table, got steps that do nothing; leave out `features=`.")
     names = getattr(first, "feature_names_in_", schema.names)
     width = getattr(first, "n_features_in_", len(names))
     if len(names) != width:

@@ -20,9 +20,7 @@ _MISSING = ("nan", "None")
 def meaning(feature: str | Literal, schema: Schema) -> str | Literal:
     """Return the attribute that a column holds, or the literal for which it is 1, such as hue = red for hue_red."""
     if not isinstance(feature, (str, Literal)):
-        raise ArgumentTypeError(
-            f"expected the name of an attribute or a Literal for each column, got {type(feature).__name__}."
-        )
+        raise ArgumentTypeError(f"expected an attribute or a Literal for each column, got {type(feature).__name__}.")
     name = feature.attribute if isinstance(feature, Literal) else str(feature)
     if name in schema:
         return feature if isinstance(feature, Literal) else name

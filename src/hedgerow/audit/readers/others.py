@@ -123,9 +123,7 @@ def _streed(model: Any, schema: Schema, features: Features | None) -> Paths:
 def _tests(binarizer: Any, schema: Schema, features: Features | None) -> Iterator[_Test]:
     """Yield the test of each column that STreeD computes: of its binary, then categorical, then continuous input."""
     if binarizer.binary_feature_limiter is not None:
-        raise ArgumentError(
-            "expected a model without max_num_binary_features, got one with it; the meaning of its columns is unknown."
-        )
+        raise ArgumentError("expected a model without max_num_binary_features: the meaning of its columns is unknown.")
     columns, places = _given(binarizer, schema, features)
     for name in binarizer.binary_columns:
         yield partial(columns.is_one, places[name])
@@ -146,9 +144,7 @@ def _given(binarizer: Any, schema: Schema, features: Features | None) -> tuple[C
     keys = list(dict.fromkeys(key for kind in kinds for key in kind))
     if all(isinstance(key, str) for key in keys):
         if features is not None and len(keys) > len(binarizer.binary_columns):
-            raise ArgumentError(
-                "expected no `features=`, as the model stores the names of its columns in its own order; leave it out."
-            )
+            raise ArgumentError("expected no `features=`, as the model orders its columns by itself; leave it out.")
         return Columns.of(schema, features, keys, len(keys)), {key: place for place, key in enumerate(keys)}
     return Columns.of(schema, features, None, len(keys)), {key: key for key in keys}
 

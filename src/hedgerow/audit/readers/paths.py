@@ -109,18 +109,14 @@ class Paths:
         bins: Mapping[str, NDArray[np.integer[Any]]]
         if isinstance(data, Tally):
             if data.schema.attributes != schema.attributes:
-                raise ArgumentError(
-                    "expected a tally on the model's schema, got one on another schema; count it on the model's."
-                )
+                raise ArgumentError("expected a tally on the model's schema, got one on another; count it on that.")
             bins, size = data.bins(used), len(data.rows())
         else:
             table = Table.of(data)
             bins, size = schema.encode(table, used), len(table)
         found = first_that_holds(self.paths, schema, bins, size)
         if (found < 0).any():
-            raise ArgumentError(
-                "expected a leaf for every row, got rows in no region; the last region must hold all remaining rows."
-            )
+            raise ArgumentError("expected a leaf for every row, got rows in none; the last must hold all others.")
         return found
 
 

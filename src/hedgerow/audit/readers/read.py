@@ -149,10 +149,8 @@ def _leaf_paths(tree: Any, columns: Columns) -> Iterator[tuple[int, Path]]:
     """Yield each leaf's number with its decision path, from left to right."""
 
     def step(node: int, *, holds: bool) -> Path:
-        missing = bool(tree.missing_go_to_left[node])
-        return columns.at_most(
-            int(tree.feature[node]), _last_left(tree.threshold[node]), holds=holds, missing_holds=missing
-        )
+        number, missing = _last_left(tree.threshold[node]), bool(tree.missing_go_to_left[node])
+        return columns.at_most(int(tree.feature[node]), number, holds=holds, missing_holds=missing)
 
     return leaf_paths(0, lambda node: [(child, step(node, holds=left)) for child, left in children_of(tree, node)])
 
