@@ -64,10 +64,8 @@ class EngineColumn:
             return cls(name, _days(values.date() if kind.is_timestamp() else values), "integer", holds_dates=True)
         if kind.is_string():
             return cls(name, engine.plain_text(values), "text")
-        raise DomainError(
-            f"expected booleans, numbers, dates or text, found {_word(kind)}; cast it in a view or the file.",
-            column=name,
-        )
+        problem = f"expected booleans, numbers, dates or text, found {_word(kind)}; cast it in a view or the file."
+        raise DomainError(problem, column=name)
 
     @classmethod
     def _of_decimals(cls, name: str, values: Expression) -> Self:

@@ -237,10 +237,8 @@ class Attribute(ABC):
         """Return on which bins a literal is true; SchemaError if it does not fit, or is true of no value or of all."""
         extent = self._extent(literal)
         if extent.is_trivial:
-            raise SchemaError(
-                f"expected a literal that is true of some values and false of others, got {literal.brief}.",
-                attribute=literal.attribute,
-            )
+            problem = f"expected a literal that is true of some values and false of others, got {literal.brief}."
+            raise SchemaError(problem, attribute=literal.attribute)
         return extent
 
     def truth(self, literal: Literal) -> NDArray[np.bool_]:

@@ -261,10 +261,8 @@ def date_cuts(low: Day, high: Day, cuts: Any) -> tuple[Day, ...]:
 def _of_period(low: Day, high: Day, number: int, unit: str) -> tuple[Day, ...]:
     found = tuple(islice(_ends(low, high, number, unit), MOST_SPACED + 1))
     if len(found) > MOST_SPACED:
-        raise SchemaError(
-            f"expected at most {MOST_SPACED:,} cut points, got more; choose longer periods than {shown(unit)}.",
-            key="cuts",
-        )
+        problem = f"expected at most {MOST_SPACED:,} cut points, got more; choose longer periods than {shown(unit)}."
+        raise SchemaError(problem, key="cuts")
     return found
 
 

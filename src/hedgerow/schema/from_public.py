@@ -120,10 +120,8 @@ def public_date_formats(
         column = Column.from_arrow(table[name], name).without(missing_values)
         formats = recognised_formats(column, declared)
         if len(formats) > 1:
-            raise DomainError(
-                f"its dates fit both {' and '.join(formats)}; say which it is, as in --date-format {formats[0]}.",
-                column=name,
-            )
+            problem = f"its dates fit both {' and '.join(formats)}; say which it is, as in --date-format {formats[0]}."
+            raise DomainError(problem, column=name)
         found |= dict.fromkeys([name] if formats else [], formats[0] if formats else "")
     return found
 

@@ -61,10 +61,8 @@ class Boolean(Attribute):
                 raise SchemaError("expected at least one value beside those of the other truth, got none.", key=key)
         words = [plain_word(value) for value in (*self.true_values, *self.false_values, *self.missing_values)]
         if len(set(words)) < len(words):
-            raise SchemaError(
-                "expected distinct values, none of them missing_values or false_values; got one twice.",
-                key="true_values",
-            )
+            problem = "expected distinct values, none of them missing_values or false_values; got one twice."
+            raise SchemaError(problem, key="true_values")
 
     @property
     def cell(self) -> Cell:
@@ -211,10 +209,8 @@ class Categorical(Attribute):
         """Return the index of a value that a literal compares with, also as text; SchemaError if it is none."""
         place = self._places.get(str(literal.operands[position]))
         if place is None:
-            raise SchemaError(
-                f"expected a literal on one of the values {self.domain}; got {literal.brief}.",
-                attribute=literal.attribute,
-            )
+            problem = f"expected a literal on one of the values {self.domain}; got {literal.brief}."
+            raise SchemaError(problem, attribute=literal.attribute)
         return place
 
     @property

@@ -223,10 +223,8 @@ class Numeric(Attribute):
         if len(places) == len(literal.operands):
             start = 0 if literal.operator == "<=" else places[0] + 1
             return start, self.n_known if literal.operator == ">" else places[-1] + 1, False
-        raise SchemaError(
-            f"expected a literal on the cut points {shown(list(self.cuts))}; got {literal.brief}.",
-            attribute=literal.attribute,
-        )
+        problem = f"expected a literal on the cut points {shown(list(self.cuts))}; got {literal.brief}."
+        raise SchemaError(problem, attribute=literal.attribute)
 
     @staticmethod
     def _compared(literal: Literal) -> list[float]:

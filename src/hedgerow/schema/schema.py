@@ -199,10 +199,8 @@ class Schema:
         """The label with classes; raises SchemaError if the schema declares no label, or a number."""
         if isinstance(self.target, Label):
             return self.target
-        raise SchemaError(
-            "expected a label with classes, got a number, which only regressors and their models take.",
-            attribute=self.target.name,
-        )
+        problem = "expected a label with classes, got a number, which only regressors and their models take."
+        raise SchemaError(problem, attribute=self.target.name)
 
     @property
     def target(self) -> Target:

@@ -371,7 +371,5 @@ def unreadable(name: str) -> DomainError:
 
 
 def _invalid(name: str) -> DomainError:
-    return DomainError(
-        "expected valid values of the column's type (text in UTF-8, dates without a time of day), found others.",
-        column=name,
-    )
+    problem = "expected valid values of the column's type (text in UTF-8, dates without a time of day), found others."
+    return DomainError(problem, column=name)
