@@ -18,25 +18,20 @@ from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.sources import ask, require_table
 from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
-from hedgerow.schema import Unit, Weight
-from hedgerow.schema.attributes import MISSING, OUTSIDE, BinCodes, bins_of_codes
+from hedgerow.schema import Unit
+from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, BinCodes, bins_of_codes
 from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.schema.contributions import no_unit
-from hedgerow.schema.fits import ColumnFit, TableFit, absent_columns, beside_the_rows, unclipped
+from hedgerow.schema.fits import ColumnFit, TableFit, absent_columns, beside_the_rows, kind_of, unclipped
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Target
 from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DATE, FOUND_NO_NUMBER
 
 MOST_PATTERNS = 5_000_000
 """The most groups (a pattern with a class) that are fetched."""
 
 CLASS, ROWS, _ABSENT, _STEPS = "class", "rows", "absent", "steps"
-_ERRORS: Mapping[int, str] = {
-    BOOLEAN: FOUND_BOOLEANS,
-    NO_NUMBER: FOUND_NO_NUMBER,
-    NO_DATE: FOUND_NO_DATE,
-    INFINITE: FOUND_INFINITY,
-}
+_ERRORS: Mapping[int, str] = {BOOLEAN: FOUND_BOOLEANS, NO_NUMBER: FOUND_NO_NUMBER}
+_ERRORS = {**_ERRORS, NO_DATE: FOUND_NO_DATE, INFINITE: FOUND_INFINITY}
 
 
 def count_rows(
@@ -63,9 +58,8 @@ def decoded(groups: pa.Table, schema: Schema, label: str) -> tuple[dict[str, Bin
     codes = groups[CLASS].to_numpy()
     check_read(label, codes)
     levels = schema.target.checked(codes)
-    return {
-        name: _final_bins(schema, name, groups[key_of(i)].to_numpy()) for i, name in enumerate(schema.names)
-    }, levels
+    bins = {name: _final_bins(schema, name, groups[key_of(i)].to_numpy()) for i, name in enumerate(schema.names)}
+    return bins, levels
 
 
 def groups_within_limit(table: Expression, schema: Schema, label: str) -> Expression:
@@ -134,13 +128,7 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
     require_table(table)
     absent = {name: found for name in schema.names if (found := absent_columns(schema, name, table.columns))}
     table, names = with_derived(table, schema, only={*schema.names} - {*absent}), tuple(table.columns)
-    kinds: dict[str, Any] = dict(schema.attributes)
-    if schema.label is not None:
-        kinds[schema.label.name] = schema.label
-    if schema.unit is not None:
-        kinds[schema.unit.column] = schema.unit
-    if schema.weight is not None:
-        kinds[schema.weight.name] = schema.weight
+    kinds: dict[str, Any] = {**dict(schema.attributes), **schema.beside}
     columns = {name: EngineColumn.of(table, name) for name in kinds if name in table.columns}
     lookups = Lookups(table, list(columns) or [table.columns[0]])
     codes = {f"c{i}": _code(kinds[name], table, column, lookups) for i, (name, column) in enumerate(columns.items())}
@@ -161,19 +149,15 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
 def _code(kind: Any, table: Expression, column: EngineColumn, lookups: Lookups) -> Any:
     if isinstance(kind, Unit):
         return ibis.cases((column.is_absent, MISSING), else_=0 if has_exact_keys(table, kind) else NO_NUMBER)
-    kind = kind.as_number if isinstance(kind, Weight) else kind
-    if isinstance(kind, Target):
-        number = kind.as_number
-        if number is None:
-            return level_code(kind, column, lookups)
-        kind = number.column_kind
-    return bin_code(unclipped(kind), column, lookups)
+    if isinstance(kind, Attribute):
+        return bin_code(unclipped(kind), column, lookups)
+    number = kind.as_number
+    return _code(number.column_kind, table, column, lookups) if number else level_code(kind, column, lookups)
 
 
 def _column(name: str, kind: Any, counts: list[int] | None) -> ColumnFit:
-    word = "unit" if isinstance(kind, Unit) else kind.kind
     if counts is None:
-        return ColumnFit(name, word, is_absent=True)
+        return ColumnFit(name, kind_of(kind), is_absent=True)
     missing, outside, unread = counts
     kept = [getattr(kind, policy, "error") == "error" for policy in ("missing", "outside")]
-    return ColumnFit(name, word, missing, outside, unread, unread + missing * kept[0] + outside * kept[1])
+    return ColumnFit(name, kind_of(kind), missing, outside, unread, unread + missing * kept[0] + outside * kept[1])

@@ -7,7 +7,7 @@ with the derived column, and every sensitivity stays as it is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -144,28 +144,3 @@ def _plain(value: Any) -> Any:
         return as_plain(value)
     parts: list[Any] = [*value]
     return {key: list(values) for key, values in parts} if isinstance(parts[0], tuple) else parts
-
-
-def check_sources(derivations: Mapping[str, Derivation], others: Collection[str | None]) -> None:
-    """Check that no attribute is derived from another that is, nor from these other columns; SchemaError."""
-    for name, derivation in derivations.items():
-        if not {*derivations, *others}.isdisjoint(derivation.columns):
-            raise SchemaError(
-                "derive it from other columns of the table, not from a derived attribute, the label, the unit or the "
-                "weight.",
-                attribute=name,
-                key="derived",
-            )
-
-
-def check_underived(derivations: Mapping[str, Derivation], columns: Collection[str] | None) -> None:
-    """Check that derived attributes are no columns of a table, and that it is no array (None); DomainError."""
-    for name, derivation in derivations.items():
-        if columns is None:
-            raise DomainError("is derived from columns by name: expected a frame, got an array.", column=name)
-        if name in columns:
-            raise DomainError(
-                f"is derived from {listed(derivation.columns)}, but the table has this column too; remove it, or "
-                "remove `derived` from the schema.",
-                column=name,
-            )

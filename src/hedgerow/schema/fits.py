@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import DomainError
+from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute
 from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.dates import date_line, recognised_formats
 from hedgerow.schema.persons import names_person, repeats
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
+from hedgerow.schema.weights import Weight
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.values import printable
@@ -128,18 +130,11 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
     for name, attribute in schema.attributes:
         absent = [] if table.names is None else absent_columns(schema, name, names)
         found += absent or [_column_fit(schema.column(table, name), attribute)]
-    label = schema.label
-    if label is not None and table.names is not None:
-        there = label.name in names
-        found.append(_target_fit(table.column(label.name, 0), label) if there else _absent(label.name, label.kind))
-    if schema.unit is not None:
-        name = schema.unit.column
-        found.append(_unit_fit(table, name) if name in (table.names or ()) else _absent(name, "unit"))
-    if schema.weight is not None:
-        name, number = schema.weight.name, schema.weight.as_number
-        there = name in (table.names or ())
-        fit = _target_fit(table.column(name, 0), number) if there else _absent(name, number.kind)
-        found.append(replace(fit, kind=schema.weight.kind))
+    for name, one in schema.beside.items():
+        if name in (table.names or ()):
+            found.append(_unit_fit(table, name) if isinstance(one, Unit) else _target_fit(table.column(name, 0), one))
+        elif table.names is not None or not isinstance(one, Target):  # an array's labels are beside it
+            found.append(_absent(name, kind_of(one)))
     unused, problems, persons = beside_the_rows(names if table.names else (), schema)
     unread = [one for one in found[: len(schema)] if one.unread or (one.outside and one.kind != "date")]
     others = [*unused, *(one.name for one in unread if one.name in names)]
@@ -152,10 +147,7 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
 
 def beside_the_rows(names: Sequence[str], schema: Schema) -> _Names:
     """Return columns that the schema leaves out, why learners refuse it, and persons' columns: no row is looked at."""
-    used = {*schema.columns(), "" if schema.label is None else schema.label.name}
-    used |= set() if schema.unit is None else {schema.unit.column}
-    used |= set() if schema.weight is None else {schema.weight.name}
-    unused = tuple(name for name in names if name not in used)
+    unused = tuple(name for name in names if name not in {*schema.columns(), *schema.beside})
     persons = filter(names_person, names) if schema.unit is None else ()
     return unused, tuple(map(str, learning_problems(schema))), tuple(persons)
 
@@ -163,6 +155,11 @@ def beside_the_rows(names: Sequence[str], schema: Schema) -> _Names:
 def absent_columns(schema: Schema, name: str, names: Sequence[str]) -> list[ColumnFit]:
     """Return the columns that an attribute is, or is derived from, and that a table does not have."""
     return [_absent(column, schema[name].kind) for column in schema.columns([name]) if column not in names]
+
+
+def kind_of(one: Attribute | Target | Unit | Weight) -> str:
+    """Return the kind of an attribute, a target or a weight; ``unit``."""
+    return "unit" if isinstance(one, Unit) else one.kind
 
 
 def _absent(name: str, kind: str) -> ColumnFit:
@@ -187,7 +184,7 @@ def unclipped(attribute: Attribute) -> Attribute:
     return replace(attribute, outside="error") if attribute.outside == "clip" else attribute
 
 
-def _target_fit(column: Column, target: Target) -> ColumnFit:
+def _target_fit(column: Column, target: Any) -> ColumnFit:
     if target.as_number is not None:
         return replace(_column_fit(column, target.as_number.column_kind), kind=target.kind)
     codes = target.codes(column)

@@ -20,7 +20,7 @@ from hedgerow.privacy.noise import NoiseSource
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute, BinCodes, Direction
 from hedgerow.schema.contributions import check_unit
-from hedgerow.schema.derivation import Derivation, check_sources, check_underived
+from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.files import line_of_fault, lines_of, mapping_text, read_mapping
 from hedgerow.schema.from_public import public_parts
 from hedgerow.schema.literals import name_problem
@@ -117,7 +117,10 @@ class Schema:
         label = None if self.label is None else self.label.name
         if label in found:
             raise SchemaError("the label cannot be an attribute too; remove one of them.", attribute=label)
-        check_sources(self.derivations, (label, self.unit and self.unit.column, self.weight and self.weight.name))
+        for name, derived in self.derivations.items():
+            if not {*self.derivations, *self.beside}.isdisjoint(derived.columns):
+                problem = "derive it from other columns of the table, not from a derived attribute, the label, the unit"
+                raise SchemaError(f"{problem} or the weight.", attribute=name, key="derived")
         if self.unit is not None:
             problem = name_problem(self.unit.column)
             if self.unit.column in {*found, label}:
@@ -145,6 +148,13 @@ class Schema:
         return (*self.columns(self.numbers), *(one.name for one in (target, weight) if one is not None))
 
     @cached_property
+    def beside(self) -> Mapping[str, Target | Unit | Weight]:
+        """The label, the unit and the weight by their columns, those that are declared."""
+        label, unit, weight = self.label, self.unit, self.weight
+        found = [(label and label.name, label), (unit and unit.column, unit), (weight and weight.name, weight)]
+        return {name: one for name, one in found if name is not None and one is not None}
+
+    @cached_property
     def derivations(self) -> Mapping[str, Derivation]:
         """What computes those attributes that are derived from columns of the table, by name."""
         return {name: one.derived for name, one in self.attributes if one.derived is not None}
@@ -168,10 +178,6 @@ class Schema:
     def monotone(self) -> Mapping[str, Direction]:
         """Those attributes along which predictions may only rise, or only fall, by name."""
         return {name: one.monotone for name, one in self.attributes if one.monotone is not None}
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.names)}
 
     @cached_property
     def _by_name(self) -> dict[str, Attribute]:
@@ -222,7 +228,7 @@ class Schema:
         """
         derived = self[name].derived
         if derived is None:
-            return table.column(name, self._places[name])
+            return table.column(name, self.names.index(name))
         return derived.column(name, [table.column(column, 0) for column in derived.columns])
 
     def check_columns(self, table: Table, names: Sequence[str] | None = None) -> None:
@@ -234,8 +240,15 @@ class Schema:
 
     def check_underived(self, columns: Sequence[str] | None, names: Sequence[str] | None = None) -> None:
         """Check that a table of these columns, None for an array, leaves derived attributes to derive; DomainError."""
-        wanted = self.names if names is None else names
-        check_underived({name: one for name, one in self.derivations.items() if name in wanted}, columns)
+        for name in {**self.derivations} if names is None else filter(self.derivations.__contains__, names):
+            if columns is None:
+                raise DomainError("is derived from columns by name: expected a frame, got an array.", column=name)
+            if name in columns:
+                sources = listed(self.derivations[name].columns)
+                problem = (
+                    f"is derived from {sources}, but the table has this column too; remove it, or remove `derived` "
+                )
+                raise DomainError(f"{problem}from the schema.", column=name)
 
     def check_unit(self, table: Table) -> None:
         """Check that a table has the columns of the schema's unit and weight (DomainError); no row is touched."""
@@ -258,12 +271,8 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-ready data; defaults are left out."""
         data: dict[str, Any] = {"version": 1}
-        if self.label is not None:
-            data["label"] = self.label.to_dict()
-        if self.unit is not None:
-            data["unit"] = self.unit.to_dict()
-        if self.weight is not None:
-            data["weight"] = self.weight.to_dict()
+        parts = {"label": self.label, "unit": self.unit, "weight": self.weight}
+        data |= {key: part.to_dict() for key, part in parts.items() if part is not None}
         data["attributes"] = {name: attribute.to_dict() for name, attribute in self.attributes}
         if self.charges:
             data["charges"] = charges_to_list(self.charges)
