@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 _EXACT = 53  # binary digits: whole numbers below 2^53 are exact in float64
-LARGEST = 2.0**300
-"""Numbers and weights below it in size can be multiplied and added here without leaving float64."""
+LARGEST = 2.0**300  # numbers and weights below it in size can be multiplied and added here without leaving float64
 _LOG2 = log(2)
 _HIGH = float.fromhex("0x1.62e42fee00000p-1")  # ln 2 to 32 bits: times a whole number below 2^20 it is exact
 _LOW = float.fromhex("0x1.a39ef35793c76p-33")  # the rest of it

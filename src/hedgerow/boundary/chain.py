@@ -9,8 +9,7 @@ from typing import Any
 from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import LedgerError
 
-FIRST = ""
-"""The hash before the first entry."""
+FIRST = ""  # the hash before the first entry
 
 
 def canonical(data: Any) -> str:

@@ -21,12 +21,9 @@ from hedgerow.text.messages import shown
 
 LARGEST_FILE = 2**23
 """The most bytes of a model or budget file: the worst of that size take 15 seconds and a few hundred MB."""
-MOST_NESTED = 100
-"""The deepest nesting of lists and mappings: a tree of 64 splits from root to leaf needs 70."""
-LONGEST_NUMBER = 400
-"""The most digits of a whole number: any float64 has fewer."""
-LONGEST_AMOUNT = 1000
-"""The most digits of the numerator, and of the denominator, of an exact amount."""
+MOST_NESTED = 100  # the deepest nesting of lists and mappings: a tree of 64 splits from root to leaf needs 70
+LONGEST_NUMBER = 400  # the most digits of a whole number: any float64 has fewer
+LONGEST_AMOUNT = 1000  # the most digits of the numerator, and of the denominator, of an exact amount
 _AMOUNT = re.compile(f"[0-9]{{1,{LONGEST_AMOUNT}}}(/[0-9]{{1,{LONGEST_AMOUNT}}})?")
 _SCALARS = (str, int, float, bool, type(None))
 

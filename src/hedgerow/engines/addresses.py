@@ -8,8 +8,7 @@ from pathlib import Path
 from hedgerow.tables.spreadsheets import is_workbook
 from hedgerow.tables.table_files import is_text
 
-MEMORY = "4GB"
-"""The default memory limit of DuckDB."""
+MEMORY = "4GB"  # the default memory limit of DuckDB
 EXPECTED = (
     "expected data.parquet, data.csv (without an engine also one file of .tsv or .txt, .gz of these, .xlsx, or - for "
     "standard input), folder/*.parquet, a folder of Parquet files, duckdb:///file.duckdb::table or "

@@ -26,8 +26,7 @@ from hedgerow.schema.fits import ColumnFit, TableFit, absent_columns, beside_the
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DATE, FOUND_NO_NUMBER
 
-MOST_PATTERNS = 5_000_000
-"""The most groups (a pattern with a class) that are fetched."""
+MOST_PATTERNS = 5_000_000  # the most groups (a pattern with a class) that are fetched
 
 CLASS, ROWS, _ABSENT, _STEPS = "class", "rows", "absent", "steps"
 _ERRORS: Mapping[int, str] = {BOOLEAN: FOUND_BOOLEANS, NO_NUMBER: FOUND_NO_NUMBER}

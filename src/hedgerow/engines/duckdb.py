@@ -47,8 +47,7 @@ SELECT table_catalog, table_schema, table_name FROM information_schema.tables
 WHERE table_catalog = current_database()
   AND (table_schema || '.' || table_name = ? OR (table_schema = 'main' AND table_name = ?))
 """
-_MOST_DIGITS = 38
-"""Of decimals that DuckDB reads right: of more digits, it takes their bytes for those of a float64."""
+_MOST_DIGITS = 38  # of decimals that DuckDB reads right: of more digits, it takes their bytes for those of a float64
 _COLUMNS = """
 SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns()
 WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index

@@ -14,11 +14,9 @@ from hedgerow.engines.columns import double
 from hedgerow.engines.engine import Expression, literal_text
 from hedgerow.engines.sources import engine_of
 
-FEW = 32
-"""The most constants that are compared in turn, in linear time; more are joined, in constant time per row."""
+FEW = 32  # the most constants that are compared in turn, in linear time; more are joined, in constant time per row
 
-Codes = Mapping[Any, int]
-"""A code for each constant, all of them text, whole numbers, float64 or booleans."""
+Codes = Mapping[Any, int]  # a code for each constant, all of them text, whole numbers, float64 or booleans
 
 _WIDTH = 6  # of a code as text
 

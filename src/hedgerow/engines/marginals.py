@@ -27,8 +27,7 @@ from hedgerow.tables.columns import FOUND_INFINITY
 
 Inputs = Mapping[str, EngineColumn]
 Counts = NDArray[np.int64]
-FAILS = -9
-"""Code for a row that a model refuses; not the code of a class."""
+FAILS = -9  # code for a row that a model refuses; not the code of a class
 
 
 def columns_of(table: Any, label: str) -> tuple[EngineColumn, dict[str, EngineColumn]]:

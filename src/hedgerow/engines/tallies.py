@@ -29,8 +29,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.text.messages import shown
 
-DIGEST = "schema"
-"""The column with the digest of the schema, the same in each row."""
+DIGEST = "schema"  # the column with the digest of the schema, the same in each row
 MOST_ROWS = 2**43
 """Tallies of as many rows or more are refused, as choices by impurity do: below, sums in float64 are exact, too."""
 KINDS = {"boolean": "boolean", "integer": "int64", "number": "float64", "decimal": "decimal(38, 9)"}

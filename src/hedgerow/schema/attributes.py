@@ -34,8 +34,7 @@ _NO_VALUE = -3  # text where a number is declared: refused under every policy
 Direction = typing.Literal["increasing", "decreasing"]
 DIRECTIONS: tuple[Direction, ...] = ("increasing", "decreasing")
 """How predictions may change along an attribute whose bins have an order."""
-MOST_SHOWN = 100
-"""The most values of a list that is printed."""
+MOST_SHOWN = 100  # the most values of a list that is printed
 
 
 class Cell(Enum):

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from hedgerow.schema.attributes import Attribute
     from hedgerow.tables.columns import Column
 
-MOST_MISSING = 32
-"""The most values that mean "missing" in the columns of a derivation: engines compare them in turn."""
+MOST_MISSING = 32  # the most values that mean "missing" in the columns of a derivation: engines compare them in turn
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,16 +27,12 @@ from hedgerow.text.days import FIRST, LAST, Day, as_day
 from hedgerow.text.messages import shown
 from hedgerow.text.values import Value
 
-MOST_ITEMS = 100
-"""The most items of a sum."""
-LARGEST_ITEM = 10**6
-"""The largest item of a sum, in size: sums are exact in float64."""
+MOST_ITEMS = 100  # the most items of a sum
+LARGEST_ITEM = 10**6  # the largest item of a sum, in size: sums are exact in float64
 LARGEST, LEAST = 1e100, 1e-100
 """The largest number of a ratio, in size, and the least, below which it counts as 0: no quotient over- or underflow."""
-MOST_PREFIXES, LONGEST_PREFIX = 1000, 100
-"""The most prefixes of a mapping, and the most characters of one."""
-WHOLE_BELOW = 10**15
-"""Codes that are floating-point numbers are read as text if they are whole, and below it in size."""
+MOST_PREFIXES, LONGEST_PREFIX = 1000, 100  # the most prefixes of a mapping, and the most characters of one
+WHOLE_BELOW = 10**15  # codes that are floating-point numbers are read as text if they are whole, and below it in size
 pc: Any = pyarrow.compute
 
 

@@ -23,8 +23,7 @@ from hedgerow.tables.frames import Table
 from hedgerow.text.values import printable
 
 _NEARLY_ALL = 0.9
-MOST_ROWS_NAMED = 5
-"""The most rows of a column that do not fit which are named."""
+MOST_ROWS_NAMED = 5  # the most rows of a column that do not fit which are named
 
 
 @dataclass(frozen=True)

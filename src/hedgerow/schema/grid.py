@@ -123,8 +123,7 @@ def check_numbers(key: str, values: Iterable[object], *, whole: bool) -> None:
             raise SchemaError(f"expected a whole number below 2^53 in size, got {shown(value)}.", key=key)
 
 
-MOST_SPACED = 1_000
-"""The most cut points that are spaced evenly."""
+MOST_SPACED = 1_000  # the most cut points that are spaced evenly
 _LOG = re.compile("log ([1-9][0-9]{0,3})")
 _DIGITS = Context(prec=50)  # decimal logarithms are correctly rounded, and so the same on all machines
 _FEWEST_DIGITS, _MOST_DIGITS = 2, 17

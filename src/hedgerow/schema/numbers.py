@@ -41,10 +41,8 @@ class Numeric(Attribute):
     ordered: ClassVar[bool] = True
     required: ClassVar[tuple[str, ...]] = ("low", "high")
     outside_policies: ClassVar[tuple[str, ...]] = ("error", "clip", "bin")
-    whole: ClassVar[bool]
-    """True if the values are whole numbers."""
-    scalar: ClassVar[type[float]]
-    """The type of bounds and cut points."""
+    whole: ClassVar[bool]  # true if the values are whole numbers
+    scalar: ClassVar[type[float]]  # the type of bounds and cut points
 
     def __init__(  # noqa: PLR0913 -- one a key of the file
         self,

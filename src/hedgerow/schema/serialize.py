@@ -22,10 +22,8 @@ from hedgerow.schema.targets import Label, Number, OrderedLabel, Target
 from hedgerow.schema.weights import Weight
 from hedgerow.text.messages import near_miss, shown
 
-FILL_IN = "FILL IN"
-"""The mark in a schema's file where a person has still to say something."""
-MOST_FAULTS = 100
-"""The most faults of a schema that are looked for."""
+FILL_IN = "FILL IN"  # the mark in a schema's file where a person has still to say something
+MOST_FAULTS = 100  # the most faults of a schema that are looked for
 T = TypeVar("T")
 KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categorical, Date, Integer, Ordered, Real)}
 """The kinds of attributes by their names in files."""

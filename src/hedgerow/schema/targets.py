@@ -22,8 +22,7 @@ from hedgerow.text.values import Value, listed, plain_word, value_text
 
 _LARGEST = 2**63  # of classes that are numbers: predictions are an array of them
 _LARGEST_NUMBER = 1e150  # of bounds: squares, and sums of rows, are finite
-MOST_LEVELS = 256
-"""The most levels of a number: the loss of every value of a leaf is looked up for each."""
+MOST_LEVELS = 256  # the most levels of a number: the loss of every value of a leaf is looked up for each
 
 
 @dataclass(frozen=True)

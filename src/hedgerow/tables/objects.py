@@ -19,8 +19,7 @@ from hedgerow.text.days import Day
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGEST_WHOLE = 2**53
-"""Whole numbers up to it in size are exact in float64, which numbers without a type become."""
+LARGEST_WHOLE = 2**53  # whole numbers up to it in size are exact in float64, which numbers without a type become
 _EXACT_DIGITS = 15  # decimals of as many are different in float64 if they are different
 
 

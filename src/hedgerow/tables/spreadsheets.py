@@ -22,12 +22,9 @@ from hedgerow.errors import DomainError, MissingPackageError
 from hedgerow.text.messages import shown
 
 SUFFIX = ".xlsx"
-MOST_BYTES = 2**30
-"""The most bytes of a workbook's parts, unpacked, and of the CSV that is made of a sheet."""
-MOST_ROWS, MOST_COLUMNS = 2**20, 2**14
-"""The most rows and columns of a sheet: Excel's own."""
-MOST_CELLS = 10**8
-"""The most cells of a sheet, with the blank ones between others."""
+MOST_BYTES = 2**30  # the most bytes of a workbook's parts, unpacked, and of the CSV that is made of a sheet
+MOST_ROWS, MOST_COLUMNS = 2**20, 2**14  # the most rows and columns of a sheet: Excel's own
+MOST_CELLS = 10**8  # the most cells of a sheet, with the blank ones between others
 _MOST_PARTS = 10_000
 _BLOCK = 2**20
 _ODD = re.compile(rb"<!DOCTYPE|<!ENTITY|\x00", re.IGNORECASE)

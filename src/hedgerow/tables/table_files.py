@@ -26,11 +26,9 @@ from hedgerow.tables.spreadsheets import is_workbook, sheet_as_csv
 from hedgerow.text.messages import describe_argument, repeated
 from hedgerow.text.values import listed
 
-PIPE = "-"
-"""The name of standard input."""
+PIPE = "-"  # the name of standard input
 TEXTS = (".csv", ".tsv", ".txt")
-LARGEST = 2**30
-"""The most bytes of a file that is read whole: one that is compressed, piped, or not in UTF-8."""
+LARGEST = 2**30  # the most bytes of a file that is read whole: one that is compressed, piped, or not in UTF-8
 _SPREADSHEETS = (".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 _BLOCK = 2**22
 _HEAD = 2**20  # bytes of which the header is read

@@ -15,14 +15,12 @@ from itertools import pairwise
 
 ISO, EXCEL = "iso", "excel"
 LONGEST_FORMAT = 40
-SERIAL_ZERO = "1899-12-30"
-"""The day from which the serial days of spreadsheets count, from `FIRST_SERIAL` on."""
+SERIAL_ZERO = "1899-12-30"  # the day from which the serial days of spreadsheets count, from `FIRST_SERIAL` on
 FIRST_SERIAL, LAST_SERIAL = 61, 2_958_465
 """The serial days of 1900-03-01 and 9999-12-31. Below, spreadsheets differ, as some have a 29 February 1900."""
 MOST_PLAIN = 10**7
 """Floating point below it in size is written without an exponent everywhere; none beyond it spells a date."""
-NO_DATE_TEXT = "no date"
-"""The text of a number that spells no date."""
+NO_DATE_TEXT = "no date"  # the text of a number that spells no date
 SERIAL = (
     "^(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5}|1[0-9]{6}|2[0-8][0-9]{5}|29[0-4][0-9]{4}|295[0-7][0-9]{3}|2958[0-3][0-9]{2}"
     "|29584[0-5][0-9]|295846[0-5])([.][0-9]{1,17})?$"

@@ -74,8 +74,7 @@ def _shown(value: object, depth: int) -> str:
     return first + ", ".join(parts + more) + last
 
 
-STAYS = "The epsilon of"
-"""What a note on an error begins with that says what stays charged."""
+STAYS = "The epsilon of"  # what a note on an error begins with that says what stays charged
 
 
 def told_charges(error: BaseException) -> list[str]:

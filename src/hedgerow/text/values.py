@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 Value = str | int | float | bool
-LONGEST_TEXT = 1000
-"""The most characters of a name, a value or a class."""
-WHOLE = r"^(-?[0-9]+)[.]0+$"
-"""Text that spells a whole number with zeros after its point."""
+LONGEST_TEXT = 1000  # the most characters of a name, a value or a class
+WHOLE = r"^(-?[0-9]+)[.]0+$"  # text that spells a whole number with zeros after its point
 _PLAIN = "([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?"
 _LONG = "[1-9]([.][0-9]+)?[eE]([-+]?([12][0-9][0-9]|30[0-7])|-(30[89]|31[0-9]|32[0-3]))"
 _LEAST = "[3-9]([.][0-9]+)?[eE]-324"

@@ -16,8 +16,7 @@ from hedgerow.schema.imports.draft import Draft, DraftColumn, Limits, limits_bet
 from hedgerow.text.values import LONGEST_TEXT
 
 ORIGIN = "DDI codebook"
-LARGEST_CODEBOOK = 2**25
-"""The most bytes of a codebook: those of surveys with thousands of variables have some 10 MB."""
+LARGEST_CODEBOOK = 2**25  # the most bytes of a codebook: those of surveys with thousands of variables have some 10 MB
 _DEEPEST, _MOST_VARIABLES = 100, 20_000
 _TEXTS = ("labl", "catValu")
 _RANGE = ("min", "minExclusive", "max", "maxExclusive")
