@@ -8,10 +8,9 @@ from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.derived import Prefix, Ratio, Sum, YearsSince
 from hedgerow.schema.grid import default_cuts
 from hedgerow.schema.imports import Draft, DraftColumn, import_schema, import_types
-from hedgerow.schema.listed import Boolean, Categorical
+from hedgerow.schema.listed import Boolean, Categorical, Ordered
 from hedgerow.schema.literals import Extent, Literal
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.schema.ordered import Ordered
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label, Number, OrderedLabel
 from hedgerow.schema.weights import Weight

@@ -131,9 +131,9 @@ class Attribute(ABC):
         """Names of the bins of values inside the domain."""
 
     @property
-    @abstractmethod
     def n_known(self) -> int:
         """The number of bins of values inside the domain."""
+        return len(self.known_bins)
 
     @abstractmethod
     def _own_literals(self, name: str, *, negations: bool) -> list[Literal]: ...
@@ -256,10 +256,8 @@ class Attribute(ABC):
             case operator if operator in self.operators:
                 run, missing, outside = self._known_extent(literal), False, operator == "!="
             case operator:
-                raise SchemaError(
-                    f"expected one of the {self.kind} operators {', '.join(self.operators)}; got {shown(operator)}.",
-                    attribute=literal.attribute,
-                )
+                expected = f"expected one of the {self.kind} operators {', '.join(self.operators)}"
+                raise SchemaError(f"{expected}; got {shown(operator)}.", attribute=literal.attribute)
         has_missing, has_outside = self.missing == "bin", self.outside == "bin"
         return Extent(known, *run, missing=missing if has_missing else None, outside=outside if has_outside else None)
 
@@ -395,11 +393,10 @@ def _check_choice(key: str, value: object, allowed: Sequence[str]) -> None:
 
 def check_values(key: str, values: object) -> None:
     """Raise SchemaError, naming the key, for what is no tuple of values."""
-    if not isinstance(values, tuple) or not all(isinstance(value, str) or is_number(value) for value in values):
-        problem = (
-            f"expected a list of text or numbers, got {shown(values)} (in YAML, quote words such as yes, no, on, off)."
-        )
-    else:
+    problem = (
+        f"expected a list of text or numbers, got {shown(values)} (in YAML, quote words such as yes, no, on, off)."
+    )
+    if isinstance(values, tuple) and all(isinstance(value, str) or is_number(value) for value in values):
         problem = values_problem(values)
     if problem:
         raise SchemaError(problem, key=key)
@@ -416,19 +413,12 @@ def bins_of_codes(attribute: Attribute, codes: NDArray[np.integer[Any]], name: s
     """Return the bins of values known, `OUTSIDE` or `MISSING`, as the policies have it."""
     missing, out = codes == MISSING, codes == OUTSIDE
     if missing.any() and attribute.missing == "error":
-        raise DomainError(
-            "some values are missing; fill them in, or declare `missing: bin` in the schema.", column=name
-        )
+        problem = "some values are missing; fill them in, or declare `missing: bin` in the schema."
+        raise DomainError(problem, column=name)
     if out.any() and attribute.outside != "bin":
-        raise DomainError(
-            f"some values are outside the declared domain ({attribute.domain}); correct them, or declare a wider "
-            f"domain{_outside_advice(attribute)} in the schema.",
-            column=name,
-        )
+        choices = " or ".join(f"`outside: {policy}`" for policy in attribute.outside_policies if policy != "error")
+        wider = f"declare a wider domain{f', or {choices},' if choices else ''} in the schema."
+        problem = f"some values are outside the declared domain ({attribute.domain}); correct them, or {wider}"
+        raise DomainError(problem, column=name)
     bins = np.where(missing, attribute.n_known, np.where(out, attribute.n_bins - 1, codes))
     return bins.astype(np.min_scalar_type(attribute.n_bins - 1))
-
-
-def _outside_advice(attribute: Attribute) -> str:
-    choices = [f"`outside: {policy}`" for policy in attribute.outside_policies if policy != "error"]
-    return f", or {' or '.join(choices)}," if choices else ""

@@ -109,9 +109,8 @@ class Date(WholeNumber):
         if self.format is not None:
             format_of(self.format)
         if any(not isinstance(value, str) for value in self.missing_values):
-            raise SchemaError(
-                "expected text for missing values of a date, got a number; put it in quotes.", key="missing_values"
-            )
+            problem = "expected text for missing values of a date, got a number; put it in quotes."
+            raise SchemaError(problem, key="missing_values")
 
     @property
     def cell(self) -> Cell:
@@ -194,8 +193,7 @@ def recognised_formats(column: Column, declared: str | None = None) -> tuple[str
     if not column.is_text or column.is_missing.all():
         return ()
     found = [form for form in _COMMON if _spells_dates(column[:_FIRST], form) and _spells_dates(column, form)]
-    first = [""] if "" in found else [declared] if declared and _spells_dates(column, declared) else found
-    return tuple(first)
+    return ("",) if "" in found else (declared,) if declared and _spells_dates(column, declared) else tuple(found)
 
 
 def _spells_dates(column: Column, form: str) -> bool:
@@ -211,11 +209,8 @@ def date_line(name: str, form: str) -> str:
 
 _PERIOD = re.compile("(?:([1-9][0-9]{0,3}) )?(year|month|day)s?")
 _MONTHS = {"month": 1, "year": 12}
-STEPS = (
-    *((number, "day") for number in (1, 7)),
-    *((number, "month") for number in (1, 3, 6)),
-    *((number, "year") for number in (1, 2, 5, 10, 20, 50, 100, 200, 500)),
-)
+_YEARS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+STEPS = ((1, "day"), (7, "day"), (1, "month"), (3, "month"), (6, "month"), *((years, "year") for years in _YEARS))
 """The usual periods, from the shortest on: their number and their unit."""
 
 
@@ -244,7 +239,13 @@ def date_cuts(low: Day, high: Day, cuts: Any) -> tuple[Day, ...]:
     """
     period = _PERIOD.fullmatch(cuts) if isinstance(cuts, str) else None
     if period:
-        return _of_period(low, high, int(period[1] or 1), period[2])
+        found = tuple(islice(_ends(low, high, int(period[1] or 1), period[2]), MOST_SPACED + 1))
+        if len(found) <= MOST_SPACED:
+            return found
+        problem = (
+            f"expected at most {MOST_SPACED:,} cut points, got more; choose longer periods than {shown(period[2])}."
+        )
+        raise SchemaError(problem, key="cuts")
     if isinstance(cuts, str) and cuts == "auto":
         return default_date_cuts(low, high)
     if isinstance(cuts, int) and not isinstance(cuts, (bool, Day)) and 1 <= cuts <= MOST_SPACED:
@@ -258,14 +259,6 @@ def date_cuts(low: Day, high: Day, cuts: Any) -> tuple[Day, ...]:
     return tuple(_day_of("cuts", cut) for cut in cuts)
 
 
-def _of_period(low: Day, high: Day, number: int, unit: str) -> tuple[Day, ...]:
-    found = tuple(islice(_ends(low, high, number, unit), MOST_SPACED + 1))
-    if len(found) > MOST_SPACED:
-        problem = f"expected at most {MOST_SPACED:,} cut points, got more; choose longer periods than {shown(unit)}."
-        raise SchemaError(problem, key="cuts")
-    return found
-
-
 def _ends(low: Day, high: Day, number: int, unit: str) -> Iterator[Day]:
     """Yield the last days of the periods that end from `low` on and before `high`."""
     if unit == "day":
@@ -273,10 +266,6 @@ def _ends(low: Day, high: Day, number: int, unit: str) -> Iterator[Day]:
     months = number * _MONTHS[unit]
     begin = low.date.year * 12 + low.date.month - 1
     end = high.date.year * 12 + high.date.month
-    lasts = (Day(_first_of(month) - 1) for month in range(begin // months * months + months, end, months))
+    nexts = range(begin // months * months + months, end, months)  # months, counted from January of year 0
+    lasts = (Day(as_day(datetime.date(month // 12, month % 12 + 1, 1)) - 1) for month in nexts)
     return (day for day in lasts if day < high)
-
-
-def _first_of(month: int) -> Day:
-    """Return the first day of a month counted from January of year 0."""
-    return as_day(datetime.date(month // 12, month % 12 + 1, 1))

@@ -59,14 +59,12 @@ class Numeric(Attribute):
         source: str | None = None,
         derived: Derivation | None = None,
     ) -> None:
-        whole = self.whole
         if isinstance(cuts, str) and cuts == "auto":
-            found = default_cuts(low, high, whole=whole)
+            found = default_cuts(low, high, whole=self.whole)
             vars(self)["has_default_cuts"] = True  # so that it is not computed again
-        elif isinstance(cuts, (int, str)):
-            found = spaced_cuts(low, high, cuts, whole=whole)
         else:
-            found = _declared_cuts(low, high, cuts, whole=whole)
+            make: Any = spaced_cuts if isinstance(cuts, (int, str)) else _declared_cuts
+            found = make(low, high, cuts, whole=self.whole)
         given = {"low": low, "high": high, "cuts": found}
         given |= {"missing": missing, "missing_values": missing_values, "outside": outside}
         given |= {"monotone": monotone, "description": description, "unit": unit, "source": source, "derived": derived}
@@ -167,11 +165,9 @@ class Numeric(Attribute):
     def refined_by(self, literal: Literal) -> Self:
         for value in literal.operands:
             if isinstance(value, str) or not self.low <= value < self.high:
-                raise SchemaError(
-                    f"the model compares it with {value!r}, outside the declared domain ({self.domain}); declare the "
-                    "bounds of the training rows.",
-                    attribute=literal.attribute,
-                )
+                problem = f"the model compares it with {value!r}, outside the declared domain ({self.domain})"
+                advice = "declare the bounds of the training rows"
+                raise SchemaError(f"{problem}; {advice}.", attribute=literal.attribute)
         return replace(self, cuts=tuple(sorted({*self.cuts, *literal.operands}))) if literal.operands else self
 
     def coarse_bins(self, refined: Attribute) -> list[int]:
@@ -286,8 +282,7 @@ class WholeNumber(Numeric):
         """Return the literal with whole numbers, such as ``age <= 30`` for 30.5."""
         if literal.operator not in self.operators:
             return literal
-        floors = tuple(map(self._floor, literal.operands))
-        return Literal(literal.attribute, literal.operator, floors)
+        return Literal(literal.attribute, literal.operator, tuple(map(self._floor, literal.operands)))
 
     def _floor(self, value: Value) -> Value:
         return self.scalar(math.floor(value)) if not isinstance(value, str) and math.isfinite(value) else value

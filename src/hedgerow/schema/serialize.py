@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from hedgerow.boundary.foreign_code import guarded
@@ -14,10 +15,9 @@ from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date
 from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.derived import DERIVATIONS
-from hedgerow.schema.listed import Boolean, Categorical
+from hedgerow.schema.listed import Boolean, Categorical, Ordered
 from hedgerow.schema.literals import name_problem
 from hedgerow.schema.numbers import Integer, Real
-from hedgerow.schema.ordered import Ordered
 from hedgerow.schema.targets import Label, Number, OrderedLabel, Target
 from hedgerow.schema.weights import Weight
 from hedgerow.text.messages import near_miss, shown
@@ -32,17 +32,20 @@ KINDS: dict[str, type[Attribute]] = {kind.kind: kind for kind in (Boolean, Categ
 def attribute_from_dict(name: object, data: object) -> tuple[str, Attribute]:
     """Return the name and the attribute that plain data holds; SchemaError names the attribute and the key at fault."""
     text = _name(name)
+    return text, _placed(text, lambda: _attribute(dict(mapping(data, "the attribute"))))
+
+
+def _placed(name: str, make: Callable[[], T]) -> T:
+    """Return what is made; a fault of it is one of the attribute of this name."""
     try:
-        return text, _attribute(dict(mapping(data, "the attribute")))
+        return make()
     except SchemaError as error:
-        problem = error.placed(attribute=text)
+        problem = error.placed(attribute=name)
     raise problem
 
 
 def _attribute(body: dict[str, Any]) -> Attribute:
-    unfilled = [_unfilled(key) for key, value in body.items() if value == FILL_IN]
-    if unfilled:
-        raise SchemaError.of(unfilled)
+    _check_filled(body)
     kind = body.pop("kind", None)
     if not isinstance(kind, str) or kind not in KINDS:
         near = near_miss(kind, KINDS)
@@ -89,9 +92,9 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
             faults.extend(error.faults)
         return None
 
-    label = None if top.get("label") is None else collected(lambda: label_from_dict(top["label"]))
-    unit = None if top.get("unit") is None else collected(lambda: unit_from_dict(top["unit"]))
-    weight = None if top.get("weight") is None else collected(lambda: weight_from_dict(top["weight"]))
+    readers: dict[str, Callable[[object], Any]]
+    readers = {"label": label_from_dict, "unit": unit_from_dict, "weight": weight_from_dict}
+    found = {key: collected(partial(read, top[key])) for key, read in readers.items() if top.get(key) is not None}
     attributes: list[Any] = []
     for name, body in (collected(lambda: mapping(top.get("attributes", {}), "attributes")) or {}).items():
         attributes.append(collected(lambda name=name, body=body: attribute_from_dict(name, body)))
@@ -100,14 +103,15 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
     charges = collected(lambda: charges_from_list(top.get("charges", [])))
     if faults:
         raise SchemaError.of(faults)
-    found = {"attributes": tuple(attributes), "label": label, "charges": charges}
-    return {**found, "no_guarantee_reason": top.get("void"), "unit": unit, "weight": weight}
+    return {**found, "attributes": tuple(attributes), "charges": charges, "no_guarantee_reason": top.get("void")}
 
 
-def _unfilled(key: str) -> SchemaError:
-    return SchemaError(
-        f"not filled in yet; expected {_EXPECTED.get(key, 'what the reference of schemas says')}.", key=key
-    )
+def _check_filled(body: Mapping[str, Any]) -> None:
+    expected = {key: _EXPECTED.get(key, "what the reference of schemas says") for key in body if body[key] == FILL_IN}
+    if expected:
+        raise SchemaError.of(
+            [SchemaError(f"not filled in yet; expected {one}.", key=key) for key, one in expected.items()]
+        )
 
 
 _EXPECTED = {
@@ -121,17 +125,11 @@ _EXPECTED = {
 
 def label_from_dict(data: object) -> Target:
     body = dict(mapping(data, "label"))
-    unfilled = [_unfilled(key) for key, value in body.items() if value == FILL_IN]
-    if unfilled:
-        raise SchemaError.of([fault.placed(attribute=str(body.get("name"))) for fault in unfilled])
+    _placed(str(body.get("name")), lambda: _check_filled(body))
     if "classes" not in body and not {"low", "high"}.isdisjoint(body):
         check_keys(body, required=("name", "low", "high"), allowed=[field.name for field in fields(Number)])
         name = _name(body.pop("name"))
-        try:
-            return Number(name, **body)
-        except SchemaError as error:
-            problem = error.placed(attribute=name)
-        raise problem
+        return _placed(name, lambda: Number(name, **body))
     check_keys(body, required=("name", "classes"), allowed=("name", "classes", "ordered"))
     name, ordered = _name(body["name"]), body.get("ordered", False)
     if not isinstance(ordered, bool):
@@ -211,10 +209,8 @@ def key_faults(data: Mapping[str, Any], *, required: Sequence[str], allowed: Seq
     """Return a fault for each required key that is absent and, of the first few, each key that is not allowed."""
     absent = [SchemaError("expected this key, found none.", key=key) for key in required if key not in data]
     unknown = [str(key) for key in data if key not in allowed][:MOST_FAULTS]
-    return absent + [
-        SchemaError(f"unknown key; expected some of {', '.join(allowed)}.{near_miss(key, allowed)}", key=key)
-        for key in unknown
-    ]
+    expected = f"unknown key; expected some of {', '.join(allowed)}."
+    return absent + [SchemaError(f"{expected}{near_miss(key, allowed)}", key=key) for key in unknown]
 
 
 def names_of(attributes: Iterable[tuple[Any, Any]]) -> set[str]:

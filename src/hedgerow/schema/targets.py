@@ -209,9 +209,8 @@ class Label(Target):
         if (codes == MISSING).any():
             raise DomainError(f"some labels are missing; expected one of: {allowed}.", column=self.name)
         if (codes == OUTSIDE).any():
-            hint = ""
-            if isinstance(self.classes[0], bool):
-                hint = " In YAML, put the classes yes, no, on, off, true and false in quotes."
+            yaml = " In YAML, put the classes yes, no, on, off, true and false in quotes."
+            hint = yaml if isinstance(self.classes[0], bool) else ""
             raise DomainError(f"some labels are not in the schema; expected one of: {allowed}.{hint}", column=self.name)
         return codes.astype(np.min_scalar_type(self.n_levels - 1))
 
@@ -296,9 +295,11 @@ class Number(Target):
             return f"the bounds are too close for {self.levels} levels; declare wider ones, or fewer levels.", "high"
         return None, None
 
+    def _at(self, share: Fraction) -> float:
+        return float(Fraction(self.low) + (Fraction(self.high) - Fraction(self.low)) * share)
+
     def _edges(self) -> list[float]:
-        low, width = Fraction(self.low), Fraction(self.high) - Fraction(self.low)
-        return [float(low + width * k / self.levels) for k in range(self.levels + 1)]
+        return [self._at(Fraction(k, self.levels)) for k in range(self.levels + 1)]
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -306,8 +307,7 @@ class Number(Target):
 
     @cached_property
     def _middles(self) -> tuple[float, ...]:
-        low, width = Fraction(self.low), Fraction(self.high) - Fraction(self.low)
-        return tuple(float(low + width * (2 * k + 1) / (2 * self.levels)) for k in range(self.levels))
+        return tuple(self._at(Fraction(2 * k + 1, 2 * self.levels)) for k in range(self.levels))
 
     @property
     def hypothesis_classes(self) -> tuple[Any, ...]:
@@ -340,21 +340,11 @@ class Number(Target):
         return tuple(map(float, shares @ np.array(self.values)))
 
     def check_type(self, column: Column) -> None:
-        """Check, without a look at the values, that a column of this type can hold numbers.
-
-        Raises
-        ------
-        DomainError
-            If it holds dates or booleans.
-        """
-        if column.holds_dates:
-            raise DomainError(
-                "expected numbers, found a column of dates; count the days since a public one.", column=self.name
-            )
+        problem = "a column of dates; count the days since a public one" if column.holds_dates else None
         if not column.is_text and column.values.dtype.kind == "b":
-            raise DomainError(
-                "expected numbers, found a column of booleans; declare a label with classes.", column=self.name
-            )
+            problem = "a column of booleans; declare a label with classes"
+        if problem:
+            raise DomainError(f"expected numbers, found {problem}.", column=self.name)
 
     def codes(self, column: Column) -> NDArray[np.integer[Any]]:
         self.check_type(column)
@@ -364,11 +354,8 @@ class Number(Target):
         if (codes == MISSING).any():
             raise DomainError("some values of the target are missing; leave these rows out.", column=self.name)
         if (codes == OUTSIDE).any():
-            raise DomainError(
-                f"some values of the target are outside the declared bounds ({self.domain}); declare wider ones, or "
-                "`outside: clip`.",
-                column=self.name,
-            )
+            problem = f"some values of the target are outside the declared bounds ({self.domain})"
+            raise DomainError(f"{problem}; declare wider ones, or `outside: clip`.", column=self.name)
         return codes.astype(np.min_scalar_type(self.n_levels - 1))
 
     def typed(self, column: Column) -> Any:
