@@ -54,9 +54,8 @@ class Tally:
 
     def __init__(self, schema: Schema, bins: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
         if bins.shape != (len(bins), len(schema)) or counts.shape != (len(bins), schema.target.n_levels):
-            raise ArgumentError(
-                "bins and counts must have the shapes (n_patterns, n_attributes) and (n_patterns, n_classes)."
-            )
+            problem = "bins and counts must have the shapes (n_patterns, n_attributes) and (n_patterns"
+            raise ArgumentError(f"{problem}, n_classes).")
         self.schema = schema
         self._bins = bins
         self._counts = counts.astype(np.int64)
@@ -86,9 +85,8 @@ class Tally:
         table = Table.of(data)
         if isinstance(labels, str):
             if table.names is None:
-                raise ArgumentTypeError(
-                    f"Expected the labels themselves, since an array has no column names, got {labels!r}."
-                )
+                problem = "Expected the labels themselves, since an array has no column names"
+                raise ArgumentTypeError(f"{problem}, got {labels!r}.")
             table.require([labels])
             name, given = labels, Labels.of(table.series(labels))
         else:

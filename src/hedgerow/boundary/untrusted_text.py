@@ -106,9 +106,8 @@ def check_plain(data: Any) -> None:
 def _check_scalars(values: Iterable[Any]) -> None:
     for value in values:
         if not isinstance(value, _SCALARS):
-            raise UnreadableError(
-                f"expected text, numbers, booleans, lists and mappings, found a {type(value).__name__}; quote it"
-            )
+            problem = f"expected text, numbers, booleans, lists and mappings, found a {type(value).__name__}"
+            raise UnreadableError(f"{problem}; quote it")
         if isinstance(value, int) and value.bit_length() > 4 * LONGEST_NUMBER:
             raise UnreadableError(f"expected whole numbers of at most {LONGEST_NUMBER} digits, found a longer one")
         if isinstance(value, float) and not math.isfinite(value):  # what JSON's 1e999 is read as, too

@@ -152,7 +152,6 @@ def _content(name: str) -> bytes:
     content = lzma.decompress((_FOLDER / f"{name}.csv.xz").read_bytes())
     found = hashlib.sha256(content).hexdigest()
     if found != _SHA256[name]:
-        raise UnreadableError(
-            f"{name}.csv.xz: expected SHA-256 {_SHA256[name]}, found {found}. Install hedgerow again."
-        )
+        problem = f"{name}.csv.xz: expected SHA-256 {_SHA256[name]}, found {found}"
+        raise UnreadableError(f"{problem}. Install hedgerow again.")
     return content

@@ -42,10 +42,8 @@ def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[E
     )
     column = EngineColumn.of(table, unit.column)
     if not has_exact_keys(table, unit):
-        raise DomainError(
-            "expected numbers, dates or text that say whose row it is, found times; cast them in a view or the file.",
-            column=unit.column,
-        )
+        problem = "expected numbers, dates or text that say whose row it is, found times"
+        raise DomainError(f"{problem}; cast them in a view or the file.", column=unit.column)
     words = ibis.cases((column.is_absent, ""), else_=_words(column, table[unit.column]))
     rows = table.select(*dict.fromkeys(names), **{absent: ibis.cases((column.is_absent, 1), else_=0), whose: words})
     seen = [_told_apart(EngineColumn.of(rows, name).values) for name in dict.fromkeys(names)]

@@ -126,10 +126,8 @@ class DuckDB(Engine):
         )
         ((shadowed,),) = self._fetched(connection, query)
         if shadowed:
-            raise EngineError(
-                "duckdb did not answer: the database has a macro that shadows a function of DuckDB; drop it, or count "
-                "a copy of the table."
-            )
+            problem = "duckdb did not answer: the database has a macro that shadows a function of DuckDB"
+            raise EngineError(f"{problem}; drop it, or count a copy of the table.")
 
     def _kinds(self, connection: Any, files: Files) -> list[Mapping[str, str]]:
         """Return the types of the columns of each Parquet file; of decimals of too many digits, an empty one."""

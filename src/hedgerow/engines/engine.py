@@ -73,10 +73,8 @@ class Engine:
         name, expected = self.setting
         found = self.answered(lambda: self.read_setting(connection, name))
         if str(found).lower() != expected:
-            raise EngineError(
-                f"{self.name}: expected a connection with {name} = {expected}, found another value; set it, or give an "
-                "address, for a connection of hedgerow's own."
-            )
+            problem = f"{self.name}: expected a connection with {name} = {expected}, found another value"
+            raise EngineError(f"{problem}; set it, or give an address, for a connection of hedgerow's own.")
 
     def read_setting(self, connection: Any, name: str) -> Any: ...
 

@@ -73,9 +73,8 @@ def check_names(columns: Sequence[str], keys: Sequence[str]) -> None:
     folded = [name.lower() for name in (*columns, *keys)]
     for name in (*columns, *keys):
         if folded.count(name.lower()) > 1:
-            raise DomainError(
-                "expected this name once among the columns and the keys of folders, regardless of case.", column=name
-            )
+            problem = "expected this name once among the columns and the keys of folders"
+            raise DomainError(f"{problem}, regardless of case.", column=name)
 
 
 def _found(folder: Path, pattern: Sequence[str]) -> Iterator[Path]:
@@ -114,9 +113,8 @@ def _partitions(root: Path, files: Sequence[Path]) -> tuple[tuple[str, ...], tup
     keys = tuple(key for key, _ in values_by_file[0])
     for file, pairs in zip(files, values_by_file, strict=True):
         if tuple(key for key, _ in pairs) != keys:
-            raise DomainError(
-                f"{_shown_path(file)}: expected folders with the same keys as those of {_shown_path(files[0])}."
-            )
+            problem = f"{_shown_path(file)}: expected folders with the same keys as those of"
+            raise DomainError(f"{problem} {_shown_path(files[0])}.")
     check_names((), keys)
     return keys, tuple(tuple(value for _, value in pairs) for pairs in values_by_file)
 
@@ -156,9 +154,8 @@ def _csv_form(files: Sequence[Path], keys: Sequence[str]) -> CsvForm:
         found = read_header(file, shown=name), delimiter_of(file)
         header = header or found
         if found != header:
-            raise DomainError(
-                f"{name}: expected the header of {_shown_path(files[0])}, in the same order; found another."
-            )
+            problem = f"{name}: expected the header of {_shown_path(files[0])}, in the same order"
+            raise DomainError(f"{problem}; found another.")
         names, delimiter = found
         if starts_with_mark(file) and delimiter in names[0]:  # DuckDB does not read a quote after the mark as one
             raise DomainError(f"{name}: expected no byte order mark before a name in quotes; save it without one.")

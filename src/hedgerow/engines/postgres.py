@@ -77,9 +77,8 @@ class Postgres(Engine):
         with suppress(ValueError):  # its text can hold the password
             parts = urlsplit(where)
         if parts is None:
-            raise ArgumentError(
-                f"{shown(where)}: expected postgresql://user@host/database, found text that is not an address."
-            )
+            problem = f"{shown(where)}: expected postgresql://user@host/database"
+            raise ArgumentError(f"{problem}, found text that is not an address.")
         options = dict(parse_qsl(parts.query))
         options["options"] = f"{options.get('options', '')} {_OPTIONS}".strip()
         require_package("psycopg", "postgres", "PostgreSQL needs an extra")

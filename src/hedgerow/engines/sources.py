@@ -90,9 +90,8 @@ def open_table(
     if scheme not in chosen.schemes:
         raise ArgumentError(f"{shown(address)} is counted by {own.name}, not by {chosen.name}.")
     if master is not None and "master" not in chosen.options:
-        raise ArgumentError(
-            f"master must be None unless engine='spark', got one for {shown(address)}, which is counted by {name}."
-        )
+        problem = f"master must be None unless engine='spark', got one for {shown(address)}"
+        raise ArgumentError(f"{problem}, which is counted by {name}.")
     if memory is not None and "memory" not in chosen.options:
         raise ArgumentError(f"memory must be None unless DuckDB counts, got one for {shown(address)} and {name}.")
     limit = MEMORY if memory is None else memory
@@ -104,9 +103,8 @@ def open_table(
 
 def require_table(table: Any) -> None:
     if not isinstance(table, ibis.Table):
-        raise ArgumentTypeError(
-            f"expected an Ibis table (hedgerow.engines.sources.open_table opens one), got {type(table).__name__}."
-        )
+        problem = "expected an Ibis table (hedgerow.engines.sources.open_table opens one)"
+        raise ArgumentTypeError(f"{problem}, got {type(table).__name__}.")
 
 
 def engine_of(value: Expression) -> Engine:

@@ -48,9 +48,8 @@ class Spark(Engine):
         if files.csv is not None and files.csv.in_quotes.returns:
             raise DomainError("expected CSV files without carriage returns within fields for Spark, found one.")
         if any(os.path.basename(path).startswith((".", "_")) for path in files.paths):
-            raise DomainError(
-                "expected files with names that Spark reads, found one that begins with . or _; rename it."
-            )
+            problem = "expected files with names that Spark reads, found one that begins with . or _"
+            raise DomainError(f"{problem}; rename it.")
         from pyspark.sql import SparkSession
 
         users = session_of_user(master)
@@ -93,10 +92,8 @@ class Spark(Engine):
 
     def check_name(self, name: str) -> None:
         if "${" in name:
-            raise DomainError(
-                "expected a name without ${, which Spark replaces by a setting's value; rename the column in a view.",
-                column=name,
-            )
+            problem = "expected a name without ${, which Spark replaces by a setting's value"
+            raise DomainError(f"{problem}; rename the column in a view.", column=name)
 
 
 def _frame(session: Any, files: Files) -> Any:
@@ -153,8 +150,6 @@ def session_of_user(master: str | None) -> Any:
     if there is None and getattr(SparkContext, "_active_spark_context", None) is not None:
         there = SparkSession.builder.getOrCreate()
     if there is not None and master is not None and there.conf.get("spark.master", None) != master:
-        raise ArgumentError(
-            f"expected no active Spark session, or one with master={master!r}, found one with another master; stop it, "
-            "or leave out master."
-        )
+        problem = f"expected no active Spark session, or one with master={master!r}, found one with another master"
+        raise ArgumentError(f"{problem}; stop it, or leave out master.")
     return there

@@ -128,9 +128,8 @@ def tally_sql(schema: Schema, dialect: str, table: str, kinds: Mapping[str, str]
     types, place = _types(schema, kinds or {}), f"rows_{schema.digest}"
     for name in types:
         if not name.isprintable() or (dialect == "bigquery" and not _OF_BIGQUERY.fullmatch(name)):
-            raise ArgumentError(
-                f"expected names of letters, digits and _ for {dialect}, got {shown(name)}; rename it in a view."
-            )
+            problem = f"expected names of letters, digits and _ for {dialect}, got {shown(name)}"
+            raise ArgumentError(f"{problem}; rename it in a view.")
     if engine.backend == "pyspark":
         require_package("pyspark", "spark", "SQL of Spark needs an extra")
         ibis.pyspark  # noqa: B018 -- which declares its options, and the compiler reads one

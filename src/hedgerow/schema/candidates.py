@@ -82,9 +82,8 @@ def check_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
             "can be searched. Use a smaller max_literals, negations=False, or fewer cut points or values."
         )
     if size == 0:
-        raise SchemaError(
-            "expected a schema with at least one literal, got none; leave out `cuts: []`, or add attributes."
-        )
+        problem = "expected a schema with at least one literal, got none"
+        raise SchemaError(f"{problem}; leave out `cuts: []`, or add attributes.")
     return size
 
 

@@ -20,10 +20,8 @@ from hedgerow.text.values import quoted_text
 def check_unit(unit: Unit, table: Table) -> None:
     """Check that a table has the unit's column, without touching a row."""
     if table.names is None:
-        raise DomainError(
-            f"expected a frame with the unit's column {quoted_text(unit.column)}, got an array, whose columns have no "
-            "names."
-        )
+        problem = f"expected a frame with the unit's column {quoted_text(unit.column)}, got an array"
+        raise DomainError(f"{problem}, whose columns have no names.")
     table.require([unit.column])
 
 

@@ -194,10 +194,8 @@ class Sum(_Number):
             raise SchemaError(f"expected a list of 2 to {MOST_ITEMS} columns.", key="sum")
         fits = isinstance(self.each, (list, tuple)) and len(self.each) == 2
         if not fits or not all(is_number(end) and abs(end) <= LARGEST_ITEM for end in self.each):
-            raise SchemaError(
-                f"expected the least and the largest value of an item, as in [0, 3], at most {LARGEST_ITEM:,} in size.",
-                key="each",
-            )
+            problem = "expected the least and the largest value of an item, as in [0, 3]"
+            raise SchemaError(f"{problem}, at most {LARGEST_ITEM:,} in size.", key="each")
         super().__post_init__()
 
     @property

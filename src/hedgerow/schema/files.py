@@ -35,10 +35,8 @@ _DECIMAL = re.compile("[-+]?([0-9]{1,400}[.][0-9]{0,400}|[.][0-9]{1,400})([eE][-
 def check_ending(path: str | PathLike[str]) -> None:
     """Check that a file's name says that it is YAML or JSON, before it is read or anything is done to write it."""
     if Path(path).suffix.lower() not in _ENDINGS:
-        raise SchemaError(
-            f"{path}: expected a schema file, whose name ends in {', '.join(_ENDINGS)}; check the order of the "
-            "arguments."
-        )
+        problem = f"{path}: expected a schema file, whose name ends in {', '.join(_ENDINGS)}"
+        raise SchemaError(f"{problem}; check the order of the arguments.")
 
 
 def read_mapping(path: str | PathLike[str]) -> Any:

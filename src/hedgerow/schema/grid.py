@@ -141,11 +141,8 @@ def spaced_cuts(low: float, high: float, cuts: int | str, *, whole: bool) -> tup
     found = _LOG.fullmatch(cuts) if isinstance(cuts, str) else None
     number = int(found[1]) if found else cuts
     if isinstance(number, (bool, str)) or not 1 <= number <= MOST_SPACED:
-        raise SchemaError(
-            f"expected a list of numbers, auto, or a number of cut points from 1 to {MOST_SPACED:,}, as in 5 or log 5; "
-            f"got {shown(cuts)}.",
-            key="cuts",
-        )
+        problem = f"expected a list of numbers, auto, or a number of cut points from 1 to {MOST_SPACED:,}"
+        raise SchemaError(f"{problem}, as in 5 or log 5; got {shown(cuts)}.", key="cuts")
     if logarithmic and low <= 0:
         raise SchemaError(f"expected a low above 0 for cut points by ratio, got {shown(low)}.", key="cuts")
     made = _by_ratio(low, high, number) if logarithmic else _by_difference(low, high, number)

@@ -51,9 +51,8 @@ class Boolean(Attribute):
         if self.true_values != () or self.false_values != ():
             self._check_words()
         elif {plain_word(value).lower() for value in self.missing_values} & {"0", "1", "false", "true"}:
-            raise SchemaError(
-                "expected missing_values other than 0, 1, true and false, got one of these.", key="missing_values"
-            )
+            problem = "expected missing_values other than 0, 1, true and false"
+            raise SchemaError(f"{problem}, got one of these.", key="missing_values")
 
     def _check_words(self) -> None:
         for key in ("true_values", "false_values"):

@@ -161,9 +161,8 @@ def weight_from_dict(data: object) -> Weight:
 def _name(name: object) -> str:
     """Return a name that was read as text or as a whole number."""
     if isinstance(name, bool) or not isinstance(name, (str, int)):
-        raise SchemaError(
-            f"expected text for a name, got {shown(name)}; in YAML, put quotes around yes, no, on, off and numbers."
-        )
+        problem = f"expected text for a name, got {shown(name)}"
+        raise SchemaError(f"{problem}; in YAML, put quotes around yes, no, on, off and numbers.")
     return str(name)
 
 

@@ -257,10 +257,8 @@ def check_same_index(data: Any, labels: Any) -> None:
         return ours is not None and theirs is not None and len(ours) == len(theirs) and not ours.equals(theirs)
 
     if guarded(differ, _no_labels(labels)):
-        raise ArgumentError(
-            "expected labels with the index of their rows, got another one; pass y.loc[X.index], or y.to_numpy() where "
-            "the labels are in the order of the rows."
-        )
+        problem = "expected labels with the index of their rows, got another one; pass y.loc[X.index]"
+        raise ArgumentError(f"{problem}, or y.to_numpy() where the labels are in the order of the rows.")
 
 
 def _index(data: Any) -> Any:

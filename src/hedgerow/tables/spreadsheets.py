@@ -78,9 +78,8 @@ def _scan(file: Any, path: str) -> bool:
     with zipfile.ZipFile(file) as parts:
         found = parts.infolist()
         if len(found) > _MOST_PARTS or sum(part.file_size for part in found) > MOST_BYTES:
-            raise DomainError(
-                f"{path}: expected at most {MOST_BYTES:,} bytes unpacked, found more; save the sheet as CSV in UTF-8."
-            )
+            problem = f"{path}: expected at most {MOST_BYTES:,} bytes unpacked, found more"
+            raise DomainError(f"{problem}; save the sheet as CSV in UTF-8.")
         for part in found:
             if not part.filename.lower().endswith((".xml", ".rels")):
                 continue
@@ -127,10 +126,8 @@ def _csv(rows: Iterator[tuple[tuple[Any, ...], bool]], path: str) -> bytes:
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
     for place, (row, lacks_values) in enumerate(rows, start=1):
         if lacks_values:
-            raise DomainError(
-                f"{path}: row {place} has a formula without its value; open the workbook in a spreadsheet program and "
-                "save it: then the values are in it."
-            )
+            problem = f"{path}: row {place} has a formula without its value; open the workbook in a spreadsheet program"
+            raise DomainError(f"{problem} and save it: then the values are in it.")
         n_cells += max(len(row), 1)
         cells = [_text(value) for value in row]
         while cells and not cells[-1]:

@@ -102,20 +102,16 @@ def check_no_spreadsheet(data: str) -> None:
     if Path(data).is_fifo():  # a table is opened more than once
         raise ArgumentError(f"{data}: expected a file, got a pipe; give - and pipe the rows to standard input.")
     if data.lower().endswith(_SPREADSHEETS):
-        raise ArgumentError(
-            f"{data}: expected CSV, Parquet or .xlsx, got another spreadsheet; save it as .xlsx, or its sheet as CSV "
-            "in UTF-8."
-        )
+        problem = f"{data}: expected CSV, Parquet or .xlsx, got another spreadsheet"
+        raise ArgumentError(f"{problem}; save it as .xlsx, or its sheet as CSV in UTF-8.")
 
 
 def check_table_name(data: str) -> None:
     """Check that this names a file of text, standard input or a Parquet file."""
     check_no_spreadsheet(data)
     if not is_text(data) and not data.lower().endswith(".parquet"):
-        raise ArgumentError(
-            f"{data}: expected a file of {', '.join(TEXTS)} (or .gz of these), .xlsx or .parquet, or - for standard "
-            "input."
-        )
+        problem = f"{data}: expected a file of {', '.join(TEXTS)} (or .gz of these), .xlsx or .parquet"
+        raise ArgumentError(f"{problem}, or - for standard input.")
 
 
 def source_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> Path | InMemoryFile:
@@ -197,10 +193,8 @@ def _all_of(file: Any, name: str) -> bytes:
     while block := file.read(_BLOCK):
         found += block
         if len(found) > LARGEST:
-            raise DomainError(
-                f"{name}: a table that is compressed, piped or not in UTF-8 can have at most {LARGEST:,} bytes; write "
-                "it as CSV in UTF-8, or as Parquet."
-            )
+            problem = f"{name}: a table that is compressed, piped or not in UTF-8 can have at most {LARGEST:,} bytes"
+            raise DomainError(f"{problem}; write it as CSV in UTF-8, or as Parquet.")
     return bytes(found)
 
 
@@ -214,8 +208,6 @@ def _as_usual(name: str, content: bytes, text_format: TextFormat) -> bytes:
             before = content[: getattr(error, "start", 0)].decode(text_format.encoding, "ignore")
             line = max(before.count("\n"), before.count("\r")) + 1
     if line:
-        raise DomainError(
-            f"{name}: line {line} is no text in {text_format.encoding}; name its encoding with --encoding, or save it "
-            "as CSV in UTF-8."
-        )
+        problem = f"{name}: line {line} is no text in {text_format.encoding}"
+        raise DomainError(f"{problem}; name its encoding with --encoding, or save it as CSV in UTF-8.")
     return content.replace(b"\r", b"\n") if b"\n" not in content else content

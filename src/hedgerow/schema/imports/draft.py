@@ -243,9 +243,8 @@ class Draft:
             raise DomainError.absent(name, names)
         found = replace(self, label=name)
         if found._label.kind == "date":
-            raise DomainError(
-                "expected a label of classes or a number, found dates; count the days since a public one.", column=name
-            )
+            problem = "expected a label of classes or a number, found dates"
+            raise DomainError(f"{problem}; count the days since a public one.", column=name)
         return found
 
     def completed(self, column: DraftColumn) -> Self:

@@ -79,10 +79,8 @@ def _from_json(path: str | PathLike[str]) -> Draft:
 
 def _from_csv(path: str | PathLike[str]) -> Draft:
     if not is_dictionary(read_header(path)):
-        raise SchemaError(
-            f"{path}: expected a REDCap data dictionary, got a CSV file with another header; of a table itself, "
-            "`hedgerow schema new` takes the names of the columns."
-        )
+        problem = f"{path}: expected a REDCap data dictionary, got a CSV file with another header"
+        raise SchemaError(f"{problem}; of a table itself, `hedgerow schema new` takes the names of the columns.")
     return dictionary_draft(path)
 
 

@@ -214,9 +214,8 @@ _NO_ATTRIBUTES = ("datetime", "time", "yearmonth", "duration", "object", "array"
 def table_schema_draft(data: object) -> Draft:
     resources = mappings_in(data, "resources")
     if len(resources) > 1:
-        raise SchemaError(
-            f"expected a data package of one table, got {len(resources)}; save the schema of one of them as a file."
-        )
+        problem = f"expected a data package of one table, got {len(resources)}"
+        raise SchemaError(f"{problem}; save the schema of one of them as a file.")
     table: Any = mapping_in(resources[0], "schema") if resources else data
     found = [_field(one, table) for one in mappings_in(table, "fields") if text_in(one, "name")]
     return Draft.of(found, FRICTIONLESS, "a Table Schema with fields")
