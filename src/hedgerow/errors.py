@@ -139,11 +139,8 @@ class SchemaError(HedgerowError, ValueError):
         line: int | None = None,
         faults: Sequence[SchemaError] = (),
     ) -> None:
-        self.attribute = attribute
-        self.key = key
-        self.line = line
-        self._said = message
-        self._faults = tuple(faults)
+        self.attribute, self.key, self.line = attribute, key, line
+        self._said, self._faults = message, tuple(faults)
         named = [f"{word} {_named(name)}" for word, name in (("attribute", attribute), ("key", key)) if name]
         place = [] if faults else [*([f"line {line}"] if line else []), *named]
         super().__init__(_line(": ".join([*place, message])))
@@ -226,17 +223,13 @@ class BudgetExceededError(HedgerowError, ValueError):
         if asked == left:
             asked, left = (str(one) if len(str(one)) < 50 else repr(float(one)) for one in (requested, remaining))
         if requested_delta:
-            asked, left = (
-                f"{asked} and delta={float(requested_delta):g}",
-                f"{left} and delta={float(remaining_delta):g}",
-            )
+            asked = f"{asked} and delta={float(requested_delta):g}"
+            left = f"{left} and delta={float(remaining_delta):g}"
         if remaining_rho is not None:
             asked = f"{asked} with {'no known rho' if requested_rho is None else f'rho={float(requested_rho):.6g}'}"
             left = f"{left} or rho={float(remaining_rho):.6g}"
-        super().__init__(
-            f"The budget has epsilon={left} left, and epsilon={asked} was requested. Nothing was charged. "
-            "Request less, or release under a new Budget if you may spend more."
-        )
+        told = f"The budget has epsilon={left} left, and epsilon={asked} was requested. Nothing was charged."
+        super().__init__(f"{told} Request less, or release under a new Budget if you may spend more.")
 
 
 class LedgerError(HedgerowError, RuntimeError):
@@ -326,10 +319,8 @@ class OracleExhaustedError(HedgerowError, ValueError):
 
     def __init__(self, max_queries: int) -> None:
         self.max_queries = max_queries
-        super().__init__(
-            f"the oracle has answered all {max_queries} questions it was set up for. Nothing was charged. "
-            "Ask its curator for a new one."
-        )
+        told = f"the oracle has answered all {max_queries} questions it was set up for. Nothing was charged."
+        super().__init__(f"{told} Ask its curator for a new one.")
 
 
 class HypothesisError(HedgerowError, ValueError):
@@ -372,10 +363,8 @@ class TooManyPatternsError(HedgerowError, ValueError):
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        super().__init__(
-            f"expected at most {limit:,} distinct patterns of bins with their classes, found more; none was fetched. "
-            "Declare fewer attributes, or coarser ones: fewer cut points, grouped categories."
-        )
+        told = f"expected at most {limit:,} distinct patterns of bins with their classes, found more; none was fetched."
+        super().__init__(f"{told} Declare fewer attributes, or coarser ones: fewer cut points, grouped categories.")
 
 
 class NotPicklableError(HedgerowError, TypeError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from os import PathLike
 from typing import Any, NoReturn, Self
@@ -54,11 +54,9 @@ class Tally:
 
     def __init__(self, schema: Schema, bins: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
         if bins.shape != (len(bins), len(schema)) or counts.shape != (len(bins), schema.target.n_levels):
-            problem = "bins and counts must have the shapes (n_patterns, n_attributes) and (n_patterns"
-            raise ArgumentError(f"{problem}, n_classes).")
-        self.schema = schema
-        self._bins = bins
-        self._counts = counts.astype(np.int64)
+            problem = "bins and counts must have the shapes"
+            raise ArgumentError(f"{problem} (n_patterns, n_attributes) and (n_patterns, n_classes).")
+        self.schema, self._bins, self._counts = schema, bins, counts.astype(np.int64)
 
     @classmethod
     def count(cls, data: Any, labels: Any, schema: Schema | None = None) -> Self:
@@ -78,8 +76,6 @@ class Tally:
         ------
         DomainError
             If a value does not fit the schema; names the column, never the value.
-        TypeError
-            If `data` is not a table, `schema` not a schema, or `labels` names a column and `data` has no names.
         """
         _check_schema(schema)
         table = Table.of(data)
@@ -142,12 +138,11 @@ class Tally:
         Parameters
         ----------
         table : Ibis table
-            The rows; `hedgerow.engines.sources.open_table` opens files and databases. Columns are selected by name,
-            others ignored.
+            The rows; `hedgerow.engines.sources.open_table` opens files and databases. Columns are selected by name.
         schema : Schema, optional
             The public schema, as in `count`.
         label : str, optional
-            The column with the labels. Default: the schema's.
+            The column with the labels. Default: the schema's; ValueError if it has none.
 
         Raises
         ------
@@ -157,10 +152,6 @@ class Tally:
             If there are more patterns than are worth fetching (5 million). Whether there are is a fact about the rows.
         EngineError
             If the engine fails.
-        TypeError
-            If `table` is not an Ibis table.
-        ValueError
-            If no column with labels is named.
 
         Examples
         --------
@@ -223,11 +214,7 @@ class Tally:
         """Return the tally of disjoint parts of a table from theirs; ValueError where they have not one schema."""
         from hedgerow.engines.tallies import check_mergeable, check_total  # Ibis takes long to import
 
-        if (
-            not tallies
-            or not all(isinstance(one, Tally) for one in tallies)
-            or any(one.schema != tallies[0].schema for one in tallies)
-        ):
+        if not tallies or not all(isinstance(one, Tally) and one.schema == tallies[0].schema for one in tallies):
             raise ArgumentError("expected one tally or more, all on the same schema.")
         check_mergeable(schema := tallies[0].schema)
         bins, levels, rows = map(np.concatenate, zip(*(one._groups() for one in tallies), strict=True))
@@ -290,11 +277,10 @@ class Tally:
         bins to literals by a public linear map; longer ones from the same product on the patterns that satisfy their
         first literals. Sums are of integers below 2⁵³ in float64, hence exact.
         """
-        if candidates.schema != self.schema:
-            raise ArgumentError("Expected candidates of the tally's schema, got those of another one.")
-        basis = _literal_basis(candidates)
+        basis = _literal_basis(candidates, self.schema)
         counts = np.zeros((len(candidates), self._counts.shape[1]))
-        for bins, weights in self._blocks():
+        for first in range(0, len(self._bins), _BLOCK):
+            bins, weights = self._bins[first : first + _BLOCK], self._counts[first : first + _BLOCK].astype(np.float64)
             onehot = _onehot(self.schema, bins)
             satisfied = onehot @ basis.T if len(candidates.members) > 2 else np.empty((len(bins), 0))
             start = 0
@@ -310,9 +296,7 @@ class Tally:
 
         Shapes ``(n_patterns, n_candidates)`` and ``(n_patterns, n_classes)``.
         """
-        if candidates.schema != self.schema:
-            raise ArgumentError("Expected candidates of the tally's schema, got those of another one.")
-        basis = _literal_basis(candidates)
+        basis = _literal_basis(candidates, self.schema)
         satisfied = np.empty((len(self._bins), len(candidates)), dtype=bool)
         for start in range(0, len(self._bins), _BLOCK):
             literals = _onehot(self.schema, self._bins[start : start + _BLOCK]) @ basis.T > 0
@@ -370,11 +354,6 @@ class Tally:
             true &= self.schema[literal.attribute].truth(literal)[bins]
         return true
 
-    def _blocks(self) -> Iterator[tuple[NDArray[np.integer], NDArray[np.float64]]]:
-        for start in range(0, len(self._bins), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            yield self._bins[block], self._counts[block].astype(np.float64)
-
     def __repr__(self) -> str:
         attributes = number_of(len(self.schema), "attribute")
         return f"<Tally of {attributes} and {self.schema.target.n_levels} classes; its counts are private>"
@@ -398,9 +377,11 @@ def _onehot(schema: Schema, bins: NDArray[np.integer]) -> NDArray[np.float64]:
     return onehot
 
 
-def _literal_basis(candidates: Candidates) -> NDArray[np.float64]:
+def _literal_basis(candidates: Candidates, schema: Schema) -> NDArray[np.float64]:
     """Return each literal as a combination of `_onehot`'s columns, shape ``(n_literals, n_columns)``."""
-    schema, truth = candidates.schema, candidates.truth.astype(np.float64)
+    if candidates.schema != schema:
+        raise ArgumentError("Expected candidates of the tally's schema, got those of another one.")
+    truth = candidates.truth.astype(np.float64)
     firsts = np.cumsum([0, *(len(attribute.bins) for _, attribute in schema.attributes)])[:-1]
     own = np.array([firsts[schema.names.index(literal.attribute)] for literal in candidates.literals])
     constant = truth[np.arange(len(own)), own]

@@ -15,16 +15,7 @@ def catalogue_draft(table: Expression) -> Draft:
     """Return the draft of a table in DuckDB or PostgreSQL: types, enumerations, check constraints, NOT NULL, comments.
 
     A column that is a key by itself is left out. The queries are on the catalogue alone, which needs no right to read
-    the table.
-
-    Raises
-    ------
-    TypeError
-        If this is no Ibis table.
-    SchemaError
-        If the engine is another one, or no column can be an attribute.
-    EngineError
-        If the engine does not answer.
+    the table. SchemaError if the engine is another one, or no column can be an attribute.
     """
     require_table(table)
     engine = engine_of(table)

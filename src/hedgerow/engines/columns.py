@@ -11,15 +11,7 @@ import ibis
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.sources import engine_of
 from hedgerow.errors import ArgumentTypeError, DomainError
-from hedgerow.text.date_formats import (
-    FIRST_SERIAL,
-    LAST_SERIAL,
-    MOST_PLAIN,
-    NO_DATE_TEXT,
-    SERIAL,
-    SERIAL_ZERO,
-    DateFormat,
-)
+from hedgerow.text import date_formats
 from hedgerow.text.days import DATE, Day, as_day
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, spelled_number
 
@@ -111,7 +103,7 @@ class EngineColumn:
         spelled = _all_of(self.text, DATE, "-0-9")
         return _days(ibis.cases((spelled, self.text), else_=ibis.null("string")).cast("date"))
 
-    def plain_dates(self, form: DateFormat) -> EngineColumn:
+    def plain_dates(self, form: date_formats.DateFormat) -> EngineColumn:
         """Return text, or numbers as text, with dates of this format as ``YYYY-MM-DD``; as `Column.plain_dates`."""
         if self.holds_dates or self.kind == "boolean":
             return self
@@ -120,10 +112,10 @@ class EngineColumn:
         for pattern, replacement in form.steps:
             text = text.re_replace(pattern, replacement.replace("\\", engine.group[0]))
         if form.is_serial:
-            serials: Any = ibis.cases((text.re_search(SERIAL), text), else_="61")
-            serials = serials.re_replace(SERIAL, engine.group)
-            days = ibis.date(SERIAL_ZERO) + serials.cast("int64").as_interval("D")
-            spelled = text.re_search(SERIAL) & ~text.re_search("[^.0-9]")
+            serials: Any = ibis.cases((text.re_search(date_formats.SERIAL), text), else_="61")
+            serials = serials.re_replace(date_formats.SERIAL, engine.group)
+            days = ibis.date(date_formats.SERIAL_ZERO) + serials.cast("int64").as_interval("D")
+            spelled = text.re_search(date_formats.SERIAL) & ~text.re_search("[^.0-9]")
             text = ibis.cases((spelled, days.strftime("%Y-%m-%d")), else_=text)
         return EngineColumn(self.name, text, "text")
 
@@ -131,10 +123,10 @@ class EngineColumn:
         if self.kind == "integer":
             return self.values.cast("string")
         floors = self.values.floor()
-        are_serial = (floors >= FIRST_SERIAL) & (floors <= LAST_SERIAL)
-        are_plain = (self.values.abs() < MOST_PLAIN) & ((floors == self.values) | are_serial)
+        are_serial = (floors >= date_formats.FIRST_SERIAL) & (floors <= date_formats.LAST_SERIAL)
+        are_plain = (self.values.abs() < date_formats.MOST_PLAIN) & ((floors == self.values) | are_serial)
         whole = ibis.cases((are_plain, floors), else_=ibis.null("float64")).cast("int64").cast("string")
-        return ibis.cases((self.is_null, ibis.null("string")), (are_plain, whole), else_=NO_DATE_TEXT)
+        return ibis.cases((self.is_null, ibis.null("string")), (are_plain, whole), else_=date_formats.NO_DATE_TEXT)
 
     def constant(self, value: Value) -> int | float | bool | None:
         """Return a value as a column of booleans or numbers holds it, None if it cannot; as `Column.equals` does."""

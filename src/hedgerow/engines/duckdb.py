@@ -8,8 +8,7 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import ibis
@@ -73,17 +72,15 @@ class DuckDB(Engine):
     options = ("memory",)
     has_catalogue = True
     loggers = ("duckdb",)
-    faults = MappingProxyType(
-        {
-            NO_MEMORY: ("OutOfMemory",),
-            NO_CONNECTION: ("ConnectionException",),
-            STOPPED: ("InterruptException",),
-            "a view reads files or an address, which is not allowed; open its source instead": ("PermissionException",),
-            NO_TABLE: ("BinderException", "CatalogException"),
-            NO_FILE: ("IOException", "InvalidInputException"),
-            NO_TYPE: ("ConversionException",),
-        }
-    )
+    faults: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        NO_MEMORY: ("OutOfMemory",),
+        NO_CONNECTION: ("ConnectionException",),
+        STOPPED: ("InterruptException",),
+        "a view reads files or an address, which is not allowed; open its source instead": ("PermissionException",),
+        NO_TABLE: ("BinderException", "CatalogException"),
+        NO_FILE: ("IOException", "InvalidInputException"),
+        NO_TYPE: ("ConversionException",),
+    }
 
     def open(self, address: str, *, memory: str, master: str | None) -> AbstractContextManager[Expression]:  # noqa: ARG002 -- as an engine's
         if "://" not in address:
@@ -120,10 +117,8 @@ class DuckDB(Engine):
 
     def _check_functions(self, connection: Any) -> None:
         """Refuse a database with a macro that shadows a function of DuckDB: queries would call it."""
-        query = (
-            "SELECT count(*) FROM duckdb_functions() WHERE NOT internal "
-            "AND function_name IN (SELECT function_name FROM duckdb_functions() WHERE internal)"
-        )
+        own = "SELECT function_name FROM duckdb_functions() WHERE internal"
+        query = f"SELECT count(*) FROM duckdb_functions() WHERE NOT internal AND function_name IN ({own})"
         ((shadowed,),) = self._fetched(connection, query)
         if shadowed:
             problem = "duckdb did not answer: the database has a macro that shadows a function of DuckDB"
@@ -134,9 +129,8 @@ class DuckDB(Engine):
         found: list[Mapping[str, str]] = []
         for path in files.paths:
             file = _listed([path])
-            long = self._fetched(
-                connection, f"SELECT name FROM parquet_schema({file}) WHERE precision > {_MOST_DIGITS}"
-            )
+            query = f"SELECT name FROM parquet_schema({file}) WHERE precision > {_MOST_DIGITS}"
+            long = self._fetched(connection, query)
             rows = self._fetched(connection, f"DESCRIBE SELECT * FROM read_parquet({file}, hive_partitioning = false)")
             if len(files.paths) > 1 or files.keys:
                 check_names([row[0] for row in rows], files.keys)
@@ -156,8 +150,9 @@ class DuckDB(Engine):
         indexed = {text for (text,) in backend.con.execute(_INDEXES, place).fetchall()}
         checks = tuple(text for kind, text, _ in constraints if kind == "CHECK")
 
-        def is_key(column: str) -> bool:
-            return column in unique or _is_indexed(column, indexed)
+        def is_key(column: str) -> bool:  # alone in a constraint or an index, among whose expressions it may be quoted
+            quoted = column.replace('"', '""')
+            return column in unique or not indexed.isdisjoint((f"[{column}]", f"['\"{quoted}\"']"))
 
         return [
             DeclaredColumn(name, kind, nullable, comment, _labels(kind), checks, (), is_key(name))
@@ -243,14 +238,10 @@ def _digits(x: str, kind: str) -> str:
 
 
 def _with_partitions(files: Files, reader: str, file: str) -> str:
-    places = ", ".join(
-        f"({', '.join([_text(path), *map(_text, values)])})"
-        for path, values in zip(files.paths, files.values, strict=True)
-    )
-    unlisted = "error('a file that was not listed')"
-    keys = ", ".join(
-        f"CASE WHEN p.f IS NULL THEN {unlisted} ELSE p.k{i} END AS {_name(k)}" for i, k in enumerate(files.keys)
-    )
+    rows = zip(files.paths, files.values, strict=True)
+    places = ", ".join(f"({', '.join([_text(path), *map(_text, values)])})" for path, values in rows)
+    case = "CASE WHEN p.f IS NULL THEN error('a file that was not listed') ELSE"
+    keys = ", ".join(f"{case} p.k{i} END AS {_name(key)}" for i, key in enumerate(files.keys))
     columns = ", ".join(f"k{i}" for i in range(len(files.keys)))
     return (
         f"SELECT r.* EXCLUDE ({_name(file)}), {keys} FROM {reader} AS r "
@@ -291,12 +282,6 @@ def _text(text: str | None) -> str:
 
 def _name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _is_indexed(column: str, indexed: set[str]) -> bool:
-    """Return whether a column stands alone among the expressions of some index, as DuckDB writes them."""
-    quoted = column.replace('"', '""')
-    return not indexed.isdisjoint((f"[{column}]", f"['\"{quoted}\"']"))
 
 
 def _labels(kind: str) -> tuple[str, ...]:

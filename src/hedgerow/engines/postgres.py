@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 import ibis
@@ -59,16 +58,14 @@ class Postgres(Engine):
     has_catalogue = True
     setting = ("standard_conforming_strings", "on")
     loggers = ("psycopg",)
-    faults = MappingProxyType(
-        {
-            "its disk is full, or its limit on temporary files is reached": ("DiskFull", "ConfigurationLimitExceeded"),
-            NO_CONNECTION: ("AdminShutdown", "ConnectionException", "ConnectionFailure"),
-            STOPPED: ("QueryCanceled",),
-            "the right to SELECT from the table or view is needed": ("InsufficientPrivilege",),
-            NO_TABLE: ("UndefinedColumn", "UndefinedTable"),
-            NO_TYPE: ("NumericValueOutOfRange", "InvalidTextRepresentation"),
-        }
-    )
+    faults: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "its disk is full, or its limit on temporary files is reached": ("DiskFull", "ConfigurationLimitExceeded"),
+        NO_CONNECTION: ("AdminShutdown", "ConnectionException", "ConnectionFailure"),
+        STOPPED: ("QueryCanceled",),
+        "the right to SELECT from the table or view is needed": ("InsufficientPrivilege",),
+        NO_TABLE: ("UndefinedColumn", "UndefinedTable"),
+        NO_TYPE: ("NumericValueOutOfRange", "InvalidTextRepresentation"),
+    }
 
     @contextmanager
     def open(self, address: str, *, memory: str, master: str | None) -> Generator[Expression]:  # noqa: ARG002 -- as an engine's

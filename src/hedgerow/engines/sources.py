@@ -64,12 +64,8 @@ def open_table(
     ValueError
         If the address, or what is asked of the engine, is not one of these; if a session of Spark is active that has
         another master.
-    FileNotFoundError
-        If there is no such file.
-    ImportError
-        If the engine's extra is not installed.
     EngineError
-        If the engine cannot open the table.
+        If the engine cannot open the table; FileNotFoundError for a file, ImportError without the engine's extra.
 
     Examples
     --------

@@ -6,10 +6,9 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
@@ -32,9 +31,11 @@ class Spark(Engine):
     options = ("master",)
     setting = ("spark.sql.parser.escapedStringLiterals", "false")
     loggers = (*_ERROR_LOGGERS, "py4j", "pyspark")
-    faults = MappingProxyType(
-        {NO_MEMORY: ("OutOfMemory",), NO_TABLE: ("AnalysisException",), NO_TYPE: ("ArithmeticException",)}
-    )
+    faults: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        NO_MEMORY: ("OutOfMemory",),
+        NO_TABLE: ("AnalysisException",),
+        NO_TYPE: ("ArithmeticException",),
+    }
     group = "$1"
     has_local_times = False  # they are instants, whose date depends on a setting
 
@@ -53,10 +54,8 @@ class Spark(Engine):
         from pyspark.sql import SparkSession
 
         users = session_of_user(master)
-        builder = SparkSession.builder.appName("hedgerow").config(
-            "spark.log.level", "OFF"
-        )  # its errors can quote cells
-        builder = builder.config("spark.sql.parser.escapedStringLiterals", False)
+        builder = SparkSession.builder.appName("hedgerow").config("spark.sql.parser.escapedStringLiterals", False)
+        builder = builder.config("spark.log.level", "OFF")  # its errors can quote cells
         start = (builder.master(master) if master else builder).getOrCreate
         session: Any = users or self.answered(start)
         view = f"hedgerow_{uuid4().hex}"
@@ -123,9 +122,8 @@ def _with_partitions(session: Any, files: Files, frame: Any, uris: list[str]) ->
     from pyspark.sql import functions as f
 
     uri, keys = f"uri_{uuid4().hex}", [f"key_{uuid4().hex}" for _ in files.keys]
-    rows = [
-        dict(zip((uri, *keys), (path, *values), strict=True)) for path, values in zip(uris, files.values, strict=True)
-    ]
+    cells = [(path, *values) for path, values in zip(uris, files.values, strict=True)]
+    rows = [dict(zip((uri, *keys), row, strict=True)) for row in cells]
     kind = f"array<struct<{', '.join(f'{name}: string' for name in (uri, *keys))}>>"
     places = session.range(1).select(f.inline(f.from_json(f.lit(json.dumps(rows)), kind)))
     here = f.regexp_replace(frame.metadataColumn("_metadata").getField("file_path"), "^file:/+", "/")

@@ -61,15 +61,13 @@ class Attribute(ABC):
         What a value outside the declared domain is: an error, the nearest bound (numbers only), or a bin of its own
         (not for booleans).
     monotone : {"increasing", "decreasing"} or None
-        Of numbers, dates and ordered attributes: whether predictions may only rise along it, all else being equal, or
-        only fall. Of two classes, the second becomes likelier. Public knowledge, such as that more priors never lower
-        a risk. It says nothing of values that are missing or outside the domain. Scorecards keep it; other learners
-        refuse a schema that declares it.
+        Of values in an order: whether predictions (of two classes, the chance of the second) may only rise along it,
+        all else being equal, or only fall. Public knowledge. It says nothing of values that are missing or outside the
+        domain. Scorecards keep it; other learners refuse a schema that declares it.
     description, unit, source : str or None
         Meaning, unit and source of the domain, for people: models show them, and nothing is computed with them.
     derived : Derivation or None
-        What computes the attribute from columns of the table: `YearsSince`, `Prefix`, `Ratio` or `Sum`. None for a
-        column of the table.
+        What computes it from columns of the table: `YearsSince`, `Prefix`, `Ratio` or `Sum`. None for a column.
     """
 
     missing: typing.Literal["error", "bin"] = "error"

@@ -27,9 +27,8 @@ def default_cuts(low: float, high: float, *, whole: bool) -> tuple[float, ...]:
     They depend on the bounds alone, which are public, and on no row; they increase, and ``low <= cut < high``.
 
     1. *Equal widths.* The step is the smallest of 1, 2, 2.5 or 5 times a power of ten (a whole number for whole
-       numbers) that makes at most 20 steps from `low` to `high`. Each multiple of it is a cut point. Steps are then
-       more than 10 (8.2 to 10 for 41 to 50 whole numbers), or one for each whole number. They are round because
-       people read the cut points: ``age <= 45`` and not ``age <= 44.375``, for a step at most twice as wide.
+       numbers) that makes at most 20 steps from `low` to `high`. Each multiple of it is a cut point. They are round
+       because people read them: ``age <= 45`` and not ``age <= 44.375``, for a step at most twice as wide.
     2. *Decades near zero.* Counts and amounts crowd at zero, and wide bounds say little about them. Between zero and
        the first step, on either side, 1, 2, 5, 10, 20, 50, … are cut points: from 1 for whole numbers, and for others
        from 1 or a thousandth of the bound that is larger in size, whichever is less. Where these are more than 20,
@@ -43,14 +42,9 @@ def default_cuts(low: float, high: float, *, whole: bool) -> tuple[float, ...]:
     Parameters
     ----------
     low, high : float
-        The bounds of the domain.
+        The bounds of the domain; SchemaError if they are none.
     whole : bool
         Whether the values are whole numbers, as of `Integer`, or not, as of `Real`.
-
-    Raises
-    ------
-    SchemaError
-        If a bound is not a finite number, or not a whole one where `whole`, or not ``low < high``.
 
     Examples
     --------

@@ -48,13 +48,8 @@ class Literal:
         One of ``true``, ``false``, ``=``, ``!=``, ``<=``, ``>``, ``between`` (first operand < value <= second),
         ``missing``, ``known``, ``outside``.
     operands : tuple
-        The values compared with: text, finite numbers or booleans. Of ``<=``, ``>`` and ``between``, a date and text
-        that spells one, ``YYYY-MM-DD``, are a `Day`.
-
-    Raises
-    ------
-    ValueError
-        If there is no such operator, or the operands are too many, too few, or of another kind.
+        The values compared with: text, finite numbers or booleans; as many as the operator takes, else ValueError. Of
+        ``<=``, ``>`` and ``between``, a date and text that spells one, ``YYYY-MM-DD``, are a `Day`.
 
     Examples
     --------

@@ -67,8 +67,6 @@ class Schema:
     ------
     SchemaError
         If there is no attribute, a name twice, or the label, the unit's or the weight's column among the others.
-    TypeError
-        If an argument is of another type.
 
     Examples
     --------
@@ -244,11 +242,8 @@ class Schema:
             if columns is None:
                 raise DomainError("is derived from columns by name: expected a frame, got an array.", column=name)
             if name in columns:
-                sources = listed(self.derivations[name].columns)
-                problem = (
-                    f"is derived from {sources}, but the table has this column too; remove it, or remove `derived` "
-                )
-                raise DomainError(f"{problem}from the schema.", column=name)
+                problem = f"is derived from {listed(self.derivations[name].columns)}, but the table has this column too"
+                raise DomainError(f"{problem}; remove it, or remove `derived` from the schema.", column=name)
 
     def check_unit(self, table: Table) -> None:
         """Check that a table has the columns of the schema's unit and weight (DomainError); no row is touched."""
@@ -361,8 +356,6 @@ class Schema:
         ------
         DomainError
             If a column has no usable value or too many categories.
-        ValueError
-            If `outside` is another word.
         """
         return cls(*public_parts(Table.of(data), label, bins, missing_values, outside))
 
@@ -379,11 +372,10 @@ class Schema:
     ) -> Self:
         """Find the cut points of `declared`'s numbers from *private* rows, by private quantiles under a charge.
 
-        Every number without declared cut points gets up to ``bins - 1``, in place of its default grid: balanced ones,
-        and fewer where some are equal. Everything else, bounds included, stays as declared. Neighbouring tables differ
-        by one row, or by all rows of one unit. ε is shared equally by the numbers; all cut points of one are drawn
-        jointly, by one exponential mechanism over public candidates. Cut points that equal the default grid count as
-        not declared.
+        Every number without declared cut points (those of the default grid count as none) gets up to ``bins - 1``
+        balanced ones; all else stays as declared. Neighbouring tables differ by one row, or by all rows of one unit. ε
+        is shared equally by the numbers; all cut points of one are drawn jointly, by one exponential mechanism over
+        public candidates.
 
         Parameters
         ----------

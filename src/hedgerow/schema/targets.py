@@ -255,11 +255,6 @@ class Number(Target):
     outside : {"clip", "error"}, default="clip"
         What a value beyond a bound is: the nearest bound, or an error.
 
-    Raises
-    ------
-    SchemaError
-        If the bounds are not finite or not in order, or there are too few levels or too many.
-
     Examples
     --------
     >>> stay = Number("days", 0, 32, levels=4)

@@ -38,11 +38,6 @@ class Weight:
     levels : int, default=100
         How many steps there are from 0 to `high`, from 1 to 255.
 
-    Raises
-    ------
-    SchemaError
-        If the name is none, `high` is no number > 0, or there are too few steps or too many.
-
     Examples
     --------
     >>> Weight("w", high=4, levels=8).domain

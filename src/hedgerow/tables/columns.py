@@ -21,15 +21,7 @@ from numpy.typing import NDArray
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.tables.objects import arrow_of_objects
-from hedgerow.text.date_formats import (
-    FIRST_SERIAL,
-    LAST_SERIAL,
-    MOST_PLAIN,
-    NO_DATE_TEXT,
-    SERIAL,
-    SERIAL_ZERO,
-    DateFormat,
-)
+from hedgerow.text import date_formats
 from hedgerow.text.days import DATE, Day, as_day
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, plain_word, spelled_number, value_text
 
@@ -200,7 +192,8 @@ class Column:
             return self
 
         def rewrite() -> pa.Array:
-            text, declared = self.values if self.is_text else _text_of_numbers(self.values), DateFormat(form)
+            text = self.values if self.is_text else _text_of_numbers(self.values)
+            declared = date_formats.DateFormat(form)
             for pattern, replacement in declared.steps:
                 text = pc.replace_substring_regex(text, pattern, replacement)
             return _plain_serials(text) if declared.is_serial else text
@@ -339,16 +332,17 @@ _EPOCH = "1970-01-01"
 def _text_of_numbers(numbers: NDArray[Any]) -> pa.Array:
     if numbers.dtype.kind != "f":
         return pa.array(numbers).cast(pa.large_string())
-    floors = np.floor(np.clip(numbers, -MOST_PLAIN, MOST_PLAIN))
-    are_serial = (floors >= FIRST_SERIAL) & (floors <= LAST_SERIAL)
-    are_plain = (np.abs(numbers) < MOST_PLAIN) & ((numbers == floors) | are_serial)
-    return pc.if_else(pa.array(are_plain), pa.array(floors.astype(np.int64)).cast(pa.large_string()), NO_DATE_TEXT)
+    floors = np.floor(np.clip(numbers, -date_formats.MOST_PLAIN, date_formats.MOST_PLAIN))
+    are_serial = (floors >= date_formats.FIRST_SERIAL) & (floors <= date_formats.LAST_SERIAL)
+    are_plain = (np.abs(numbers) < date_formats.MOST_PLAIN) & ((numbers == floors) | are_serial)
+    whole = pa.array(floors.astype(np.int64)).cast(pa.large_string())
+    return pc.if_else(pa.array(are_plain), whole, date_formats.NO_DATE_TEXT)
 
 
 def _plain_serials(text: pa.Array) -> pa.Array:
-    are_serial = pc.fill_null(pc.match_substring_regex(text, SERIAL), False)
-    digits = pc.replace_substring_regex(pc.if_else(are_serial, text, "61"), SERIAL, r"\1")
-    days = pc.add(digits.cast(pa.int32()), pa.scalar(int(as_day(SERIAL_ZERO)), pa.int32()))
+    are_serial = pc.fill_null(pc.match_substring_regex(text, date_formats.SERIAL), False)
+    digits = pc.replace_substring_regex(pc.if_else(are_serial, text, "61"), date_formats.SERIAL, r"\1")
+    days = pc.add(digits.cast(pa.int32()), pa.scalar(int(as_day(date_formats.SERIAL_ZERO)), pa.int32()))
     return pc.if_else(are_serial, days.cast(pa.date32()).cast(pa.large_string()), text)
 
 

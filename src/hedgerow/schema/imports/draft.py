@@ -102,18 +102,18 @@ def _inside(value: float, allowed: bool, whole: bool, step: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftColumn:
-    """A column as far as its source describes it, before anybody has filled in the rest.
+    """A column as far as its source describes it, before anybody has filled in the rest: None, or (), is not known.
 
     Attributes
     ----------
     name : str
         The column.
     kind : {"boolean", "categorical", "date", "integer", "ordered", "real"} or None
-        The kind of attribute; None where it is not known.
+        The kind of attribute.
     values : tuple of str or int
-        The values of a category, of an ordered one in their order; none where they are not known.
+        The values of a category, of an ordered one in their order.
     low, high : float or None
-        The bounds of a number or date; None where they are not known.
+        The bounds of a number or date.
     true_values, false_values : tuple of str or int
         The words of a boolean, where it has its own.
     may_be_missing : bool
@@ -278,15 +278,7 @@ class Draft:
         return Schema.from_dict(self.to_dict())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the draft as a schema's file, JSON or YAML by its name; in YAML, comments say what is missing.
-
-        Raises
-        ------
-        SchemaError
-            If the name has another ending than ``.json``, ``.yaml`` or ``.yml``.
-        OSError
-            If it cannot be written.
-        """
+        """Write the draft as `Schema.save` writes a schema; in YAML, comments say what is missing."""
         text = mapping_text(path, self.to_dict())
         comments = "" if Path(path).suffix.lower() == ".json" else "".join(f"# {line}\n" for line in self.notes)
         write_whole(path, comments + text)

@@ -34,18 +34,14 @@ def import_schema(path: str | PathLike[str], *, label: str | None = None) -> Dra
     Parameters
     ----------
     path : path-like
-        The file.
+        The file; OSError if it cannot be read.
     label : str, optional
-        The column to predict.
+        The column to predict; DomainError if there is none of this name.
 
     Raises
     ------
     SchemaError
         If the file has none of these formats, or no column that can be an attribute.
-    DomainError
-        If it has no column of the label's name.
-    OSError
-        If it cannot be read.
 
     Examples
     --------

@@ -28,14 +28,8 @@ def import_types(types: Mapping[str, Any]) -> Draft:
     Parameters
     ----------
     types : mapping of str to type
-        Types of pandas (`frame.dtypes`), polars (`frame.schema`) or Arrow by the names of their columns.
-
-    Raises
-    ------
-    TypeError
-        If this is no mapping of names to types.
-    SchemaError
-        If no column can be an attribute.
+        Types of pandas (`frame.dtypes`), polars (`frame.schema`) or Arrow by the names of their columns. SchemaError if
+        none can be an attribute.
 
     Examples
     --------
