@@ -62,7 +62,8 @@ def _interval(attribute: Numeric, column: EngineColumn, lookups: Lookups) -> Exp
         others = _coded(_unread(column, x, NO_DATE), OUTSIDE)
     else:
         x = EngineColumn(column.name, lookups.once(column.numbers), "float" if column.kind == "text" else column.kind)
-        others = _coded([*_unread(column, x, NO_NUMBER), *_infinite(x)], OUTSIDE)
+        infinite = [(_beyond(x), INFINITE)] if x.kind == "float" else []  # of what is not missing: not of NaN
+        others = _coded([*_unread(column, x, NO_NUMBER), *infinite], OUTSIDE)
     low, high = (-_LARGEST, _LARGEST) if clipped else (attribute.low, attribute.high)
     branches: Branches = []
     if not (clipped and column.kind == "integer"):
@@ -136,11 +137,6 @@ def _unread(column: EngineColumn, x: EngineColumn, other: int) -> Branches:
     if column.kind != "text":
         return []
     return [(x.values.isnull() & (column.text == ""), MISSING), (x.values.isnull(), other)]
-
-
-def _infinite(column: EngineColumn) -> Branches:
-    """Return the test for infinity, for what is not missing: NaN is larger than any number in SQL."""
-    return [(_beyond(column), INFINITE)] if column.kind == "float" else []
 
 
 def _beyond(column: EngineColumn) -> Expression:

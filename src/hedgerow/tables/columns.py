@@ -43,18 +43,10 @@ pc: Any = pyarrow.compute  # its functions are made when it is imported, where n
 
 @dataclass(frozen=True, repr=False)
 class Column:
-    """One column: its values and which of them are missing.
+    """One column: its `values` and which of them are `missing`; its `name` is for errors.
 
-    Attributes
-    ----------
-    name : str
-        The column's name, for errors.
-    values : ndarray or pyarrow.Array
-        bool, integer or float64 values as an array, text as an Arrow string array.
-    missing : ndarray of bool or None
-        NULL, NaN and blank text; None where nothing is missing.
-    holds_dates : bool
-        Whether the values were dates, which are days since 1970-01-01 here.
+    The values are an array of bool, of float64 or of integers (days since 1970-01-01 if it `holds_dates`), text an
+    Arrow array of large strings. NULL, NaN and blank text are missing; None where nothing is.
     """
 
     name: str
@@ -165,7 +157,9 @@ class Column:
             return values.astype(np.float64)
 
         def read() -> NDArray[Any] | None:
-            filled = self.values if self.missing is None else pc.if_else(pa.array(self.missing), _EPOCH, self.values)
+            filled = (
+                self.values if self.missing is None else pc.if_else(pa.array(self.missing), "1970-01-01", self.values)
+            )
             if not pc.all(_spells_dates(filled), min_count=0).as_py():
                 return None
             return filled.cast(pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False)
@@ -264,7 +258,8 @@ def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if _is_text(array.type):
         array = array.cast(pa.large_string())  # first: one piece of other text holds 2 GB at most
     if isinstance(array, pa.ChunkedArray):  # of no piece at all, some types cannot be made one
-        array = array.combine_chunks() if array.num_chunks else _none_of(array.type)
+        none = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+        array = array.combine_chunks() if array.num_chunks else pa.array([], none)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     kind = array.type
@@ -309,10 +304,6 @@ def _is_date(kind: pa.DataType) -> bool:
     return pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
 
 
-def _none_of(kind: pa.DataType) -> pa.Array:
-    return pa.array([], kind.value_type if pa.types.is_dictionary(kind) else kind)
-
-
 def _is_text(kind: pa.DataType) -> bool:
     types = pa.types
     return any(is_a(kind) for is_a in (types.is_string, types.is_large_string, types.is_string_view, types.is_null))
@@ -324,9 +315,6 @@ def _spelled(text: pa.Array) -> pa.Array:
 
 def _spells_dates(text: pa.Array) -> pa.Array:
     return pc.match_substring_regex(text, DATE)
-
-
-_EPOCH = "1970-01-01"
 
 
 def _text_of_numbers(numbers: NDArray[Any]) -> pa.Array:

@@ -26,15 +26,7 @@ from hedgerow.text.values import listed
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """The columns of a frame by name, or of an array by position.
-
-    Attributes
-    ----------
-    names : tuple of str or None
-        The frame's column names; None for an array.
-    data : object
-        The narwhals frame or the two-dimensional array.
-    """
+    """The columns of a frame by name, or of an array (`names` is None) by position; `data` is a frame of narwhals."""
 
     names: tuple[str, ...] | None
     data: Any
@@ -43,13 +35,8 @@ class Table:
     def of(cls, data: Any) -> Self:
         """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array; a `Table` stays as it is.
 
-        Raises
-        ------
-        DomainError
-            If two columns have the same name.
-        TypeError
-            If `data` is neither a frame nor a two-dimensional array. A list of rows is not: without rows it has no
-            columns, so that the error would disclose whether there are rows.
+        A list of rows is refused: without rows it has no columns, so that an error would disclose whether there are
+        rows.
         """
         if isinstance(data, cls):
             return data
@@ -57,10 +44,8 @@ class Table:
             return frame
         problem = ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
         if isinstance(data, (list, tuple)):
-            raise ArgumentTypeError(
-                f"Expected {_TABLE}, got a {type(data).__name__}, which has no columns if it has no rows; convert it "
-                "to an array of shape (n_rows, n_columns)."
-            )
+            lacks = f"got a {type(data).__name__}, which has no columns if it has no rows"
+            raise ArgumentTypeError(f"Expected {_TABLE}, {lacks}; convert it to an array of shape (n_rows, n_columns).")
         if not hasattr(type(data), "__array__"):
             raise problem
         array = _plain_array(data, problem)
@@ -74,10 +59,9 @@ class Table:
         problem = ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
         kind = guarded(lambda: _kind_of_frame(data), problem)
         if kind == "lazy":
-            raise ArgumentTypeError(
-                f"Expected a table in memory, got a {type(data).__name__}, which is lazy: collect it, or count it in "
-                "its engine (Tally.from_table, with an Ibis table)."
-            )
+            lazy = f"Expected a table in memory, got a {type(data).__name__}, which is lazy"
+            advice = "collect it, or count it in its engine (Tally.from_table, with an Ibis table)."
+            raise ArgumentTypeError(f"{lazy}: {advice}")
         if kind == "none":
             return None
         names = guarded(lambda: _names(data), problem)
@@ -172,9 +156,8 @@ def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
     Such decimals have one scale, so that equal ones are the same text. Python's, of dtype object, need not (1.5 and
     1.50): they are compared as numbers, so those with more digits than float64 tells apart are refused.
     """
-    if series.implementation.is_pandas_like() and (
-        series.dtype == nw.Object or has_object_categories(series.to_native())
-    ):
+    is_pandas = series.implementation.is_pandas_like()
+    if is_pandas and (series.dtype == nw.Object or has_object_categories(series.to_native())):
         check_digits(series.to_native())
         return None
     array = series.to_arrow()
@@ -187,16 +170,9 @@ def _text_of_decimals(series: Any) -> pa.Array | pa.ChunkedArray | None:
 
 @dataclass(frozen=True, repr=False)
 class Labels:
-    """The labels of rows: a series, an array or a sequence, none of which is read before it is asked for.
+    """The labels of rows, a series, an array or a sequence, none of which is read before it is asked for.
 
-    Attributes
-    ----------
-    data : object
-        The labels as they were given.
-    name : str
-        The name of the series, or ``label``.
-    series : narwhals series or None
-        The series, if it is one.
+    Their `data` as they were given, the `name` of the series or ``label``, the `series` of narwhals if they are one.
     """
 
     data: Any

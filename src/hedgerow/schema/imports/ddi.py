@@ -46,19 +46,6 @@ def codebook_draft(path: str | PathLike[str]) -> Draft:
         content = file.read(LARGEST_CODEBOOK + 1)
     if len(content) > LARGEST_CODEBOOK:
         raise SchemaError(f"{path}: expected a codebook of at most {LARGEST_CODEBOOK:,} bytes, got a larger file.")
-    variables, problem = _read(content)
-    if problem is None and not variables:
-        problem = "expected a DDI codebook 2.x with variables (var), got none"
-    if problem:
-        raise SchemaError(f"{path}: {problem}.")
-    return Draft.of(map(_column, variables), ORIGIN, "a codebook with variables")
-
-
-class _RefusedError(Exception):
-    pass
-
-
-def _read(content: bytes) -> tuple[list[_Variable], str | None]:
     reader, parser = _Reader(), expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
@@ -67,17 +54,21 @@ def _read(content: bytes) -> tuple[list[_Variable], str | None]:
     problem = None
     try:
         parser.Parse(content, True)
-    except _RefusedError as error:
+    except SchemaError as error:
         problem = str(error)
     except expat.ExpatError as error:
         problem = f"expected XML, found a document that is not well formed (line {error.lineno})"
     except (ValueError, LookupError):  # of an encoding that Python does not know
         problem = "expected XML in UTF-8, found another encoding"
-    return reader.variables, problem
+    if problem is None and not reader.variables:
+        problem = "expected a DDI codebook 2.x with variables (var), got none"
+    if problem:
+        raise SchemaError(f"{path}: {problem}.")
+    return Draft.of(map(_column, reader.variables), ORIGIN, "a codebook with variables")
 
 
 def _refuse_doctype(*_: object) -> None:
-    raise _RefusedError("expected a document without DOCTYPE, which could define entities; delete the DOCTYPE line")
+    raise SchemaError("expected a document without DOCTYPE, which could define entities; delete the DOCTYPE line")
 
 
 class _Reader:
@@ -94,7 +85,7 @@ class _Reader:
         self._open.append(name)
         self._words = []
         if len(self._open) > _DEEPEST or len(self.variables) > _MOST_VARIABLES:
-            raise _RefusedError("expected a DDI codebook, found elements nested too deep, or too many variables")
+            raise SchemaError("expected a DDI codebook, found elements nested too deep, or too many variables")
         if name == "var":
             given = attributes.get("name") or attributes.get("ID") or ""
             discrete, ordinal = attributes.get("intrvl") != "contin", attributes.get("nature") == "ordinal"
