@@ -77,10 +77,9 @@ def check_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
     size = count_candidates(schema, max_literals, negations=negations)
     if size > MOST_CANDIDATES:
         literals = longest_candidate(schema, max_literals, negations=negations)
-        raise SchemaError(
-            f"{size:,} candidate rules of up to {literals} literals are more than the {MOST_CANDIDATES:,} that "
-            "can be searched. Use a smaller max_literals, negations=False, or fewer cut points or values."
-        )
+        problem = f"{size:,} candidate rules of up to {literals} literals are more than the {MOST_CANDIDATES:,}"
+        advice = "Use a smaller max_literals, negations=False, or fewer cut points or values."
+        raise SchemaError(f"{problem} that can be searched. {advice}")
     if size == 0:
         problem = "expected a schema with at least one literal, got none"
         raise SchemaError(f"{problem}; leave out `cuts: []`, or add attributes.")
@@ -165,13 +164,9 @@ class Candidates(Sequence[Antecedent]):
 
     def implying(self, index: int) -> NDArray[np.bool_]:
         """Return which candidates imply the given one by the schema alone, itself too, shape ``(n_candidates,)``."""
-        wanted = [self.literals.index(literal) for literal in self[index]]
-        return np.concatenate(
-            [
-                np.logical_and.reduce([self.literal_implications[part, w].any(axis=1) for w in wanted])
-                for part in self.members
-            ]
-        )
+        implied = [self.literal_implications[:, self.literals.index(literal)] for literal in self[index]]
+        found = [np.logical_and.reduce([one[part].any(axis=1) for one in implied]) for part in self.members]
+        return np.concatenate(found)
 
 
 def _extend(members: NDArray[np.int32], next_attribute: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -251,11 +251,8 @@ def date_cuts(low: Day, high: Day, cuts: Any) -> tuple[Day, ...]:
     if isinstance(cuts, int) and not isinstance(cuts, (bool, Day)) and 1 <= cuts <= MOST_SPACED:
         return tuple(map(Day, spaced_cuts(int(low), int(high), cuts, whole=True)))
     if isinstance(cuts, str) or not isinstance(cuts, Sequence):
-        raise SchemaError(
-            "expected a list of dates, auto, year, month, day, a number of these as in 10 years, or a number of cut "
-            f"points from 1 to {MOST_SPACED:,}; got {shown(cuts)}.",
-            key="cuts",
-        )
+        expected = "expected a list of dates, auto, year, month, day, a number of these as in 10 years, or a number of"
+        raise SchemaError(f"{expected} cut points from 1 to {MOST_SPACED:,}; got {shown(cuts)}.", key="cuts")
     return tuple(_day_of("cuts", cut) for cut in cuts)
 
 

@@ -123,12 +123,9 @@ class Derivation(ABC):
 
     def refusal(self, name: str) -> DomainError:
         """Return the error of cells that it cannot be computed from."""
-        return DomainError(
-            f"is derived from {listed(self.columns)}: expected {self.expected.format(**vars(self))} there, found "
-            "others; correct them, or name those that stand for a missing value under `missing_values` inside "
-            "`derived` in the schema.",
-            column=name,
-        )
+        problem = f"is derived from {listed(self.columns)}: expected {self.expected.format(**vars(self))} there"
+        advice = "name those that stand for a missing value under `missing_values` inside `derived` in the schema"
+        return DomainError(f"{problem}, found others; correct them, or {advice}.", column=name)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data; defaults are left out."""

@@ -140,10 +140,9 @@ def _plain(event: yaml.ScalarEvent) -> Any:
         return int(text)
     if kind == "float" and _DECIMAL.fullmatch(text):
         return float(text)
-    raise UnreadableError(
-        "expected text, decimal numbers, true, false or null, found a value of another YAML type, such as a time, "
-        f".inf, 0x1F, 010, 1_000 or 1:30; if it is text, put it in quotes{_at(event.start_mark)}"
-    )
+    problem = "expected text, decimal numbers, true, false or null, found a value of another YAML type, such as a time"
+    advice = f"if it is text, put it in quotes{_at(event.start_mark)}"
+    raise UnreadableError(f"{problem}, .inf, 0x1F, 010, 1_000 or 1:30; {advice}")
 
 
 def _at(mark: yaml.Mark) -> str:

@@ -102,10 +102,9 @@ def public_classes(column: Column) -> tuple[Any, ...]:
 def public_target(column: Column) -> Target:
     """Return the target of a public column: a number with the bounds found, if it has fractions or many values."""
     values = column.present()
-    if column.is_text or column.holds_dates or values.dtype.kind == "b" or not np.isfinite(values).all():
-        return Label(column.name, public_classes(column))
-    is_whole = bool((values == np.floor(values)).all())
-    if is_whole and len(np.unique(values)) <= MOST_CATEGORIES:
+    is_number = not (column.is_text or column.holds_dates or values.dtype.kind == "b") and np.isfinite(values).all()
+    is_whole = is_number and bool((values == np.floor(values)).all())
+    if not is_number or (is_whole and len(np.unique(values)) <= MOST_CATEGORIES):
         return Label(column.name, public_classes(column))
     kind = int if is_whole and np.abs(values).max() < 2**53 else float
     return Number(column.name, kind(values.min()), kind(values.max()))

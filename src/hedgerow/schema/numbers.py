@@ -139,12 +139,9 @@ class Numeric(Attribute):
     def learning_problem(self) -> SchemaError | None:
         if self.cuts:
             return None
-        return SchemaError(
-            "expected a number with cut points, got one without; leave out `cuts: []` for the default grid, "
-            "declare cut points, learn them under a charge (`hedgerow schema learn`, Schema.learn), or leave the "
-            "attribute out.",
-            key="cuts",
-        )
+        problem = "expected a number with cut points, got one without; leave out `cuts: []` for the default grid"
+        learn = "learn them under a charge (`hedgerow schema learn`, Schema.learn)"
+        return SchemaError(f"{problem}, declare cut points, {learn}, or leave the attribute out.", key="cuts")
 
     def run_name(self, start: int, stop: int) -> str:
         return self.interval(start, stop) if start < self.n_known else super().run_name(start, stop)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ def repeats(column: Column) -> bool | None:
         return False
     words = values.astype(str) if column.is_text else values
     is_coded = column.is_text and not np.char.isdigit(words).all()
-    if not (column.is_text or _are_whole(values)):
+    if not column.is_text and not (np.isfinite(values).all() and (values == np.floor(values)).all()):
         return False
     counts = np.unique(words, return_counts=True)[1]
     if counts.max() == 1:
@@ -55,10 +54,6 @@ def repeats(column: Column) -> bool | None:
     fewest = _FEWEST if is_coded else 10 * _FEWEST  # ages and years repeat, too
     is_wide = len(counts) >= fewest and 20 * len(counts) >= len(values)
     return bool(is_wide and 2 * int((counts > 1).sum()) >= len(counts) and counts.max() <= 10 * counts.mean())
-
-
-def _are_whole(values: Any) -> bool:
-    return bool(np.isfinite(values).all() and (values == np.floor(values)).all())
 
 
 def unit_advice(names: Iterable[str]) -> str | None:

@@ -80,9 +80,8 @@ def learn_cuts(
     """Return the cut points of each number, increasing, without duplicates; rows are read after the first charge."""
 
     def places(plan: PlannedCuts) -> tuple[int, ...]:
-        return gate.release(
-            plan.mechanism, lambda: plan.counts(column(plan.name)), purpose=f"all cut points of {plan.name}"
-        )
+        purpose = f"all cut points of {plan.name}"
+        return gate.release(plan.mechanism, lambda: plan.counts(column(plan.name)), purpose=purpose)
 
     return {plan.name: tuple(plan.number.cuts[place] for place in sorted({*places(plan)})) for plan in planned}
 

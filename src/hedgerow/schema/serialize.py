@@ -109,9 +109,8 @@ def parts_from_dict(top: Mapping[str, Any]) -> dict[str, Any]:
 def _check_filled(body: Mapping[str, Any]) -> None:
     expected = {key: _EXPECTED.get(key, "what the reference of schemas says") for key in body if body[key] == FILL_IN}
     if expected:
-        raise SchemaError.of(
-            [SchemaError(f"not filled in yet; expected {one}.", key=key) for key, one in expected.items()]
-        )
+        faults = [SchemaError(f"not filled in yet; expected {one}.", key=key) for key, one in expected.items()]
+        raise SchemaError.of(faults)
 
 
 _EXPECTED = {
@@ -186,9 +185,8 @@ def charges_from_list(data: object) -> tuple[Charge, ...]:
         problem = str(error).rstrip(".")
     except (KeyError, TypeError):
         problem = "a charge lacks a key, or has a value of another type"
-    raise SchemaError(
-        f"expected charges as `hedgerow schema learn` writes them, found others: {problem}.", key="charges"
-    )
+    expected = "expected charges as `hedgerow schema learn` writes them, found others"
+    raise SchemaError(f"{expected}: {problem}.", key="charges")
 
 
 def mapping(data: object, what: str) -> Mapping[str, Any]:

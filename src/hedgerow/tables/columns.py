@@ -345,11 +345,9 @@ def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:
 
 
 def unreadable(name: str) -> DomainError:
-    return DomainError(
-        "expected values of one type (64-bit numbers, booleans, dates or text), found a mixture, another type, or "
-        "numbers of more digits than float64 has in a column of dtype object; give the column a type.",
-        column=name,
-    )
+    problem = "expected values of one type (64-bit numbers, booleans, dates or text), found a mixture, another type, or"
+    digits = "numbers of more digits than float64 has in a column of dtype object"
+    return DomainError(f"{problem} {digits}; give the column a type.", column=name)
 
 
 def _invalid(name: str) -> DomainError:

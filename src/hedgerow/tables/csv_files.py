@@ -40,11 +40,13 @@ def read_header(path: str | PathLike[str] | Source, *, shown: str | None = None)
     """Return the column names of a CSV file; reads its first line only."""
     name = str(path) if shown is None else shown
     line, _ = _first_line(_source(path), name)
-    problem = DomainError(
-        f"{name}: expected a CSV file with a header, found a first line whose quotes do not match; names of columns "
-        "must not hold quotes or line breaks."
-    )
-    names = [column.strip() for column in guarded(lambda: _fields(line, _delimiter(line, str(path))), problem)]
+    quotes = f"{name}: expected a CSV file with a header, found a first line whose quotes do not match"
+    problem = DomainError(f"{quotes}; names of columns must not hold quotes or line breaks.")
+
+    def fields() -> list[str]:
+        return next(csv.reader([line], delimiter=_delimiter(line, str(path)), strict=True), [])
+
+    names = [column.strip() for column in guarded(fields, problem)]
     if not any(names):
         raise DomainError(f"{name}: expected a CSV file with a header, found an empty file or line.")
     if not all(names):
@@ -123,10 +125,6 @@ def _first_line(path: Source, shown: str) -> tuple[str, bool]:
     if any(character < " " and character != "\t" for character in text):
         raise not_text(shown, 1)
     return text, len(line) < len(raw)
-
-
-def _fields(line: str, delimiter: str) -> list[str]:
-    return next(csv.reader([line], delimiter=delimiter, strict=True), [])
 
 
 def _delimiter(header: str, name: str) -> str:

@@ -45,14 +45,10 @@ def sheet_as_csv(data: str) -> bytes:
     with Path(path).open("rb") as file:
         start = file.read(len(_OLE))
         if start == _OLE:
-            raise DomainError(
-                f"{path}: expected an Excel workbook, found one with a password, or an older .xls; save it as .xlsx "
-                "without a password."
-            )
-        problem = DomainError(
-            f"{path}: expected an Excel workbook (.xlsx), found another file, or one that is damaged."
-        )
-        found = guarded(lambda: _converted(file, path, name), problem)
+            locked = f"{path}: expected an Excel workbook, found one with a password, or an older .xls"
+            raise DomainError(f"{locked}; save it as .xlsx without a password.")
+        other = DomainError(f"{path}: expected an Excel workbook (.xlsx), found another file, or one that is damaged.")
+        found = guarded(lambda: _converted(file, path, name), other)
     if isinstance(found, DomainError):
         raise found
     return found
