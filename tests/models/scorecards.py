@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from hedgerow.models import AttributePoints, Scorecard
-from hedgerow.models.sheet import Sheet
+from hedgerow.models.totals import Totals, totals_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
@@ -31,6 +31,6 @@ THREE = Scorecard(
 )
 
 
-def sheet(model: Scorecard) -> Sheet:
+def sheet(model: Scorecard) -> Totals:
     """Return what a scorecard shows."""
-    return Sheet.of(model.schema, model.base, model.parts, model.unit, model.error)
+    return totals_of(model.schema, model.base, model.parts, model.unit, model.error)

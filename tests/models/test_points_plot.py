@@ -44,8 +44,9 @@ def test_colours_are_those_of_the_class_that_points_speak_for() -> None:
     assert found[1:] == [colour(0), colour(1), colour(1)]
 
 
-def test_attributes_that_are_left_out_are_told() -> None:
-    axes = points_bars(GROUPS, ["n", "y"], "caption", most=1)
+def test_attributes_that_are_left_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.models.plot.MOST_ATTRIBUTES", 1)
+    axes = points_bars(GROUPS, ["n", "y"], "caption")
     assert widths(axes) == [[0, -5]]
     assert axes.get_title(loc="left") == "the 1 of 2 attributes whose points differ most; caption"
 

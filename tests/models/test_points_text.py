@@ -3,7 +3,7 @@
 import pandas as pd
 
 from hedgerow.models import AttributePoints, Scorecard
-from hedgerow.models.sheet import card_text
+from hedgerow.models.scorecard_form import card_text
 from hedgerow.schema import Boolean, Categorical, Label, Schema
 from tests.models.scorecards import NONE, THREE, TWO, sheet
 

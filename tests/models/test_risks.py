@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.models.sheet import percent, risk_of, tabulated_totals
+from hedgerow.models.totals import percent, risk_of, tabulated_totals
 
 
 @given(
@@ -36,8 +36,8 @@ def test_the_risk_of_a_total_is_the_logistic_function_with_a_normal_interval() -
     assert found.probability == pytest.approx(1 / (1 + math.exp(-1.5)))
     assert found.low == pytest.approx(1 / (1 + math.exp(-1.5 + 1.959964 * 0.4)))
     assert found.high == pytest.approx(1 / (1 + math.exp(-1.5 - 1.959964 * 0.4)))
-    assert (found.shown, found.interval) == ("82 %", "67 % to 90.8 %")
-    assert risk_of(3, 0.5, None).interval == ""
+    assert (found.shown, found.ends) == ("82 %", ("67 %", "90.8 %"))
+    assert risk_of(3, 0.5, None).ends == ()
     certain = risk_of(10**9, 1e6, 1e6)
     assert (certain.low, certain.probability, certain.high) == (1, 1, 1)
 

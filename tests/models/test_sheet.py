@@ -1,6 +1,7 @@
 """What a scorecard shows, in words."""
 
 from hedgerow.models import Scorecard
+from hedgerow.models.scorecard_form import risk_lines
 from tests.models.scorecards import NONE, THREE, TWO, sheet
 
 
@@ -12,9 +13,9 @@ def test_a_sheet_has_the_bins_points_and_risks_of_its_scorecard() -> None:
     assert [vars(one) for one in sheet(TWO).risks] == TWO.risks()
     assert sheet(THREE).risks == ()
     assert (sheet(TWO).columns, sheet(THREE).columns) == (("points",), ("home", "intensive care", "ward"))
-    assert sheet(TWO).risk_lines[:2] == [["total", "P(ill = yes)", "95 % by noise"], ["-21", "11 %", "7.0 % to 17 %"]]
+    assert risk_lines(sheet(TWO))[:2] == [["total", "P(ill = yes)", "95 % by noise"], ["-21", "11 %", "7.0 % to 17 %"]]
     certain = Scorecard(TWO.schema, TWO.base, TWO.parts, 0.1, None, NONE)
-    assert sheet(certain).risk_lines[:2] == [["total", "P(ill = yes)"], ["-21", "11 %"]]
+    assert risk_lines(sheet(certain))[:2] == [["total", "P(ill = yes)"], ["-21", "11 %"]]
 
 
 def test_how_totals_are_read_is_told_in_sentences() -> None:

@@ -8,15 +8,5 @@ from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Split, Tree
 
-__all__ = [
-    "AttributePoints",
-    "Caveat",
-    "Leaf",
-    "Rule",
-    "RuleList",
-    "Scorecard",
-    "Split",
-    "Tree",
-    "load_model",
-    "read_model",
-]
+__all__ = ["AttributePoints", "Caveat", "Leaf", "Rule", "RuleList", "Scorecard", "Split", "Tree"]
+__all__ += ["load_model", "read_model"]

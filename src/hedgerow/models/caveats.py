@@ -42,7 +42,6 @@ class Caveat:
 
 
 def constant(prediction: Any) -> Caveat:
-    """Return the caveat of a model that predicts the same for every row."""
     return Caveat("constant", f"It predicts {shown_text(prediction)} for every row: nothing in a row matters.")
 
 
@@ -61,7 +60,6 @@ def of_totals(outcomes: Sequence[Any], ends: Sequence[tuple[int, int]], *, has_c
 
 
 def no_better(leaves: Sequence[Leaf], places: Sequence[int], noise: CountNoise | None) -> Iterator[Caveat]:
-    """Yield whether leaves that predict the classes of these places are right no more often than the commonest one."""
     counts = np.array([leaf.counts for leaf in leaves if leaf.counts is not None])
     if len(counts) < len(leaves) or counts.sum() <= (noise.spread(counts.size) if noise is not None else 0):
         return
@@ -78,29 +76,24 @@ def unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: 
     if looks * (_A_LOOK + max(attribute.n_bins for _, attribute in schema.attributes)) > _MOST_WORK:
         return
     boxes = [_box(schema, path) for path in paths]
-    earlier = [[] if exclusive else boxes[:place] for place in range(len(boxes))]
-    none = [
-        number
-        for number, (box, before) in enumerate(zip(boxes, earlier, strict=True), 1)
-        if not all(bins.any() for bins in box.values()) or any(_is_inside(box, other) for other in before)
-    ]
+    none = list[int]()
+    for place, box in enumerate(boxes):
+        earlier = [] if exclusive else boxes[:place]
+        if not all(bins.any() for bins in box.values()) or any(_is_inside(box, other) for other in earlier):
+            none.append(place + 1)
     if none:
         yield Caveat("unreachable", f"No row that fits the schema reaches {_named(name, none)}.")
 
 
 def empty(leaves: Sequence[Leaf], rows: Sequence[int | None], noise: CountNoise, name: str) -> Iterator[Caveat]:
-    """Yield which leaves have so few released rows that there may be none but for the noise."""
-    none = [
-        number
-        for number, (leaf, held) in enumerate(zip(leaves, rows, strict=True), 1)
-        if held is not None and held <= noise.spread(len(leaf.counts or leaf.sums or ()))
-    ]
+    spreads = [noise.spread(len(leaf.counts or leaf.sums or ())) for leaf in leaves]
+    held = enumerate(zip(rows, spreads, strict=True), 1)
+    none = [number for number, (few, spread) in held if few is not None and few <= spread]
     if none:
         yield Caveat("empty", f"There may be no rows in {_named(name, none)}: noise alone can make such counts.")
 
 
 def _box(schema: Schema, path: Path) -> dict[str, NDArray[np.bool_]]:
-    """Return which bins of each attribute that a path asks for satisfy all its literals."""
     box: dict[str, NDArray[np.bool_]] = {}
     for literal, holds in path:
         bins = schema[literal.attribute].truth(literal) == holds
@@ -113,7 +106,6 @@ def _is_inside(box: dict[str, NDArray[np.bool_]], other: dict[str, NDArray[np.bo
 
 
 def _named(name: str, numbers: Sequence[int]) -> str:
-    """Return leaves by their numbers, at most ten of them."""
     shown = ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
     plural = "leaves" if name == "leaf" else f"{name}s"
     return f"{name if len(numbers) == 1 else plural} {shown}"

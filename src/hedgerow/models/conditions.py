@@ -31,11 +31,9 @@ class Pieces(Generic[_K]):
 
     @property
     def parts(self) -> tuple[_K, ...]:
-        """The parts whose texts were returned."""
         return tuple(self._texts)
 
     def __call__(self, part: _K) -> str:
-        """Return the text of a part."""
         if part not in self._texts:
             self._texts[part] = self._make(part)
         self._left -= len(self._texts[part])
@@ -48,7 +46,6 @@ class Pieces(Generic[_K]):
 
 
 def check_literals(literals: Iterable[Literal], schema: Schema, user: str) -> None:
-    """Check that literals fit a schema; the message names `user` as what contains them."""
     for literal in literals:
         if literal.attribute not in schema:
             raise SchemaError(f"is used by {user} but not declared.", attribute=literal.attribute)
@@ -68,12 +65,10 @@ def in_words(literal: Literal, attribute: Attribute, *, holds: bool) -> str:
     return f"not ({literal})" if other is None else str(other)
 
 
-Path = tuple[tuple[Literal, bool], ...]
-"""The literals on the decision path to a leaf, each with whether it holds there."""
+Path = tuple[tuple[Literal, bool], ...]  # the literals on the decision path to a leaf, each with whether it holds there
 
 
 def literals_of(paths: Sequence[Path]) -> dict[Literal, None]:
-    """Return the literals of paths, each once."""
     return {literal: None for path in paths for literal, _ in path}
 
 
@@ -100,6 +95,5 @@ def first_that_holds(
 
 
 def _begin_alike(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """Return how many elements two sequences begin with that are equal."""
     different = (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
     return next(different, min(len(one), len(other)))

@@ -15,8 +15,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import rows_of
 
-CONFIDENCE = 0.95
-"""How often an interval contains the exact number."""
+CONFIDENCE = 0.95  # how often an interval contains the exact number
 _COUNTS = re.compile(r"counts of .* by class")
 _SUMS = re.compile(r"sums of the levels below and above the rows of .*")
 _MECHANISM = re.compile(r"discrete Laplace, sensitivity (\d{1,9}), .*")
@@ -39,7 +38,6 @@ class CountNoise:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the noise on one count."""
         return 1 / (math.sqrt(2) * math.sinh(1 / (2 * self.scale))) if self.scale > _NONE else 0.0
 
     def spread(self, number: int, confidence: float = CONFIDENCE) -> int:
@@ -47,7 +45,6 @@ class CountNoise:
         return _spread(self.scale, number, confidence)
 
     def interval(self, count: int, number: int, confidence: float = CONFIDENCE) -> tuple[int, int]:
-        """Return the ends of the interval for what is behind a released sum of so many counts."""
         off = self.spread(number, confidence)
         return max(count - off, 0), max(count + off, 0)
 
@@ -73,8 +70,7 @@ class CountNoise:
         return ends if ends[1] - ends[0] < _SAYS_NOTHING else None
 
 
-_SAYS_NOTHING = 0.9
-"""An interval of a share that is as wide says nothing."""
+_SAYS_NOTHING = 0.9  # an interval of a share that is as wide says nothing
 
 
 def _scale(charge: Charge) -> float | None:

@@ -17,16 +17,13 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import Value, listed, shown_text, value_text
 
-ClassWeight = Mapping[Any, float]
-"""The weight of an error about each class; 1 for a class that is left out."""
+ClassWeight = Mapping[Any, float]  # the weight of an error about each class; 1 for a class that is left out
 Costs = Mapping[Any, Mapping[Any, float]]
 """The cost of each decision for each class: ``{class of the row: {class decided: cost}}``."""
 _ROUNDING = 1e-12  # by which equal expected costs may differ, relative to the terms that they sum
 
 
-def cost_matrix(
-    classes: Sequence[Value], *, class_weight: ClassWeight | None, costs: Costs | None
-) -> NDArray[np.float64]:
+def cost_matrix(classes: Sequence[Value], class_weight: ClassWeight | None, costs: Costs | None) -> NDArray[np.float64]:
     """Return the cost of deciding for the class of a column where the row is of the class of a line."""
     if (class_weight is None) == (costs is None):
         raise ArgumentError(f"expected class_weight or costs, got {'neither' if costs is None else 'both'}.")
@@ -57,12 +54,10 @@ def _plain(entry: Any) -> Any:
     return float(entry) if isinstance(entry, Number) and not isinstance(entry, int) else entry
 
 
-def decisions(
-    probabilities: NDArray[np.float64], predicted: NDArray[np.intp], costs: NDArray[np.float64]
-) -> NDArray[np.intp]:
+def decisions(shares: NDArray[np.float64], predicted: NDArray[np.intp], costs: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the class number of least expected cost of each row; of equals the predicted one, or the first."""
-    expected = probabilities @ costs
-    size = probabilities @ np.abs(costs)
+    expected = shares @ costs
+    size = shares @ np.abs(costs)
     is_least = expected - expected.min(axis=1, keepdims=True) <= _ROUNDING * size
     return np.where(is_least[np.arange(len(expected)), predicted], predicted, is_least.argmax(axis=1))
 
@@ -76,10 +71,8 @@ def _of_costs(classes: Sequence[Value], costs: Costs) -> NDArray[np.float64]:
                 raise ArgumentError(f"costs must be finite numbers, got {describe_argument(cost)}.")
             found[classes.index(actual), classes.index(decided)] = cost
     for actual, decided in np.argwhere(np.isnan(found)).tolist():
-        names = shown_text(classes[actual]), shown_text(classes[decided])
-        raise ArgumentError(
-            f"expected the cost of every error, got none for rows of class {names[0]} decided as {names[1]}."
-        )
+        row, said = (shown_text(classes[one]) for one in (actual, decided))
+        raise ArgumentError(f"expected the cost of every error, got none for rows of class {row} decided as {said}.")
     return found
 
 

@@ -53,7 +53,7 @@ class Dialect:
     name: str  # sqlglot's name for it
     title: str  # the engine's name for people
     number: str  # the number in a column ``x``, or in its trimmed text ``t``; NULL if there is none, never an error
-    fractional: str  # whether ``x`` is of a type of numbers that can have a fraction
+    fractional: str  # whether ``x`` is of a type of numbers that can have a fraction, whose text is not unique
     nan: tuple[str, ...] = ("NaN",)  # naN as text
     white: str = ""  # ASCII white space, as a literal; by default as sqlglot writes it
     flags: str = ""  # the prefix of regular expressions that makes ``$`` match the end only
@@ -65,41 +65,23 @@ class Dialect:
     spelled: str = ""  # as `number`, of an ``x`` that `fractional` holds of and that is not floating point
 
     def text(self, column: exp.Condition) -> exp.Trim:
-        """Return the text of a column without white space around it."""
         white = exp.var(self.white) if self.white else exp.Literal.string(" \t\n\r\v\f")
         return exp.Trim(this=exp.cast(column.copy(), "text"), expression=white)
 
-    def number_of(self, column: exp.Condition) -> exp.Condition:
-        """Return the number in a column of numbers or text, NULL where there is none."""
-        return self._filled(self.number, column)
-
-    def is_fractional(self, column: exp.Condition) -> exp.Condition:
-        """Return whether a column is of floating-point numbers or decimals, whose text is not unique."""
-        return self._filled(self.fractional, column)
-
     def equals(self, column: exp.Condition, numbers: Sequence[float]) -> exp.Condition:
-        """Return whether a column of floating-point numbers or decimals holds one of some numbers, exactly."""
         literals = [self.literal(float(number)) for number in numbers]
         in_rows = [_row_equals(column, exp.cast(literal.copy(), "double")) for literal in literals]
-        in_single = [
-            _row_equals(column, exp.cast(literal.copy(), "real"))
-            for number, literal in zip(numbers, literals, strict=True)
-            if _is_single(number)
-        ]
-        return self._filled(
-            self.equal,
-            column,
-            spelled=among(self._filled(self.spelled or self.number, column), literals),
-            doubles=exp.or_(*in_rows),
-            singles=exp.or_(*in_single) if in_single else exp.false(),
-        )
+        single = [self.literal(float(number)) for number in numbers if _is_single(number)]
+        in_single = [_row_equals(column, exp.cast(literal, "real")) for literal in single]
+        spelled = among(self.filled(self.spelled or self.number, column), literals)
+        singles = exp.or_(*in_single) if in_single else exp.false()
+        return self.filled(self.equal, column, spelled=spelled, doubles=exp.or_(*in_rows), singles=singles)
 
     def matches(self, text: exp.Condition, *patterns: str) -> exp.Condition:
         """Return whether a whole text matches one of some regular expressions, which must be free of backslashes."""
         return exp.RegexpLike(this=text, expression=exp.Literal.string(f"{self.flags}^({'|'.join(patterns)})$"))
 
     def plain_date(self, column: exp.Condition, form: DateFormat | None) -> exp.Condition:
-        """Return the text of a column with dates of a format as ``YYYY-MM-DD``."""
         text: Any = self.text(column)
         if form is None:
             return text
@@ -108,7 +90,7 @@ class Dialect:
             text = self._replaced(text, pattern, replacement.replace("\\", group))
         if not form.is_serial:
             return text
-        days = self._filled(self.serial, column, n=exp.cast(self._replaced(text, SERIAL, f"{group}1"), "int"))
+        days = self.filled(self.serial, column, n=exp.cast(self._replaced(text, SERIAL, f"{group}1"), "int"))
         return exp.Case().when(self.matches(text.copy(), SERIAL[1:-1]), days).else_(text.copy())
 
     def _replaced(self, text: exp.Condition, pattern: str, replacement: str) -> exp.Condition:
@@ -127,7 +109,6 @@ class Dialect:
         return exp.convert(value)
 
     def written(self, tree: exp.Expr) -> str:
-        """Return an expression as text."""
         return _generator(self.name)(dialect=self.name).generate(tree)
 
     def prewritten(self, tree: exp.Condition) -> exp.Condition:
@@ -135,7 +116,8 @@ class Dialect:
         text: Any = exp.var(self.written(tree))
         return exp.paren(text) if isinstance(tree, exp.Connector) else text
 
-    def _filled(self, template: str, column: exp.Condition, **others: exp.Condition) -> exp.Condition:
+    def filled(self, template: str, column: exp.Condition, **others: exp.Condition) -> exp.Condition:
+        """Return a template, such as `number`, about a column."""
         parts = {"x": column, "t": self.text(column), **others}
         found: Any = _parsed(template, self.name).transform(
             lambda node: parts[node.name].copy() if isinstance(node, exp.Column) and node.name in parts else node
@@ -155,7 +137,6 @@ def _parsed(template: str, dialect: str) -> exp.Expr:
 
 
 def among(found: exp.Condition, literals: Sequence[Any]) -> exp.Condition:
-    """Return whether an expression is one of some literals."""
     return found.eq(literals[0]) if len(literals) == 1 else found.isin(*literals)
 
 
@@ -165,7 +146,6 @@ def _row_equals(column: exp.Condition, literal: exp.Condition) -> exp.Condition:
 
 
 def _is_single(number: float) -> bool:
-    """Return whether a number is exact in single precision."""
     with suppress(OverflowError):
         return struct.unpack("f", struct.pack("f", number))[0] == number
     return False
@@ -237,7 +217,6 @@ DIALECTS = {
 
 
 def dialect_named(name: str) -> Dialect:
-    """Return a dialect by its name."""
     if name not in DIALECTS:
         raise ArgumentError(
             f"expected one of the dialects {', '.join(sorted(DIALECTS))}; got {describe_argument(name)}."

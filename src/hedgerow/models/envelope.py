@@ -11,10 +11,8 @@ from typing import Any, TypeVar
 from hedgerow.boundary import untrusted_text as bounded
 from hedgerow.errors import ModelFormatError
 
-LARGEST_MODEL = bounded.LARGEST_FILE
-"""Maximum size of a model file in bytes: 20,000 rules of two literals."""
-OURS = "hedgerow/"
-"""The beginning of every format."""
+LARGEST_MODEL = bounded.LARGEST_FILE  # Maximum size of a model file in bytes: 20,000 rules of two literals
+OURS = "hedgerow/"  # the beginning of every format
 T = TypeVar("T")
 
 
@@ -24,7 +22,6 @@ def seal(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse(text: str) -> Any:
-    """Return the data of a JSON text."""
     if len(text) > LARGEST_MODEL:
         raise ModelFormatError(f"expected a hedgerow model of at most {LARGEST_MODEL:,} bytes, got a larger text.")
     return _within_bounds(lambda: bounded.parse_json(text))
@@ -41,7 +38,6 @@ def format_of(data: object) -> str:
 
 
 def unseal(data: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: A002 -- the word in the file
-    """Check sealed data, and return them."""
     _within_bounds(lambda: bounded.check_plain(data))
     if not isinstance(data, dict) or data.get("format") != format:
         raise ModelFormatError(f"expected the format {format!r}, got {format_of(data)}.")
@@ -56,7 +52,6 @@ def unseal(data: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: 
 
 
 def read(path: str | PathLike[str], made: Callable[[str], T]) -> T:
-    """Return what is made of the text of a model file."""
     text = read_text(path)
     try:
         return made(text)
@@ -66,7 +61,6 @@ def read(path: str | PathLike[str], made: Callable[[str], T]) -> T:
 
 
 def read_text(path: str | PathLike[str]) -> str:
-    """Return the text of a model file."""
     return _within_bounds(lambda: bounded.read_text(path, LARGEST_MODEL), f"{path}: ")
 
 

@@ -17,8 +17,7 @@ from hedgerow.models.tree import Tree
 from hedgerow.schema.schema import Schema
 from hedgerow.text.days import Day
 
-KINDS: tuple[type[Model], ...] = (RuleList, Tree, Scorecard)
-"""The kinds of models, one for each format of a file."""
+KINDS: tuple[type[Model], ...] = (RuleList, Tree, Scorecard)  # the kinds of models, one for each format of a file
 
 
 def load_model(path: str | PathLike[str]) -> Model:
@@ -117,7 +116,6 @@ def _of_text(text: str, schema: Schema | None) -> Model:
 
 
 def model_from_dict(data: Any) -> Model:
-    """Return the model of any kind that the data of a file hold."""
     for kind in KINDS:
         if isinstance(data, dict) and data.get("format") == kind.format:
             return kind.from_dict(data)

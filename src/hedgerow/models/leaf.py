@@ -74,9 +74,8 @@ class Leaf:
         if self.counts is None and self.label is None and self.mean is None:
             raise ArgumentError("expected counts, a label, or both; got neither.")
         label = self.label
-        if not isinstance(label, (str, int, float, type(None))) or (
-            isinstance(label, float) and not math.isfinite(label)
-        ):
+        is_infinite = isinstance(label, float) and not math.isfinite(label)
+        if is_infinite or not isinstance(label, (str, int, float, type(None))):
             raise ArgumentError(f"expected text, a finite number or a boolean as a label, got {shown(self.label)}.")
         if self.probabilities is not None:
             object.__setattr__(self, "probabilities", _checked_probabilities(self.probabilities, self.label))
@@ -94,10 +93,8 @@ class Leaf:
     def to_dict(self, prediction: Any) -> dict[str, Any]:
         """Return the leaf and what it predicts as JSON-ready data; but for the counts only what there is."""
         counts = None if self.counts is None else list(self.counts)
-        others = {name: getattr(self, name) for name in ("label", "probabilities", "sums", "mean")}
-        present = {
-            name: list(one) if isinstance(one, tuple) else one for name, one in others.items() if one is not None
-        }
+        more = {name: getattr(self, name) for name in ("label", "probabilities", "sums", "mean")}
+        present = {name: list(one) if isinstance(one, tuple) else one for name, one in more.items() if one is not None}
         return {"then": prediction, "counts": counts, **present}
 
     @classmethod
@@ -107,7 +104,6 @@ class Leaf:
 
 
 def _checked_numbers(name: str, values: Sequence[Any]) -> tuple[int, ...]:
-    """Return released whole numbers as a tuple."""
     found = tuple(int(operator.index(value)) for value in values)
     if any(abs(value) >= _LARGEST_COUNT for value in found):
         raise ArgumentError(f"expected {name} below 2^63 in size, got a larger one.")
@@ -115,7 +111,6 @@ def _checked_numbers(name: str, values: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _checked_probabilities(values: object, label: object) -> tuple[float, ...]:
-    """Return probabilities as a tuple of floats."""
     if label is None:
         raise ArgumentError("expected a label beside probabilities, got none.")
     found = tuple(values) if isinstance(values, (tuple, list)) else ()
@@ -127,7 +122,6 @@ def _checked_probabilities(values: object, label: object) -> tuple[float, ...]:
 
 
 def check_leaves(leaves: Sequence[Leaf], target: Target, name: str) -> None:
-    """Check that leaves, each called `name` in the message, fit the classes, or the levels of a number."""
     classes = target.values
     if len(leaves) * len(classes) > MOST_PROBABILITIES:
         raise ArgumentError(
@@ -148,9 +142,7 @@ def check_leaves(leaves: Sequence[Leaf], target: Target, name: str) -> None:
             if number is None:
                 raise ArgumentError(f"expected no mean of a {name} whose classes are no numbers, got one.")
             if leaf.mean is None or not number.low <= leaf.mean <= number.high:
-                raise ArgumentError(
-                    f"expected a mean of a {name} within the bounds of the number, got none or another."
-                )
+                raise ArgumentError(f"expected a mean of a {name} within the bounds of the number, got another.")
         if leaf.probabilities is not None and number is not None:
             raise ArgumentError(f"expected no probabilities of a {name} that predicts a number, got some.")
         if leaf.probabilities is not None:
@@ -165,7 +157,6 @@ def _check_mode(probabilities: Sequence[float], label: Any, classes: Sequence[An
 
 
 def leaf_probabilities(leaves: Sequence[Leaf], target: Target) -> NDArray[np.float64]:
-    """Return the class probabilities of each leaf, read-only; see `LeafModel.probabilities`."""
     classes = target.values
     found = np.zeros((len(leaves), len(classes)))
     for row, leaf in zip(found, leaves, strict=True):
@@ -188,7 +179,6 @@ def leaf_probabilities(leaves: Sequence[Leaf], target: Target) -> NDArray[np.flo
 
 
 def _nearest(levels: Sequence[float], mean: float) -> int:
-    """Return the place of the level nearest to a mean."""
     return min(range(len(levels)), key=lambda place: abs(levels[place] - mean))
 
 
@@ -206,7 +196,6 @@ def _with_mode(counts: NDArray[np.float64], mode: int) -> NDArray[np.float64]:
 
 
 def leaf_predictions(leaves: Sequence[Leaf], target: Target, probabilities: NDArray[np.float64]) -> tuple[Any, ...]:
-    """Return the prediction of each leaf: its mean, its label, or else the most probable class, or mean by counts."""
     return tuple(
         next(one for one in (leaf.mean, leaf.label, by_counts) if one is not None)
         for leaf, by_counts in zip(leaves, target.predicted(probabilities), strict=True)
@@ -216,7 +205,6 @@ def leaf_predictions(leaves: Sequence[Leaf], target: Target, probabilities: NDAr
 def leaf_note(
     leaf: Leaf, probabilities: NDArray[np.float64], k: int = 0, noise: CountNoise | None = None
 ) -> str | None:
-    """Return the probability of the predicted class, the k-th, and the number of rows in words; None without either."""
     # "81 %; 120 rows": the probability was drawn, and is no share of the rows. "80.0 % of 120": it is their share.
     # "72 to 88 % of about 120": the share's interval by the noise on the counts.
     rows = leaf.rows
@@ -241,9 +229,6 @@ def share_text(share: tuple[float, float]) -> str:
 
 
 def commented(lines: Sequence[str], notes: Sequence[str | None]) -> str:
-    """Return lines of text with the notes as comments, aligned except beside very long lines."""
-    widths = [len(line) for line, note in zip(lines, notes, strict=True) if note is not None and len(line) <= _WIDEST]
-    width = max(widths, default=0) + 4
-    return "\n".join(
-        line if note is None else f"{f'{line}    ':<{width}}# {note}" for line, note in zip(lines, notes, strict=True)
-    )
+    noted = list(zip(lines, notes, strict=True))
+    width = max((len(line) for line, note in noted if note is not None and len(line) <= _WIDEST), default=0) + 4
+    return "\n".join(line if note is None else f"{f'{line}    ':<{width}}# {note}" for line, note in noted)

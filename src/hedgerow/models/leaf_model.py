@@ -16,58 +16,31 @@ from numpy.typing import NDArray
 from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning
 from hedgerow.models import caveats, pmml, python_source
 from hedgerow.models.caveats import Caveat
-from hedgerow.models.conditions import Path, Pieces, first_that_holds, literals_of
+from hedgerow.models.conditions import Pieces, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
-from hedgerow.models.leaf import (
-    TOO_NOISY,
-    Leaf,
-    commented,
-    leaf_note,
-    leaf_predictions,
-    leaf_probabilities,
-    share_text,
-)
+from hedgerow.models.leaf import TOO_NOISY, Leaf, commented, leaf_note, leaf_predictions, leaf_probabilities, share_text
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.targets import Number
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
 
-_LABELS_ALONE = (
-    "expected a {kind} with probabilities or counts, got one with labels alone, whose probabilities are 0 or 1; learn "
-    "it with objective='mixed' or release_counts=True."
-)
 _TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
 _ENDS = (0.05, 0.95)  # quantiles of a number that an explanation has
-_RANGES = f"ranges allow for the noise on the counts, {100 * CONFIDENCE:g} %; the file has the released numbers"
-_ROWS = f"rows are rounded as the noise asks, {100 * CONFIDENCE:g} %; the file has the released numbers"
 
 
 class LeafModel(Model):
     """A released model that routes every row to one leaf: a rule list or a tree."""
 
-    leaf_name: ClassVar[str]
-    """The name of a leaf, in records and in columns of predictions."""
-    exclusive: ClassVar[bool]
-    """True if its paths exclude one another, so that their order does not matter."""
-    listing_title: ClassVar[str]
-    """The title of the table of its leaves."""
+    leaf_name: ClassVar[str]  #: the name of a leaf, in records and in columns of predictions
+    exclusive: ClassVar[bool]  #: True if its paths exclude one another, so that their order does not matter
+    listing_title: ClassVar[str]  #: the title of the table of its leaves
     decides_by: ClassVar[str] = "routes each row to one leaf"
-
-    @property
-    @abstractmethod
-    def leaves(self) -> tuple[Leaf, ...]:
-        """The leaves, with what was released about their rows."""
 
     @property
     @abstractmethod
     def conditions(self) -> tuple[str, ...]:
         """The condition of each leaf, in words."""
-
-    @property
-    @abstractmethod
-    def paths(self) -> tuple[Path, ...]:
-        """The decision path of each leaf: literals, each with whether it holds; the first path that fits decides."""
 
     def __len__(self) -> int:
         return len(self.leaves)
@@ -92,7 +65,6 @@ class LeafModel(Model):
         return leaf_predictions(self.leaves, self.schema.target, self.probabilities)
 
     def _caveats(self) -> Iterator[Caveat]:
-        """Yield what `caveats` has: of all rows, then of leaves."""
         leaves, said, number = self.leaves, self.predictions, self._number
         if len(set(said)) == 1:
             yield caveats.constant(said[0])
@@ -109,32 +81,26 @@ class LeafModel(Model):
 
     @property
     def has_shares(self) -> bool:
-        """True if its probabilities say more than its labels."""
         return self._number is None and (self.has_counts or self.has_probabilities)
 
     @property
     def _all_have_shares(self) -> bool:
-        """True if the probabilities of every leaf say more than its label."""
         return self._number is None and not any(leaf.is_label_alone for leaf in self.leaves)
 
     @property
     def _number(self) -> Number | None:
-        """What is predicted where it is a number; None of classes."""
         return self.schema.target.as_number
 
     @property
     def used_attributes(self) -> tuple[str, ...]:
-        """The attributes of its literals, in the schema's order."""
         used = {literal.attribute for literal in literals_of(self.paths)}
         return tuple(name for name in self.schema.names if name in used)
 
     @property
     def outcomes(self) -> tuple[Any, ...]:
-        """The class that each leaf predicts."""
         return self.predictions
 
     def outcomes_of(self, bins: Mapping[str, NDArray[np.integer[Any]]], n_rows: int) -> NDArray[np.intp]:
-        """Return the leaf of each row, from its bin of each attribute that is used."""
         return first_that_holds(self.paths, self.schema, bins, n_rows)
 
     @cached_property
@@ -155,11 +121,10 @@ class LeafModel(Model):
         return [leaf_note(leaf, shares, classes.index(said), self._noise) for leaf, shares, said in leaves]
 
     def _rows_text(self, leaf: Leaf) -> str:
-        """Return the rows of a leaf of a number, as far as the noise on its counts or sums leaves them open."""
         rows, numbers = self._released_rows(leaf), len(leaf.counts or leaf.sums or ())
-        return (
-            "unknown" if rows is None else str(max(rows, 0)) if self._noise is None else self._noise.rows(rows, numbers)
-        )
+        if rows is None:
+            return "unknown"
+        return str(max(rows, 0)) if self._noise is None else self._noise.rows(rows, numbers)
 
     def _released_rows(self, leaf: Leaf) -> int | None:
         """Return the rows of a leaf by its counts, or of a number by its sums; negative where the noise is."""
@@ -168,13 +133,13 @@ class LeafModel(Model):
         return None if leaf.counts is None else sum(leaf.counts)
 
     def _noted(self, lines: Sequence[str], notes: Sequence[str | None]) -> str:
-        """Return lines with their notes, and what the notes' ranges are."""
         return commented(lines, notes) + (f"\n({self._ranges})" if self._noise else "")
 
     @property
     def _ranges(self) -> str:
-        """What is said of numbers that are shown as far as noise leaves them known: of numbers, only rows are."""
-        return _RANGES if self._number is None else _ROWS
+        of_classes, of_number = "ranges allow for the noise on the counts", "rows are rounded as the noise asks"
+        how = of_classes if self._number is None else of_number
+        return f"{how}, {100 * CONFIDENCE:g} %; the file has the released numbers"
 
     @property
     def _caption(self) -> str:
@@ -198,7 +163,6 @@ class LeafModel(Model):
 
     @property
     def _shown_levels(self) -> tuple[Any, ...]:
-        """What has a colour in a plot: the classes, or the numbers that leaves predict."""
         return self.schema.classes if self._number is None else tuple(sorted(set(self.predictions)))
 
     def apply(self, X: Any) -> NDArray[np.intp]:
@@ -215,7 +179,10 @@ class LeafModel(Model):
         """
         self.schema.classes  # noqa: B018 -- raises for a number
         if not self.has_shares:
-            warnings.warn(_LABELS_ALONE.format(kind=self.kind), LabelsOnlyWarning, stacklevel=2)
+            expected = f"expected a {self.kind} with probabilities or counts"
+            got = "got one with labels alone, whose probabilities are 0 or 1"
+            todo = "learn it with objective='mixed' or release_counts=True."
+            warnings.warn(f"{expected}, {got}; {todo}", LabelsOnlyWarning, stacklevel=2)
         return self.probabilities[self.apply(X)]
 
     def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> NDArray[np.float64]:
@@ -283,7 +250,6 @@ class LeafModel(Model):
         return RowDecisions(classes, reasons, self.probabilities[leaves], lambda: self._explained(leaves.tolist()))
 
     def _explained(self, leaves: Sequence[int]) -> dict[str, Any]:
-        """Return the condition that holds of each row, and what was released about the rows of which it does."""
         rules = self.get_rules()
         found: dict[str, Any] = {"explanation": [rules[leaf]["condition"] for leaf in leaves]}
         if self.has_shares:
@@ -299,7 +265,6 @@ class LeafModel(Model):
 
     @property
     def _titles(self) -> list[str]:
-        """The titles of the columns of a table of the leaves."""
         shares = ["probability"] if self.has_shares else []
         counts = ["rows"] if self._number else [f"rows of {shown_text(value)}" for value in self.schema.classes]
         return ["if", "then", *shares, *(counts if self._has_rows else [])]
@@ -312,20 +277,15 @@ class LeafModel(Model):
         return [None] * self.schema.target.n_levels if leaf.counts is None else leaf.counts
 
     def _cells(self, share: Any, counts: Sequence[Any]) -> list[Any]:
-        """Return the cells of a leaf in the columns with probability and counts, as far as there are such."""
         return [*([share] if self.has_shares else []), *(counts if self._has_rows else [])]
 
     def listings(self) -> tuple[Listing, ...]:
         """Return the leaves as a table: condition, class, its probability, released counts."""
-        rows = tuple(
-            (
-                f"{number}. {one['condition']}",
-                shown_text(one["prediction"]),
-                *self._cells(one["probability"], self._counts_of(leaf)),
-            )
-            for number, (one, leaf) in enumerate(zip(self.get_rules(), self.leaves, strict=True), 1)
-        )
-        return (Listing(self.listing_title, tuple(self._titles), rows),)
+        rows = list[tuple[Any, ...]]()
+        for number, (one, leaf) in enumerate(zip(self.get_rules(), self.leaves, strict=True), 1):
+            cells = self._cells(one["probability"], self._counts_of(leaf))
+            rows.append((f"{number}. {one['condition']}", shown_text(one["prediction"]), *cells))
+        return (Listing(self.listing_title, tuple(self._titles), tuple(rows)),)
 
     @property
     def _parts_html(self) -> str:
@@ -337,7 +297,6 @@ class LeafModel(Model):
         return "".join([table, *notes])
 
     def _html_row(self, record: Mapping[str, Any], leaf: Leaf) -> Html:
-        """Return the line of a leaf, its numbers in the ranges that the noise on counts leaves."""
         noise, share = self._noise, record["probability"]
         shown = "" if share is None else f"{100 * share:.1f} %"
         counts = ["" if count is None else str(count) for count in self._counts_of(leaf)]
@@ -348,13 +307,10 @@ class LeafModel(Model):
             if leaf.probabilities is None:
                 interval = noise.share(leaf.counts, self.schema.classes.index(record["prediction"]))
                 shown = TOO_NOISY if interval is None else share_text(interval)
-        return element(
-            "tr",
-            element("td", str(record[self.leaf_name])),
-            element("td", record["condition"], style="text-align:left"),
-            element("td", element("b", shown_text(record["prediction"]))),
-            *(element("td", text) for text in self._cells(shown, counts)),
-        )
+        number, said = str(record[self.leaf_name]), element("b", shown_text(record["prediction"]))
+        condition = element("td", record["condition"], style="text-align:left")
+        cells = (element("td", text) for text in (said, *self._cells(shown, counts)))
+        return element("tr", element("td", number), condition, *cells)
 
 
 def _quantiles(shares: NDArray[np.float64], edges: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[Any]:

@@ -71,14 +71,10 @@ class Model(ABC):
     schema: Schema
     privacy: PrivacyCard
 
-    kind: ClassVar[str]
-    """The kind of model in messages and titles."""
-    format: ClassVar[str]
-    """The format of its files."""
-    decides_by: ClassVar[str]
-    """The way in which it decides, as a message says it after the kind: "adds up points"."""
-    has_points: ClassVar[bool] = False
-    """True if it adds up points, so that each row has a total."""
+    kind: ClassVar[str]  #: the kind of model in messages and titles
+    format: ClassVar[str]  #: the format of its files
+    decides_by: ClassVar[str]  #: the way in which it decides, as a message says it after the kind: "adds up points"
+    has_points: ClassVar[bool] = False  #: True if it adds up points, so that each row has a total
 
     @property
     def name(self) -> str:
@@ -268,7 +264,6 @@ class Model(ABC):
 
     @property
     def _meanings(self) -> tuple[tuple[str, str], ...]:
-        """The name and the meaning of each attribute that it uses and that the schema explains."""
         return tuple((name, self.schema[name].meaning) for name in self.used_attributes if self.schema[name].meaning)
 
     @property
@@ -282,7 +277,6 @@ class Model(ABC):
         return tuple(self._caveats()) if self.privacy.charges else ()
 
     def _caveats(self) -> Iterator[Caveat]:
-        """Yield what `caveats` has."""
         return iter(())
 
     def __str__(self) -> str:
@@ -297,7 +291,6 @@ class Model(ABC):
 
     @property
     def _body_html(self) -> Html:
-        """The parts of the model, its caveats, and what its attributes mean."""
         return Html(self._parts_html + self._caveats_html + self._terms_html)
 
     @property
@@ -317,7 +310,7 @@ class Model(ABC):
 
     def to_html(self) -> str:
         """Return the model and its card as an HTML fragment; names and values are escaped."""
-        return self._body_html + self._card_html
+        return self._body_html + element("pre", str(self.privacy))
 
     def to_page(self) -> str:
         """Return a whole HTML page to be read and printed: the picture of the model, its parts in words, the card.
@@ -327,15 +320,10 @@ class Model(ABC):
         """
         picture, problem = self._picture()
         label = self.schema.label
-        return _page_template().render(
-            title=self.kind.capitalize() + ("" if label is None else f" for {printable(label.name)}"),
-            guarantee=printable(self.privacy.headline),
-            picture=picture,
-            problem=problem,
-            body=self._body_html,
-            card=Html(self.privacy.to_html()),
-            digest=self.to_dict()["digest"],
-        )
+        title = self.kind.capitalize() + ("" if label is None else f" for {printable(label.name)}")
+        named = {"title": title, "guarantee": printable(self.privacy.headline), "digest": self.to_dict()["digest"]}
+        parts = {"picture": picture, "problem": problem, "body": self._body_html}
+        return _page_template().render(**named, **parts, card=Html(self.privacy.to_html()))
 
     def to_model_card(self) -> str:
         """Return the README of a model's repository: a head in YAML with ε, δ, unit and digest, then Markdown."""
@@ -354,22 +342,11 @@ class Model(ABC):
     def _guarantee(self) -> str:
         return f"guarantee: {printable(self.privacy.headline)}"
 
-    @property
-    def _card_html(self) -> str:
-        return element("pre", str(self.privacy))
-
     def to_dict(self) -> dict[str, Any]:
         """Return the model as JSON-ready data, sealed with a digest of its content."""
-        return envelope.seal(
-            {
-                "format": self.format,
-                "version": 1,
-                "schema": self.schema.to_dict(),
-                "schema_digest": self.schema.digest,
-                **self._structure(),
-                "privacy": self.privacy.to_dict(),
-            }
-        )
+        schema = {"schema": self.schema.to_dict(), "schema_digest": self.schema.digest}
+        data = {"format": self.format, "version": 1, **schema, **self._structure()}
+        return envelope.seal(data | {"privacy": self.privacy.to_dict()})
 
     def to_json(self) -> str:
         """Return the model as JSON text."""
@@ -419,21 +396,16 @@ class Model(ABC):
         return envelope.read(path, cls.from_json)
 
     def _repr_html_(self) -> str:
-        """Return the picture, if there is one, and folded below it the parts in words and the card."""
         words = self._parts_html + self._terms_html
         picture = self._picture()[0] if len(words) <= _MOST_DRAWN else ""
         shown = picture.replace("<svg", f'<svg style="{_DRAWN}"', 1)
         if len(words) > _MOST_SHOWN:
             words = element("p", f"{self!r}: too large to show here; write to_page() to a file.")
-        return element(
-            "div",
-            *([element("div", Html(shown), style=_PAPER)] if shown else []),
-            element("p", f"{self.kind.capitalize()}, {self._guarantee}."),
-            self._caveats_html,
-            _folded("In words", words, **({} if shown else {"open": "open"})),
-            _folded("Privacy card", self.privacy.to_html()),
-            style=_WRAPPED,
-        )
+        drawn = [element("div", Html(shown), style=_PAPER)] if shown else []
+        head = element("p", f"{self.kind.capitalize()}, {self._guarantee}.")
+        parts = _folded("In words", words, **({} if shown else {"open": "open"}))
+        card = _folded("Privacy card", self.privacy.to_html())
+        return element("div", *drawn, head, self._caveats_html, parts, card, style=_WRAPPED)
 
 
 def _folded(title: str, content: str, **attributes: str) -> Html:

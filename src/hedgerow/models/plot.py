@@ -27,20 +27,15 @@ _BOX = "\u25a1"
 # Safe for colour-blind readers
 _COLOURS = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#BBBBBB")
 MOST_DRAWN, _MOST_SHARES = 500, 10_000
-_BESIDE: Mapping[str, Any] = {
-    "loc": "upper left",
-    "bbox_to_anchor": (1, 1),
-}  # the layout of our own figures makes room for it
+_BESIDE: Mapping[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # our own figures make room for it
 
 
 def check_matplotlib() -> None:
-    """Check that matplotlib is installed."""
     if find_spec("matplotlib") is None:
         raise MissingPackageError("A plot needs matplotlib: pip install matplotlib.")
 
 
 def check_drawable(n_leaves: int, n_classes: int) -> None:
-    """Check that a model is small enough to plot."""
     if n_leaves > MOST_DRAWN or n_leaves * n_classes > _MOST_SHARES:
         raise ArgumentError(
             f"expected at most {MOST_DRAWN} leaves or rules to draw, and {_MOST_SHARES:,} shares of classes in them, "
@@ -49,7 +44,6 @@ def check_drawable(n_leaves: int, n_classes: int) -> None:
 
 
 def shortened(text: str, longest: int = 80) -> str:
-    """Return text cut to a length."""
     return text if len(text) <= longest else f"{text[:longest]}…"
 
 
@@ -117,7 +111,6 @@ def _named_lines(leaves: Sequence[str], classes: Sequence[str], caption: str, ax
 
 
 def class_patches(classes: Sequence[str], colours: Sequence[str] | None = None) -> list[Artist]:
-    """Return a patch in the colour of each class, for a legend."""
     from matplotlib.patches import Patch
 
     return [Patch(color=colour(k) if colours is None else colours[k]) for k in range(len(classes))]
@@ -127,22 +120,15 @@ def class_legend(
     ax: Axes, handles: Sequence[Artist | BarContainer], classes: Sequence[str], *, title: str = "class", **layout: Any
 ) -> None:
     """Add a legend of the classes; handles are passed, as matplotlib omits names that start with "_"."""
-    ax.legend(
-        handles,
-        [plain(legend_name(name)) for name in classes],
-        title=plain(legend_name(title)),
-        frameon=False,
-        **layout,
-    )
+    names = [plain(legend_name(name)) for name in classes]
+    ax.legend(handles, names, title=plain(legend_name(title)), frameon=False, **layout)
 
 
 def legend_name(name: str) -> str:
-    """Return the name of a class, wrapped for a legend."""
     return fill(shortened(name), 30)
 
 
 def colour(k: int) -> str:
-    """Return the colour of the k-th class."""
     return _COLOURS[k % len(_COLOURS)]
 
 
@@ -181,96 +167,70 @@ def _drawn_by(families: tuple[str, ...]) -> frozenset[str]:
     return frozenset(drawn("normal") & drawn("bold"))
 
 
-MOST_ATTRIBUTES = 12
-"""The most attributes that a plot shows."""
+MOST_ATTRIBUTES = 12  # the most attributes that a plot shows
 Group = tuple[str, Sequence[tuple[str, Sequence[float]]]]
 """An attribute, and for each of its bins the name and the points: one number for two classes, else one for each."""
 _LONGEST = 40  # characters of a name
 
 
-def points_bars(
-    groups: Sequence[Group],
-    classes: Sequence[str],
-    caption: str,
-    ax: Axes | None = None,
-    *,
-    most: int = MOST_ATTRIBUTES,
-) -> Axes:
-    """Draw the points of each bin, for the attributes whose points differ most, in the colours of the classes."""
-    ranked = [groups[place] for place in _ranked(groups, most)]
+def points_bars(groups: Sequence[Group], classes: Sequence[str], caption: str, ax: Axes | None = None) -> Axes:
+    ranked = [groups[place] for place in _ranked(groups)]
     n_columns = max((len(row) for _, bins in ranked for _, row in bins), default=1)
-    ax = _point_axes(groups, ranked, caption, ax, len(classes))
-    _draw_bars(ax, ranked, n_columns)
+    ax = _drawn_bars(groups, ranked, caption, ax, len(classes))
     names = [shortened(name, 20) for name in classes]
     if n_columns > 1:
-        class_legend(ax, class_patches(names), names, loc="upper left", bbox_to_anchor=(1, 1))
+        class_legend(ax, class_patches(names), names, **_BESIDE)
     ax.set_xlabel(plain("points" if n_columns > 1 else f"points: below 0 for {names[0]}, above 0 for {names[1]}"))
     return ax
 
 
-def points_curves(
-    groups: Sequence[Group], in_order: Sequence[int], title: str, caption: str, ax: Axes | None = None
-) -> Axes:
+def points_curves(groups: Sequence[Group], in_order: Sequence[int], title: str, caption: str, ax: Axes | None) -> Axes:
     """Draw the points of a number: as a curve along the first bins of an attribute, which are in order, else bars."""
-    places = _ranked(groups, MOST_ATTRIBUTES)
+    places = _ranked(groups)
     ranked = [groups[place] for place in places]
-    ax = _point_axes(groups, ranked, caption, ax, 0)
-    _draw_bars(ax, ranked, 1)
+    ax = _drawn_bars(groups, ranked, caption, ax, 0)
     first = 0
     for place, (_, bins) in zip(places, ranked, strict=True):
         n = in_order[place]
         if n > 1:
-            ax.stairs(
-                [row[0] for _, row in bins[:n]],
-                np.arange(first, first + n + 1) - 0.5,
-                orientation="horizontal",
-                baseline=None,
-                color="0.2",
-                lw=1.5,
-            )
+            values, edges = [row[0] for _, row in bins[:n]], np.arange(first, first + n + 1) - 0.5
+            ax.stairs(values, edges, orientation="horizontal", baseline=None, color="0.2", lw=1.5)
         first += len(bins)
     ax.set_xlabel(plain(shortened(title, 60)))
     return ax
 
 
-def _ranked(groups: Sequence[Group], most: int) -> list[int]:
+def _ranked(groups: Sequence[Group]) -> list[int]:
     """Return the places of the attributes whose points differ most."""
     spans = [float(np.ptp([row for _, row in bins], axis=0).max()) for _, bins in groups]
-    return sorted(range(len(groups)), key=lambda place: -spans[place])[:most]
+    return sorted(range(len(groups)), key=lambda place: -spans[place])[:MOST_ATTRIBUTES]
 
 
-def _point_axes(
-    groups: Sequence[Group], ranked: Sequence[Group], caption: str, ax: Axes | None, n_classes: int
-) -> Axes:
-    """Return axes with a named line for each bin."""
+def _drawn_bars(groups: Sequence[Group], ranked: Sequence[Group], caption: str, ax: Axes | None, n_names: int) -> Axes:
     import matplotlib.pyplot as plt
 
     n_lines = sum(len(bins) for _, bins in ranked)
     n_columns = max((len(row) for _, bins in ranked for _, row in bins), default=1)
     if n_lines * n_columns > MOST_DRAWN:
-        raise ArgumentError(
-            f"expected at most {MOST_DRAWN} bars to draw, got {n_lines * n_columns:,}; print the model, or export it."
-        )
+        got = f"{n_lines * n_columns:,}; print the model, or export it"
+        raise ArgumentError(f"expected at most {MOST_DRAWN} bars to draw, got {got}.")
     if len(ranked) < len(groups):
         caption = f"the {len(ranked)} of {len(groups)} attributes whose points differ most; {caption}"
     labels = [label for group in ranked for label in _labels(*group)]
     if ax is None:
-        height = 1.3 + max(0.22 * n_lines * (1 + 0.4 * (n_columns - 1)), 0.25 * (n_classes + 1) * (n_columns > 1))
+        height = 1.3 + max(0.22 * n_lines * (1 + 0.4 * (n_columns - 1)), 0.25 * (n_names + 1) * (n_columns > 1))
         width = 5.5 + 0.07 * max((len(label) for label in labels), default=0)
         _, ax = plt.subplots(figsize=(max(8, width), height), layout="constrained")
     _label(ax, ranked, labels)
     ax.set_title(plain(fill(shortened(caption, 300), 85)), fontsize="small", loc="left")
-    return ax
-
-
-def _draw_bars(ax: Axes, groups: Sequence[Group], n_columns: int) -> None:
-    rows = np.array([row for _, bins in groups for _, row in bins], dtype=np.float64).reshape(-1, n_columns)
+    rows = np.array([row for _, bins in ranked for _, row in bins], dtype=np.float64).reshape(-1, n_columns)
     thickness = 0.8 / n_columns
     for k in range(n_columns):
         colours = [colour(int(value > 0)) for value in rows[:, 0]] if n_columns == 1 else colour(k)
         places = np.arange(len(rows)) - 0.4 + thickness * (k + 0.5)
         ax.barh(places, rows[:, k], height=0.9 * thickness, color=colours)
     ax.axvline(0, color="0.3", lw=1)
+    return ax
 
 
 def _labels(attribute: str, bins: Sequence[tuple[str, Sequence[float]]]) -> list[str]:
@@ -280,7 +240,6 @@ def _labels(attribute: str, bins: Sequence[tuple[str, Sequence[float]]]) -> list
 
 
 def _label(ax: Axes, groups: Sequence[Group], labels: Sequence[str]) -> None:
-    """Name the lines, and shade every other attribute."""
     first = 0
     for number, (_, bins) in enumerate(groups):
         if number % 2 == 0:
@@ -303,9 +262,9 @@ def svg_of(plot: Callable[[], Axes], title: str) -> Html:
     import matplotlib.pyplot as plt
 
     written = StringIO()
-    changed = {"svg.fonttype": "path", "svg.hashsalt": "hedgerow", "text.usetex": False}
+    changed: dict[Any, Any] = {"svg.fonttype": "path", "svg.hashsalt": "hedgerow", "text.usetex": False}
     # No rc_context: a notebook's first figure sets that figures are shown, and the context would take that back.
-    before = {key: mpl.rcParams[key] for key in changed}
+    before: dict[Any, Any] = {key: mpl.rcParams[key] for key in changed}
     mpl.rcParams.update(changed)
     try:
         with catch_warnings():
@@ -336,5 +295,4 @@ def _attributes(node: ElementTree.Element) -> dict[str, str]:
 
 
 def _name(qualified: str) -> str:
-    """Return a name without its namespace."""
     return qualified.rpartition("}")[2]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, indent, tostring
 
 from hedgerow._version import __version__
@@ -41,25 +41,22 @@ def document(model: Element, schema: Schema, used: Sequence[str], description: s
             )
     target = _target_field(schema.target)
     if model.tag == "Scorecard":  # the total is its target, and what follows from it an output
-        target = _made("DataField", name=_SUM, optype="continuous", dataType="double")
+        target = made("DataField", name=_SUM, optype="continuous", dataType="double")
     fields = [*(_field(name, schema[name]) for name in used), target]
     wholes = [_whole_field(name) for name in used if _has_whole_bin(schema[name])]
     mining = [_mining_field(name, schema[name]) for name in used]
-    model.insert(
-        0, _made("MiningSchema", *mining, _made("MiningField", name=target.attrib["name"], usageType="target"))
-    )
-    root = _made(
+    mining.append(made("MiningField", name=target.attrib["name"], usageType="target"))
+    model.insert(0, made("MiningSchema", *mining))
+    root = made(
         "PMML",
-        _made("Header", _made("Application", name="hedgerow", version=__version__), description=description),
-        _made("DataDictionary", *fields, numberOfFields=str(len(fields))),
-        *([_made("TransformationDictionary", *wholes)] if wholes else []),
+        made("Header", made("Application", name="hedgerow", version=__version__), description=description),
+        made("DataDictionary", *fields, numberOfFields=str(len(fields))),
+        *([made("TransformationDictionary", *wholes)] if wholes else []),
         model,
         xmlns="http://www.dmg.org/PMML-4_4",
         version="4.4",
     )
-    named = Counter(
-        one.attrib["name"] for tag in ("DataField", "DerivedField", "OutputField") for one in root.iter(tag)
-    )
+    named = Counter(x.attrib["name"] for tag in ("DataField", "DerivedField", "OutputField") for x in root.iter(tag))
     name, times = named.most_common(1)[0]
     if times > 1:
         raise ArgumentError(f"expected no column with the name of an output of PMML, got {shown(name)}; rename it.")
@@ -73,44 +70,38 @@ def document(model: Element, schema: Schema, used: Sequence[str], description: s
     return text
 
 
-def _made(tag: str, *parts: Element, **attributes: str) -> Element:
+def made(tag: str, *parts: Element, **attributes: str) -> Element:
     element = Element(tag, attributes)
     element.extend(parts)
     return element
 
 
 def tree_model(target: Target, root: Element, *, has_shares: bool) -> Element:
-    """Return a TreeModel of its first node, with the classes' probabilities if its leaves have shares."""
     function = "classification" if target.as_number is None else "regression"
     shares = target.values if has_shares else ()
     outputs = [
-        _output(predicted(target), "predictedValue", class_type(target)),
+        _output(_predicted(target), "predictedValue", _class_type(target)),
         *(_output(f"probability({value_text(one)})", "probability", "double", value=text(one)) for one in shares),
     ]
     # Some child of every node holds, so that the last attribute says only that no row is left without a prediction.
     always_some = {"splitCharacteristic": "multiSplit", "noTrueChildStrategy": "returnLastPrediction"}
-    return _made("TreeModel", _made("Output", *outputs), root, functionName=function, **always_some)
+    return made("TreeModel", made("Output", *outputs), root, functionName=function, **always_some)
 
 
-def node(children: Iterable[Element]) -> Element:
-    """Return a node of a tree, which lacks its predicate."""
-    return _made("Node", *children)
-
-
-def always(made: Element) -> Element:
-    """Return the node with the predicate that holds of every row."""
-    made.insert(0, Element("True"))
-    return made
+def always(node: Element) -> Element:
+    """Return a node with the predicate that holds of every row."""
+    node.insert(0, Element("True"))
+    return node
 
 
 def leaf_node(leaf: Leaf, prediction: Value, shares: Sequence[float], target: Target) -> Element:
     """Return the node of a leaf, which lacks its predicate, with the share of each class if there are `shares`."""
     counts = shares if leaf.counts is None else [max(count, 0) for count in leaf.counts]
     distribution = [
-        _made("ScoreDistribution", value=text(value), recordCount=text(count), probability=text(share))
+        made("ScoreDistribution", value=text(value), recordCount=text(count), probability=text(share))
         for value, count, share in zip(target.values, counts, shares, strict=False)
     ]
-    return _made("Node", *distribution, score=text(prediction))
+    return made("Node", *distribution, score=text(prediction))
 
 
 def rule_set(cases: Cases, shares: Sequence[float], schema: Schema) -> Element:
@@ -122,12 +113,12 @@ def rule_set(cases: Cases, shares: Sequence[float], schema: Schema) -> Element:
     for number, (literals, value) in enumerate(cases):
         share = {"confidence": text(shares[number])} if shares else {}
         holds = all_of([predicate(one, schema[one.attribute]) for one in literals])
-        rules.append(_made("SimpleRule", holds, id=str(number + 1), score=text(value), **share))
-    outputs = [_output(predicted(target), "predictedValue", class_type(target))]
+        rules.append(made("SimpleRule", holds, id=str(number + 1), score=text(value), **share))
+    outputs = [_output(_predicted(target), "predictedValue", _class_type(target))]
     outputs += [_output("confidence", "confidence", "double")] if shares else []
-    first = _made("RuleSelectionMethod", criterion="firstHit")
-    every = _made("RuleSet", first, *rules, defaultScore=text(cases[-1][1]))
-    return _made("RuleSetModel", _made("Output", *outputs), every, functionName="classification")
+    first = made("RuleSelectionMethod", criterion="firstHit")
+    every = made("RuleSet", first, *rules, defaultScore=text(cases[-1][1]))
+    return made("RuleSetModel", made("Output", *outputs), every, functionName="classification")
 
 
 def scorecard(bins: Bins, base: Points, schema: Schema, said: Element, *, highest_is_best: bool) -> Element:
@@ -143,63 +134,49 @@ def scorecard(bins: Bins, base: Points, schema: Schema, said: Element, *, highes
     for ones in bins:
         name, baseline = ones[0].attribute, text(best(one.points[0] for one in ones))
         parts = [
-            _made("Attribute", predicate(bin_literal(one), schema[name]), partialScore=text(one.points[0]))
+            made("Attribute", predicate(bin_literal(one), schema[name]), partialScore=text(one.points[0]))
             for one in ordered_bins(ones)
         ]
-        characteristics.append(_made("Characteristic", *parts, name=name, reasonCode=name, baselineScore=baseline))
-    return _made(
-        "Scorecard",
-        _made("Output", *outputs),
-        _made("Characteristics", *characteristics),
-        functionName="regression",
-        initialScore=text(base[0]),
-        useReasonCodes="true",
-        reasonCodeAlgorithm=algorithm,
-        baselineMethod=method,
-    )
+        characteristics.append(made("Characteristic", *parts, name=name, reasonCode=name, baselineScore=baseline))
+    parts = made("Output", *outputs), made("Characteristics", *characteristics)
+    codes = {"useReasonCodes": "true", "reasonCodeAlgorithm": algorithm, "baselineMethod": method}
+    return made("Scorecard", *parts, functionName="regression", initialScore=text(base[0]), **codes)
 
 
-def transformed(name: str, expression: Element, data_type: str) -> Element:
-    """Return the output of an expression of other outputs."""
-    made = _output(name, "transformedValue", data_type)
-    made.append(expression)
-    return made
+def transformed(target: Target, expression: Element) -> Element:
+    """Return the output of what is predicted, an expression of other outputs."""
+    output = _output(_predicted(target), "transformedValue", _class_type(target))
+    output.append(expression)
+    return output
 
 
 def applied(function: str, *arguments: Element | Value) -> Element:
-    """Return the expression of a function of expressions and constants."""
-    return _made(
-        "Apply", *(one if isinstance(one, Element) else _constant(one) for one in arguments), function=function
-    )
+    return made("Apply", *(x if isinstance(x, Element) else _constant(x) for x in arguments), function=function)
 
 
 def _constant(value: Value) -> Element:
-    made = _made("Constant", dataType=_TYPES[type(value)])
-    made.text = text(value)
-    return made
+    found = made("Constant", dataType=_TYPES[type(value)])
+    found.text = text(value)
+    return found
 
 
 def total_of_row() -> Element:
-    """Return the expression of a row's total."""
-    return _made("FieldRef", field=_TOTAL)
+    return made("FieldRef", field=_TOTAL)
 
 
 def text(value: Value) -> str:
-    """Return a value as PMML has it."""
     if isinstance(value, bool):
         return str(value).lower()
     return repr(value) if isinstance(value, float) else str(as_plain(value))
 
 
 def all_of(predicates: Sequence[Element], operator: str = "and") -> Element:
-    """Return a predicate that is true where all others are, or one of them with the operator `or`."""
     if len(predicates) < 2:
         return predicates[0] if predicates else Element("True")
-    return _made("CompoundPredicate", *predicates, booleanOperator=operator)
+    return made("CompoundPredicate", *predicates, booleanOperator=operator)
 
 
 def predicate(literal: Literal, attribute: Attribute) -> Element:
-    """Return the predicate of a literal."""
     name, values = literal.attribute, attribute.values_of(literal)
     match literal.operator:
         case "missing" | "known" as state:
@@ -219,7 +196,7 @@ def predicate(literal: Literal, attribute: Attribute) -> Element:
 
 def _test(name: str, operator: str, value: Value | None = None) -> Element:
     compared = {} if value is None else {"value": text(value)}
-    return _made("SimplePredicate", field=name, operator=operator, **compared)
+    return made("SimplePredicate", field=name, operator=operator, **compared)
 
 
 def _none_of(name: str, values: Sequence[Value]) -> Element:
@@ -256,39 +233,37 @@ def _whole_name(name: str) -> str:
 
 def _whole_field(name: str) -> Element:
     # What is missing counts as whole, so that all comparisons with it stay unknown. Some have a floor of 32 bits.
-    rest = _made("Apply", _made("FieldRef", field=name), _constant(1.0), function="modulo", mapMissingTo="0.0")
-    equal = _made("Apply", rest, _constant(0.0), function="equal", mapMissingTo="true")
-    return _made("DerivedField", equal, name=_whole_name(name), optype="categorical", dataType="boolean")
+    rest = made("Apply", made("FieldRef", field=name), _constant(1.0), function="modulo", mapMissingTo="0.0")
+    equal = made("Apply", rest, _constant(0.0), function="equal", mapMissingTo="true")
+    return made("DerivedField", equal, name=_whole_name(name), optype="categorical", dataType="boolean")
 
 
 def _field(name: str, attribute: Attribute) -> Element:
-    """Return the field of an attribute, with the domain where values outside it are refused."""
     number, valid = as_number(attribute), list[Element]()
     if number is None and attribute.outside != "bin" and attribute.cell is not Cell.TRUTH:
-        valid = [_made("Value", value=text(value)) for value, _ in attribute.spellings]
+        valid = [made("Value", value=text(value)) for value, _ in attribute.spellings]
     elif number is not None and number.outside == "error" and number.cell is Cell.NUMBER:  # intervals are of numbers
         low, high = text(number.low), text(number.high)
-        valid = [_made("Interval", closure="closedClosed", leftMargin=low, rightMargin=high)]
-    missing = [_made("Value", value=text(value), property="missing") for value in attribute.missing_words]
+        valid = [made("Interval", closure="closedClosed", leftMargin=low, rightMargin=high)]
+    missing = [made("Value", value=text(value), property="missing") for value in attribute.missing_words]
     kind, optype = _CELL_TYPES.get(attribute.cell, "string"), "categorical" if number is None else "continuous"
-    return _made("DataField", *valid, *missing, name=name, optype=optype, dataType=kind)
+    return made("DataField", *valid, *missing, name=name, optype=optype, dataType=kind)
 
 
 def _mining_field(name: str, attribute: Attribute) -> Element:
     invalid = "asIs" if attribute.outside == "bin" else "returnInvalid"
     missing = {"missingValueTreatment": "returnInvalid"} if attribute.missing == "error" else {}
-    return _made("MiningField", name=name, invalidValueTreatment=invalid, **missing)
+    return made("MiningField", name=name, invalidValueTreatment=invalid, **missing)
 
 
 def _target_field(target: Target) -> Element:
     if target.as_number is not None:
-        return _made("DataField", name=target.name, optype="continuous", dataType="double")
-    values = [_made("Value", value=text(value)) for value in target.values]
-    return _made("DataField", *values, name=target.name, optype="categorical", dataType=class_type(target))
+        return made("DataField", name=target.name, optype="continuous", dataType="double")
+    values = [made("Value", value=text(value)) for value in target.values]
+    return made("DataField", *values, name=target.name, optype="categorical", dataType=_class_type(target))
 
 
-def class_type(target: Target) -> str:
-    """Return the type of a target's classes, or of its number."""
+def _class_type(target: Target) -> str:
     if target.as_number is not None:
         return "double"
     types = {type(value) for value in target.values}
@@ -298,9 +273,8 @@ def class_type(target: Target) -> str:
 
 def _output(name: str, feature: str, data_type: str, **attributes: str) -> Element:
     kind = "continuous" if data_type == "double" else "categorical"
-    return _made("OutputField", name=name, feature=feature, optype=kind, dataType=data_type, **attributes)
+    return made("OutputField", name=name, feature=feature, optype=kind, dataType=data_type, **attributes)
 
 
-def predicted(target: Target) -> str:
-    """Return the name of the output that has what is predicted."""
+def _predicted(target: Target) -> str:
     return f"predicted {target.name}"

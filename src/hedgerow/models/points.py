@@ -24,14 +24,10 @@ from hedgerow.text.values import printable
 if TYPE_CHECKING:
     from hedgerow.models.dialects import Dialect
 
-MOST_POINTS = 10**6
-"""The most points of a bin, and of the base, in size."""
-MOST_TOTAL = 10**9
-"""The most points that a row can have in all, in size: any engine adds them up as 32-bit integers."""
-MOST_IN_ALL = 2**18
-"""The most points of all bins and classes: text and HTML of them have tens of MB."""
-MOST_REASONS = 4
-"""The most reasons of a row: what lenders state at most."""
+MOST_POINTS = 10**6  # the most points of a bin, and of the base, in size
+MOST_TOTAL = 10**9  # the most points that a row can have in all, in size: any engine adds them up as 32-bit integers
+MOST_IN_ALL = 2**18  # the most points of all bins and classes: text and HTML of them have tens of MB
+MOST_REASONS = 4  # the most reasons of a row: what lenders state at most
 Points = tuple[int, ...]
 """Whole points: one number for two classes, that of the second, or for a number; or else one for each class."""
 
@@ -72,7 +68,6 @@ class AttributePoints:
 
 
 def whole_points(values: Any) -> Points:
-    """Return points as a tuple of Python's integers."""
     found = tuple(values) if isinstance(values, (tuple, list, np.ndarray)) else ()
     if not found or not all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in found):
         raise ArgumentError(f"expected a tuple of whole numbers as points, such as (3,), got {shown(values)}.")
@@ -82,7 +77,6 @@ def whole_points(values: Any) -> Points:
 
 
 def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema) -> None:
-    """Check that points fit a schema."""
     is_number = schema.target.as_number is not None
     width = 1 if is_number or schema.target.n_levels == 2 else schema.target.n_levels
     expected = "1 number" if width == 1 else f"{width} numbers"
@@ -112,13 +106,11 @@ def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema)
 
 def extreme_totals(base: Points, parts: Sequence[AttributePoints]) -> list[tuple[int, int]]:
     """Return the smallest and the largest total that a row can have, for each number of its points."""
-    return [
-        (
-            start + sum(min(row[k] for row in part.points) for part in parts),
-            start + sum(max(row[k] for row in part.points) for part in parts),
-        )
-        for k, start in enumerate(base)
-    ]
+    found = list[tuple[int, int]]()
+    for k, start in enumerate(base):
+        bins = [[row[k] for row in part.points] for part in parts]
+        found.append((start + sum(map(min, bins)), start + sum(map(max, bins))))
+    return found
 
 
 def reasons(
@@ -201,13 +193,10 @@ def one_row(row: Any, names: Sequence[str]) -> Any:
         return row
     values = {name: row[name] for name in names if name in row}
     problem = ArgumentTypeError("expected a mapping of attributes to one value each, got values of other types.")
-    return guarded(
-        lambda: pa.table({name: pa.array([value], from_pandas=True) for name, value in values.items()}), problem
-    )
+    return guarded(lambda: pa.table({name: pa.array([x], from_pandas=True) for name, x in values.items()}), problem)
 
 
-Bins = Sequence[Sequence[PointBin]]
-"""The bins of each attribute that is used."""
+Bins = Sequence[Sequence[PointBin]]  # the bins of each attribute that is used
 _MOST_TERMS = 100
 
 
@@ -219,7 +208,6 @@ def total_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect) -> lis
 
 
 def prediction_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect) -> list[str]:
-    """Return the predicted class; NULL for a row with a value without a bin."""
     from hedgerow.models import sql  # sqlglot takes long to import
 
     classes = [sql.constant(value, dialect) for value in schema.classes]
@@ -255,7 +243,6 @@ def _added(terms: Sequence[Sequence[str]]) -> list[str]:
 
 
 def indented(lines: Sequence[str]) -> list[str]:
-    """Return lines as those of an inner expression."""
     return [f"  {line}" for line in lines]
 
 
@@ -273,7 +260,6 @@ def bin_literal(one: PointBin) -> Literal:
 
 
 def python_functions(bins: Bins, base: Points, predicted: Sequence[str], schema: Schema, comment: str) -> str:
-    """Return the source of ``total(row)`` and ``predict(row)``, whose lines are `predicted`."""
     written, functions = python_source.conditions(schema), list[str]()
     for number, ones in enumerate(bins, 1):
         functions += [f"def _points_{number}(row):", f"    # {printable(ones[0].attribute)}"]

@@ -16,7 +16,7 @@ A cell is what `predict` takes it for in a column of its type:
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from hedgerow.models.conditions import Cases, Pieces
 from hedgerow.schema.attributes import Attribute, Cell
@@ -53,15 +53,11 @@ def _cell(value, *missing):
     elif not isinstance(value, (bool, int, float)):  # a decimal
         digits = format(value, "f")
         value = float(digits) if "." in digits else int(digits)
-    return None if value == "" or value in missing else value
-
-
-'''
+    return None if value == "" or value in missing else value'''
 _ZERO = ", ".join(map(str, datetime.date.fromisoformat(SERIAL_ZERO).timetuple()[:3]))
 _INFINITE = (float("inf"), -float("inf"))
 _READERS = {
-    "_number": '''\
-def _number(value, *missing):
+    "_number": '''def _number(value, *missing):
     """Return the float that is nearest to a number, or to that which text spells."""
     value = _own(value)
     if hasattr(value, "toordinal"):  # a date: its days since 1970-01-01
@@ -70,38 +66,22 @@ def _number(value, *missing):
     spelled = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
     if isinstance(value, bool) or (isinstance(value, str) and not re.fullmatch(spelled, value)):
         raise ValueError("expected a number")
-    return None if value is None else float(value)
-
-
-''',
-    "_boolean": '''\
-def _boolean(value, *missing):
+    return None if value is None else float(value)''',
+    "_boolean": '''def _boolean(value, *missing):
     """Return 0 or 1 for a boolean, a number or text."""
     value = _cell(value, *missing)
-    return {"false": 0, "0": 0, "true": 1, "1": 1}.get(str(value).lower(), value)
-
-
-''',
-    "_word": '''\
-def _word(value, *missing):
+    return {"false": 0, "0": 0, "true": 1, "1": 1}.get(str(value).lower(), value)''',
+    "_word": '''def _word(value, *missing):
     """Return text or a number; a boolean as text."""
     value = _cell(value, *missing)
-    return str(value).lower() if isinstance(value, bool) else value
-
-
-''',
-    "_date": '''\
-def _date(value, *missing):
+    return str(value).lower() if isinstance(value, bool) else value''',
+    "_date": '''def _date(value, *missing):
     """Return a date as text, YYYY-MM-DD, which has the order of the dates."""
     value = _cell(value, *missing)
     if value is not None and not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", str(value)):
         raise ValueError("expected a date")
-    return value
-
-
-''',
-    "_plain": '''\
-def _plain(value, *steps):
+    return value''',
+    "_plain": '''def _plain(value, *steps):
     """Return text, or the digits of a whole number, with a date in a format as YYYY-MM-DD."""
     value = _own(value)
     if (isinstance(value, int) and not isinstance(value, bool)) or hasattr(value, "as_tuple"):
@@ -110,12 +90,8 @@ def _plain(value, *steps):
         value = value.strip(" \\t\\n\\r\\v\\f")
         for pattern, replacement in steps:
             value = re.sub(pattern, replacement, value)
-    return value
-
-
-''',
-    "_serial": rf'''
-def _serial(value):
+    return value''',
+    "_serial": rf'''def _serial(value):
     """Return a serial day of spreadsheets, in text or a number, as YYYY-MM-DD; anything else as it is."""
     value = _own(value)
     if value is None or isinstance(value, bool) or hasattr(value, "isoformat"):
@@ -125,39 +101,23 @@ def _serial(value):
         return value
     import datetime
 
-    return str(datetime.date({_ZERO}) + datetime.timedelta(int(text.partition(".")[0])))
-
-
-'''.lstrip(),
-    "_years_since": '''\
-def _years_since(date, year, day):
+    return str(datetime.date({_ZERO}) + datetime.timedelta(int(text.partition(".")[0])))''',
+    "_years_since": '''def _years_since(date, year, day):
     """Return the whole years from a date to a day of a year."""
-    return None if date is None else year - int(date[:4]) - (date[5:] > day)
-
-
-''',
-    "_ratio": f'''\
-def _ratio(above, below):
+    return None if date is None else year - int(date[:4]) - (date[5:] > day)''',
+    "_ratio": f'''def _ratio(above, below):
     """Return a ratio; None where a number is missing or the denominator is 0."""
     if any(value is not None and not abs(value) <= {LARGEST!r} for value in (above, below)):
         raise ValueError("expected numbers of at most {LARGEST!r} in size")
     if above is None or below is None or abs(below) < {LEAST!r}:
         return None
-    return (0.0 if abs(above) < {LEAST!r} else above) / below
-
-
-''',
-    "_sum": '''\
-def _sum(each, *items):
+    return (0.0 if abs(above) < {LEAST!r} else above) / below''',
+    "_sum": '''def _sum(each, *items):
     """Return a sum of whole numbers; None where one is missing."""
     if any(value is not None and not (each[0] <= value <= each[1] and value == int(value)) for value in items):
         raise ValueError("expected whole numbers from %d to %d" % each)
-    return None if None in items else sum(items)
-
-
-''',
-    "_prefix_of": f'''\
-def _prefix_of(code, prefixes):
+    return None if None in items else sum(items)''',
+    "_prefix_of": f'''def _prefix_of(code, prefixes):
     """Return the first characters of a code, or the value of its longest prefix; "" where it has none."""
     if isinstance(code, bool):
         raise ValueError("expected text or whole numbers")
@@ -169,15 +129,11 @@ def _prefix_of(code, prefixes):
         return None
     if isinstance(prefixes, int):
         return _cell(str(code)[:prefixes])
-    return next((value for prefix, value in prefixes.items() if str(code).startswith(prefix)), "")
-
-
-''',
+    return next((value for prefix, value in prefixes.items() if str(code).startswith(prefix)), "")''',
 }
 
 
 def first_case(cases: Cases, written: Pieces[Literal]) -> list[str]:
-    """Return the lines of a body that returns the value of the first case that holds."""
     *conditional, (_, default) = cases
     lines: list[str] = []
     for literals, value in conditional:
@@ -186,12 +142,10 @@ def first_case(cases: Cases, written: Pieces[Literal]) -> list[str]:
 
 
 def conditions(schema: Schema) -> Pieces[Literal]:
-    """Return the cache of the Python expressions of literals."""
     return Pieces(lambda literal: _expression(literal, schema[literal.attribute]), "Python")
 
 
 def choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[str]:
-    """Return the lines of ``if … else …`` around those of two branches."""
     return [f"if {condition}:", *(f"    {line}" for line in true), "else:", *(f"    {line}" for line in false)]
 
 
@@ -208,27 +162,22 @@ def source(
     """Return the source of a function of `row`, which reads the attributes of the literals that were written."""
     used = {literal.attribute for literal in written.parts}
     cells = {name: _cell_of(name, schema[name]) for name in schema.names if name in used}
+    read = ["    row = {", *(f"        {name!r}: {cell}," for name, (cell, _) in cells.items()), "    }"]
     lines = [
         *before,
         f"def {name}(row):",
         "    # row maps column names to numbers, booleans, dates and text; None or NaN where a value is missing",
         f"    # {printable(comment)}",  # a comment that could end its line would be code
-        *(
-            ["    row = {", *(f"        {name!r}: {cell}," for name, (cell, _) in cells.items()), "    }"]
-            if cells
-            else []
-        ),
+        *(read if cells else []),
         *(f"    {line}" for line in body),
-        *after,
-        "",
+        *(*after, ""),
     ]
     called = {how for _, names in cells.values() for how in names}
     readers = [text for how, text in _READERS.items() if how in called]
-    return "".join([_CELL, *readers] if cells else []) + "\n".join(lines)
+    return "".join(f"{text}\n\n\n" for text in ([_CELL, *readers] if cells else [])) + "\n".join(lines)
 
 
 def _cell_of(name: str, attribute: Attribute) -> tuple[str, tuple[str, ...]]:
-    """Return the expression of a cell, and the functions that it calls."""
     derived = attribute.derived
     read_as = attribute if derived is None else derived.read_as
     form = date_format(read_as)
@@ -260,17 +209,11 @@ class _Calls:
         return f"_prefix_of({code}, {derived.values_of if derived.length is None else derived.length!r})"
 
 
-_READER_OF: Mapping[Cell, str] = {
-    Cell.TRUTH: "_boolean",
-    Cell.WORD: "_word",
-    Cell.VALUE: "_cell",
-    Cell.NUMBER: "_number",
-    Cell.DATE: "_date",
-}
+_READER_OF: dict[Cell, str] = {Cell.TRUTH: "_boolean", Cell.WORD: "_word", Cell.VALUE: "_cell"}
+_READER_OF |= {Cell.NUMBER: "_number", Cell.DATE: "_date"}
 
 
 def _reading(name: str, attribute: Attribute) -> str:
-    """Return the expression that reads a cell."""
     arguments = [f"row[{name!r}]"]
     if form := date_format(attribute):
         steps = [repr((pattern.replace("$", r"\Z"), replacement)) for pattern, replacement in form.steps]

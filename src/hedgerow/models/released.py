@@ -13,7 +13,6 @@ _FITTED = ("rule_list_", "tree_", "scorecard_", "model_")  # the attributes of h
 
 
 def is_model(value: object) -> TypeGuard[Model]:
-    """Return whether a value is a released model, of any kind."""
     return isinstance(value, Model)
 
 
@@ -27,18 +26,15 @@ def released_models(estimator: Any) -> tuple[Model, ...]:
 
 
 def released_model(estimator: Any) -> Model | None:
-    """Return the first of `released_models`; None if there is none."""
     return next(iter(released_models(estimator)), None)
 
 
 def released_leaf_model(estimator: Any) -> LeafModel | None:
-    """Return the first of `released_models`, as `leaf_model` does; None if there is none."""
     model = released_model(estimator)
     return None if model is None else leaf_model(model)
 
 
 def released_scorecard(estimator: Any) -> Scorecard:
-    """Return the first scorecard of `released_models`; TypeError if there is none."""
     for model in released_models(estimator):
         if isinstance(model, Scorecard):
             return model
@@ -46,7 +42,6 @@ def released_scorecard(estimator: Any) -> Scorecard:
 
 
 def leaf_model(model: Model) -> LeafModel:
-    """Return a model, of whose leaves something is asked."""
     if isinstance(model, LeafModel):
         return model
     raise ArgumentTypeError(

@@ -129,12 +129,10 @@ class RuleList(LeafModel):
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The leaf of each rule: what was released about the rows that it captures."""
         return tuple(rule.leaf for rule in self.rules)
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The decision path of each rule: its literals, all of which hold; a row takes the first path that does."""
         return tuple(tuple((literal, True) for literal in rule.antecedent) for rule in self.rules)
 
     @property
@@ -148,12 +146,9 @@ class RuleList(LeafModel):
         return {"max_rules": len(self.rules), "max_literals": max(len(rule.antecedent) for rule in self.rules)}
 
     def _structure(self) -> dict[str, Any]:
-        return {
-            "rules": [
-                {"if": [x.to_dict() for x in rule.antecedent], **rule.leaf.to_dict(prediction)}
-                for rule, prediction in zip(self.rules, self.predictions, strict=True)
-            ]
-        }
+        said = zip(self.rules, self.predictions, strict=True)
+        rules = ({"if": [x.to_dict() for x in rule.antecedent], **rule.leaf.to_dict(then)} for rule, then in said)
+        return {"rules": list(rules)}
 
     @classmethod
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
@@ -173,7 +168,6 @@ class RuleList(LeafModel):
         return sql.first_case(self._cases, self.schema, dialect)
 
     def to_pmml(self) -> str:
-        """Return the rule list as PMML; see `Model.to_pmml`."""
         if self.schema.target.as_number is None:
             places = map(self.schema.classes.index, self.predictions)
             shares = [float(row[place]) for row, place in zip(self.probabilities, places, strict=True)]
@@ -181,7 +175,7 @@ class RuleList(LeafModel):
         nodes = list(map(self._pmml_node, range(len(self))))
         for one, (literals, _) in zip(nodes, self._cases, strict=True):
             one.insert(0, pmml.all_of([pmml.predicate(x, self.schema[x.attribute]) for x in literals]))
-        root = pmml.always(pmml.node(nodes))
+        root = pmml.always(pmml.made("Node", *nodes))
         return self._pmml_document(pmml.tree_model(self.schema.target, root, has_shares=False))
 
     def _python(self, written: Pieces[Literal]) -> list[str]:
@@ -195,11 +189,12 @@ class RuleList(LeafModel):
         """
         levels, notes, number = self._shown_levels, self._notes, self.schema.target.as_number
         plot.check_drawable(len(self.rules), len(levels))
+        words = [" and ".join(str(x).replace(" ", plot.NO_BREAK) for x in rule.antecedent) for rule in self.rules]
         rules = [
-            f"{i}. {plot.shortened(' and '.join(_unbroken(x) for x in rule.antecedent) or 'otherwise', 300)} "
+            f"{i}. {plot.shortened(said or 'otherwise', 300)} "
             f"→{plot.NO_BREAK}{plot.shortened(shown_text(prediction))}"
             + (f" ({notes[i - 1]})" if self.has_probabilities and notes[i - 1] else "")
-            for i, (rule, prediction) in enumerate(zip(self.rules, self.predictions, strict=True), 1)
+            for i, (said, prediction) in enumerate(zip(words, self.predictions, strict=True), 1)
         ]
         if number is not None:
             return plot.number_bars(rules, self.predictions, number.low, printable(number.name), self._caption, ax)
@@ -228,8 +223,3 @@ class RuleList(LeafModel):
 
     def __repr__(self) -> str:
         return f"<RuleList of {number_of(len(self), 'rule')}; {self._guarantee}>"
-
-
-def _unbroken(literal: Literal) -> str:
-    """Return the text of a literal with non-breaking spaces."""
-    return str(literal).replace(" ", plot.NO_BREAK)

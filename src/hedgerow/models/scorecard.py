@@ -17,20 +17,10 @@ from hedgerow.models import points as point_sums
 from hedgerow.models.caveats import Caveat, of_totals
 from hedgerow.models.model import DialectName, Listing, Model, RowDecisions, class_titles
 from hedgerow.models.plot import points_bars, points_curves
-from hedgerow.models.points import (
-    AttributePoints,
-    PointBin,
-    Points,
-    check_points,
-    extreme_totals,
-    one_row,
-    whole_points,
-)
-from hedgerow.models.scorecard_form import draw_form, form_html
-from hedgerow.models.sheet import Sheet, card_text, row_texts
-from hedgerow.models.totals import Totals
+from hedgerow.models.points import AttributePoints, PointBin, Points
+from hedgerow.models.scorecard_form import card_text, draw_form, form_html, row_texts
+from hedgerow.models.totals import Totals, totals_of
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, printable, shown_text
@@ -114,26 +104,25 @@ class Scorecard(Model):
     has_points: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "base", whole_points(self.base))
+        object.__setattr__(self, "base", point_sums.whole_points(self.base))
         object.__setattr__(self, "parts", tuple(self.parts))
         for part in self.parts:
             if not isinstance(part, AttributePoints):
                 raise ArgumentTypeError(f"expected AttributePoints as parts, got {type(part).__name__}.")
-        check_points(self.base, self.parts, self.schema)
-        _ = self._meaning
+        point_sums.check_points(self.base, self.parts, self.schema)
+        _ = self._totals
         object.__setattr__(self, "unit", float(self.unit))
         object.__setattr__(self, "error", None if self.error is None else float(self.error))
 
     @cached_property
-    def _meaning(self) -> Totals:
-        return Totals.of(self.schema, self.base, self.parts, self.unit, self.error)
+    def _totals(self) -> Totals:
+        return totals_of(self.schema, self.base, self.parts, self.unit, self.error)
 
     def __len__(self) -> int:
         return len(self.parts)
 
     @property
     def used_attributes(self) -> tuple[str, ...]:
-        """The attributes that have points, in the schema's order."""
         used = {part.attribute for part in self.parts}
         return tuple(name for name in self.schema.names if name in used)
 
@@ -145,27 +134,18 @@ class Scorecard(Model):
 
     @property
     def outcomes(self) -> tuple[Any, ...]:
-        """The classes, or the numbers that totals are."""
-        return self._meaning.outcomes
+        return self._totals.outcomes
 
     def outcomes_of(self, bins: Mapping[str, NDArray[np.integer[Any]]], n_rows: int) -> NDArray[np.intp]:
-        """Return the place of what is predicted of each row, from its bin of each attribute that is used."""
-        return self._meaning.places(self.totals_of(bins, n_rows))
+        return self._totals.places(self.totals_of(bins, n_rows))
 
     @property
     def has_one_total(self) -> bool:
         """True if a row has one total: of two classes, or of a number."""
         return len(self.base) == 1
 
-    @property
-    def _has_classes(self) -> bool:
-        return self.schema.target.as_number is None
-
     def totals(self, X: Any) -> NDArray[np.int64]:
-        """Return the total of each row, shape ``(n_rows,)``; for more than two classes, ``(n_rows, n_classes)``.
-
-        For `X` and errors see `predict`.
-        """
+        """Return the total of each row, shape ``(n_rows,)``, or ``(n_rows, n_classes)`` for more than two classes."""
         return self.totals_of(*self._encoded(X))
 
     def totals_of(self, bins: Mapping[str, NDArray[np.integer]], n_rows: int) -> NDArray[np.int64]:
@@ -176,31 +156,24 @@ class Scorecard(Model):
         return found[:, 0] if self.has_one_total else found
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the class probabilities of each row by the released points, shape ``(n_rows, n_classes)``.
-
-        SchemaError where a number is predicted.
-        """
+        """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; SchemaError of a number."""
         self.schema.classes  # noqa: B018 -- raises for a number
         return self.probabilities_of(self.totals(X))
 
     def predictions_of(self, totals: NDArray[np.int64]) -> NDArray[Any]:
         """Return what each of these `totals` predicts, shape ``(n_rows,)``."""
-        return np.array(self.outcomes)[self._meaning.places(totals)]
+        return np.array(self.outcomes)[self._totals.places(totals)]
 
     def probabilities_of(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the class probabilities that these `totals` give, shape ``(n_rows, n_classes)``."""
-        return self._meaning.shares(totals)
-
-    @cached_property
-    def _sheet(self) -> Sheet:
-        return self._meaning.sheet
+        return self._totals.shares(totals)
 
     def get_points(self) -> list[dict[str, Any]]:
         """Return one record a bin: attribute, bin, points; for more than two classes, those for each class.
 
         Neighbouring intervals with the same points are one. ``pandas.DataFrame`` makes a frame of it.
         """
-        return [self._record(one) for bins in self._sheet.bins for one in bins]
+        return [self._record(one) for bins in self._totals.bins for one in bins]
 
     def _record(self, one: PointBin) -> dict[str, Any]:
         named = {"points": one.points[0]}
@@ -239,12 +212,12 @@ class Scorecard(Model):
         >>> found["points"], found["total"], found["prediction"]
         ([{'attribute': 'smoker', 'bin': 'true', 'points': 3}], 2, 'yes')
         """
-        bins, n_rows = self._encoded(one_row(row, self.used_attributes))
+        bins, n_rows = self._encoded(point_sums.one_row(row, self.used_attributes))
         if self.parts and n_rows != 1:
             raise ArgumentError("expected one row to explain, got none or several.")
-        held = [one for ones in self._sheet.bins for one in ones if one.start <= bins[one.attribute][0] < one.stop]
+        held = [one for ones in self._totals.bins for one in ones if one.start <= bins[one.attribute][0] < one.stop]
         totals = self.totals_of(bins, 1)
-        classes, whole = self.schema.classes if self._has_classes else (), totals[0].tolist()
+        classes, whole = self.schema.classes if self.has_shares else (), totals[0].tolist()
         shares = dict(zip(classes, self.probabilities_of(totals)[0].tolist(), strict=True))
         return {
             "points": [self._record(one) for one in sorted(held, key=lambda one: -max(map(abs, one.points)))],
@@ -256,12 +229,7 @@ class Scorecard(Model):
 
     def explanations(self, X: Any) -> list[str]:
         """Return how the total of each row comes about, in words; for more than two classes, that of the predicted."""
-        codes, n_rows = self._encoded(X)
-        return self._explanations(codes, self.totals_of(codes, n_rows))
-
-    def _explanations(self, codes: Mapping[str, BinCodes], totals: NDArray[np.int64]) -> list[str]:
-        of_classes = np.zeros(len(totals), dtype=np.intp) if self.has_one_total else totals.argmax(axis=1)
-        return row_texts(self._sheet, codes, of_classes)
+        return self.decisions(X).explained()["explanation"]
 
     def decisions(self, X: Any) -> RowDecisions:
         """Return what the total of each row decides, and the total; for `X` and errors see `predict`."""
@@ -272,22 +240,18 @@ class Scorecard(Model):
         shares = self.probabilities_of(totals)
 
         def explained() -> dict[str, Any]:
-            found = {"explanation": self._explanations(codes, totals)}
-            return found | ({"probability": shares.max(axis=1)} if self._has_classes else {})
+            of_classes = np.zeros(n_rows, dtype=np.intp) if self.has_one_total else totals.argmax(axis=1)
+            shown = {"probability": shares.max(axis=1)} if self.has_shares else {}
+            return {"explanation": row_texts(self._totals, codes, of_classes), **shown}
 
         return RowDecisions(self.predictions_of(totals).tolist(), reasons, shares, explained)
 
     def listings(self) -> tuple[Listing, ...]:
         """Return the points by bin, and for two classes or a number what totals mean, as tables."""
-        found = (
-            ("Points by bin", self.get_points()),
-            ("What a total means", self.risks() if self.has_one_total else []),
-        )
-        return tuple(
-            Listing(title, tuple(records[0]), tuple(tuple(map(_cell, one.values())) for one in records))
-            for title, records in found
-            if records
-        )
+        meant = self.risks() if self.has_one_total else []
+        found = (("Points by bin", self.get_points()), ("What a total means", meant))
+        rows = [(title, records, tuple(tuple(map(_cell, one.values())) for one in records)) for title, records in found]
+        return tuple(Listing(title, tuple(records[0]), cells) for title, records, cells in rows if records)
 
     def risks(self) -> list[dict[str, Any]]:
         """Return the probability of the second class, or the number, for at most 13 totals that rows can have.
@@ -301,10 +265,9 @@ class Scorecard(Model):
             If there are more than two classes: a row then has a total for each.
         """
         if not self.has_one_total:
-            raise ArgumentError(
-                f"expected two classes, got {len(self.base)}, for each of which a row has a total; use predict_proba."
-            )
-        return [vars(one).copy() for one in self._sheet.risks]
+            got = f"{len(self.base)}, for each of which a row has a total"
+            raise ArgumentError(f"expected two classes, got {got}; use predict_proba.")
+        return [vars(one).copy() for one in self._totals.risks]
 
     def to_sql(self, dialect: DialectName = "duckdb", *, output: Literal["prediction", "total"] = "prediction") -> str:
         """Return an expression in an engine's SQL that gives what is predicted, or the total, from the raw columns.
@@ -332,20 +295,19 @@ class Scorecard(Model):
         if output == "prediction":
             return super().to_sql(dialect)
         of = dialect_named(dialect)
-        lines = point_sums.total_sql(self._sheet.bins, self.base, self.schema, of)
+        lines = point_sums.total_sql(self._totals.bins, self.base, self.schema, of)
         return sql.expression(lines, of, self._guarantee)
 
     def _sql(self, dialect: Dialect) -> list[str]:
-        return self._meaning.sql(self._sheet.bins, dialect)
+        return self._totals.sql(dialect)
 
     def to_python(self) -> str:
         """Return the source of Python functions ``predict(row)`` and ``total(row)`` that need nothing installed.
 
         For more than two classes, ``total`` returns one a class. A value without a bin is a ValueError.
         """
-        return point_sums.python_functions(
-            self._sheet.bins, self.base, self._meaning.python, self.schema, self._guarantee
-        )
+        of = self._totals
+        return point_sums.python_functions(of.bins, self.base, of.python, self.schema, self._guarantee)
 
     def reasons(self, X: Any, *, favourable: Value | None = None) -> NDArray[Any]:
         """Return the attributes that cost each row most points, shape ``(n_rows, 4)``: reason codes.
@@ -372,20 +334,19 @@ class Scorecard(Model):
         if not self.has_one_total or not self.parts:
             found = "no attribute" if self.has_one_total else f"{len(self.base)} classes"
             raise ArgumentError(f"expected a scorecard of attributes, for two classes or a number; got {found}.")
-        choices = self.schema.classes if self._has_classes else ("low", "high")
+        choices = self.schema.classes if self.has_shares else ("low", "high")
         if favourable is not None and favourable not in choices:
             raise ArgumentError(f"favourable must be one of {listed(choices)}, got {shown(favourable)}.")
         return favourable is None or favourable == choices[1]
 
     def to_pmml(self, *, favourable: Value | None = None) -> str:
         """Return the scorecard as PMML with total, prediction and `reasons`, of which some may cost nothing there."""
-        is_high, bins, said = self._is_high(favourable), self._sheet.bins, self._meaning.pmml
+        is_high, bins, said = self._is_high(favourable), self._totals.bins, self._totals.pmml
         return self._pmml_document(pmml.scorecard(bins, self.base, self.schema, said, highest_is_best=is_high))
 
     @property
     def _parts_html(self) -> str:
-        """A form to fill in by hand, and totals with their probabilities."""
-        return form_html(self._sheet)
+        return form_html(self._totals)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes.
@@ -394,27 +355,24 @@ class Scorecard(Model):
         """
         groups = [
             (printable(ones[0].attribute), [(printable(one.label), one.points) for one in ones])
-            for ones in self._sheet.bins
+            for ones in self._totals.bins
         ]
-        if self._has_classes:
+        if self.has_shares:
             return points_bars(groups, list(map(shown_text, self.schema.classes)), self._caption, ax)
-        in_order = [sum(one.stop <= one.declared.n_ordered for one in ones) for ones in self._sheet.bins]
-        return points_curves(groups, in_order, f"points for {self._sheet.label}", self._caption, ax)
+        in_order = [sum(one.stop <= one.declared.n_ordered for one in ones) for ones in self._totals.bins]
+        return points_curves(groups, in_order, f"points for {self._totals.label}", self._caption, ax)
 
     def form(self, ax: Axes | None = None) -> Axes:
-        """Draw a form to print and to fill in by hand, and return the axes.
-
-        ValueError if it has more than 150 bins, or 6 classes.
-        """
-        return draw_form(self._sheet, f"Guarantee: {self._caption}.", ax)
+        """Draw a form to print and to fill in by hand; ValueError if it has more than 150 bins, or 6 classes."""
+        return draw_form(self._totals, f"Guarantee: {self._caption}.", ax)
 
     @property
     def has_shares(self) -> bool:
         """True if its totals give probabilities of classes."""
-        return self._has_classes
+        return self.schema.target.as_number is None
 
     def _caveats(self) -> Iterator[Caveat]:
-        return of_totals(self.outcomes, extreme_totals(self.base, self.parts), has_classes=self._has_classes)
+        return of_totals(self.outcomes, point_sums.extreme_totals(self.base, self.parts), has_classes=self.has_shares)
 
     @property
     def _caption(self) -> str:
@@ -422,20 +380,16 @@ class Scorecard(Model):
 
     @property
     def _text(self) -> str:
-        return card_text(self._sheet)
+        return card_text(self._totals)
 
     def __repr__(self) -> str:
         return f"<Scorecard of {number_of(len(self), 'attribute')}; {self._guarantee}>"
 
     def _structure(self) -> dict[str, Any]:
-        parts = [
-            {
-                "attribute": part.attribute,
-                "bins": list(self.schema[part.attribute].bins),
-                "points": list(map(list, part.points)),
-            }
-            for part in self.parts
-        ]
+        parts = list[dict[str, Any]]()
+        for part in self.parts:
+            bins, points = list(self.schema[part.attribute].bins), list(map(list, part.points))
+            parts.append({"attribute": part.attribute, "bins": bins, "points": points})
         return {"base": list(self.base), "parts": parts, "unit": self.unit, "error": self.error}
 
     @classmethod

@@ -1,22 +1,26 @@
-"""Forms of scorecards, to print and to fill in by hand: as a figure, and as HTML."""
+"""Scorecards as text, and as forms to print and to fill in by hand: as a figure, and as HTML."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import TextWrapper, wrap
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
 from hedgerow.models.plot import plain, shortened
 from hedgerow.models.points import PointBin
-from hedgerow.models.sheet import Sheet
+from hedgerow.models.totals import Totals
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_WIDEST = 40  # characters to which a column of text is aligned; longer names and classes stand out
 _MOST_BINS, _MOST_CLASSES = 150, 6
 _WIDTH, _LINE, _SMALL = 8.0, 0.27, 0.19  # inches: the form, a line, a line below it
 _RISKS, _BIN, _FIRST, _LAST = 1.85, 2.3, 4.7, 7.8  # from the left: risks, bins, columns of points, the right margin
@@ -24,18 +28,61 @@ _BREAKS = re.compile(r"(\s+)|(?<=[_-])")  # where a name that is too long may be
 _INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
 
 
-def draw_form(sheet: Sheet, caption: str, ax: Axes | None) -> Axes:
+def card_text(totals: Totals) -> str:
+    """Return the points of each bin, the base, and the probabilities of totals."""
+    lines = [["attribute", "bin", *totals.columns]]
+    for bins in totals.bins:
+        for place, one in enumerate(bins):
+            name = "" if place else printable(one.attribute)
+            lines.append([name, printable(one.label), *map(str, one.points)])
+    lines.append(["base", "", *map(str, totals.base)])
+    below = [] if totals.classes else [totals.notes[0], ""]  # what a point of a number is worth
+    below += _aligned(risk_lines(totals), left=0) if totals.has_one_total else totals.notes
+    return "\n".join([*_aligned(lines, left=2), "", *below])
+
+
+def risk_lines(totals: Totals) -> list[list[str]]:
+    """Return totals with what they mean as lines of a table, its titles first."""
+    has_interval = totals.error is not None
+    titles = ["total", totals.meaning, *(["95 % by noise"] if has_interval else [])]
+    rows = ([str(one.total), one.shown, *([" to ".join(one.ends)] if has_interval else [])] for one in totals.risks)
+    return [titles, *rows]
+
+
+def _aligned(lines: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Return lines of entries in columns, the first `left` of them aligned to the left."""
+    widths = [min(max(map(len, column)), _WIDEST) for column in zip(*lines, strict=True)]
+    aligned = [str.ljust if place < left else str.rjust for place in range(len(widths))]
+    return [
+        "  ".join(align(entry, width) for align, entry, width in zip(aligned, line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
+
+
+def row_texts(totals: Totals, codes: Mapping[str, NDArray[np.integer]], classes: NDArray[np.integer]) -> list[str]:
+    """Return how the total of each row comes about: the base, then the points of its bin of each attribute."""
+    texts = [np.array([f"base: {points:+d}" for points in totals.base], dtype=object)[classes]]
+    for bins in totals.bins:
+        by_bin = list[list[str]]()
+        for one in bins:
+            said = [f"{printable(one.attribute)} {printable(one.words)}: {points:+d}" for points in one.points]
+            by_bin += [said] * (one.stop - one.start)
+        texts.append(np.array(by_bin, dtype=object)[codes[bins[0].attribute], classes])
+    return ["; ".join(row) for row in zip(*texts, strict=True)]
+
+
+def draw_form(totals: Totals, caption: str, ax: Axes | None) -> Axes:
     """Draw the points with a box to fill in for each attribute, the total, and the probabilities of totals."""
     import matplotlib.pyplot as plt
 
-    n_bins = sum(map(len, sheet.bins))
-    if n_bins > _MOST_BINS or len(sheet.base) > _MOST_CLASSES:
+    n_bins = sum(map(len, totals.bins))
+    if n_bins > _MOST_BINS or len(totals.base) > _MOST_CLASSES:
         raise ArgumentError(
             f"expected at most {_MOST_BINS} bins, and {_MOST_CLASSES} classes, on a form to fill in by hand, got "
-            f"{n_bins:,} with {len(sheet.classes):,} classes; export the model as HTML, SQL or Python."
+            f"{n_bins:,} with {len(totals.classes):,} classes; export the model as HTML, SQL or Python."
         )
-    below = [line for note in [*sheet.notes, caption] for line in wrap(shortened(note, 400), 105)]
-    strip = 0.7 + len(_risk_lines(sheet)) if sheet.has_one_total else 0
+    below = [line for note in [*totals.notes, caption] for line in wrap(shortened(note, 400), 105)]
+    strip = 0.7 + len(_strip(totals)) if totals.has_one_total else 0
     height = 0.5 + _LINE * (n_bins + strip + 5) + _SMALL * len(below)
     if ax is None:
         _, ax = plt.subplots(figsize=(_WIDTH, height))
@@ -43,16 +90,16 @@ def draw_form(sheet: Sheet, caption: str, ax: Axes | None) -> Axes:
     ax.set_xlim(0, _WIDTH)
     ax.set_ylim(height, 0)
     ax.set_axis_off()
-    _Form(ax, sheet).draw(below)
+    _Form(ax, totals).draw(below)
     return ax
 
 
 class _Form:
     """A form that is drawn from top to bottom; places are in inches."""
 
-    def __init__(self, ax: Axes, sheet: Sheet) -> None:
-        self.ax, self.sheet = ax, sheet
-        n_columns = len(sheet.base)
+    def __init__(self, ax: Axes, totals: Totals) -> None:
+        self.ax, self.totals = ax, totals
+        n_columns = len(totals.base)
         first = _FIRST if n_columns == 1 else _FIRST - 0.3
         step = (_LAST - first) / (2 * n_columns)
         self.points = [first + step * (k + 0.5) for k in range(n_columns)]
@@ -61,14 +108,13 @@ class _Form:
         self.y = 0.3
 
     def draw(self, below: Sequence[str]) -> None:
-        """Draw everything, and the lines below."""
         self._heads()
-        for number, bins in enumerate(self.sheet.bins):
+        for number, bins in enumerate(self.totals.bins):
             self._attribute(bins, shaded=number % 2 == 0)
-        self._sum("base", list(map(str, self.sheet.base)))
+        self._sum("base", list(map(str, self.totals.base)))
         self._rule(self.y)
-        self._sum("total", [""] * len(self.sheet.base), strong=True)
-        if self.sheet.has_one_total:
+        self._sum("total", [""] * len(self.totals.base), strong=True)
+        if self.totals.has_one_total:
             self._risks()
         self.y += 0.5 * _LINE
         for line in below:
@@ -88,12 +134,12 @@ class _Form:
         self.ax.add_patch(Rectangle((x, y), width, height, facecolor="white", edgecolor=_INK, lw=weight, zorder=2))
 
     def _heads(self) -> None:
-        self._text(0.2, shortened(self.sheet.title, 60), size=14, weight="bold")
+        self._text(0.2, shortened(self.totals.title, 60), size=14, weight="bold")
         self.y += 1.5 * _LINE
-        titles = ["\n".join(_wrapped(one, int(self.box / 0.055), 2)) for one in self.sheet.columns]
+        titles = ["\n".join(_wrapped(one, int(self.box / 0.055), 2)) for one in self.totals.columns]
         for x, one in zip(self.points, titles, strict=True):
             self._text(x, one, size=7, color=_FAINT, ha="center")
-        for x, one in zip(self.boxes, ["your points"] if self.sheet.has_one_total else titles, strict=True):
+        for x, one in zip(self.boxes, ["your points"] if self.totals.has_one_total else titles, strict=True):
             self._text(x + self.box / 2, one, size=7, color=_FAINT, ha="center")
         self.y += 0.6 * _LINE
         self._rule(self.y)
@@ -124,10 +170,9 @@ class _Form:
         self.y = top + tall
 
     def _risks(self) -> None:
-        """Draw the totals with their probabilities as a strip."""
-        lines = _risk_lines(self.sheet)
+        lines = _strip(self.totals)
         self.y += 0.7 * _LINE
-        top, step = self.y, (_LAST - _RISKS) / len(self.sheet.risks)
+        top, step = self.y, (_LAST - _RISKS) / len(self.totals.risks)
         self.ax.fill_between([0.2, _LAST], top, top + _LINE, color=_SHADE, lw=0, zorder=0)
         for number, (name, entries) in enumerate(lines):
             self.y = top + (number + 0.5) * _LINE
@@ -139,11 +184,11 @@ class _Form:
         self._rule(self.y)
 
 
-def _risk_lines(sheet: Sheet) -> list[tuple[str, list[str]]]:
+def _strip(totals: Totals) -> list[tuple[str, list[str]]]:
     """Return the lines of the strip of risks: a name, and an entry for each total."""
-    risks = sheet.risks
-    lines = [("total", [str(one.total) for one in risks]), (sheet.meaning, [one.shown for one in risks])]
-    if sheet.error is not None:
+    risks = totals.risks
+    lines = [("total", [str(one.total) for one in risks]), (totals.meaning, [one.shown for one in risks])]
+    if totals.error is not None:
         lines.append(("95 % by noise, from", [one.ends[0] for one in risks]))
         lines.append(("to", [one.ends[1] for one in risks]))
     return lines
@@ -164,19 +209,18 @@ _NUMBER = "text-align:right;padding:0.15em 1em"
 _BOX = "border:2px solid;min-width:4em;height:1.6em;text-align:center"
 
 
-def form_html(sheet: Sheet) -> Html:
-    """Return the points with an empty box for each attribute and for the total, and the probabilities of totals."""
-    boxes = ["your points"] if sheet.has_one_total else sheet.columns
+def form_html(totals: Totals) -> Html:
+    boxes = ["your points"] if totals.has_one_total else totals.columns
     titles = [element("th", name, style=_LEFT) for name in ("attribute", "bin")]
-    titles += [element("th", title, style=_NUMBER) for title in sheet.columns]
-    rows = [row for bins in sheet.bins for row in _rows(bins, len(sheet.base))]
-    blank = [element("td")] * (1 + len(sheet.base))
-    base = [element("td", str(points), style=_BOX) for points in sheet.base]
+    titles += [element("th", title, style=_NUMBER) for title in totals.columns]
+    rows = [row for bins in totals.bins for row in _rows(bins, len(totals.base))]
+    blank = [element("td")] * (1 + len(totals.base))
+    base = [element("td", str(points), style=_BOX) for points in totals.base]
     rows.append(element("tr", element("th", "base", style=_LEFT), *blank, *base, style=_GROUP))
-    rows.append(element("tr", element("th", "total", style=_LEFT), *blank, *_boxes(1, len(sheet.base))))
+    rows.append(element("tr", element("th", "total", style=_LEFT), *blank, *_boxes(1, len(totals.base))))
     points = _table(element("tr", *titles, *(element("th", title) for title in boxes)), rows)
-    notes = [element("p", note) for note in sheet.notes]
-    parts = [element("h3", sheet.title), points, *([_risks(sheet)] if sheet.has_one_total else []), *notes]
+    notes = [element("p", note) for note in totals.notes]
+    parts = [element("h3", totals.title), points, *([_risks(totals)] if totals.has_one_total else []), *notes]
     return Html("".join(parts))
 
 
@@ -196,10 +240,10 @@ def _boxes(n_rows: int, n_columns: int) -> list[Html]:
     return [element("td", rowspan=str(n_rows), style=_BOX)] * n_columns
 
 
-def _risks(sheet: Sheet) -> Html:
+def _risks(totals: Totals) -> Html:
     head, *rows = (
         element("tr", *(element("td" if place else "th", entry, style=_NUMBER) for entry in line))
-        for place, line in enumerate(sheet.risk_lines)
+        for place, line in enumerate(risk_lines(totals))
     )
     return _table(head, rows)
 

@@ -52,14 +52,11 @@ def conditions(schema: Schema, dialect: Dialect) -> Pieces[tuple[Literal, bool]]
         literal, alone = part
         for name in schema.columns([literal.attribute]):
             if dialect.name == "spark" and "${" in name:
-                raise ArgumentError(
-                    f"expected names without ${{, which Spark substitutes by a setting, got {shown(name)}."
-                )
+                raise ArgumentError(f"expected names without ${{, which Spark would substitute, got {shown(name)}.")
         if literal.attribute not in columns:
             attribute = schema[literal.attribute]
-            columns[literal.attribute] = (_Raw if attribute.derived is None else _Derived)(
-                literal.attribute, attribute, dialect
-            )
+            kind = _Raw if attribute.derived is None else _Derived
+            columns[literal.attribute] = kind(literal.attribute, attribute, dialect)
         tree = _condition(literal, columns[literal.attribute])
         return dialect.written(exp.paren(tree) if isinstance(tree, exp.Connector) and not alone else tree)
 
@@ -87,13 +84,11 @@ def constant(value: Value, dialect: Dialect) -> str:
 
 
 def expression(lines: Sequence[str], dialect: Dialect, comment: str) -> str:
-    """Return the lines of an expression after a comment."""
     comment = printable(comment).replace("*/", "* /").replace("/*", "/ *").replace("${", "$ {")
     return f"/* {dialect.title}; {comment} */ " + "\n".join(lines)
 
 
 def _condition(literal: Literal, raw: _Raw) -> exp.Condition:
-    """Return the SQL condition of one literal on the raw column."""
     values = raw.attribute.values_of(literal)
     match literal.operator:
         case "missing":
@@ -142,11 +137,11 @@ class _Raw:
         if self.attribute.cell is Cell.DATE:
             plain = self.dialect.plain_date(self.column, date_format(self.attribute))
             return self.dialect.prewritten(exp.Substring(this=plain, start=exp.convert(1), length=exp.convert(10)))
-        return self.dialect.prewritten(self.dialect.number_of(self.column))
+        return self.dialect.prewritten(self.dialect.filled(self.dialect.number, self.column))
 
     @cached_property
     def is_fractional(self) -> exp.Condition:
-        return self.dialect.prewritten(self.dialect.is_fractional(self.column))
+        return self.dialect.prewritten(self.dialect.filled(self.dialect.fractional, self.column))
 
     @cached_property
     def absent(self) -> exp.Condition:
@@ -163,7 +158,6 @@ class _Raw:
 
     @cached_property
     def inside(self) -> exp.Condition:
-        """The condition that a value is in the domain."""
         number = as_number(self.attribute)
         if number is None:
             return self.dialect.prewritten(self.one_of(self.attribute.listed))
@@ -223,7 +217,6 @@ class _Derived(_Raw):
         return self.column.is_(exp.null())
 
     def one_of(self, values: Sequence[Value], *words: str) -> exp.Condition:  # noqa: ARG002 -- nothing is spelled
-        """Return whether the text is one of these values."""
         return self._spelled([plain_word(value) for value in values])
 
 
@@ -257,7 +250,7 @@ class _Expressions:
     @staticmethod
     def prefix_of(derived: Prefix, code: _Raw) -> exp.Condition:
         text, dialect = code.text, code.dialect
-        number = dialect.prewritten(dialect.number_of(code.column))
+        number = dialect.prewritten(dialect.filled(dialect.number, code.column))
         is_whole = exp.and_(number.eq(exp.Floor(this=number)), exp.Abs(this=number) < exp.convert(WHOLE_BELOW))
         digits = exp.Case().when(is_whole, exp.cast(exp.cast(number, "bigint"), "text")).else_(dialect.literal(""))
         point = exp.StrPosition(this=text, substr=exp.Literal.string("."))

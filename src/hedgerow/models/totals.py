@@ -1,12 +1,12 @@
-"""Meanings of a scorecard's totals: classes with probabilities, or a number."""
+"""Meanings of a scorecard's totals, classes with probabilities or a number, and how they are shown."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, isfinite
+from itertools import count
+from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
@@ -15,23 +15,114 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
 from hedgerow.models import pmml, points
-from hedgerow.models.points import AttributePoints, Bins, Points, extreme_totals
-from hedgerow.models.sheet import NumberSheet, Sheet
+from hedgerow.models.points import AttributePoints, PointBin, Points, extreme_totals, point_bins
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number
 from hedgerow.text.messages import describe_argument
+from hedgerow.text.values import printable, shown_text
 
 if TYPE_CHECKING:
     from hedgerow.models.dialects import Dialect
 
 _LARGEST = 1e6  # log-odds of a point, and of its standard error: totals of them are finite
-_FINEST = 10**6
-"""The most points from the lowest to the highest number: each is an outcome."""
+_FINEST = 10**6  # the most points from the lowest to the highest number: each is an outcome
+_NORMAL_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
+_FARTHEST = 5.0  # log-odds beyond which a table has only its ends: risks of 0.7 % and 99.3 %
+_MOST_TOTALS = 13  # that are shown with their probabilities
 
 
 @dataclass(frozen=True)
-class Totals(ABC):
-    """The meaning of totals."""
+class Risk:
+    """The probability of the second class for a total of points.
+
+    Attributes
+    ----------
+    total : int
+        The total.
+    probability : float
+        The probability.
+    low, high : float, optional
+        The ends of its 95 % interval by the noise of the release; None where there is no noise, or it is unknown.
+    """
+
+    total: int
+    probability: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def shown(self) -> str:
+        """The probability as text."""
+        return percent(self.probability)
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The ends of the interval as text; empty where there is none."""
+        return () if self.low is None or self.high is None else (percent(self.low), percent(self.high))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The number that is predicted for a total of points, shown as a `Risk` is."""
+
+    total: int
+    prediction: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def shown(self) -> str:
+        return _digits(self.prediction)
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        return () if self.low is None or self.high is None else (_digits(self.low), _digits(self.high))
+
+
+def _digits(number: float) -> str:
+    """Return a number as text, without the last digits of float64."""
+    return f"{number:.10g}"
+
+
+def percent(probability: float) -> str:
+    """Return a probability as a percentage: one decimal below 10 % and above 90 %, where it matters."""
+    if probability < 0.0005:
+        return "<0.1 %"
+    if probability > 0.9995:
+        return ">99.9 %"
+    decimals = 0 if 0.1 <= probability <= 0.9 else 1
+    return f"{100 * probability:.{decimals}f} %"
+
+
+def risk_of(total: int, unit: float, error: float | None) -> Risk:
+    """Return the risk of a total, with points of `unit` log-odds and a standard error of the log-odds."""
+    from scipy.special import expit  # takes long to import
+
+    odds = total * unit
+    ends = () if error is None else (float(expit(odds + sign * _NORMAL_95 * error)) for sign in (-1, 1))
+    return Risk(total, float(expit(odds)), *ends)
+
+
+def tabulated_totals(low: int, high: int, unit: float, most: int) -> list[int]:
+    """Return at most `most` totals from `low` to `high` for a table: all, or the ends and round ones between."""
+    if high - low < most:
+        return list(range(low, high + 1))
+    farthest = _FARTHEST / unit
+    return _ends_and_between(low, high, max(low + 1, -farthest), min(high - 1, farthest), most)
+
+
+def _ends_and_between(low: int, high: int, first: float, last: float, most: int) -> list[int]:
+    if first > last:
+        first, last = low + 1, high - 1
+    steps = (digit * 10**power for power in count() for digit in (1, 2, 5))
+    step = next(step for step in steps if last // step + -first // step + 1 <= most - 2)
+    inner = range(int(-(-first // step)) * step, int(last // step) * step + 1, step)
+    return [low, *inner, high]
+
+
+@dataclass(frozen=True)
+class _Totals:
+    """The points of a scorecard, and what one is worth."""
 
     schema: Schema
     base: Points  # the points that every row starts with
@@ -39,121 +130,121 @@ class Totals(ABC):
     unit: float  # what a point is worth: log-odds, or so much of the number
     error: float | None  # the standard error of what a total is worth, by the noise of the release
 
-    @staticmethod
-    def of(schema: Schema, base: Points, parts: tuple[AttributePoints, ...], unit: Any, error: Any) -> Totals:
-        """Return the meaning for the schema's target; ValueError if unit or error is out of range."""
-        kind = ClassTotals if schema.target.as_number is None else NumberTotals
-        checked = kind(schema, base, parts, unit, error)
-        checked.check()
-        return checked
-
-    @abstractmethod
-    def check(self) -> None:
-        """Raise ValueError if unit or error is out of range."""
+    @cached_property
+    def bins(self) -> tuple[tuple[PointBin, ...], ...]:
+        """The bins of each attribute that is used."""
+        return tuple(tuple(point_bins(part, self.schema[part.attribute])) for part in self.parts)
 
     @property
-    @abstractmethod
-    def outcomes(self) -> tuple[Any, ...]:
-        """What is predicted: the classes, or numbers."""
-
-    @abstractmethod
-    def places(self, totals: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return the place of what each total predicts among the outcomes."""
-
-    @abstractmethod
-    def shares(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the class probabilities that totals give, shape ``(n_rows, n_classes)``; none of a number."""
+    def has_one_total(self) -> bool:
+        return len(self.base) == 1
 
     @property
-    @abstractmethod
-    def sheet(self) -> Sheet:
-        """What is shown of the scorecard."""
+    def label(self) -> str:
+        return "" if self.schema.label is None else printable(self.schema.label.name)
 
-    @abstractmethod
-    def sql(self, bins: Bins, dialect: Dialect) -> list[str]:
-        """Return the lines of an expression for what is predicted; NULL for a row with a value without a bin."""
-
-    @property
-    @abstractmethod
-    def python(self) -> list[str]:
-        """The lines that return what is predicted, from ``total(row)``."""
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The classes, printable; none of a number."""
+        return () if self.schema.target.as_number is not None else tuple(map(shown_text, self.schema.classes))
 
     @property
-    @abstractmethod
-    def pmml(self) -> Element:
-        """The output of what is predicted, from the one total."""
+    def columns(self) -> tuple[str, ...]:
+        """The titles of the columns of points."""
+        return ("points",) if self.has_one_total else self.classes
 
 
-class ClassTotals(Totals):
+class ClassTotals(_Totals):
     """Totals of two classes, or of more: one for each."""
 
     def check(self) -> None:
-        """Raise ValueError if unit or error is out of range."""
-        check_amount("unit", self.unit, _LARGEST)
-        check_amount("error", self.error, _LARGEST, zero=True)
+        _check_amount("unit", self.unit, _LARGEST)
+        _check_amount("error", self.error, _LARGEST, zero=True)
 
     @property
     def outcomes(self) -> tuple[Any, ...]:
-        """The classes."""
         return self.schema.classes
 
     def places(self, totals: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return the number of the class that each total predicts."""
-        return (totals > 0).astype(np.intp) if len(self.base) == 1 else totals.argmax(axis=1)
+        """Return the place of what each total predicts among the outcomes."""
+        return (totals > 0).astype(np.intp) if self.has_one_total else totals.argmax(axis=1)
 
     def shares(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the class probabilities that totals give."""
+        """Return the class probabilities that totals give, shape ``(n_rows, n_classes)``."""
         from scipy.special import expit, softmax  # takes long to import
 
-        if len(self.base) > 1:
-            return softmax(self.unit * totals, axis=1)
         odds = self.unit * totals
-        return np.column_stack([expit(-odds), expit(odds)])
+        return np.column_stack([expit(-odds), expit(odds)]) if self.has_one_total else softmax(odds, axis=1)
+
+    @cached_property
+    def risks(self) -> tuple[Risk, ...]:
+        """Totals with what they mean; none for more than two classes."""
+        if not self.has_one_total:
+            return ()
+        ((low, high),) = extreme_totals(self.base, self.parts)
+        totals = tabulated_totals(low, high, self.unit, _MOST_TOTALS)
+        return tuple(risk_of(total, self.unit, self.error) for total in totals)
 
     @property
-    def sheet(self) -> Sheet:
-        """What is shown of the scorecard."""
-        return Sheet.of(self.schema, self.base, self.parts, self.unit, self.error)
+    def meaning(self) -> str:
+        """The title of what totals mean: the event whose probabilities are listed."""
+        return f"P({self.label} = {self.classes[1]})"
 
-    def sql(self, bins: Bins, dialect: Dialect) -> list[str]:
-        """Return the lines of an expression for the class."""
-        return points.prediction_sql(bins, self.base, self.schema, dialect)
+    @property
+    def title(self) -> str:
+        return f"Points for {self.label}" + (f" = {self.classes[1]}" if self.has_one_total else "")
+
+    @property
+    def notes(self) -> list[str]:
+        """The meaning of totals, in sentences."""
+        unit, noise = f"{self.unit:.6g}", "" if self.error is None else f"a standard error of {self.error:.3g}"
+        if not self.has_one_total:
+            odds = f"P(class) is proportional to exp({unit} * its total)."
+            more = [f"The noise of the release adds {noise} to log-odds."] if noise else []
+            return [f"The class with the largest total is predicted. {odds}", *more]
+        found = [
+            f"{self.classes[1]} is predicted for totals above 0, else {self.classes[0]}.",
+            f"{self.meaning} = 1 / (1 + exp(-{unit} * total)).",
+        ]
+        alone = f"95 % intervals count the noise of the release alone, {noise} in log-odds"
+        return [*found, *([f"{alone}; another sample of rows would add to it."] if noise else [])]
+
+    def sql(self, dialect: Dialect) -> list[str]:
+        """Return the lines of an expression for what is predicted; NULL for a row with a value without a bin."""
+        return points.prediction_sql(self.bins, self.base, self.schema, dialect)
 
     @property
     def python(self) -> list[str]:
-        """The lines that return the class."""
+        """The lines that return what is predicted, from ``total(row)``."""
         classes = tuple(self.schema.classes)
-        if len(self.base) == 1:
+        if self.has_one_total:
             return [f"return {classes[1]!r} if total(row) > 0 else {classes[0]!r}"]
         return ["totals = total(row)", f"return {classes!r}[totals.index(max(totals))]"]
 
     @property
     def pmml(self) -> Element:
-        """The output of the class, by the one total."""
+        """The output of what is predicted, from the one total."""
         first, second = self.schema.classes
         decided = pmml.applied("if", pmml.applied("greaterThan", pmml.total_of_row(), 0), second, first)
-        return pmml.transformed(pmml.predicted(self.schema.target), decided, pmml.class_type(self.schema.target))
+        return pmml.transformed(self.schema.target, decided)
 
 
-class NumberTotals(Totals):
+class NumberTotals(_Totals):
     """Totals of a number: its lowest value and so much for each point, and no more than its bounds."""
 
     @property
     def number(self) -> Number:
-        """The number."""
         found = self.schema.target.as_number
-        assert found is not None  # decided in `of`
+        assert found is not None  # decided in `totals_of`
         return found
 
     def check(self) -> None:
-        """Raise ValueError if unit or error is out of range."""
         span = Fraction(self.number.high) - Fraction(self.number.low)
-        check_amount("unit", self.unit, float(span))
+        _check_amount("unit", self.unit, float(span))
         if Fraction(self.unit) * _FINEST < span:
-            raise ArgumentError(
-                f"unit must be at least a {_FINEST:,}th of the number's range, got {describe_argument(self.unit)}."
-            )
-        check_amount("error", self.error, float(span) * _FINEST, zero=True)
+            least = f"a {_FINEST:,}th of the number's range"
+            raise ArgumentError(f"unit must be at least {least}, got {describe_argument(self.unit)}.")
+        _check_amount("error", self.error, float(span) * _FINEST, zero=True)
 
     @cached_property
     def most(self) -> int:
@@ -171,18 +262,13 @@ class NumberTotals(Totals):
         first, last = (min(max(end, 0), self.most + 1) for end in (low, high))
         return first, last
 
-    @property
+    @cached_property
     def outcomes(self) -> tuple[float, ...]:
         """The number of each total, from the smallest that a row can have to the largest."""
-        return self._numbers
-
-    @cached_property
-    def _numbers(self) -> tuple[float, ...]:
         first, last = self._ends
-        return tuple(self.value(total) for total in range(first, last + 1))
+        return tuple(self._value(total) for total in range(first, last + 1))
 
-    def value(self, total: int) -> float:
-        """Return what a total predicts."""
+    def _value(self, total: int) -> float:
         number = self.number
         if total < 0:
             return number.low
@@ -197,16 +283,51 @@ class NumberTotals(Totals):
         """Return no column: a number has no probabilities."""
         return np.zeros((len(totals), 0))
 
-    @property
-    def sheet(self) -> NumberSheet:
-        """What is shown of the scorecard."""
-        return NumberSheet.of_number(self.schema, self.base, self.parts, self.unit, self.error, self._ends, self.value)
+    @cached_property
+    def risks(self) -> tuple[Estimate, ...]:
+        """Totals with what they mean."""
+        number, (low, high) = self.number, self._ends
+        short = high - low < _MOST_TOTALS
+        totals = range(low, high + 1) if short else _ends_and_between(low, high, low + 1, high - 1, _MOST_TOTALS)
+        decimals = max(1 - floor(log10(self.unit)), 0)  # two digits of a point's
 
-    def sql(self, bins: Bins, dialect: Dialect) -> list[str]:
-        """Return the lines of an expression for the number."""
+        def estimate(total: int) -> Estimate:
+            said = self._value(total)
+            if self.error is None:
+                return Estimate(total, said)
+            off = _NORMAL_95 * self.error
+            ends = (round(min(max(end, number.low), number.high), decimals) for end in (said - off, said + off))
+            return Estimate(total, said, *ends)
+
+        return tuple(map(estimate, totals))
+
+    @property
+    def meaning(self) -> str:
+        """The name of the number."""
+        return self.label
+
+    @property
+    def title(self) -> str:
+        return f"Points for {self.label}"
+
+    @property
+    def notes(self) -> list[str]:
+        """The meaning of totals, in sentences."""
+        low, high = map(_digits, (self.number.low, self.number.high))
+        start = "" if not self.number.low else f"{low} + "
+        found = [f"{self.label} = {start}{_digits(self.unit)} * total, at least {low} and at most {high}."]
+        if self.error is not None:
+            found.append(
+                f"95 % intervals count the noise of the release alone, a standard error of {self.error:.3g}; rows "
+                "differ from what is predicted by more."
+            )
+        return found
+
+    def sql(self, dialect: Dialect) -> list[str]:
+        """Return the lines of an expression for what is predicted; NULL for a row with a value without a bin."""
         from hedgerow.models import sql  # sqlglot takes long to import
 
-        total = points.indented(points.total_sql(bins, self.base, self.schema, dialect))
+        total = points.indented(points.total_sql(self.bins, self.base, self.schema, dialect))
         low, high, unit = (sql.constant(value, dialect) for value in (self.number.low, self.number.high, self.unit))
         return [
             *("CASE", "  WHEN (", *total, f"  ) < 0 THEN {low}"),
@@ -216,26 +337,33 @@ class NumberTotals(Totals):
 
     @property
     def python(self) -> list[str]:
-        """The lines that return the number."""
+        """The lines that return what is predicted, from ``total(row)``."""
         low, high = self.number.low, self.number.high
-        return [
-            "points = total(row)",
-            "if points < 0:",
-            f"    return {low!r}",
-            f"return {high!r} if points > {self.most} else {low!r} + {self.unit!r} * points",
-        ]
+        found = ["points = total(row)", "if points < 0:", f"    return {low!r}"]
+        return [*found, f"return {high!r} if points > {self.most} else {low!r} + {self.unit!r} * points"]
 
     @property
     def pmml(self) -> Element:
-        """The output of the number."""
+        """The output of what is predicted, from the one total."""
         low, high = map(float, (self.number.low, self.number.high))
         value = pmml.applied("+", low, pmml.applied("*", self.unit, pmml.total_of_row()))
         most = pmml.applied("if", pmml.applied("greaterThan", pmml.total_of_row(), self.most), high, value)
         least = pmml.applied("if", pmml.applied("lessThan", pmml.total_of_row(), 0), low, most)
-        return pmml.transformed(pmml.predicted(self.schema.target), least, "double")
+        return pmml.transformed(self.schema.target, least)
 
 
-def check_amount(name: str, value: Any, most: float, *, zero: bool = False) -> None:
+Totals = ClassTotals | NumberTotals
+
+
+def totals_of(schema: Schema, base: Points, parts: tuple[AttributePoints, ...], unit: Any, error: Any) -> Totals:
+    """Return the meaning of totals for the schema's target; ValueError if unit or error is out of range."""
+    kind = ClassTotals if schema.target.as_number is None else NumberTotals
+    found = kind(schema, base, parts, unit, error)
+    found.check()
+    return found
+
+
+def _check_amount(name: str, value: Any, most: float, *, zero: bool = False) -> None:
     """Check that a value is a number above 0, or None or at least 0 with `zero`, and not too large."""
     if zero and value is None:
         return

@@ -127,7 +127,6 @@ class Tree(LeafModel):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The decision path of each leaf: literals, each with whether it holds, in the order of `leaves`."""
         return tuple(path for path, _ in self._paths)
 
     @property
@@ -142,7 +141,6 @@ class Tree(LeafModel):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The depth."""
         return {"max_depth": self.depth}
 
     @property
@@ -157,9 +155,7 @@ class Tree(LeafModel):
         A negated literal is written as its complement, such as ``age > 30``, if there is one; otherwise, such as where
         an age may be missing, as ``not (age <= 30)``.
         """
-        words = Pieces[tuple[Literal, bool]](
-            lambda part: in_words(part[0], self.schema[part[0].attribute], holds=part[1]), "words"
-        )
+        words = Pieces[tuple[Literal, bool]](lambda x: in_words(x[0], self.schema[x[0].attribute], holds=x[1]), "words")
         return tuple(" and ".join(map(words, path)) or "always" for path, _ in self._paths)
 
     def fold(self, split: Callable[[Literal, _T, _T], _T], leaf: Callable[[int], _T]) -> _T:
@@ -177,11 +173,9 @@ class Tree(LeafModel):
         numbers = count()
 
         def walk(node: Node) -> _T:
-            return (
-                leaf(next(numbers))
-                if isinstance(node, Leaf)
-                else split(node.literal, walk(node.true), walk(node.false))
-            )
+            if isinstance(node, Leaf):
+                return leaf(next(numbers))
+            return split(node.literal, walk(node.true), walk(node.false))
 
         return walk(self.root)
 
@@ -206,11 +200,9 @@ class Tree(LeafModel):
         )
 
     def to_pmml(self) -> str:
-        """Return the tree as PMML; see `Model.to_pmml`."""
-
         def split(literal: Literal, true: Element, false: Element) -> Element:
             true.insert(0, pmml.predicate(literal, self.schema[literal.attribute]))
-            return pmml.node([true, pmml.always(false)])
+            return pmml.made("Node", true, pmml.always(false))
 
         root = pmml.always(self.fold(split, self._pmml_node))
         return self._pmml_document(pmml.tree_model(self.schema.target, root, has_shares=self._all_have_shares))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.models.plot import NO_BREAK, class_legend, class_patches, colour, drawable, legend_name, plain, shortened
 from hedgerow.schema.literals import Literal
@@ -96,10 +96,8 @@ def tree_diagram(
         _draw(ax, box, tops, unit, colours)
     ax.set_title("\n".join(map(plain, _wrapped(caption, max(width, 4.5) * unit))), fontsize=_SIZE, loc="center")
     below = {"loc": "upper center", "bbox_to_anchor": (width / 2, tops[-1]), "bbox_transform": ax.transData}
-    small = {"fontsize": _SIZE * unit, "title_fontsize": _SIZE * unit}
-    class_legend(
-        ax, class_patches(classes, colours), classes, title=legend, ncols=columns, borderaxespad=0, **below, **small
-    )
+    small = {"ncols": columns, "borderaxespad": 0, "fontsize": _SIZE * unit, "title_fontsize": _SIZE * unit}
+    class_legend(ax, class_patches(classes, colours), classes, title=legend, **below, **small)
     return ax
 
 
@@ -137,9 +135,8 @@ def _own_axes(width: float, height: float, caption: str) -> Axes:
     title = (len(_wrapped(caption, width)) + 1) * _LINE
     scale = min(1.0, _LARGEST / max(width, height))
     size = (scale * width + 0.3, scale * height + title + 0.2)
-    return plt.figure(figsize=size).add_axes(
-        (0.15 / size[0], 0.1 / size[1], scale * width / size[0], scale * height / size[1])
-    )
+    place = (0.15 / size[0], 0.1 / size[1], scale * width / size[0], scale * height / size[1])
+    return plt.figure(figsize=size).add_axes(place)
 
 
 def _show_inches(ax: Axes, width: float, height: float) -> float:
@@ -155,22 +152,13 @@ def _show_inches(ax: Axes, width: float, height: float) -> float:
 
 
 def _draw(ax: Axes, box: _Box, tops: Sequence[float], unit: float, colours: Sequence[str]) -> None:
-    """Draw a box, its text, and the lines to the boxes below it."""
     from matplotlib.patches import FancyBboxPatch
 
     top, leaf = tops[box.level], box.leaf
     edge = "0.4" if leaf is None else colours[leaf.predicted]
-    ax.add_patch(
-        FancyBboxPatch(
-            (box.x - box.width / 2, top),
-            box.width,
-            box.height,
-            boxstyle="round,pad=0,rounding_size=0.04",
-            facecolor="white" if leaf is None else (edge, 0.25),
-            edgecolor=edge,
-            linewidth=unit,
-        )
-    )
+    style: dict[str, Any] = {"facecolor": "white" if leaf is None else (edge, 0.25), "edgecolor": edge}
+    shape = "round,pad=0,rounding_size=0.04"
+    ax.add_patch(FancyBboxPatch((box.x - box.width / 2, top), box.width, box.height, boxstyle=shape, lw=unit, **style))
     for number, line in enumerate((*box.title, *box.note)):
         weight = "bold" if leaf is not None and number < len(box.title) else "normal"
         y = top + _PAD + (number + 0.5) * _LINE

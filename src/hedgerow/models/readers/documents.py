@@ -27,19 +27,15 @@ class Element:
     text: str = ""
 
     def all(self, *tags: str) -> list[Element]:
-        """Return the children with one of these tags."""
         return [one for one in self.children if one.tag in tags]
 
     def first(self, *tags: str) -> Element | None:
-        """Return the first of them; None without any."""
         return next(iter(self.all(*tags)), None)
 
     def refuse(self, text: str) -> NoReturn:
-        """Raise the error of the element's line."""
         raise ModelFormatError(f"line {self.line}: {text}.")
 
     def need(self, name: str) -> str:
-        """Return an attribute that must be there."""
         if name not in self.given:
             self.refuse(f"expected {self.tag} with {name}, got one without")
         return self.given[name]
@@ -51,7 +47,6 @@ class Element:
                 one.refuse(f"{shown(one.tag)} in {self.tag} is not supported; export the model without it")
 
     def one_of(self, name: str, default: str, *allowed: str) -> str:
-        """Return an attribute that must be one of some."""
         found = self.given.get(name, default)
         if found not in allowed:
             self.refuse(f'{name}="{found[:40]}" of {self.tag} is not supported; supported: {", ".join(allowed)}')
@@ -89,7 +84,6 @@ class _Reader:
 
 
 def document(text: str) -> Element:
-    """Return the root of a document."""
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     reader = _Reader(parser)

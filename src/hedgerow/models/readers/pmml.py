@@ -27,8 +27,8 @@ from hedgerow.models.readers.questions import (
     bounded,
     derived,
     model_of,
+    no_guarantee,
     target_of,
-    without_guarantee,
 )
 from hedgerow.models.readers.rules_text import literals_of
 from hedgerow.models.rule_list import Rule, RuleList
@@ -51,7 +51,6 @@ _COUNT = re.compile(r"[0-9]{1,18}([.]0+)?")
 
 
 def model_of_pmml(text: str, schema: Schema | None) -> Model:
-    """Return the model that a PMML document holds: exactly one tree, rule set or scorecard."""
     root = document(text)
     models = [one for one in root.children if one.tag not in ("DataDictionary", "TransformationDictionary", *SILENT)]
     if root.tag != "PMML" or len(models) != 1 or models[0].tag not in _MODELS:
@@ -90,7 +89,7 @@ class _Pmml:
         return found[0] if found else "prediction"
 
     def read(self) -> Model:
-        card = without_guarantee("PMML")
+        card = no_guarantee("PMML")
         self.model.one_of("x-mathContext", "double", "double")
         self.model.one_of("isScorable", "true", "true", "1")
         for one in self.model.all("LocalTransformations"):

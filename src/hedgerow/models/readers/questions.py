@@ -27,8 +27,7 @@ from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.text.messages import shown
 from hedgerow.text.values import plain_word, value_text
 
-MOST_PARTS = 20_000
-"""The most rules, nodes or bins of points of a model of others."""
+MOST_PARTS = 20_000  # the most rules, nodes or bins of points of a model of others
 _MOST_TOLD = 2**25  # questions times bins of their attributes
 _MOST_LITERALS = 2**18  # of all rules together
 _LARGEST = 1e150
@@ -46,12 +45,10 @@ class Question:
     line: int = 0
 
     def problem(self, text: str) -> ModelFormatError:
-        """Return the error of the question's line."""
         return ModelFormatError(f"line {self.line}: {text}")
 
     @property
     def number(self) -> float:
-        """The constant that an ordered attribute is compared with."""
         try:
             found = float(self.values[0]) if len(self.values[0]) <= 400 else math.nan
         except ValueError:
@@ -102,7 +99,6 @@ class Asked:
         return self._told[one]
 
     def leaf(self, score: str, counts: Mapping[str, int] | None, line: int) -> Leaf:
-        """Return the leaf that predicts a class, or a number, as it is written, with the rows of each class."""
         target = self.schema.target
         if target.as_number is not None:
             return Leaf(mean=Question(target.name, "=", (score,), line).number)
@@ -140,7 +136,6 @@ def _refined(attribute: Attribute, asked: Iterable[Question]) -> Attribute:
 
 
 def _answers(one: Question, attribute: Attribute, *, as_missing: bool) -> tuple[Mask, Mask]:
-    """Return for each bin whether the answer is yes, and whether it is unknown."""
     known, place = attribute.n_known, attribute.n_known + (attribute.missing == "bin")
     unknown = np.zeros(attribute.n_bins, dtype=bool)
     unknown[known:place] = True
@@ -160,7 +155,6 @@ def _answers(one: Question, attribute: Attribute, *, as_missing: bool) -> tuple[
 
 
 def _of_known(one: Question, attribute: Attribute) -> Mask:
-    """Return the answer for each bin of values inside the domain."""
     number = as_number(attribute)
     if number is not None and one.values:
         below, upto = (np.searchsorted(number.cuts, limit, "right") for limit in one.limits(whole=number.whole))
@@ -262,9 +256,7 @@ class Choice:
                 masks[targets[place]][place] = False
         left = [target for target in left if masks[target].any()]
         while left:
-            later = {
-                target: sum((masks[x] for x in left if x != target), np.zeros(kind.n_bins, bool)) for target in left
-            }
+            later = {one: sum((masks[x] for x in left if x != one), np.zeros(kind.n_bins, bool)) for one in left}
             tried = ((target, conjunction(attribute, kind, masks[target], later[target])) for target in left)
             target, found = next(((target, found) for target, found in tried if found is not None), (left[0], None))
             if found is None:
@@ -316,7 +308,6 @@ def _rules(node: Choice | Leaf, path: tuple[Literal, ...]) -> Iterator[tuple[tup
 def derived(
     questions: Sequence[Question], target: Target, given: Mapping[str, Attribute] | None = None, missing: str = "bin"
 ) -> Schema:
-    """Return the schema of the attributes that a model asks about, made of its questions alone."""
     by_name = defaultdict[str, list[Question]](list)
     for one in questions:
         by_name[one.attribute].append(one)
@@ -347,7 +338,6 @@ def bounded(low: float, high: float, *, whole: bool = False, missing: Any = "bin
 
 
 def target_of(name: str, scores: Sequence[str], *, is_number: bool) -> Target:
-    """Return the target of a model, made of what it predicts."""
     if not is_number:
         return Label(name, tuple(dict.fromkeys(scores)))
     numbers = [Question(name, "=", (score,)).number for score in scores]
@@ -355,6 +345,5 @@ def target_of(name: str, scores: Sequence[str], *, is_number: bool) -> Target:
     return Number(name, low, high if low < high else low + max(1.0, abs(low)))
 
 
-def without_guarantee(origin: str) -> PrivacyCard:
-    """Return the card of a model of others."""
+def no_guarantee(origin: str) -> PrivacyCard:
     return PrivacyCard.none(f"read from {origin}, which states none", software="unknown")

@@ -10,15 +10,7 @@ import numpy as np
 
 from hedgerow.errors import ModelFormatError
 from hedgerow.models.model import Model
-from hedgerow.models.readers.questions import (
-    MOST_PARTS,
-    Asked,
-    Question,
-    conjunction,
-    derived,
-    target_of,
-    without_guarantee,
-)
+from hedgerow.models.readers.questions import MOST_PARTS, Asked, Question, conjunction, derived, no_guarantee, target_of
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
@@ -68,7 +60,6 @@ class _Line:
         return None
 
     def term(self) -> str:
-        """Return a name, a value or a number."""
         if self.place < len(self.tokens):
             text, is_plain = self.tokens[self.place]
             if text and len(text) <= LONGEST_TEXT and not (is_plain and (text in _WORDS or text in "<=>=!=(),")):
@@ -101,14 +92,12 @@ class _Line:
         yield Question(value, other, (self.term(),), self.number)
 
     def rest(self) -> tuple[str, dict[str, int] | None]:
-        """Return what is predicted, and the rows of each class, with which the line ends."""
         found = self.term(), self.counts()
         if self.place < len(self.tokens):
             raise self.problem(_FORM)
         return found
 
     def counts(self) -> dict[str, int] | None:
-        """Return the rows of each class in parentheses, if there are any."""
         if not self.took("("):
             return None
         found: dict[str, int] = {}
@@ -155,28 +144,21 @@ def _rules(text: str) -> list[_Rule]:
 
 
 def rules_of_text(text: str, schema: Schema | None) -> Model:
-    """Return the rule list that is written as text."""
     rules = _rules(text)
     questions = [one for rule in rules for one in rule.conditions]
     if schema is None:
         scores = [name for rule in rules for name in (rule.score, *(rule.counts or ()))]
-        is_number = all(
-            re.fullmatch(NUMBER, rule.score) and rule.counts is None and "." in rule.score for rule in rules
-        )
+        is_number = all(re.fullmatch(NUMBER, one.score) and one.counts is None and "." in one.score for one in rules)
         schema = derived(questions, target_of("prediction", scores, is_number=is_number))
     asked = Asked.of(schema, questions)
-    made = [
-        Rule.of(
-            tuple(dict.fromkeys(x for one in rule.conditions for x in literals_of(asked, one))),
-            asked.leaf(rule.score, rule.counts, rule.line),
-        )
-        for rule in rules
-    ]
-    return RuleList(asked.schema, tuple(made), without_guarantee("rules as text"))
+    made = list[Rule]()
+    for rule in rules:
+        literals = dict.fromkeys(x for one in rule.conditions for x in literals_of(asked, one))
+        made.append(Rule.of(tuple(literals), asked.leaf(rule.score, rule.counts, rule.line)))
+    return RuleList(asked.schema, tuple(made), no_guarantee("rules as text"))
 
 
 def literals_of(asked: Asked, one: Question) -> tuple[Literal, ...]:
-    """Return the literals that all hold where the answer to a question is yes."""
     yes, _ = asked.told(one)
     attribute = asked.schema[one.attribute]
     if yes.all() or not yes.any():

@@ -18,7 +18,7 @@ from hedgerow.models import sql
 from hedgerow.models.dialects import DIALECTS, Dialect
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.model import Model
-from hedgerow.models.readers.questions import MOST_PARTS, without_guarantee
+from hedgerow.models.readers.questions import MOST_PARTS, no_guarantee
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.tree import Node, Split, Tree
 from hedgerow.schema.attributes import Attribute
@@ -36,7 +36,6 @@ _OTHER = (
 
 
 def model_of_sql(text: str, schema: Schema | None) -> Model:
-    """Return the rule list or tree whose SQL this is."""
     head = _HEAD.match(text.lstrip())
     dialects: Mapping[str, Any] = {one.title: one for one in DIALECTS.values()}
     if head is None or head[1] not in dialects:
@@ -67,7 +66,7 @@ class _Reader:
     def read(self, body: str) -> Model:
         """Return the model, which is not yet known to be written as the same text."""
         case: Any = self._parsed(body)
-        card = without_guarantee("SQL, whose model may have a guarantee in its own file")
+        card = no_guarantee("SQL, whose model may have a guarantee in its own file")
         if not isinstance(case, exp.Case) or len(case.args["ifs"]) == 1:
             root = self._node(case)
             return Tree(self._refined(), root, card)
@@ -105,7 +104,6 @@ class _Reader:
         return Leaf(label=self.classes[found])
 
     def _literals(self, tree: Any) -> tuple[Literal, ...]:
-        """Return the literals that a condition is made of."""
         whole = self._literal(tree)
         if whole is not None:
             return (whole,)
@@ -121,7 +119,6 @@ class _Reader:
         return self.known[text]
 
     def _searched(self, tree: Any, text: str) -> Literal | None:
-        """Return the literal of one attribute whose SQL this is; None if there is none."""
         names = {column.name for column in tree.find_all(exp.Column) if column.args["this"].args.get("quoted")}
         if len(names) != 1:
             return None
@@ -139,7 +136,6 @@ class _Reader:
 
 
 def _candidates(name: str, attribute: Attribute, constants: set[str]) -> Iterator[Literal]:
-    """Yield the literals that can be meant by a condition with some constants."""
     if len(constants) > _MOST_CONSTANTS:
         return
     for operator in ("true", "false", "missing", "known", "outside"):
