@@ -74,7 +74,7 @@ def test_leaves_that_ask_for_a_sensitive_attribute_are_counted():
     section, values, _ = of(without_privacy(), form=Form(sensitive=("smoker",)))
     assert values["leaves whose rule asks for a sensitive attribute"] == 2
     assert [row[-1] for row in section.grids[0].rows] == ["one class, sensitive", "few of a class", ""]
-    with pytest.raises(ValueError, match="expected names of attributes as sensitive in the form"):
+    with pytest.raises(ValueError, match="expected names as sensitive in the form"):
         of(without_privacy(), form=Form(sensitive=("religion",)))
 
 

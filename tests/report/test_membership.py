@@ -6,8 +6,8 @@ from scipy.special import expit
 
 import hedgerow as hr
 from hedgerow.audit import Membership, ShadowMembership, Shadows
-from hedgerow.report import Subject
-from hedgerow.report.disclosure import check_attacked, membership, membership_bounds, membership_findings, separation
+from hedgerow.report import Report, Subject
+from hedgerow.report.disclosure import membership, membership_bounds, membership_findings, separation
 from hedgerow.report.promises import largest_rate
 from tests.report.subjects import CARD, a_table, a_tree, no_guarantee_reason, without_privacy
 
@@ -86,4 +86,4 @@ def test_the_exact_risk_of_a_draw_is_held_against_epsilon():
 
 def test_other_results_are_refused():
     with pytest.raises(TypeError, match=r"expected a result of audit\.membership, .*, got float"):
-        check_attacked(0.5)
+        Report.of(a_tree(), membership=0.5)

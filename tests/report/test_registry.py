@@ -115,7 +115,7 @@ def test_what_a_record_needs_is_asked_for(name):
 
 @pytest.mark.parametrize("model", [without_privacy(), a_tree(no_guarantee_reason())])
 def test_a_model_without_a_guarantee_is_no_deployment(model):
-    with pytest.raises(ValueError, match="expected a model with a guarantee of differential privacy for the registry"):
+    with pytest.raises(ValueError, match="expected a model with a guarantee of privacy for the registry"):
         registry_record(Report.of(model, form=FORM))
 
 

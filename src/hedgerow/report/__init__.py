@@ -8,21 +8,5 @@ from hedgerow.report.releases import PastRelease, Releases
 from hedgerow.report.report import Report
 from hedgerow.report.subject import Subject
 
-__all__ = [
-    "Bucket",
-    "Comparison",
-    "Fact",
-    "Finding",
-    "Form",
-    "Grid",
-    "PastRelease",
-    "Releases",
-    "Report",
-    "Section",
-    "Sheet",
-    "Subject",
-    "acro_results",
-    "crate_zip",
-    "empty_form",
-    "registry_yaml",
-]
+__all__ = ["Bucket", "Comparison", "Fact", "Finding", "Form", "Grid", "PastRelease", "Releases", "Report", "Section"]
+__all__ += ["Sheet", "Subject", "acro_results", "crate_zip", "empty_form", "registry_yaml"]

@@ -18,8 +18,7 @@ from hedgerow.report.subject import Subject
 from hedgerow.schema.targets import Label
 from hedgerow.text.values import shown_text, value_text
 
-Pair = tuple[Any, Any]
-"""Rows without the target, and the target."""
+Pair = tuple[Any, Any]  # Rows without the target, and the target
 COST, PLACES = "cost", "absolute error in classes"
 
 
@@ -33,7 +32,6 @@ class Penalty:
 
     @property
     def short(self) -> str:
-        """The name for a column."""
         return "cost" if self.name == COST else "MAE"
 
 
@@ -49,12 +47,10 @@ class Hits:
 
     @property
     def accuracy(self) -> float:
-        """The share of rows that get their own class."""
         return self.right / self.rows
 
     @property
     def baseline(self) -> float:
-        """The share of rows that have the commonest class."""
         return self.base / self.rows
 
 
@@ -77,25 +73,19 @@ class Accuracy:
         by: Sequence[str],
         penalties: tuple[Penalty, ...] = (),
     ) -> Self:
-        """Apply the model to rows and count; the rows fit together, as `LabelledRows` checks."""
         rows, truth = LabelledRows.of(*pair), subject.class_words(pair[1])
         said = subject.class_words(subject.predict(pair[0]))
         numbers = _places(subject, truth), _places(subject, said)
         each = [(one.matrix[numbers], one.matrix[numbers[0], one.constant]) for one in penalties]
 
         def counted(names: Sequence[Any], codes: NDArray[np.intp]) -> tuple[Hits, ...]:
-            found = [
-                Hits(
-                    shown_text(name),
-                    int(inside.sum()),
-                    int((said == truth)[inside].sum()),
-                    int((truth == commonest)[inside].sum()),
-                    tuple((float(ours[inside].mean()), float(base[inside].mean())) for ours, base in each),
-                )
-                for code, name in enumerate(names)
-                for inside in [codes == code]
-                if inside.any()
-            ]
+            found = list[Hits]()
+            for code, name in enumerate(names):
+                inside = codes == code
+                if inside.any():
+                    rows, right, base = (int(one[inside].sum()) for one in (inside, said == truth, truth == commonest))
+                    costs = ((float(ours[inside].mean()), float(theirs[inside].mean())) for ours, theirs in each)
+                    found.append(Hits(shown_text(name), rows, right, base, tuple(costs)))
             return tuple(sorted(found, key=lambda one: one.accuracy))
 
         (overall,) = counted(["all rows"], np.zeros(len(rows), dtype=np.intp))
@@ -110,7 +100,6 @@ def commonest(subject: Subject, labels: Any) -> str:
 
 
 def penalties_of(subject: Subject, labels: Any) -> tuple[Penalty, ...]:
-    """Return what decisions of a model cost: by costs that are known, and by the order of the classes."""
     label = None if subject.schema is None else subject.schema.label
     if not isinstance(label, Label):
         return ()
@@ -132,32 +121,17 @@ def _places(subject: Subject, words: NDArray[Any]) -> NDArray[np.intp]:
 def measured(
     subject: Subject, train: Pair | None, test: Pair | None, by: Sequence[str]
 ) -> tuple[Section, tuple[Finding, ...]]:
-    """Return the section of the board's sheet, and its findings."""
     known, hits = train if train is not None else test, list[Accuracy]()
     if known is not None:
         common, penalties = commonest(subject, known[1]), penalties_of(subject, known[1])
         pairs = ((train, "training rows"), (test, "held-out rows"))
         hits = [Accuracy.measure(subject, one, of, common, by, penalties) for one, of in pairs if one is not None]
-    return measured_accuracy(hits, costs_missing=subject.loss.startswith(COST) and subject.costs is None), tuple(
-        findings(hits)
-    )
+    are_missing = subject.loss.startswith(COST) and subject.costs is None
+    return measured_accuracy(hits, costs_missing=are_missing), tuple(findings(hits))
 
 
 def measured_accuracy(measured: Sequence[Accuracy], *, costs_missing: bool = False) -> Section:
-    """Return the section of the board's sheet."""
-    facts = [
-        fact
-        for one in measured
-        for fact in (
-            Fact(
-                f"accuracy on {one.of}",
-                f"{_percent(one.overall.accuracy)} of {one.overall.rows:,}",
-                one.overall.accuracy,
-            ),
-            Fact(f"always the commonest class, on {one.of}", _percent(one.overall.baseline), one.overall.baseline),
-            *_penalty_facts(one),
-        )
-    ]
+    facts = [fact for one in measured for fact in _facts(one)]
     grids = [_grid(one, name, groups) for one in measured for name, groups in one.groups]
     last = measured[-1] if measured else None
     values: dict[str, Any] = {"costs_missing": costs_missing, "penalties": _in_words(last)}
@@ -168,14 +142,16 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _penalty_facts(one: Accuracy) -> Iterator[Fact]:
+def _facts(one: Accuracy) -> Iterator[Fact]:
+    right, base = one.overall.accuracy, one.overall.baseline
+    yield Fact(f"accuracy on {one.of}", f"{_percent(right)} of {one.overall.rows:,}", right)
+    yield Fact(f"always the commonest class, on {one.of}", _percent(base), base)
     for penalty, (ours, base) in zip(one.penalties, one.overall.penalties, strict=True):
         yield Fact(f"mean {penalty.name} on {one.of}", f"{ours:.4g}", ours)
         yield Fact(f"baseline: mean {penalty.name} of always one class", f"{base:.4g}", base)
 
 
 def _in_words(last: Accuracy | None) -> list[dict[str, str]]:
-    """Return the means of each penalty, for sentences."""
     if last is None:
         return []
     both = zip(last.penalties, last.overall.penalties, strict=True)
@@ -192,26 +168,22 @@ def _grid(one: Accuracy, name: str, groups: tuple[Hits, ...]) -> Grid:
 
 
 def findings(measured: Sequence[Accuracy]) -> Iterator[Finding]:
-    """Yield where the model is no better than always one class, which speaks against any use of it."""
     for one in measured[-1:]:
         cost = next((place for place, each in enumerate(one.penalties) if each.name == COST), None)
         if cost is None:
             share, base = one.overall.accuracy, one.overall.baseline
             is_better, rule, what = one.overall.right > one.overall.base, "accuracy", "the commonest class"
-            sentence = (
-                f"The model is right on {_percent(share)} of {one.of}; always saying {what}, on {_percent(base)}."
-            )
+            said = f"The model is right on {_percent(share)} of {one.of}; always saying {what}, on {_percent(base)}."
         else:
             share, base = one.overall.penalties[cost]
             is_better, rule, what = share < base, "accuracy/cost", "always one class"
-            sentence = f"On {one.of} a row costs {share:.4g} on average; always saying one class, {base:.4g}."
-        yield finding(rule, "supports" if is_better else "look", sentence, share)
+            said = f"On {one.of} a row costs {share:.4g} on average; always saying one class, {base:.4g}."
+        yield finding(rule, "supports" if is_better else "look", said, share)
         worse = [f"{name} = {hits.group}" for name, groups in one.groups for hits in groups if _is_worse(hits, cost)]
         yield from worse_groups(worse, what)
 
 
 def worse_groups(worse: Sequence[str], what: str) -> Iterator[Finding]:
-    """Yield the finding on groups, the worst first, that are served worse than by always saying one thing."""
     if worse:
         many = "1 group is" if len(worse) == 1 else f"{len(worse)} groups are"
         sentence = f"{many} served worse than by always saying {what}, such as {worse[0]}."
@@ -223,7 +195,6 @@ def _is_worse(hits: Hits, cost: int | None) -> bool:
 
 
 def released_accuracy(subject: Subject) -> Section:
-    """Return how often the model is right on its training rows, by the counts released with it, and what it costs."""
     model = subject.released if subject.is_private else None
     has_counts, facts = model is not None and model.has_counts, list[Fact]()
     counts = _released_counts(model) if model is not None and has_counts else np.zeros((0, 0))

@@ -70,7 +70,6 @@ def _predicted(subject: Subject) -> Target | None:
 
 
 def _length(subject: Subject) -> dict[str, Cell]:
-    """Return how much there is to read in a model."""
     found: dict[str, Cell] = {"kind of model": subject.kind}
     if subject.released is not None:
         found["attributes that it uses"] = len(subject.released.used_attributes)
@@ -83,17 +82,12 @@ def _length(subject: Subject) -> dict[str, Cell]:
 
 
 def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, Mapping[str, Cell]]) -> Sheet:
-    """Return one sheet of several: a table for each question, and the findings of each model about these."""
     names, first = tuple(sheets), next(iter(sheets.values()))
     sections = [_length_section(lengths) if key == "length" else _side_by_side(key, sheets) for key in _COMPARED]
     kept = tuple(one for one in sections if one is not None)
     known = {one.key for one in kept}
-    findings = tuple(
-        _named(finding, name)
-        for name, sheet in sheets.items()
-        for finding in sheet.findings
-        if finding.section in known
-    )
+    every = ((name, finding) for name, sheet in sheets.items() for finding in sheet.findings)
+    findings = tuple(_named(finding, name) for name, finding in every if finding.section in known)
     examined = all(sheet.examined for sheet in sheets.values())
     return replace(first, title=" beside ".join(names), findings=findings, sections=kept, examined=examined)
 
@@ -103,7 +97,6 @@ def _named(finding: Finding, name: str) -> Finding:
 
 
 def _side_by_side(key: str, sheets: Mapping[str, Sheet]) -> Section | None:
-    """Return what sheets answer to one question, and their facts by name; None if no sheet has it."""
     found = {name: one for name, sheet in sheets.items() for one in sheet.sections if one.key == key}
     if not found:
         return None
@@ -112,10 +105,8 @@ def _side_by_side(key: str, sheets: Mapping[str, Sheet]) -> Section | None:
     for one in facts.values():
         lines |= {line: lambda name, line=line: facts.get(name, {}).get(line) for line in one}
     rows = tuple((line, *(cell(name) for name in sheets)) for line, cell in lines.items())
-    question = next(iter(found.values())).question
-    return section(
-        key, (), (Grid("Side by side", ("", *sheets), rows, shown=len(rows)),), template="compared", asked=question
-    )
+    grid = Grid("Side by side", ("", *sheets), rows, shown=len(rows))
+    return section(key, (), (grid,), template="compared", asked=next(iter(found.values())).question)
 
 
 def _length_section(lengths: Mapping[str, Mapping[str, Cell]]) -> Section:

@@ -16,18 +16,15 @@ from hedgerow.text.messages import number_of
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-Kind = Literal["public", "board"]
-"""Of which sheet something is: of the public one, or of that for the board."""
+Kind = Literal["public", "board"]  # of which sheet something is: of the public one, or of that for the board
 Cell = str | int | float | None
 Bucket = Literal["reject", "look", "supports"]
 """The advice of a finding to a board: not as it is; look closer; it supports the release."""
-BUCKETS: tuple[Bucket, ...] = ("reject", "look", "supports")
-"""All buckets, the gravest first."""
+BUCKETS: tuple[Bucket, ...] = ("reject", "look", "supports")  # all buckets, the gravest first
 MOST_SHOWN = 10
 """The most rows of a table on a page, unless it says another number; the JSON of a sheet has all of them."""
 _MOST_GRIDS, _MOST_COLUMNS, _LONGEST = 4, 8, 320  # of a section, of a table, and of a cell, that a page shows
-FORMAT = "hedgerow/report"
-"""The format of the JSON of a sheet."""
+FORMAT = "hedgerow/report"  # the format of the JSON of a sheet
 
 
 @dataclass(frozen=True)
@@ -246,7 +243,6 @@ _PARTS = ("question", "answer", "notes", "words", "measure")
 
 
 def page(sheet: Sheet) -> str:
-    """Return a sheet as a page."""
     return _templates().get_template("sheet.html").render(sheet=sheet)
 
 
@@ -255,10 +251,8 @@ def section(
 ) -> Section:
     """Return a section whose sentences are those of its template with values; paragraphs have an empty line between."""
     said = _templates().get_template(f"{template or key}.txt").make_module(values)
-    question, answer, notes, words, measure = (_paragraphs(getattr(said, part, "")) for part in _PARTS)
-    return Section(
-        key, " ".join(question), " ".join(answer), tuple(facts), tuple(grids), notes, words, " ".join(measure)
-    )
+    asked, answer, notes, words, measure = (_paragraphs(getattr(said, part, "")) for part in _PARTS)
+    return Section(key, " ".join(asked), " ".join(answer), tuple(facts), tuple(grids), notes, words, " ".join(measure))
 
 
 def _paragraphs(text: str) -> tuple[str, ...]:
@@ -280,7 +274,6 @@ def _cell_text(cell: Cell) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return text as a page has room for it in a cell."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

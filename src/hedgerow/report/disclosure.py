@@ -18,7 +18,7 @@ from hedgerow.audit.inference.leaf_risk import LeafRisk
 from hedgerow.audit.inference.lira import ShadowMembership
 from hedgerow.audit.inference.membership import Membership
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
-from hedgerow.errors import ArgumentTypeError, HedgerowError
+from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing
 from hedgerow.report.contents import MOST_SHOWN, Bucket, Cell, Fact, Finding, Grid, Section, section, shortened
 from hedgerow.report.findings import finding
@@ -31,7 +31,6 @@ _MOST_POINTS = 20  # rows of a scorecard on a page
 
 
 def model(subject: Subject) -> Section:
-    """Return the model, to be read."""
     released = subject.released
     grids = [] if released is None else [_listing(subject, one) for one in released.listings()]
     negative = any(isinstance(cell, int) and cell < 0 for grid in grids for row in grid.rows for cell in row)
@@ -41,7 +40,6 @@ def model(subject: Subject) -> Section:
 
 
 def _listing(subject: Subject, one: Listing) -> Grid:
-    """Return a part of a model, leaves with one condition for each attribute."""
     if not subject.conditions:
         return Grid(one.title, one.columns, one.rows, _MOST_POINTS)
     rows = zip(_named(subject), one.rows, strict=True)
@@ -53,7 +51,6 @@ def _named(subject: Subject) -> tuple[str, ...]:
 
 
 def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
-    """Return the smallest leaf, and which are under the threshold, of one class, or ask for what is sensitive."""
     without = None if subject.has_leaves else subject.released
     grids = _leaf_rows(subject, risk)
     if risk is None:
@@ -67,7 +64,6 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
 
 
 def _rows_text(risk: LeafRisk, rows: int) -> str:
-    """Return a number of rows, with what one below 0 means."""
     return f"{rows:,}" + (" (noise; probably no rows)" if rows < 0 and risk.view == "noisy" else "")
 
 
@@ -89,11 +85,9 @@ def _classes(subject: Subject, risk: LeafRisk) -> tuple[Fact, ...]:
         return ()
     what = "leaves of one class (class disclosure)" if subject.number is None else "leaves of one level"
     few = Fact(f"leaves in which a class has 1 to {risk.threshold - 1} rows", f"{len(risk.few):,}", len(risk.few))
-    return (
-        Fact(what, f"{len(risk.pure):,}", len(risk.pure)),
-        Fact(f"rows in leaves of one {subject.part}", *_rows_in(risk, risk.pure)),
-        *([few] if subject.number is None else []),
-    )
+    pure = Fact(what, f"{len(risk.pure):,}", len(risk.pure))
+    rows = Fact(f"rows in leaves of one {subject.part}", *_rows_in(risk, risk.pure))
+    return (pure, rows, few) if subject.number is None else (pure, rows)
 
 
 def _small(risk: LeafRisk) -> str:
@@ -135,7 +129,6 @@ def _sensitive(subject: Subject, risk: LeafRisk | None) -> Fact:
 
 
 def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
-    """Return all leaves with what they predict, the worst first, if they are known."""
     names = risk.leaves if risk else _named(subject)
     if not names:
         return ()
@@ -159,7 +152,6 @@ def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
 
 
 def _why(subject: Subject, risk: LeafRisk | None, leaf: int) -> Iterator[str]:
-    """Yield why a leaf is to be looked at."""
     if risk is None:
         return
     rows, counts = risk.rows[leaf], risk.counts[leaf] if risk.counts else ()
@@ -176,21 +168,17 @@ def _why(subject: Subject, risk: LeafRisk | None, leaf: int) -> Iterator[str]:
 
 
 def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
-    """Yield what leaves say for and against a release."""
     if risk is None:
         return
     small, pure, threshold = len(risk.small), len(risk.pure), risk.threshold
     if risk.view == "noisy" and subject.is_private:
-        sentence = (
-            f"{_small(risk)} by the released noisy counts; small leaves disclose no more than the guarantee allows."
-        )
-        yield finding("small-leaves", "supports", sentence, small, threshold=threshold)
+        said = f"{_small(risk)} by the released noisy counts; small leaves disclose no more than the guarantee allows."
+        yield finding("small-leaves", "supports", said, small, threshold=threshold)
         return
     grave: Bucket = "look" if subject.is_private else "reject"
     ones = sum(rows == 1 for rows in risk.rows)
-    sentence = _small(risk) + (
-        f", and {ones:,} of them {'has' if ones == 1 else 'have'} one row alone." if ones else "."
-    )
+    alone = f", and {ones:,} of them {'has' if ones == 1 else 'have'} one row alone." if ones else "."
+    sentence = _small(risk) + alone
     yield finding("small-leaves", grave if small else "supports", sentence, small, threshold=threshold)
     if risk.counts is not None:
         what = "class disclosure" if subject.number is None else "that discloses the number to within a level"
@@ -221,7 +209,6 @@ def reconstructed(subject: Subject, data: Any = None) -> Reconstruction | str:
 
 
 def reconstruction_section(subject: Subject, found: Reconstruction | str) -> Section:
-    """Return the residual entropy of a row given the model: its mean, and its least."""
     if subject.released is not None and subject.released.has_points:
         left = totals(subject.released)
         facts = (
@@ -231,11 +218,8 @@ def reconstruction_section(subject: Subject, found: Reconstruction | str) -> Sec
         return section("reconstruction", facts, totals=left, problem="", view="")
     if isinstance(found, str):
         return section("reconstruction", totals=None, problem=found, view="")
-    values: dict[str, Any] = {
-        "possible": count_text(found.domain.possible_rows),
-        "mean": found.uncertainty,
-        "least": found.curve()[0][0],
-    }
+    possible = count_text(found.domain.possible_rows)
+    values: dict[str, Any] = {"possible": possible, "mean": found.uncertainty, "least": found.curve()[0][0]}
     return section("reconstruction", _entropy_facts(found), totals=None, problem="", view=VIEWS[found.view], **values)
 
 
@@ -266,46 +250,24 @@ def groups(found: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ...
     tables = [(name, found.by_group(name)) for name in by]
     name, worst = min(((name, groups[0]) for name, groups in tables), key=lambda one: one[1]["uncertainty"])
     names = ("rows", "share of bits left, mean", "share of bits left, least")
-    grids = [
-        Grid(
-            f"By {column}",
-            (column, *names),
-            tuple((shown_text(one["group"]), one["rows"], one["uncertainty"], one["lowest"]) for one in groups),
-        )
-        for column, groups in tables
-    ]
-    values: dict[str, Any] = {
-        "group": shown_text(worst["group"]),
-        "mean": worst["uncertainty"],
-        "least": worst["lowest"],
-    }
-    return (section("groups", grids=grids, name=name, **values),)
+    grids = list[Grid]()
+    for column, groups in tables:
+        rows = ((shown_text(one["group"]), one["rows"], one["uncertainty"], one["lowest"]) for one in groups)
+        grids.append(Grid(f"By {column}", (column, *names), tuple(rows)))
+    group, mean, least = shown_text(worst["group"]), worst["uncertainty"], worst["lowest"]
+    return (section("groups", grids=grids, name=name, group=group, mean=mean, least=least),)
 
 
 def reconstruction_findings(subject: Subject, found: Reconstruction | str) -> Iterator[Finding]:
     """Yield what the reconstruction says for and against a release: a mean supports none."""
     known = 0 if isinstance(found, str) else _known(found)
     if known:
-        sentence = (
-            f"The model discloses {known:,} row{'s' * (known > 1)} completely: no other row is possible in its leaf."
-        )
-        yield finding("known-rows", "look" if subject.is_private else "reject", sentence, known)
+        said = f"The model discloses {known:,} row{'s' * (known > 1)} completely: no other row is possible in its leaf."
+        yield finding("known-rows", "look" if subject.is_private else "reject", said, known)
 
 
-Attacked = Membership | ShadowMembership | ExactMembership
-"""The result of an audit of membership."""
-RATES = (0.001, 0.01, 0.1)
-"""The false positive rates at which the largest true positive rate is printed."""
-
-
-def check_attacked(given: object) -> Attacked | None:
-    """Check the result of an attack that was given, if any."""
-    if given is None or isinstance(given, (Membership, ShadowMembership, ExactMembership)):
-        return given
-    raise ArgumentTypeError(
-        "expected a result of audit.membership, audit.lira or audit.exact_membership as membership, got "
-        f"{type(given).__name__}."
-    )
+Attacked = Membership | ShadowMembership | ExactMembership  # the result of an audit of membership
+RATES = (0.001, 0.01, 0.1)  # the false positive rates at which the largest true positive rate is printed
 
 
 def membership_bounds(subject: Subject) -> Section:
@@ -335,13 +297,11 @@ def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any,
     return overfit(lambda X: apply(X), *rows)
 
 
-def _of(subject: Subject) -> str:
-    """Return what somebody who knows a row knows of it besides its leaf."""
+def _of(subject: Subject) -> str:  # what somebody who knows a row knows of it besides its leaf
     return "class" if subject.number is None else "side of the median of the training rows"
 
 
 def membership(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Section:
-    """Return what attacks reached, beside what ε permits."""
     facts, grids = list[Fact](), list[Grid]()
     if leaves is not None:
         v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
@@ -376,7 +336,6 @@ def _beside(subject: Subject, found: Membership | ShadowMembership) -> Grid:
 
 
 def membership_findings(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Iterator[Finding]:
-    """Yield findings on separation by leaves, and on the attack that was carried out."""
     if leaves is not None:
         v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
         known = _of(subject)

@@ -41,9 +41,7 @@ def crate_zip(report: Report) -> bytes:
     _check_stated(subject.form, CRATE_FIELDS, "a crate")
     for name in ("workflow", "person"):
         if not getattr(subject.form, name).startswith(("https://", "http://")):
-            raise ArgumentError(
-                f"expected an address as {name} in the form for a crate, such as https://…, got another."
-            )
+            raise ArgumentError(f"expected an address as {name} in the form for a crate (https://…), got another.")
     parts = {"outputs/report.html": report.to_html(), "outputs/report.json": report.to_json()}
     if subject.released is not None and subject.is_private:
         parts["outputs/model.json"] = subject.released.to_json()
@@ -72,13 +70,8 @@ def _metadata(report: Report, names: tuple[str, ...]) -> dict[str, Any]:
         "mentions": [_id(run), _id(check)],
         "sourceOrganization": _id(project),
     }
-    action = {
-        "name": f"{form.title}, reported on by {SOFTWARE}",
-        "actionStatus": _DONE,
-        "agent": person,
-        "instrument": workflow,
-        "result": files,
-    }
+    name = f"{form.title}, reported on by {SOFTWARE}"
+    action = {"name": name, "actionStatus": _DONE, "agent": person, "instrument": workflow, "result": files}
     pending = {
         "additionalType": _id("https://w3id.org/shp#DisclosureCheck"),
         "name": f"Disclosure check of the model: pending. {report.public.verdict}",
@@ -132,8 +125,7 @@ def _zipped(folder: str, files: Mapping[str, bytes]) -> bytes:
     return found.getvalue()
 
 
-VERSION = "0.4.0"
-"""The version of the format, as SACRO's viewer writes it for files of other programs."""
+VERSION = "0.4.0"  # the version of the format, as SACRO's viewer writes it for files of other programs
 _STATUS: dict[Bucket, str] = {"reject": "fail", "look": "review", "supports": "pass"}
 
 
@@ -173,17 +165,8 @@ def acro_results(report: Report, name: str) -> dict[str, Any]:
     return {"version": VERSION, "results": {"output_0": entry}}
 
 
-REGISTRY_FIELDS = (
-    "title",
-    "purpose",
-    "population",
-    "curator",
-    "curator_type",
-    "unit",
-    "region",
-    "publication_date",
-    "author",
-)
+REGISTRY_FIELDS = ("title", "purpose", "population", "curator", "curator_type", "unit", "region")
+REGISTRY_FIELDS += ("publication_date", "author")
 """The entries of a form that a record cannot do without."""
 _DETAILED = ("cut_points", "preprocessing", "tuning")  # without these a record is of tier 2
 _LONGEST_SLUG = 80
@@ -194,9 +177,7 @@ def registry_record(report: Report) -> dict[str, Any]:
     subject = report.subject
     card, form, schema = subject.card, subject.form, subject.schema
     if not card.is_private:
-        raise ArgumentError(
-            "expected a model with a guarantee of differential privacy for the registry, got one without."
-        )
+        raise ArgumentError("expected a model with a guarantee of privacy for the registry, got one without.")
     _check_stated(form, REGISTRY_FIELDS, "the registry")
     digest = "none" if schema is None else schema.digest
     deployment = {
@@ -253,12 +234,10 @@ def _loss(form: Form, card: PrivacyCard) -> dict[str, Any]:
 
 
 def _implementation(form: Form, card: PrivacyCard, utility: str) -> dict[str, Any]:
-    charged = [
-        f"{one.purpose}: {one.mechanism or 'not named'} (epsilon {float(one.epsilon):g})" for one in card.charges
-    ]
+    each = [f"{one.purpose}: {one.mechanism or 'not named'} (epsilon {float(one.epsilon):g})" for one in card.charges]
     return {
         "preprocessing_and_hyperparameter_tuning": _lines(form.preprocessing, form.tuning) or "Not stated.",
-        "mechanisms": _lines(*charged, f"Noise: {card.noise}.", f"Software: {card.software}."),
+        "mechanisms": _lines(*each, f"Noise: {card.noise}.", f"Software: {card.software}."),
         "composition": "Sequential composition: epsilon and delta of all charges are added up exactly.",
         "post_processing": "Probabilities, predictions and exports are computed of the released model alone.",
         "utility": utility,

@@ -10,7 +10,6 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import amount_text
 from hedgerow.privacy.unit import name_of
 from hedgerow.report.contents import Bucket, Finding
-from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.text.values import quoted_text
@@ -23,9 +22,7 @@ _CRYPTIC_DELTA = (
     "to publish a whole row"
 )
 _RULE_OF_TEN = "safe_threshold of ACRO, 10; the rule of 10 of the Australian Bureau of Statistics' DataLab"
-_CLASS_DISCLOSURE = (
-    "class disclosure: Hundepool et al., Statistical Disclosure Control (2012); SACRO-ML's structural attack"
-)
+_CLASSES = "class disclosure: Hundepool et al., Statistical Disclosure Control (2012); SACRO-ML's structural attack"
 _HOLM = "Holm (1979): sign tests of all rows, false alarms of 5 % together"
 _DEFINITION = "the definition of differential privacy"
 _HOUSE = "this report; no threshold is published"
@@ -43,8 +40,8 @@ RULES: dict[str, tuple[str, str, str]] = {
     "record": ("releases", "the card's epsilon is in the record", _HOUSE),
     "form": ("statements", "the form is filled in", _HOUSE),
     "small-leaves": ("leaves", "at least {threshold} rows in every leaf", _RULE_OF_TEN),
-    "pure-leaves": ("leaves", "no leaf of one class", _CLASS_DISCLOSURE),
-    "pure-leaves/number": ("leaves", "no leaf of one level", _CLASS_DISCLOSURE),
+    "pure-leaves": ("leaves", "no leaf of one class", _CLASSES),
+    "pure-leaves/number": ("leaves", "no leaf of one level", _CLASSES),
     "known-rows": ("reconstruction", "no leaf with one possible row", _HOUSE),
     "accuracy": ("accuracy", "better than the commonest class", _HOUSE),
     "accuracy/cost": ("accuracy", "less than the cost of always one class", _HOUSE),
@@ -72,7 +69,6 @@ def finding(rule: str, bucket: Bucket, sentence: str, value: float | None = None
 
 
 def findings(subject: Subject, releases: Releases | None) -> Iterator[Finding]:
-    """Yield what card, record and form say for and against a release."""
     card = subject.card
     yield from promised(subject)
     if card.is_private and card.noise == "none":
@@ -85,7 +81,9 @@ def findings(subject: Subject, releases: Releases | None) -> Iterator[Finding]:
     elif card.charges:
         sentence = "No record was given, so that nobody knows what else was released about this table."
         yield finding("releases", "look", sentence)
-    yield from _stated(subject.form)
+    missing = [asked for name, asked in _ASKED.items() if not getattr(subject.form, name)]
+    if missing:
+        yield finding("form", "look", f"The form does not state {'; nor '.join(missing)}.")
 
 
 def promised(subject: Subject, n_rows: int | None = None) -> Iterator[Finding]:
@@ -104,8 +102,7 @@ def promised(subject: Subject, n_rows: int | None = None) -> Iterator[Finding]:
 
 def _promised(card: PrivacyCard) -> Finding:
     if card.epsilon is None:
-        sentence = "No guarantee bounds what the model discloses."
-        return finding("guarantee", "look", sentence)
+        return finding("guarantee", "look", "No guarantee bounds what the model discloses.")
     if not card.is_private:
         sentence = f"The model was charged for, and yet has no guarantee: {card.no_guarantee_reason}."
         return finding("guarantee/reason", "reject", sentence)
@@ -146,12 +143,6 @@ def constant(subject: Subject) -> Iterator[Finding]:
     said = () if subject.is_private or subject.paths is None else subject.paths.predictions
     if said and len(set(said)) == 1:
         yield finding("caveat/constant", "look", caveats.constant(said[0]).sentence)
-
-
-def _stated(form: Form) -> Iterator[Finding]:
-    missing = [asked for name, asked in _ASKED.items() if not getattr(form, name)]
-    if missing:
-        yield finding("form", "look", f"The form does not state {'; nor '.join(missing)}.")
 
 
 _ASKED = {

@@ -12,12 +12,9 @@ from hedgerow.errors import ArgumentError, UnreadableError
 from hedgerow.schema.files import parse_yaml
 from hedgerow.text.values import listed
 
-LARGEST_FORM = 2**17
-"""The most bytes of a form."""
-LONGEST_ENTRY = 10_000
-"""The most characters of an entry."""
-MOST_SENSITIVE = 200
-"""The most attributes that a form calls sensitive."""
+LARGEST_FORM = 2**17  # the most bytes of a form
+LONGEST_ENTRY = 10_000  # the most characters of an entry
+MOST_SENSITIVE = 200  # the most attributes that a form calls sensitive
 _DATE = re.compile("[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])")
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -122,11 +119,9 @@ QUESTIONS: dict[str, str] = {entry.name: entry.metadata["question"] for entry in
 
 def empty_form() -> str:
     """Return the text of an empty form in YAML, with what each entry asks."""
-    head = (
-        "# Form of a report (hedgerow report --form). Fill in what applies; what is left empty is reported as such.\n"
-    )
+    top = "# Form of a report (hedgerow report --form). Fill in what applies; what is left empty is reported as such.\n"
     entries = (f"\n# {asked}\n{name}:{' []' if name == 'sensitive' else ''}\n" for name, asked in QUESTIONS.items())
-    return head + "".join(entries)
+    return top + "".join(entries)
 
 
 def _text(name: str, value: object) -> str:
@@ -143,7 +138,5 @@ def _names(value: object) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
         raise ArgumentError("expected a list of names of attributes as sensitive in the form, got something else.")
     if len(value) > MOST_SENSITIVE or any(len(name) > LONGEST_ENTRY for name in value):
-        raise ArgumentError(
-            f"expected at most {MOST_SENSITIVE} names as sensitive in the form, got more or longer ones."
-        )
+        raise ArgumentError(f"expected at most {MOST_SENSITIVE} names as sensitive in the form, got more or longer.")
     return tuple(dict.fromkeys(value))

@@ -18,13 +18,11 @@ from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable, quoted_text
 
-PRIORS = (0.01, 0.1, 0.5, 0.9)
-"""Suspicions whose largest growth is printed."""
+PRIORS = (0.01, 0.1, 0.5, 0.9)  # Suspicions whose largest growth is printed
 _SHOWN = 6  # attributes, charges and releases on a page
 
 
 def guarantee(subject: Subject) -> Section:
-    """Return what is promised to a person in the table, in odds."""
     card = subject.card
     facts = [Fact("guarantee, as the card says", card.guarantee)]
     if subject.bound is None:
@@ -35,10 +33,9 @@ def guarantee(subject: Subject) -> Section:
     facts += [Fact("largest factor by which an output becomes more likely", factor_text(epsilon))]
     unit = None if card.unit is None else quoted_text(card.unit.column)
     suspected = "a row is" if unit is None else f"the rows of one {unit} are"
-    beliefs = ((prior, largest_belief(prior, epsilon)) for prior in PRIORS)
-    facts += [
-        Fact(f"a suspicion of {percent_up(prior)} rises to at most", percent_up(one), one) for prior, one in beliefs
-    ]
+    for prior in PRIORS:
+        most = largest_belief(prior, epsilon)
+        facts.append(Fact(f"a suspicion of {percent_up(prior)} rises to at most", percent_up(most), most))
     said: dict[str, Any] = {"unit": unit, "suspected": suspected, "delta": amount_text(delta) if delta else ""}
     half = percent_up(largest_belief(0.5, epsilon))
     return section("guarantee", facts, is_private=True, half=half, **said)
@@ -47,13 +44,10 @@ def guarantee(subject: Subject) -> Section:
 def is_of_rows(subject: Subject) -> bool:
     """Return whether the schema is of the rows without a guarantee, so that its bounds and cuts are for the board."""
     schema = subject.schema
-    return schema is not None and any(
-        [schema.no_guarantee_reason, *(charge.no_guarantee_reason for charge in schema.charges)]
-    )
+    return schema is not None and any(one.no_guarantee_reason for one in (schema, *schema.charges))
 
 
 def unprotected(subject: Subject, kind: Kind) -> Section:
-    """Return what the guarantee does not cover: the schema, its cut points and where they come from."""
     schema, notes = subject.schema, subject.card.notes
     is_hidden = kind == "public" and is_of_rows(subject)
     facts = [Fact("notes on the card", "\n".join(notes))] if notes else []
@@ -91,18 +85,13 @@ def charges(subject: Subject, kind: Kind) -> Section:
 
 
 def _priced(found: Sequence[Charge]) -> Grid:
-    rows = tuple(
-        (
-            charge.purpose,
-            charge.mechanism or "not named",
-            amount_text(charge.epsilon),
-            amount_text(charge.delta),
-            "unknown" if charge.zcdp is None else amount_text(charge.zcdp),
-            _remark(charge),
-        )
-        for charge in found
-    )
-    return Grid("Every charge, in order", ("what", "mechanism", "epsilon", "delta", "rho", "remark"), rows, _SHOWN)
+    rows = list[tuple[str, ...]]()
+    for one in found:
+        rho = "unknown" if one.zcdp is None else amount_text(one.zcdp)
+        amounts = amount_text(one.epsilon), amount_text(one.delta), rho
+        rows.append((one.purpose, one.mechanism or "not named", *amounts, _remark(one)))
+    titles = ("what", "mechanism", "epsilon", "delta", "rho", "remark")
+    return Grid("Every charge, in order", titles, tuple(rows), _SHOWN)
 
 
 def _remark(charge: Charge) -> str:
@@ -112,7 +101,6 @@ def _remark(charge: Charge) -> str:
 
 
 def earlier(releases: Releases | None) -> Section:
-    """Return all releases of the table, by a record."""
     if releases is None:
         return section("releases", count=None)
     facts = [Fact("record", releases.record)]
@@ -120,22 +108,16 @@ def earlier(releases: Releases | None) -> Section:
     facts += _losses(releases)
     if releases.cap is not None:
         facts.append(Fact("cap on epsilon", amount_text(releases.cap), float(releases.cap)))
-    rows = tuple(
-        (
-            one.charge.purpose,
-            one.time[:19].replace("T", " ") or "not recorded",
-            amount_text(one.charge.epsilon),
-            amount_text(one.charge.delta),
-            "; ".join(filter(None, (one.state, _remark(one.charge)))),
-        )
-        for one in releases.releases
-    )
-    grid = Grid("Every release on record", ("what", "when (UTC)", "epsilon", "delta", "remark"), rows, _SHOWN)
+    rows = list[tuple[str, ...]]()
+    for one in releases.releases:
+        time, remarks = one.time[:19].replace("T", " "), filter(None, (one.state, _remark(one.charge)))
+        amounts = amount_text(one.charge.epsilon), amount_text(one.charge.delta)
+        rows.append((one.charge.purpose, time or "not recorded", *amounts, "; ".join(remarks)))
+    grid = Grid("Every release on record", ("what", "when (UTC)", "epsilon", "delta", "remark"), tuple(rows), _SHOWN)
     return section("releases", facts, [grid] if rows else [], count=len(rows), units=len(releases.by_unit))
 
 
 def _losses(releases: Releases) -> Iterator[Fact]:
-    """Yield what all releases cost together, for each unit of privacy."""
     units = releases.by_unit
     for unit, one in units.items():
         whose = f", for {name_of(unit)}" if len(units) > 1 else ""
@@ -146,7 +128,6 @@ def _losses(releases: Releases) -> Iterator[Fact]:
 
 
 def noise(subject: Subject) -> Section:
-    """Return where the noise comes from, and the limits that are known."""
     card = subject.card
     facts = [Fact("noise", card.noise)]
     facts += [Fact("no guarantee because", card.no_guarantee_reason)] if card.no_guarantee_reason else []
@@ -173,9 +154,8 @@ def stated(subject: Subject, kind: Kind) -> Section:
     found = {name: getattr(subject.form, name) for name in names}
     facts = [Fact(_named(name), text) for name, text in found.items() if text]
     missing = [_named(name) for name, text in found.items() if not text]
-    return section(
-        "statements", [*facts, *([Fact("not stated", ", ".join(missing))] if missing else [])], missing=missing
-    )
+    facts += [Fact("not stated", ", ".join(missing))] if missing else []
+    return section("statements", facts, missing=missing)
 
 
 _STATED = (
@@ -190,7 +170,6 @@ def _named(name: str) -> str:
 
 
 def decision(kind: Kind) -> Section:
-    """Return the lines that a board fills in by hand."""
     lines = (
         "Decision (release, release with conditions, do not release)",
         "Reasons and conditions",

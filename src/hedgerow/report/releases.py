@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from os import PathLike
@@ -17,10 +17,8 @@ from hedgerow.privacy.charge import Charge, total, total_rho, unit_of
 from hedgerow.privacy.unit import Unit
 from hedgerow.text.messages import shown
 
-LARGEST_LEDGER = 2**25
-"""The most bytes of a ledger's export."""
-FAILED = "failed: charged, and not answered"
-"""The state of a release that was charged and never left."""
+LARGEST_LEDGER = 2**25  # the most bytes of a ledger's export
+FAILED = "failed: charged, and not answered"  # the state of a release that was charged and never left
 
 
 @dataclass(frozen=True)
@@ -54,10 +52,7 @@ class Releases:
     def by_unit(self) -> dict[Unit | None, Releases]:
         """The releases of each unit of privacy; one entry at least. The losses of different units do not add up."""
         units = dict.fromkeys(charge.unit for charge in self.charges) or {None: None}
-        return {unit: replace(self, releases=tuple(self._of_unit(unit))) for unit in units}
-
-    def _of_unit(self, unit: Unit | None) -> Iterator[PastRelease]:
-        return (one for one in self.releases if one.charge.unit == unit)
+        return {x: replace(self, releases=tuple(one for one in self.releases if one.charge.unit == x)) for x in units}
 
     @property
     def epsilon(self) -> Fraction:

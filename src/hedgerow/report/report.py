@@ -31,12 +31,11 @@ from hedgerow.report.contents import Fact, Grid, Section, Sheet, page, section
 from hedgerow.report.disclosure import Attacked
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
-from hedgerow.report.subject import Subject
+from hedgerow.report.subject import Subject, check_optional
 from hedgerow.schema.schema import Schema
 from hedgerow.text.values import inert, shown_text
 
-PRIVATE = "PRIVATE"
-"""The mark in the name of every file that has exact functions of the rows."""
+PRIVATE = "PRIVATE"  # the mark in the name of every file that has exact functions of the rows
 _ENDINGS = (".html", ".json")
 
 
@@ -83,9 +82,8 @@ class Sheets:
         if PRIVATE in public.name:
             raise ArgumentError(f"{public}: expected the name of the public sheet, got one that says {PRIVATE}.")
         render = self.to_json if public.suffix.lower() == ".json" else self.to_html
-        files = (
-            {public: render()} if self.board is None else {public: render(), private_name(public): render(private=True)}
-        )
+        files = {public: render()}
+        files |= {} if self.board is None else {private_name(public): render(private=True)}
         for sheet, place in zip((self.public, self.board), tuple(files), strict=False):
             if sheet is not None and sheet.leaves is not None:
                 files[leaves_name(place)] = _csv(sheet.leaves)
@@ -173,23 +171,18 @@ class Report(Sheets):
         TypeError
             If the model is none that can be read, or an argument has another type.
         """
-        _check(releases, Releases, "a record of releases (report.Releases)", "releases")
-        _check(on, date, "a date", "on")
-        subject = Subject.of(
-            *(model, form),
-            schema=schema,
-            features=features,
-            threshold=threshold,
-            costs=costs,
-            class_weight=class_weight,
-        )
-        found = disclosure.check_attacked(membership)
+        check_optional(releases, Releases, "a record of releases (report.Releases)", "releases")
+        check_optional(on, date, "a date", "on")
+        priced: dict[str, Any] = {"costs": costs, "class_weight": class_weight}
+        subject = Subject.of(model, form, schema=schema, features=features, threshold=threshold, **priced)
+        audits = "a result of audit.membership, audit.lira or audit.exact_membership"
+        check_optional(membership, Attacked, audits, "membership")
         columns = _columns(by, subject.form.sensitive)
         made = on or datetime.now(UTC).date()
         public = _public(subject, releases, _check_evaluation(evaluation, subject), made)
-        if subject.is_private and train is None and test is None and found is None:
+        if subject.is_private and train is None and test is None and membership is None:
             return cls(public, None, subject)
-        return cls(public, _board(subject, train, test, found, columns, made), subject)
+        return cls(public, _board(subject, train, test, membership, columns, made), subject)
 
     def __repr__(self) -> str:
         return f"<Report on a {self.subject.kind}; {'public sheet only' if self.board is None else 'two sheets'}>"
@@ -201,7 +194,6 @@ def private_name(path: Path) -> Path:
 
 
 def leaves_name(path: Path) -> Path:
-    """Return the name of the file of leaves beside a sheet: report.leaves.csv beside report.html."""
     return path.with_name(f"{path.stem}.leaves.csv")
 
 
@@ -284,28 +276,20 @@ def _columns(by: Sequence[str] | None, sensitive: Sequence[str]) -> tuple[str, .
     return tuple(dict.fromkeys(by))
 
 
-def _check(given: object, kind: type, what: str, name: str) -> None:
-    if not (given is None or isinstance(given, kind)):
-        raise ArgumentTypeError(f"expected {what} or None as {name}, got {type(given).__name__}.")
-
-
-def _check_evaluation(given: object, subject: Subject) -> Evaluation | None:
+def _check_evaluation(given: Evaluation | None, subject: Subject) -> Evaluation | None:
     """Check that an evaluation, if any, is of the model that the report is about, and may be shown to all."""
+    check_optional(given, Evaluation, "an Evaluation", "evaluation")
     if given is None:
         return None
-    if not isinstance(given, Evaluation):
-        raise ArgumentTypeError(f"expected an Evaluation or None as evaluation, got {type(given).__name__}.")
     if subject.released is None or subject.released.to_dict()["digest"] != given.model:
         raise ArgumentError("expected an evaluation of this model, got one of another model.")
     if not given.privacy.is_private:
-        raise ArgumentError(
-            f"expected an evaluation with a guarantee for the public sheet, got one with {given.privacy.headline}."
-        )
+        got = given.privacy.headline
+        raise ArgumentError(f"expected an evaluation with a guarantee for the public sheet, got one with {got}.")
     return given
 
 
 def _evaluated(found: Evaluation | None) -> tuple[Section, ...]:
-    """Return what was released about held-out rows, by group."""
     if found is None:
         return ()
     about, (low, high) = found.rows()

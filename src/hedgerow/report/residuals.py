@@ -43,19 +43,11 @@ class Residuals:
 
     @classmethod
     def of(cls, group: str, truth: NDArray[np.float64], said: NDArray[np.float64], mean: float, median: float) -> Self:
-        """Return the means of some rows."""
         off = said - truth
-        return cls(
-            group,
-            len(truth),
-            float(np.abs(off).mean()),
-            float(np.abs(median - truth).mean()),
-            float((off**2).mean()),
-            float(((mean - truth) ** 2).mean()),
-            float(truth.var()),
-            float(off.mean()),
-            float((off >= 0).mean()),
-        )
+        sizes, squares = (np.abs(off), np.abs(median - truth)), (off**2, (mean - truth) ** 2)
+        absolute, of_median, squared, of_mean = (float(one.mean()) for one in (*sizes, *squares))
+        bias, reached = float(off.mean()), float((off >= 0).mean())
+        return cls(group, len(truth), absolute, of_median, squared, of_mean, float(truth.var()), bias, reached)
 
     @property
     def r2(self) -> float | None:
@@ -95,7 +87,6 @@ class Error:
 def measured(
     subject: Subject, train: Pair | None, test: Pair | None, by: Sequence[str]
 ) -> tuple[Section, tuple[Finding, ...]]:
-    """Return the section of the board's sheet, and its findings."""
     first, found = train if train is not None else test, list[Error]()
     if first is not None:
         known, pairs = subject.numbers(first[1]), ((train, "training rows"), (test, "held-out rows"))
@@ -120,13 +111,8 @@ def _target(subject: Subject) -> str:
 
 def _sizes(one: Residuals) -> dict[str, float]:
     """Return the errors in units of the target."""
-    return {
-        "absolute": one.absolute,
-        "median": one.median,
-        "squared": sqrt(one.squared),
-        "mean": sqrt(one.mean),
-        "bias": one.bias,
-    }
+    roots = {"squared": sqrt(one.squared), "mean": sqrt(one.mean)}
+    return {"absolute": one.absolute, "median": one.median, **roots, "bias": one.bias}
 
 
 def _facts(one: Error, loss: str) -> Iterator[Fact]:
@@ -169,22 +155,14 @@ def _findings(subject: Subject, found: Sequence[Error]) -> Iterator[Finding]:
 
 
 def released_error(subject: Subject) -> Section:
-    """Return the error on the training rows, by the counts of levels that were released with the model."""
     model = subject.released if subject.is_private else None
     has_counts = model is not None and model.has_counts
     found = {} if model is None or not has_counts else _by_counts(model)
     texts = {name: f"{value:.3g}" + (f" ± {half:.2g}" if half else "") for name, (value, half) in found.items()}
     facts = [Fact(f"{name} on the training rows, by released counts", texts[name], found[name][0]) for name in found]
-    return section(
-        "accuracy",
-        facts,
-        template="residuals-released",
-        has_counts=has_counts,
-        has_leaves=subject.has_leaves,
-        target=_target(subject),
-        absolute=texts.get(_NAMES[0]),
-        r2=texts.get(_NAMES[2]),
-    )
+    values: dict[str, Any] = {"absolute": texts.get(_NAMES[0]), "r2": texts.get(_NAMES[2]), "target": _target(subject)}
+    values |= {"has_counts": has_counts, "has_leaves": subject.has_leaves}
+    return section("accuracy", facts, template="residuals-released", **values)
 
 
 def _by_counts(model: Model) -> dict[str, tuple[float, float]]:
@@ -202,11 +180,8 @@ def _by_counts(model: Model) -> dict[str, tuple[float, float]]:
     noise = CountNoise.of(model.privacy)
     scale = 0.0 if noise is None else _INTERVAL * noise.deviation / float(rows)
     of_squared, of_variance = off**2 - squared, around - variance
-    slopes = (
-        off - absolute,
-        of_squared / (2 * sqrt(squared)),
-        (of_squared - squared / variance * of_variance) / variance,
-    )
+    of_r2 = (of_squared - squared / variance * of_variance) / variance
+    slopes = off - absolute, of_squared / (2 * sqrt(squared)), of_r2
     values = absolute, sqrt(squared), 1 - squared / variance
     halves = [scale * float(np.sqrt((each**2).sum())) for each in slopes]
     return dict(zip(_NAMES, zip(values, halves, strict=True), strict=True)) if halves[2] < _WIDEST else {}

@@ -67,10 +67,8 @@ class Subject:
     ) -> Self:
         """Return the subject of a report; arguments as of `Report.of`, which says what is refused."""
         check_integer("threshold", threshold, 1)
-        if not (schema is None or isinstance(schema, Schema)):
-            raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
-        if not (form is None or isinstance(form, Form)):
-            raise ArgumentTypeError(f"expected a Form or None as form, got {type(form).__name__}.")
+        check_optional(schema, Schema, "a Schema", "schema")
+        check_optional(form, Form, "a Form", "form")
         released = released_model(model)
         known = schema if schema is not None or released is None else released.schema
         paths = None
@@ -81,7 +79,9 @@ class Subject:
                 "expected a model of hedgerow, one that reconstruction audits read (with schema=), or one with "
                 f"apply(X), got {type(model).__name__}."
             )
-        card = _no_card(model) if released is None else released.privacy
+        maker = f"{type(model).__module__.partition('.')[0]} ({type(model).__name__})"
+        unprotected = PrivacyCard.none(f"learned by {maker}, which states no guarantee", software=maker)
+        card = unprotected if released is None else released.privacy
         matrix = _costs(model, known, costs, class_weight)
         subject = cls(model, released, card, known, paths, form or Form(), features, threshold, matrix)
         if released is None and subject.number is None and isinstance(model, BaseEstimator) and is_regressor(model):
@@ -90,9 +90,7 @@ class Subject:
                 "`label: {name: ..., low: ..., high: ...}`."
             )
         if known is not None and any(name not in known for name in subject.form.sensitive):
-            raise ArgumentError(
-                f"expected names of attributes as sensitive in the form ({listed(known.names)}), got another name."
-            )
+            raise ArgumentError(f"expected names as sensitive in the form ({listed(known.names)}), got another name.")
         return subject
 
     @property
@@ -237,6 +235,12 @@ class Subject:
         return tuple(i for i, path in enumerate(self.paths.paths) if any(x.attribute in asked for x, _ in path))
 
 
+def check_optional(given: object, kind: Any, what: str, name: str) -> None:
+    """Check the type of an argument that may be None."""
+    if not (given is None or isinstance(given, kind)):
+        raise ArgumentTypeError(f"expected {what} or None as {name}, got {type(given).__name__}.")
+
+
 _LOSS = re.compile(r"over all models, weight exp\(-[0-9.e+-]+ (.+)\), sensitivity")
 
 
@@ -251,8 +255,3 @@ def _costs(
     if schema is None:
         raise ArgumentError("expected a schema with costs of classes, got none; pass schema=.")
     return cost_matrix(schema.classes, class_weight=class_weight, costs=costs)
-
-
-def _no_card(model: Any) -> PrivacyCard:
-    maker = f"{type(model).__module__.partition('.')[0]} ({type(model).__name__})"
-    return PrivacyCard.none(f"learned by {maker}, which states no guarantee", software=maker)
