@@ -174,7 +174,6 @@ def _saying_charges() -> Generator[None]:
 
 
 def _options(words: list[str]) -> list[str]:
-    """Return the options of the command that was called."""
     command: Any = get_command(import_module(f"hedgerow.cli.{words[0]}").app)
     for word in words[1:]:
         command = getattr(command, "commands", {}).get(word, command)

@@ -55,7 +55,6 @@ class Asking:
     output: Annotated[Path | None, option("For the answer; its receipt beside it.", "-o", "--output")] = None
 
     def send(self, dataset: str, kind: str, **question: Any) -> None:
-        """Send a question and write its answer, or write the question to a file."""
         amounts = {"epsilon": str(exact(self.epsilon, "epsilon")), "delta": str(exact(self.delta, "delta"))}
         question = amounts | question
         if self.to is not None:
@@ -188,7 +187,6 @@ def _kept(url: str | None, asked: QuestionFile) -> Generator[str]:
 
 
 def answer_files(output: Path | None) -> Sequence[Path]:
-    """Return the files that an answer is written to: its own, and its receipt's."""
     return () if output is None else (output, output.with_name(f"{output.name}.receipt"))
 
 

@@ -8,19 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from hedgerow.audit import Reconstruction, reconstruction
-from hedgerow.cli.options import (
-    DATA,
-    AsJson,
-    Force,
-    ModelFile,
-    TableOptions,
-    TextOutput,
-    any_model,
-    named_values,
-    option,
-    with_groups,
-)
+from hedgerow.audit import reconstruction
+from hedgerow.cli import options
+from hedgerow.cli.options import DATA, any_model, named_values, option, with_groups
 from hedgerow.cli.output import check_outputs, check_pictures, draw, print_or_write, stage
 from hedgerow.cli.rows import open_rows
 from hedgerow.errors import ArgumentError
@@ -34,18 +24,18 @@ app = typer.Typer(add_completion=False)
 @app.command("audit")
 @with_groups
 def audit(
-    model: ModelFile,
+    model: options.ModelFile,
     *,
     data: Annotated[str | None, option(f"The training rows; the result is not for release: {DATA}.")] = None,
     by: Annotated[list[str] | None, option("With --data: compare the groups of a column. Repeatable.")] = None,
     schema: Annotated[Path | None, option("Of the whole table, if the model's own lacks columns.")] = None,
-    table: TableOptions,
+    table: options.TableOptions,
     resolution: Annotated[list[str] | None, option("Such as bmi=0.1. Repeatable.", metavar="COLUMN=STEP")] = None,
     independent_bits: Annotated[bool, option("Count bins as independent bits.", "--independent-bits")] = False,
     plot: Annotated[Path | None, option("Plot the residual entropy of the rows (PNG, SVG or PDF).")] = None,
-    output: TextOutput = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    output: options.TextOutput = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure how much a model discloses about its training rows, by counting possible rows.
 
@@ -77,7 +67,9 @@ def audit(
     with stage("counting possible rows"):
         found = reconstruction(released, whole, data=rows, independent_bits=independent_bits, resolution=steps)
         groups = {name: found.by_group(name) for name in by or []}
-    text = _json(found, groups) if as_json else "\n\n".join([str(found), *(_lines(*group) for group in groups.items())])
+    text = "\n\n".join([str(found), *(_lines(*group) for group in groups.items())])
+    if as_json:
+        text = json.dumps(found.to_dict() | ({"groups": groups} if groups else {}), indent=2, ensure_ascii=False)
     print_or_write(text, output)
     draw(found.plot, plot)
 
@@ -91,15 +83,10 @@ def _steps(texts: list[str] | None) -> dict[str, float]:
         raise ArgumentError(f"expected --resolution {form}, got a step that is no number.") from None
 
 
-def _json(found: Reconstruction, groups: dict[str, list[dict[str, Any]]]) -> str:
-    return json.dumps({**found.to_dict(), **({"groups": groups} if groups else {})}, indent=2, ensure_ascii=False)
-
-
 def _lines(name: str, groups: list[dict[str, Any]]) -> str:
-    """Return the groups of a column as aligned lines of text."""
     lines = [[printable(name), "rows", "mean ratio", "lowest ratio"]]
-    lines += [
-        [printable(str(g["group"])), f"{g['rows']:,}", f"{g['uncertainty']:.3f}", f"{g['lowest']:.3f}"] for g in groups
-    ]
+    for one in groups:
+        ratios = f"{one['uncertainty']:.3f}", f"{one['lowest']:.3f}"
+        lines.append([printable(str(one["group"])), f"{one['rows']:,}", *ratios])
     first, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
     return "\n".join("  ".join([line[0].ljust(first), *map(str.rjust, line[1:], others)]) for line in lines)

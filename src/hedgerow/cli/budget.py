@@ -47,9 +47,7 @@ def new(
 @app.command("show")
 def show(
     file: Annotated[Path, typer.Argument(help="Budget file.")],
-    head: Annotated[
-        str | None, option("Refuse a record that does not continue from this hash.", metavar="HASH")
-    ] = None,
+    head: Annotated[str | None, option("Refuse a record that does not go on from this hash.", metavar="HASH")] = None,
 ) -> None:
     """Show the charges, the remaining budget, and the charges without guarantee, which the cap does not cover.
 
@@ -66,9 +64,7 @@ def show(
 
 
 @app.command("chain")
-def chain(
-    file: Annotated[Path, typer.Argument(help="Budget file of an earlier version.")], table: Table = None
-) -> None:
+def chain(file: Annotated[Path, typer.Argument(help="Budget of an earlier version.")], table: Table = None) -> None:
     """Start the chain of hashes in a budget file of an earlier version, whose charges are entered as they are found.
 
     [bold]Example[/bold]: hedgerow budget chain patients.budget.json
@@ -79,7 +75,6 @@ def chain(
 
 
 def open_budget(file: Path | None) -> FileBudget | None:
-    """Open the budget that a command charges, if one is given."""
     if file is not None and not file.exists():
         raise ArgumentError(f"{file}: No such file; `hedgerow budget new {file} --epsilon NUMBER` starts a budget.")
     return None if file is None else FileBudget(file)
@@ -101,7 +96,6 @@ def enter_digest(budget: FileBudget | None, model: str) -> None:
 
 
 def spent_text(epsilon: Fraction, budget: FileBudget | None) -> str:
-    """Return in words what a command spent."""
     if budget is None:
         return f"The epsilon of {amount_text(epsilon)} is spent"
     return f"The epsilon of {amount_text(budget.spent_here)} stays charged to {budget.path}"

@@ -10,20 +10,9 @@ from typing import Annotated
 import typer
 
 from hedgerow.boundary.durable import reserved
+from hedgerow.cli import options
 from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling
-from hedgerow.cli.options import (
-    AsJson,
-    Budget,
-    Force,
-    ModelFile,
-    TableOptions,
-    advanced,
-    any_model,
-    is_own,
-    number,
-    option,
-    with_groups,
-)
+from hedgerow.cli.options import advanced, any_model, is_own, number, option, with_groups
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
 from hedgerow.cli.rows import UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
@@ -37,20 +26,18 @@ app = typer.Typer(add_completion=False)
 @app.command("evaluate")
 @with_groups
 def evaluate(
-    model: ModelFile,
+    model: options.ModelFile,
     data: Annotated[str, typer.Argument(help="Private rows that it has not seen: a file or address, as for `fit`.")],
     *,
     epsilon: Annotated[str | None, number("Privacy loss of the evaluation, such as 0.1 or 1/10.")] = None,
     by: Annotated[str | None, option("Groups: NAME, or NAME=VALUE,VALUE of no attribute.", metavar="NAME")] = None,
-    schema: Annotated[
-        Path | None, option("With more attributes, or a unit; of others' models.  \\[the model's]")
-    ] = None,
+    schema: Annotated[Path | None, option("More attributes, or a unit; of others' models.  \\[the model's]")] = None,
     unit: UnitOptions,
-    budget: Budget = None,
+    budget: options.Budget = None,
     output: Annotated[Path, option("File for the evaluation.", "-o", "--output")] = Path("evaluation.json"),
-    force: Force = False,
-    as_json: AsJson = False,
-    table: TableOptions,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+    table: options.TableOptions,
     seed: Annotated[int | None, advanced("Repeatable, NOT private: --research.")] = None,
     research: Annotated[bool, advanced("Allow writing what has no guarantee.", "--research")] = False,
 ) -> None:
@@ -90,6 +77,5 @@ def evaluate(
 
 
 def _groups(by: str | None) -> Groups | None:
-    """Return an attribute, or a column with its values."""
     name, mark, values = (by or "").partition("=")
     return {name: values.split(",")} if mark else by

@@ -13,19 +13,9 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from hedgerow.boundary.durable import reserved
+from hedgerow.cli import options
 from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling
-from hedgerow.cli.options import (
-    ADVANCED,
-    AsJson,
-    Budget,
-    Force,
-    TableOptions,
-    advanced,
-    named_values,
-    number,
-    option,
-    with_groups,
-)
+from hedgerow.cli.options import ADVANCED, advanced, named_values, number, option, with_groups
 from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import Rows, UnitOptions, open_rows, target_name
@@ -59,7 +49,6 @@ class _Parameter:
     metavar: str | None = None
 
     def option(self, name: str) -> Parameter:
-        """Return the option as a parameter of a command; None where it is not given."""
         makes = [make for make in (*CLASSIFIERS.values(), *REGRESSORS.values()) if name in signature(make).parameters]
         default = signature(makes[0]).parameters[name].default
         flag = [f"--{name.replace('_', '-')}"] if default is False else []
@@ -98,8 +87,8 @@ def _with_parameters(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command, which takes them as `parameters`, an option for each parameter of the estimators."""
     *own, _ = signature(command, eval_str=True).parameters.values()
     first = [one for one in own if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
-    options = [shown.option(name) for name, shown in _PARAMETERS.items()]
-    command.__signature__ = Signature([*first, *options, *own[len(first) :]])
+    made = [shown.option(name) for name, shown in _PARAMETERS.items()]
+    command.__signature__ = Signature([*first, *made, *own[len(first) :]])
     return command
 
 
@@ -107,21 +96,19 @@ def _with_parameters(command: Callable[..., None]) -> Callable[..., None]:
 @with_groups
 @_with_parameters
 def fit(
-    data: Annotated[
-        str, typer.Argument(help="The sensitive table: a file or address, as for `hedgerow schema check`.")
-    ],
+    data: Annotated[str, typer.Argument(help="The sensitive table: file or address, as for `hedgerow schema check`.")],
     target: Annotated[str | None, option("Column to predict.  \\[the schema's label]", metavar="NAME")] = None,
     schema: Annotated[Path | None, option("YAML or JSON; not needed where all columns are boolean.")] = None,
     epsilon: Annotated[str | None, number("Privacy loss of the whole model, such as 1, 0.1 or 1/10.")] = None,
     model: Annotated[Kind, option(f"{', '.join(CLASSIFIERS)}.", metavar="KIND")] = "rule-list",
     *,
     unit: UnitOptions,
-    budget: Budget = None,
+    budget: options.Budget = None,
     output: Annotated[Path, option("File for the model.", "-o", "--output")] = Path("model.json"),
-    force: Force = False,
-    as_json: AsJson = False,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
     tally: Annotated[bool, option("DATA is a tally of rows: see `hedgerow tally`.", "--tally")] = False,
-    table: TableOptions,
+    table: options.TableOptions,
     seed: Annotated[int | None, advanced("Repeatable, NOT private: --research.")] = None,
     research: Annotated[bool, advanced("Allow writing a model without guarantee.", "--research")] = False,
     **parameters: Any,
@@ -159,7 +146,6 @@ def fit(
 
 
 def _given(model: Kind, parameters: dict[str, Any], makers: Learners, schema: Schema | None) -> dict[str, Any]:
-    """Return the parameters that are given, as an estimator takes them; those of other models are refused."""
     if model not in makers:
         raise ArgumentError(f"the label is a number: expected --model {' or '.join(makers)}, got --model {model}.")
     given = {name: value for name, value in parameters.items() if value not in (None, [])}
@@ -183,7 +169,6 @@ def _given(model: Kind, parameters: dict[str, Any], makers: Learners, schema: Sc
 
 
 def _classes(schema: Schema | None) -> tuple[Any, ...]:
-    """Return the declared classes, by which costs are named."""
     if schema is None:
         raise ArgumentError("costs of classes need --schema, which declares the classes.")
     return schema.classes
@@ -204,15 +189,11 @@ def _tell_rows_needed(classifier: SearchEstimator, schema: Schema) -> None:
     """Say how many rows a model needs, if many, from public numbers alone: how many there are is private."""
     needed = rows_needed(classifier, schema, ACCURACY_LOSS)
     if needed is not None and needed > MANY_ROWS:
-        say(
-            f"at this epsilon even the smallest model needs about {needed:,.0f} rows to lose at most "
-            f"{100 * ACCURACY_LOSS:g} % of them to noise on average; see `hedgerow plan`",
-            err=True,
-        )
+        lost = f"lose at most {100 * ACCURACY_LOSS:g} % of them to noise on average; see `hedgerow plan`"
+        say(f"at this epsilon even the smallest model needs about {needed:,.0f} rows to {lost}", err=True)
 
 
 def _learn(classifier: PrivateEstimator, rows: Rows, label: str) -> Model:
-    """Fit, once the cost of an exact search is checked."""
     cost = None
     if isinstance(classifier, SearchEstimator):
         declared = classifier.schema

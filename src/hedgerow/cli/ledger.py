@@ -23,10 +23,7 @@ Address = Annotated[str, typer.Argument(metavar="LEDGER", help="File of SQLite, 
 
 
 @app.command("verify")
-def verify(
-    ledger: Address,
-    head: Annotated[str | None, option("Hash of an entry that must be there.")] = None,
-) -> None:
+def verify(ledger: Address, head: Annotated[str | None, option("Hash of an entry that must be there.")] = None) -> None:
     """Check that no entry was edited, removed or inserted, and that caps, totals and answers follow from the entries.
 
     The entry in the head file beside the ledger must be there, and that of --head. Prints the hash of the last entry:
@@ -63,8 +60,7 @@ def export(
 
 @app.command("backup")
 def backup(
-    ledger: Address,
-    output: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; it replaces none.")],
+    ledger: Address, output: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; it replaces none.")]
 ) -> None:
     """Copy a ledger in SQLite to a file, whole, while the service runs; verified, and with the hash of the last entry.
 

@@ -20,12 +20,10 @@ if TYPE_CHECKING:
 
 FILE = "CSV file with a header (.csv, .tsv, .txt, or .gz of these; - for standard input), .xlsx, or data.parquet"
 DATA = "CSV (- is stdin), .xlsx, *.parquet, duckdb:///FILE::TABLE, postgresql://USER@HOST/DATABASE::TABLE"
-ADVANCED = "Advanced"
-"""The panel of the help with options that a first run does not need."""
+ADVANCED = "Advanced"  # the panel of the help with options that a first run does not need
 
 
 def option(text: str, *names: str, **settings: Any) -> Any:
-    """Return an option with its help."""
     return typer.Option(*names, help=text, **settings)
 
 
@@ -35,7 +33,6 @@ def number(text: str) -> Any:
 
 
 def advanced(text: str, *names: str, metavar: str | None = None) -> Any:
-    """Return an option that a first run does not need."""
     return option(text, *names, metavar=metavar, rich_help_panel=ADVANCED)
 
 
@@ -62,17 +59,13 @@ class TextOptions:
 
     @property
     def text_format(self) -> TextFormat:
-        """The format of a file of text."""
         given = {"encoding": self.encoding, "decimal": self.decimal}
         return TextFormat(**{name: text for name, text in given.items() if text is not None})
 
     def check_used(self, rows: str, *, used: bool) -> None:
-        """Refuse options about rows that are not given by the option that takes them."""
         if not used and any(getattr(self, field.name) is not None for field in fields(self)):
-            *names, last = (f"--{field.name}" for field in fields(self))
-            raise ArgumentError(
-                f"{', '.join(names)} and {last} are about the rows of {rows}; add it, or leave them out."
-            )
+            *names, end = (f"--{field.name}" for field in fields(self))
+            raise ArgumentError(f"{', '.join(names)} and {end} are about the rows of {rows}; add it or leave them out.")
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,8 @@ def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
         raise ArgumentError(f"{path} is a folder; give the name of a file.")
     if os.path.lexists(path) and not force:
         raise ArgumentError(f"{path} exists already; give another name, or --force where the command has it.")
-    if path.exists() and any(given is not None and _is_same(path, given) for given in inputs):
+    sources = [given for given in inputs if given is not None and os.path.exists(given)]
+    if path.exists() and any(os.path.samefile(path, given) for given in sources):
         raise ArgumentError(f"{path} is an input of this command; give the output another name.")
     if path.is_file() and is_budget(path):
         raise ArgumentError(f"{path} is a budget, and its record of what was spent would be lost; give another name.")
@@ -127,7 +128,6 @@ def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
 
 
 def check_outputs(paths: Sequence[Path | None], *inputs: Path | str | None, force: bool) -> None:
-    """Check those of several files that are asked for, as `check_output` does, and that no two of them are one file."""
     asked = [path for path in paths if path is not None]
     for path in asked:
         check_output(path, *inputs, force=force)
@@ -153,39 +153,30 @@ def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: 
 
 
 def problem_of(error: BaseException) -> str:
-    """Return what a person is told of an error: what the system says of a file, and else the type."""
     reason = error.strerror if isinstance(error, OSError) else None
     name = error.filename if isinstance(error, OSError) else None
     return f"{name}: {reason}" if name else reason or type(error).__name__
 
 
 def write_said(path: Path, content: str | bytes, more: str = "") -> None:
-    """Write a file, and say so."""
     write_whole(path, content)
     say(f"written to {path}{more}", err=True)
 
 
 def print_or_write(text: str, path: Path | None) -> None:
-    """Print text, or write it to a file and say so."""
     if path is None:
         say(text)
     else:
         write_said(path, text + "\n")
 
 
-def _is_same(path: Path, given: Path | str) -> bool:
-    return os.path.exists(given) and os.path.samefile(path, given)
-
-
 def check_pictures(*paths: Path | None) -> None:
-    """Check that the names of the plots that are asked for have supported endings."""
     for path in paths:
         if path is not None and path.suffix.lower() not in PICTURES:
             raise ArgumentError(f"{path}: expected a name that ends in {', '.join(PICTURES)}.")
 
 
 def draw(plot: Callable[[], Axes], path: Path | None) -> None:
-    """Write a plot to a file and print its name, if it is asked for."""
     if path is None:
         return
     without_a_window()
@@ -204,6 +195,5 @@ def without_a_window() -> None:
 
 @contextmanager
 def stage(text: str) -> Generator[None]:
-    """Show a status on the terminal during the block."""
     with Console(stderr=True).status(escape(printable(f"{text} …"))):
         yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,9 +32,7 @@ def forecast(
     public: Annotated[Path | None, option(f"PUBLIC rows that models are tried on: {FILE}.")] = None,
     runs: Annotated[int | None, option("With --public: how often.  \\[20; at a plot's other epsilons 3]")] = None,
     text: TextOptions,
-    plot: Annotated[
-        Path | None, option("Draw by epsilon: losses, or with --public accuracy (PNG, SVG or PDF).")
-    ] = None,
+    plot: Annotated[Path | None, option("Draw by epsilon: losses, or with --public accuracy (PNG, SVG, PDF).")] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -65,15 +63,8 @@ def forecast(
     if public is not None:
         with stage(f"reading {public}"):
             pair = read_labelled(public, text.text_format, declared)
-    found = plan(
-        *(declared, rows, epsilon),
-        delta=delta,
-        accuracy_loss=accuracy_loss,
-        spread=spread,
-        public=pair,
-        runs=20 if runs is None else runs,
-        curve_runs=0 if public is None or plot is None else _CURVE_RUNS if runs is None else runs,
-        verbose=True,
-    )
+    more = 0 if public is None or plot is None else _CURVE_RUNS if runs is None else runs
+    tried: dict[str, Any] = {"public": pair, "runs": 20 if runs is None else runs, "curve_runs": more, "verbose": True}
+    found = plan(declared, rows, epsilon, delta=delta, accuracy_loss=accuracy_loss, spread=spread, **tried)
     draw(found.plot, plot)
     say(json.dumps(found.to_dict()) if as_json else found)

@@ -6,18 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.cli.options import (
-    FILE,
-    AsJson,
-    Force,
-    ModelFile,
-    OthersSchema,
-    TextOptions,
-    TextOutput,
-    any_model,
-    option,
-    with_groups,
-)
+from hedgerow.cli import options
+from hedgerow.cli.options import FILE, any_model, option, with_groups
 from hedgerow.cli.output import check_outputs, say, stage, write_said
 from hedgerow.cli.predictions import OutputColumns, class_weights, inert_table, predictions, to_csv, to_json
 from hedgerow.errors import ArgumentError
@@ -29,22 +19,20 @@ app = typer.Typer(add_completion=False)
 @app.command("predict")
 @with_groups
 def predict(
-    model: ModelFile,
+    model: options.ModelFile,
     data: Annotated[str, typer.Argument(help=f"The rows, with the columns that the model uses: {FILE}.")],
     *,
-    schema: OthersSchema = None,
-    output: TextOutput = None,
+    schema: options.OthersSchema = None,
+    output: options.TextOutput = None,
     proba: Annotated[bool, option("Add the probability of every class.", "--proba")] = False,
     ids: Annotated[list[str] | None, option("Copy this column, such as a number. Repeatable.", "--id")] = None,
     append: Annotated[bool, option("Copy all columns of the input.", "--append")] = False,
     explain: Annotated[bool, option("Add the rule, path or points that decide a row.", "--explain")] = False,
-    reasons: Annotated[
-        str | None, option("Add up to four attributes that cost most points for this class.", metavar="LABEL")
-    ] = None,
+    reasons: Annotated[str | None, option("Add the attributes that cost most points for it.", metavar="LABEL")] = None,
     class_weight: Annotated[list[str] | None, option("Cost of errors. Repeatable.", metavar="LABEL=WEIGHT")] = None,
-    text_options: TextOptions,
-    force: Force = False,
-    as_json: AsJson = False,
+    text_options: options.TextOptions,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Predict the class, or number, of every row of a CSV file, with the rule or leaf that predicts it.
 
@@ -76,9 +64,7 @@ def predict(
             "--release-counts."
         )
     weights = class_weights(released.schema.classes, class_weight) if class_weight else {}
-    columns = OutputColumns(
-        tuple(ids or ()), everything=append, proba=proba, explain=explain, reasons=reasons, class_weight=weights
-    )
+    columns = OutputColumns(tuple(ids or ()), append, proba, explain, reasons, weights)
     with stage(f"reading {data}"):
         rows = read_table(data, text_options.text_format)
         pointed = text_options.text_format.pointed(rows, released.schema.numbers)
@@ -90,7 +76,5 @@ def predict(
     else:
         write_said(output, text)
     if is_altered:
-        say(
-            "an apostrophe keeps spreadsheets from running some text as a formula; --json has the text as it is",
-            err=True,
-        )
+        told = "an apostrophe keeps spreadsheets from running some text as a formula; --json has the text as it is"
+        say(told, err=True)

@@ -38,14 +38,11 @@ class OutputColumns:
     ids: tuple[str, ...] = ()  # the columns of the input that are copied
     everything: bool = False  # whether all columns of the input are
     proba: bool = False  # whether the probability of every class is written
-    # Whether the rule, path or points are written that decide a row, with what was released about them
-    explain: bool = False
+    explain: bool = False  # whether the rule, path or points are that decide a row, with what was released about them
     reasons: str | None = None  # the class for which the attributes are written that cost most points
-    # The costs of errors by which a decision is written; none is without any
-    class_weight: Mapping[Value, float] = field(default_factory=dict[Value, float])
+    class_weight: Mapping[Value, float] = field(default_factory=dict[Value, float])  # of errors; a decision is written
 
     def columns_of(self, rows: pa.Table) -> list[str]:
-        """Return the columns of the input that are copied."""
         if self.everything:
             return list(rows.column_names)
         for name in self.ids:
@@ -78,7 +75,6 @@ def predictions(model: Model, rows: pa.Table, output: OutputColumns, *, copied: 
 
 
 def _reasons(model: Model, rows: pa.Table, favourable: str) -> dict[str, Any]:
-    """Return the attributes that cost most points, a column for each place."""
     named = {value_text(value): value for value in model.schema.target.values}
     named |= {word.lower(): value for word, value in named.items() if isinstance(value, bool)}
     found = model.reasons(rows, favourable=named.get(favourable, favourable))
@@ -117,7 +113,6 @@ def _checked_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def class_weights(values: Sequence[Value], given: Sequence[str] | None) -> dict[Value, float]:
-    """Return the weights of classes that are written as LABEL=WEIGHT."""
     classes = {value_text(value): value for value in values}
     found: dict[Value, float] = {}
     form = f"as LABEL=WEIGHT, a number for a class among {listed(values)}"
@@ -140,7 +135,6 @@ def costs_in(path: Path, classes: Sequence[Value]) -> dict[Any, Any]:
 
 
 def cost_lines(path: Path) -> Mapping[Any, Mapping[Any, Any]]:
-    """Return the costs in a file as they are written."""
     lines = read_mapping(path)
     if not isinstance(lines, Mapping) or not all(isinstance(line, Mapping) for line in lines.values()):
         raise ArgumentError("expected costs as {class: {predicted class: cost}} in the file of --costs, got others.")
@@ -154,7 +148,6 @@ def _free(names: Sequence[str], taken: Iterable[str]) -> str:
 
 
 def inert_table(table: pa.Table) -> tuple[pa.Table, bool]:
-    """Return a table whose names and texts are those that `inert` returns, and whether any differs."""
     names = [str(inert(name)) for name in table.column_names]
     before = table.columns
     columns = [_inert_column(column) for column in before]
@@ -163,7 +156,6 @@ def inert_table(table: pa.Table) -> tuple[pa.Table, bool]:
 
 
 def _inert_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column with the texts that `inert` returns; itself if they are its own."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
     texts = {value: inert(value) for value in column.unique().to_pylist()}
@@ -173,7 +165,6 @@ def _inert_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def to_csv(table: pa.Table) -> str:
-    """Return a table as the text of a CSV file."""
     buffer = io.BytesIO()
     pacsv.write_csv(table, buffer, pacsv.WriteOptions(quoting_style="needed"))
     return buffer.getvalue().decode()

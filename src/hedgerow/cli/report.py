@@ -132,7 +132,6 @@ def _write_form(path: Path, context: typer.Context, *, force: bool) -> None:
 def _check_outputs(
     models: list[Path], output: Path | None, twins: list[Path], evaluation: Path | None, *, as_json: bool
 ) -> None:
-    """Check that there is a model, something to make of it, and nothing of one model beside several."""
     if not models:
         raise ArgumentError("expected a model file, got none; or --new-form FILE to write an empty form.")
     if output is None and not as_json and not twins:
@@ -142,7 +141,6 @@ def _check_outputs(
 
 
 def _check_rows(data: Path | None, test: Path | None) -> None:
-    """Check that rows are not both for training and held out."""
     if str(data) == str(test) == PIPE:
         raise ArgumentError("only one of --data and --test can be standard input.")
     if data is not None and test is not None and data.exists() and test.exists() and data.samefile(test):

@@ -52,7 +52,6 @@ class FileRows:
             return classifier.fit(X, y)
 
     def tally(self, schema: Schema, label: str) -> Tally:
-        """Read the file, and count."""
         return Tally.count(self.counted(schema), label, schema)
 
     def fit(self, schema: Schema) -> TableFit:
@@ -114,18 +113,15 @@ class TableRows:
             return classifier.fit_tally(tally)
 
     def counted(self, schema: Schema) -> Tally:
-        """Count, by the schema's own label."""
         return self.tally(schema)
 
     def tally(self, schema: Schema, label: str | None = None) -> Tally:
-        """Count, or read what was counted."""
         with stage(f"counting {shown(self.address)}"):
             if self._is_tally:
                 return Tally.load(self.table, schema)
             return Tally.from_table(self.table, schema, label=label)
 
     def fit(self, schema: Schema) -> TableFit:
-        """Count, in one query."""
         from hedgerow.engines.count import engine_fit  # Ibis takes long to import
 
         with stage(f"counting {shown(self.address)}"):
@@ -135,8 +131,7 @@ class TableRows:
         """Rows of a table have no lines."""
 
 
-Rows = FileRows | TableRows
-"""Private rows, none of which is read before they are learned from or counted."""
+Rows = FileRows | TableRows  # Private rows, none of which is read before they are learned from or counted
 
 
 @contextmanager
@@ -158,7 +153,6 @@ def open_rows(data: str, options: TableOptions, of_tally: Schema | None = None) 
 
 
 def read_labelled(path: Path | None, text_format: TextFormat, schema: Schema) -> tuple[Any, Any] | None:
-    """Return the rows of a file without their labels, and these; None without a file."""
     if path is None:
         return None
     table = nw.from_native(read_table(str(path), text_format, numbers=schema.number_columns), eager_only=True)
@@ -167,7 +161,6 @@ def read_labelled(path: Path | None, text_format: TextFormat, schema: Schema) ->
 
 
 def target_name(columns: Sequence[str], target: str | None, schema: Schema | None) -> str:
-    """Return the label's column, checked against the columns and the schema before a row is read."""
     declared = None if schema is None or schema.label is None else schema.label.name
     if target is None and declared is None:
         raise ArgumentError("expected a column to predict, got none; add --target COLUMN, or a label in the schema.")
@@ -186,13 +179,10 @@ S = TypeVar("S", Schema, Schema | None)
 class UnitOptions:
     """Options that declare whose rows are protected."""
 
-    unit: Annotated[
-        str | None, option("Whose row it is; protects all rows of one.  \\[schema's]", metavar="COLUMN")
-    ] = None
+    unit: Annotated[str | None, option("Whose row it is: protects all of one.  \\[schema's]", metavar="COLUMN")] = None
     max_rows: Annotated[int | None, option("With --unit: rows of each, at most; noise grows with it.")] = None
 
     def applied(self, schema: S) -> S:
-        """Return a schema with the unit that the options declare; as it is without them."""
         if self.unit is None and self.max_rows is None:
             return schema
         if self.unit is None or self.max_rows is None:

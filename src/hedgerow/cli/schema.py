@@ -10,22 +10,9 @@ from typing import Annotated, Literal
 import typer
 
 from hedgerow.boundary.durable import reserved, write_whole
+from hedgerow.cli import options
 from hedgerow.cli.budget import open_budget, spent_text, telling
-from hedgerow.cli.options import (
-    DATA,
-    FILE,
-    AsJson,
-    Budget,
-    Encoding,
-    Force,
-    SchemaOutput,
-    TableOptions,
-    Target,
-    TextOptions,
-    number,
-    option,
-    with_groups,
-)
+from hedgerow.cli.options import DATA, FILE, number, option, with_groups
 from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print, write_said, written
 from hedgerow.cli.rows import UnitOptions, check_values, open_rows
 from hedgerow.cli.schema_wizard import import_draft, wizard
@@ -89,9 +76,9 @@ unit: {{column: {column}, max_rows: FILL IN}}
 def new(
     data: Annotated[str, typer.Argument(help=f"Only its column names are read: {DATA}.")],
     target: Annotated[str, option("Column to predict.")],
-    encoding: Encoding = None,
-    output: SchemaOutput = Path("schema.yaml"),
-    force: Force = False,
+    encoding: options.Encoding = None,
+    output: options.SchemaOutput = Path("schema.yaml"),
+    force: options.Force = False,
 ) -> None:
     """Write a schema to fill in, from the names of a table's columns. No row is read.
 
@@ -99,7 +86,7 @@ def new(
     """
     check_ending(output)
     check_output(output, data, force=force)
-    with open_rows(data, TableOptions(encoding=encoding)) as rows:
+    with open_rows(data, options.TableOptions(encoding=encoding)) as rows:
         names = list(rows.columns)
     _check_present([target], names)
     names.remove(target)
@@ -120,15 +107,15 @@ app.command("wizard")(with_groups(wizard))
 def from_public(
     data: Annotated[str, typer.Argument(help=f"PUBLIC rows, all that is read off them becomes public: {FILE}.")],
     *,
-    target: Target = None,
+    target: options.Target = None,
     bins: Annotated[int, option("Intervals of about as many rows each, for numbers.")] = 5,
     missing: Annotated[list[str] | None, option("Word that means missing, such as ?. Repeatable.")] = None,
     drop: Annotated[list[str] | None, option("Column to leave out, such as an id; may be repeated.")] = None,
     outside: Annotated[Literal["error", "bin"], option("For categories that these rows do not have.")] = "error",
     date_format: Annotated[str | None, option("Of dates in text, such as %d.%m.%Y.  \\[recognised]")] = None,
-    text: TextOptions,
-    output: SchemaOutput = Path("schema.yaml"),
-    force: Force = False,
+    text: options.TextOptions,
+    output: options.SchemaOutput = Path("schema.yaml"),
+    force: options.Force = False,
 ) -> None:
     """Derive a schema from public rows: quantile cut points, and the categories and bounds that occur.
 
@@ -163,19 +150,17 @@ def learn(
     epsilon: Annotated[str | None, number("Privacy loss of all cut points together, such as 0.2.")] = None,
     bins: Annotated[int, option("Intervals of about as many rows each.")] = 5,
     unit: UnitOptions,
-    text: TextOptions,
-    budget: Budget = None,
-    output: SchemaOutput = Path("schema.yaml"),
-    force: Force = False,
+    text: options.TextOptions,
+    budget: options.Budget = None,
+    output: options.SchemaOutput = Path("schema.yaml"),
+    force: options.Force = False,
 ) -> None:
     """Find cut points from sensitive rows by private quantiles, inside declared bounds and under a charge.
 
     [bold]Example[/bold]: hedgerow schema learn patients.csv --schema declared.yaml --epsilon 0.2 -o patients.yaml
     """
     if epsilon is None:
-        raise ArgumentError(
-            "expected --epsilon, the privacy loss of all cut points together, such as --epsilon 0.2; got none."
-        )
+        raise ArgumentError("expected --epsilon, the privacy loss of all cut points, such as --epsilon 0.2; got none.")
     amount = exact(epsilon, "epsilon")
     check_ending(output)
     check_output(output, data, declared, force=force)
@@ -205,7 +190,7 @@ def show(
     schema: Annotated[Path, typer.Argument(help="Schema file.")],
     max_literals: Annotated[int, option("Conditions in a rule, for counting candidates.")] = 2,
     negations: Annotated[bool, option("Whether a condition may be negated.")] = True,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Print the attributes of a schema, the number of candidate rules, and why `fit` would refuse it, if it would."""
     if max_literals < 1:
@@ -229,8 +214,8 @@ def check(
     schema: Annotated[Path, typer.Argument(help="Schema file.")],
     data: Annotated[str, typer.Argument(help=f"The sensitive table: {DATA}.")],
     *,
-    table: TableOptions,
-    as_json: AsJson = False,
+    table: options.TableOptions,
+    as_json: options.AsJson = False,
 ) -> None:
     """Check every row of a table against a schema before anything is spent. The report is for the curator only.
 
@@ -263,12 +248,10 @@ def check(
             raise DomainError.absent(fault.name, rows.columns)
         more = len(found.faults) - 1
         others = f", here and in {number_of(more, 'other column')}" if more else ""
-        commas = (
-            "; --decimal , reads decimal commas in place of points" if fault.unread and fault.kind != "date" else ""
-        )
+        marks = "; --decimal , reads decimal commas in place of points" if fault.unread and fault.kind != "date" else ""
         problem = (
             f"some values do not fit the schema{others}; correct them, declare a wider domain, or say under `missing` "
-            f"and `outside` what becomes of them{commas}."
+            f"and `outside` what becomes of them{marks}."
         )
         raise DomainError(problem, column=fault.name)
 
@@ -287,7 +270,6 @@ def _draft_json(target: str, names: list[str], person: str | None) -> str:
 
 
 def load_schema(path: Path) -> Schema:
-    """Load a schema; errors name the file, too."""
     try:
         return Schema.load(path)
     except SchemaError as error:

@@ -97,7 +97,6 @@ def _proposals(data: str, make: TextFormat) -> dict[str, Proposal]:
 
 
 def _of_sample(path: Path, make: TextFormat) -> dict[str, Proposal]:
-    """Return the attributes of public rows."""
     table = typed_table(read_table(str(path), make), text_format=make)
     found: dict[str, Proposal] = {}
     for name in table.column_names:
@@ -123,15 +122,10 @@ class _Dialog:
     """Questions, those answered before first: their answers are taken without being asked for."""
 
     def __init__(self, answers: list[str]) -> None:
-        self.answers, self._place, self._heading = answers, 0, ""
+        self.answers, self._place = answers, 0
+        self.heading = ""  # names a column before its next question that is asked
 
-    def begin(self, heading: str) -> None:
-        """Begin with a column, which is named before its next question that is asked."""
-        self._heading = heading
-
-    def answer_to(
-        self, question: str, default: Any, parsed: Callable[[str], Any], check: Callable[[Any], object]
-    ) -> Any:
+    def answer_to(self, question: str, default: Any, read: Callable[[str], Any], check: Callable[[Any], object]) -> Any:
         """Return an answer that parses and passes a check; the proposal if it is empty and there is one."""
         shown = _shown(default)
         line = f"{question} [{printable(shown)}]" if shown else question
@@ -139,7 +133,7 @@ class _Dialog:
             is_old = self._place < len(self.answers)
             text = self.answers[self._place] if is_old else self._line(line)
             try:
-                value = default if not text and default is not None else parsed(text)
+                value = default if not text and default is not None else read(text)
                 check(value)
             except (ArgumentError, SchemaError) as error:
                 del self.answers[self._place :]
@@ -162,9 +156,9 @@ class _Dialog:
 
     def _line(self, question: str) -> str:
         """Return a line that is typed; Typer's own prompt would print to stdout."""
-        if self._heading:
-            say(f"\n{self._heading}", err=True)
-            self._heading = ""
+        if self.heading:
+            say(f"\n{self.heading}", err=True)
+            self.heading = ""
         say(f"  {question}: ", err=True, newline=False)
         line = sys.stdin.readline()
         if not line:
@@ -215,13 +209,12 @@ class _Draft:
 
 
 def _asked_schema(dialog: _Dialog, target: str | None, proposals: Mapping[str, Proposal]) -> dict[str, Any]:
-    """Ask about the label, then about each column."""
     found: dict[str, Any] = {"version": 1, "attributes": {}}
     if target is not None:
         found["label"] = _asked_label(dialog, target, proposals[target])
     names = [name for name in proposals if name != target]
     for i, name in enumerate(names, 1):
-        dialog.begin(f"{printable(name)} ({i} of {len(names)}){_hint(name, proposals[name])}")
+        dialog.heading = f"{printable(name)} ({i} of {len(names)}){_hint(name, proposals[name])}"
         data = _asked(dialog, name, proposals[name], "unit" in found)
         if data is not None and data["kind"] == "unit":
             found["unit"] = {"column": name, "max_rows": data["max_rows"]}
@@ -279,8 +272,7 @@ def _with_high(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked_label(dialog: _Dialog, name: str, proposal: Proposal) -> dict[str, Any]:
-    """Ask for the classes of the label, or the bounds of a number."""
-    dialog.begin(f"{printable(name)} (the label)")
+    dialog.heading = f"{printable(name)} (the label)"
     told = _proposed_label(name, proposal)
     usual = "number" if "low" in told else "ordered" if told.get("ordered") else "classes"
     what = dialog.choose("what to predict", ("classes", "ordered", "number"), usual)
@@ -295,18 +287,15 @@ def _asked_label(dialog: _Dialog, name: str, proposal: Proposal) -> dict[str, An
 
 
 def _proposed_label(name: str, proposal: Proposal) -> Proposal:
-    """Return the label that the attribute of a column would be, without what is not known."""
     told: dict[str, Any] = {field.name: proposal[field.name] for field in fields(DraftColumn) if field.name in proposal}
     told["name"] = name
     return {key: value for key, value in DraftColumn(**told).to_label().items() if value != FILL_IN}
 
 
 def _shown(value: Any) -> str:
-    return ", ".join(_quoted(one) for one in value) if isinstance(value, list) else "" if value is None else str(value)
-
-
-def _quoted(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) and "," in value else str(value)
+    if isinstance(value, list):
+        return ", ".join(json.dumps(one, ensure_ascii=False) if "," in str(one) else str(one) for one in value)
+    return "" if value is None else str(value)
 
 
 def _number(text: str) -> Any:
@@ -332,13 +321,8 @@ def _cuts(text: str) -> Any:
     return [_number(word.strip()) for word in text.split(",")] if "," in text else _number(text)
 
 
-_PARSED: Mapping[str, Callable[[str], Any]] = {
-    "values": _listed,
-    "low": _number,
-    "high": _number,
-    "cuts": _cuts,
-    "format": str,
-}
+_PARSED: dict[str, Callable[[str], Any]] = {"values": _listed, "low": _number, "high": _number}
+_PARSED |= {"cuts": _cuts, "format": str}
 
 
 def import_draft(
@@ -376,7 +360,6 @@ def import_draft(
 
 
 def draft_of(given: str, target: str | None) -> Draft:
-    """Return the draft of a file's description, or of a table in a database."""
     if "://" not in given:
         return import_schema(given, label=target)
     from hedgerow.engines.catalogue import catalogue_draft  # Ibis takes long to import

@@ -31,9 +31,7 @@ app = typer.Typer(
 keys_app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make, list and revoke API keys.")
 app.add_typer(keys_app, name="key")
 _NEEDED = ("cryptography", "fastapi", "jinja2", "jwt", "prometheus_client", "sqlalchemy", "uvicorn")
-AcceptRollback = Annotated[
-    bool, option("Continue with a ledger that lost entries, and record that you did.", "--accept-rollback")
-]
+AcceptRollback = Annotated[bool, option("Continue with a ledger that lost entries and record it.", "--accept-rollback")]
 ConfigPath = Annotated[Path, option("Configuration, as `hedgerow serve init` writes one.", "--config")]
 CONFIG = Path("curator.yaml")
 _TEMPLATE = """\
@@ -92,9 +90,7 @@ def serve(
 
 
 @app.command("init")
-def init(
-    folder: Annotated[Path, typer.Argument(help="Folder for the configuration and the signing key.")] = Path(),
-) -> None:
+def init(folder: Annotated[Path, typer.Argument(help="Folder for configuration and signing key.")] = Path()) -> None:
     """Write a configuration to edit, curator.yaml, and a signing key, curator.key with curator.pub."""
     require_service()
     from hedgerow.service.receipts import Signer
@@ -144,9 +140,7 @@ def epoch(
             say(f"epoch {before} of {dataset}, which ends:\n{ledger.account(dataset)}")
         say(f"its next epoch:\n{one.cap.account}")
         say("Its budget is new and whole. For a person with rows in both epochs, both caps add up.")
-        if not yes and not typer.confirm(
-            f"Are all rows of {dataset} new, or may the rows that stay be charged both caps?"
-        ):
+        if not yes and not typer.confirm(f"Are all rows of {dataset} new, or may rows that stay be charged both caps?"):
             raise ArgumentError("no epoch was declared; use the rows of the current one.")
         number = declare_epoch(ledger, dataset, one, reason, found.schema_of(one).unit)
     say(f"epoch {number} of {dataset} is declared; restart the service with the new rows")
@@ -275,7 +269,6 @@ def _run(
 
 
 def _read(path: Path) -> Config:
-    """Read the configuration of a service, once its extra is known to be installed."""
     require_service()
     from hedgerow.service.config import Config
 
@@ -283,6 +276,5 @@ def _read(path: Path) -> Config:
 
 
 def require_service() -> None:
-    """Raise MissingPackageError where the service's extra is not installed."""
     if not all(map(find_spec, _NEEDED)):
         raise MissingPackageError("a curator's service needs an extra; run pip install 'hedgerow[service]'.")

@@ -57,7 +57,6 @@ _FORMS: Mapping[str, Form] = {
 
 
 def _form(given: Form | None, output: Path | None, *, as_json: bool) -> Form:
-    """Return the format that is asked for, or else the one that the output's name says."""
     if as_json and given not in (None, "json"):
         raise ArgumentError(f"expected one format, got --json and --format {given}; leave one of them out.")
     if as_json or given is not None:

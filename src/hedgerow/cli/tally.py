@@ -25,9 +25,7 @@ app = typer.Typer(add_completion=False)
 @with_groups
 def tally(
     schema: Annotated[Path, typer.Argument(help="Schema of the rows (.yaml or .json).")],
-    data: Annotated[
-        list[str], typer.Argument(help=f"{DATA}; with --sql, the table as the query names it.", metavar="DATA")
-    ],
+    data: Annotated[list[str], typer.Argument(help=f"{DATA}; with --sql, as the query names it.", metavar="DATA")],
     output: Annotated[Path | None, option("File for the tally (.parquet), or the SQL.", "-o", "--output")] = None,
     *,
     merge: Annotated[bool, option("DATA are tallies, of disjoint parts of a table.", "--merge")] = False,
@@ -90,8 +88,6 @@ def _files(data: Sequence[str], output: Path, *, merge: bool) -> list[str]:
     if len(set(same)) < len(same) or (merge and len(set(data)) < len(data)):
         raise ArgumentError("expected each tally once, got one of them twice: its rows would count twice.")
     here = output.absolute()
-    if any(
-        here.is_relative_to(Path(one).absolute()) or fnmatchcase(str(here), str(Path(one).absolute())) for one in read
-    ):
+    if any(here.is_relative_to(Path(x).absolute()) or fnmatchcase(str(here), str(Path(x).absolute())) for x in read):
         raise ArgumentError(f"{output} would be among the files of {', '.join(read)}; write it to another folder.")
     return files
