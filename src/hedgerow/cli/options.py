@@ -130,8 +130,6 @@ def any_model(path: Path, schema: Path | None, *, needed: bool = False, of_table
             raise ArgumentError("leave --schema out: hedgerow's own model file has its schema.")
         return load_model(path)
     if needed and schema is None:
-        raise ArgumentError(
-            f"{path} is not hedgerow's own model file; add --schema FILE: how much a model discloses depends on the "
-            "domain of each column."
-        )
+        why = "how much a model discloses depends on the domain of each column."
+        raise ArgumentError(f"{path} is not hedgerow's own model file; add --schema FILE: {why}")
     return read_model(path, None if schema is None else Schema.load(schema))

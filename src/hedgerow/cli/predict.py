@@ -59,10 +59,8 @@ def predict(
         raise ArgumentError("leave --id out: --append copies all columns.")
     released = any_model(model, schema)
     if proba and not released.has_shares and released.schema.classes:
-        raise ArgumentError(
-            "the model has labels alone, and no probabilities for --proba; fit it with --objective mixed or "
-            "--release-counts."
-        )
+        problem = "the model has labels alone, and no probabilities for --proba"
+        raise ArgumentError(f"{problem}; fit it with --objective mixed or --release-counts.")
     weights = class_weights(released.schema.classes, class_weight) if class_weight else {}
     columns = OutputColumns(tuple(ids or ()), append, proba, explain, reasons, weights)
     with stage(f"reading {data}"):

@@ -47,10 +47,8 @@ class OutputColumns:
             return list(rows.column_names)
         for name in self.ids:
             if name not in rows.column_names:
-                raise ArgumentError(
-                    f"expected --id to name a column of the input, got {quoted_text(name)}; it has "
-                    f"{listed(rows.column_names)}."
-                )
+                problem = f"expected --id to name a column of the input, got {quoted_text(name)}"
+                raise ArgumentError(f"{problem}; it has {listed(rows.column_names)}.")
         return list(dict.fromkeys(self.ids))
 
 
@@ -91,11 +89,8 @@ def _copied(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind, is_a = column.type, pa.types
     kind = kind.value_type if is_a.is_dictionary(kind) else kind
     is_number = is_a.is_boolean(kind) or is_a.is_integer(kind) or is_a.is_floating(kind) or is_a.is_decimal(kind)
-    problem = DomainError(
-        "expected text in UTF-8, numbers, booleans, and dates and times of the years 1 to 9999 to copy, found others; "
-        "name other columns with --id.",
-        column=name,
-    )
+    expected = "text in UTF-8, numbers, booleans, and dates and times of the years 1 to 9999 to copy"
+    problem = DomainError(f"expected {expected}, found others; name other columns with --id.", column=name)
     if is_number or is_a.is_null(kind):
         return column
     if is_a.is_temporal(kind) and not is_a.is_duration(kind) and not is_a.is_interval(kind):
@@ -127,10 +122,8 @@ def costs_in(path: Path, classes: Sequence[Value]) -> dict[Any, Any]:
     """Return the costs in a file, by class; what they must be is checked by the estimator."""
     lines = cost_lines(path)
     if any(isinstance(key, bool) and key not in classes for line in (lines, *lines.values()) for key in line):
-        raise ArgumentError(
-            f"the file of --costs has true or false in place of a class ({listed(classes)}): YAML reads yes and no so; "
-            "put them in quotes."
-        )
+        problem = f"the file of --costs has true or false in place of a class ({listed(classes)})"
+        raise ArgumentError(f"{problem}: YAML reads yes and no so; put them in quotes.")
     return by_class(classes, {actual: by_class(classes, line) for actual, line in lines.items()})
 
 

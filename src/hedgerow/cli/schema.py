@@ -249,11 +249,9 @@ def check(
         more = len(found.faults) - 1
         others = f", here and in {number_of(more, 'other column')}" if more else ""
         marks = "; --decimal , reads decimal commas in place of points" if fault.unread and fault.kind != "date" else ""
-        problem = (
-            f"some values do not fit the schema{others}; correct them, declare a wider domain, or say under `missing` "
-            f"and `outside` what becomes of them{marks}."
-        )
-        raise DomainError(problem, column=fault.name)
+        problem = f"some values do not fit the schema{others}; correct them, declare a wider domain"
+        advice = f"or say under `missing` and `outside` what becomes of them{marks}."
+        raise DomainError(f"{problem}, {advice}", column=fault.name)
 
 
 def _draft_yaml(target: str, names: list[str], person: str | None) -> str:

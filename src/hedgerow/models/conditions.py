@@ -38,10 +38,8 @@ class Pieces(Generic[_K]):
             self._texts[part] = self._make(part)
         self._left -= len(self._texts[part])
         if self._left < 0:
-            raise ArgumentError(
-                f"expected a model of at most {MOST_CHARACTERS:,} characters of {self._what}, got a larger one; apply "
-                "it by `predict`."
-            )
+            problem = f"expected a model of at most {MOST_CHARACTERS:,} characters of {self._what}, got a larger one"
+            raise ArgumentError(f"{problem}; apply it by `predict`.")
         return self._texts[part]
 
 

@@ -42,10 +42,8 @@ def unseal(data: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: 
     if not isinstance(data, dict) or data.get("format") != format:
         raise ModelFormatError(f"expected the format {format!r}, got {format_of(data)}.")
     if data.get("version") != version:
-        raise ModelFormatError(
-            f"expected version {version} of {format}, got {bounded.shown(data.get('version'))}, which another release "
-            "of hedgerow wrote; read it with that release."
-        )
+        problem = f"expected version {version} of {format}, got {bounded.shown(data.get('version'))}"
+        raise ModelFormatError(f"{problem}, which another release of hedgerow wrote; read it with that release.")
     if data.get("digest") != _digest({key: value for key, value in data.items() if key != "digest"}):
         raise ModelFormatError("the file was changed after it was written: its digest does not match its content.")
     return data

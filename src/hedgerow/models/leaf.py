@@ -124,19 +124,17 @@ def _checked_probabilities(values: object, label: object) -> tuple[float, ...]:
 def check_leaves(leaves: Sequence[Leaf], target: Target, name: str) -> None:
     classes = target.values
     if len(leaves) * len(classes) > MOST_PROBABILITIES:
+        got = f"{len(leaves):,} times {len(classes):,}"
         raise ArgumentError(
-            f"expected at most {MOST_PROBABILITIES:,} probabilities, one a {name} and class, got {len(leaves):,} times "
-            f"{len(classes):,}."
+            f"expected at most {MOST_PROBABILITIES:,} probabilities, one a {name} and class, got {got}."
         )
     known = {(type(value), value) for value in classes}  # True is not 1
     for leaf in leaves:
         if leaf.counts is not None and len(leaf.counts) != len(classes):
             raise ArgumentError(f"expected {len(classes)} counts a {name}, got {len(leaf.counts)}.")
         if leaf.label is not None and (type(leaf.label), leaf.label) not in known:
-            raise ArgumentError(
-                f"expected the label of a {name} to be one of the schema's classes {listed(classes)}; got "
-                f"{shown(leaf.label)}."
-            )
+            expected = f"expected the label of a {name} to be one of the schema's classes {listed(classes)}"
+            raise ArgumentError(f"{expected}; got {shown(leaf.label)}.")
         number = target.as_number
         if leaf.sums is not None or leaf.mean is not None:
             if number is None:

@@ -207,10 +207,8 @@ class LeafModel(Model):
         """
         wanted = np.asarray(quantiles, dtype=np.float64)
         if self._number is None or not self.has_counts:
-            raise ArgumentTypeError(
-                f"expected a {self.kind} of a number with released counts, got one without; learn it with "
-                "release_counts=True."
-            )
+            problem = f"expected a {self.kind} of a number with released counts, got one without"
+            raise ArgumentTypeError(f"{problem}; learn it with release_counts=True.")
         if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 1)).all():
             raise ArgumentError("quantiles must be numbers from 0 to 1, got others.")
         return self._leaf_quantiles(wanted)[self.apply(X)]

@@ -182,10 +182,9 @@ class Model(ABC):
         classes = self.schema.classes
         matrix = cost_matrix(classes, class_weight=class_weight, costs=costs)
         if not self.has_shares:
-            raise ArgumentTypeError(
-                f"expected a {self.kind} with probabilities or counts, got one with labels alone, which no cost can "
-                "change; learn it with objective='mixed' or release_counts=True."
-            )
+            problem = f"expected a {self.kind} with probabilities or counts, got one with labels alone"
+            advice = "learn it with objective='mixed' or release_counts=True."
+            raise ArgumentTypeError(f"{problem}, which no cost can change; {advice}")
         numbers = {value: number for number, value in enumerate(classes)}
         predicted = np.array([numbers[value] for value in self.predict(X).tolist()], dtype=np.intp)
         return np.array(classes)[decisions(self.predict_proba(X), predicted, matrix)]

@@ -37,10 +37,9 @@ def check_matplotlib() -> None:
 
 def check_drawable(n_leaves: int, n_classes: int) -> None:
     if n_leaves > MOST_DRAWN or n_leaves * n_classes > _MOST_SHARES:
-        raise ArgumentError(
-            f"expected at most {MOST_DRAWN} leaves or rules to draw, and {_MOST_SHARES:,} shares of classes in them, "
-            f"got {n_leaves:,} with {n_classes:,} classes; print the model, or export it."
-        )
+        most = f"{MOST_DRAWN} leaves or rules to draw, and {_MOST_SHARES:,} shares of classes in them"
+        got = f"got {n_leaves:,} with {n_classes:,} classes; print the model, or export it."
+        raise ArgumentError(f"expected at most {most}, {got}")
 
 
 def shortened(text: str, longest: int = 80) -> str:

@@ -35,10 +35,8 @@ def document(model: Element, schema: Schema, used: Sequence[str], description: s
     """Return the document of a model's element, which gets its fields first; ArgumentError where XML cannot hold it."""
     for name in used:
         if schema[name].derived is not None:
-            raise ArgumentError(
-                f"expected columns of the table for PMML, got the derived column {shown(name)}; compute it beforehand, "
-                "and declare it without `derived`."
-            )
+            problem = f"expected columns of the table for PMML, got the derived column {shown(name)}"
+            raise ArgumentError(f"{problem}; compute it beforehand, and declare it without `derived`.")
     target = _target_field(schema.target)
     if model.tag == "Scorecard":  # the total is its target, and what follows from it an output
         target = made("DataField", name=_SUM, optype="continuous", dataType="double")

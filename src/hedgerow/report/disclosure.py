@@ -338,12 +338,9 @@ def _beside(subject: Subject, found: Membership | ShadowMembership) -> Grid:
 def membership_findings(subject: Subject, found: Attacked | None, leaves: Overfit | None) -> Iterator[Finding]:
     if leaves is not None:
         v, chance = leaves.vulnerability, leaves.vulnerability_by_chance
-        known = _of(subject)
-        sentence = (
-            f"Knowing {known} and leaf, an attacker guesses membership right in {100 * v:.1f} % of cases "
-            f"({100 * chance:.1f} % by chance)."
-        )
-        yield finding("separation", "look" if v > chance else "supports", sentence, v)
+        said = f"Knowing {_of(subject)} and leaf, an attacker guesses membership right in {100 * v:.1f} % of cases"
+        is_grave = "look" if v > chance else "supports"
+        yield finding("separation", is_grave, f"{said} ({100 * chance:.1f} % by chance).", v)
     if isinstance(found, ExactMembership):
         loss = float(found.realised_loss.max())
         sentence = f"The largest exact privacy loss of a row is {loss:.4f}; epsilon allows {found.epsilon:g}."
@@ -371,9 +368,7 @@ def _violated(subject: Subject, found: ShadowMembership) -> Iterator[Finding]:
     for fpr in RATES if subject.bound is not None else ():
         low, _ = found.tpr_interval(fpr) if fpr >= found.finest_fpr else (0.0, 1.0)
         if subject.bound is not None and low > largest_rate(fpr, *subject.bound):
-            sentence = (
-                f"At a false positive rate of {100 * fpr:g} %, the attack finds at least {100 * low:.2g} % of the "
-                f"members; the claimed epsilon permits {_permitted(subject, fpr)}."
-            )
-            yield finding("claim", "reject", sentence, low)
+            found_at = f"At a false positive rate of {100 * fpr:g} %, the attack finds at least {100 * low:.2g} %"
+            permitted = f"of the members; the claimed epsilon permits {_permitted(subject, fpr)}."
+            yield finding("claim", "reject", f"{found_at} {permitted}", low)
             return

@@ -75,20 +75,16 @@ class Subject:
         if known is not None and (released is None or released.leaves):
             paths, known = paths_of(model if released is None else released, known, features)
         elif released is None and not (callable(getattr(model, "apply", None)) or isinstance(model, HasRegions)):
-            raise ArgumentTypeError(
-                "expected a model of hedgerow, one that reconstruction audits read (with schema=), or one with "
-                f"apply(X), got {type(model).__name__}."
-            )
+            expected = "a model of hedgerow, one that reconstruction audits read (with schema=), or one with apply(X)"
+            raise ArgumentTypeError(f"expected {expected}, got {type(model).__name__}.")
         maker = f"{type(model).__module__.partition('.')[0]} ({type(model).__name__})"
         unprotected = PrivacyCard.none(f"learned by {maker}, which states no guarantee", software=maker)
         card = unprotected if released is None else released.privacy
         matrix = _costs(model, known, costs, class_weight)
         subject = cls(model, released, card, known, paths, form or Form(), features, threshold, matrix)
         if released is None and subject.number is None and isinstance(model, BaseEstimator) and is_regressor(model):
-            raise ArgumentError(
-                "expected a schema whose label is a number for a regressor, got none; pass schema= with "
-                "`label: {name: ..., low: ..., high: ...}`."
-            )
+            problem = "expected a schema whose label is a number for a regressor, got none"
+            raise ArgumentError(problem + "; pass schema= with `label: {name: ..., low: ..., high: ...}`.")
         if known is not None and any(name not in known for name in subject.form.sensitive):
             raise ArgumentError(f"expected names as sensitive in the form ({listed(known.names)}), got another name.")
         return subject

@@ -218,10 +218,10 @@ def _points(asked: Asked, number: Number, parts: Sequence[Element], start: Fract
                 scores[place] = _amount(each, "partialScore")
             left &= ~yes
         if left.any():
-            part.refuse(
-                f"expected an Attribute for every value of {shown(name)} that the schema allows, got none for some; "
-                "declare `missing: error` and `outside: error` for it in a schema"
+            problem = (
+                f"expected an Attribute for every value of {shown(name)} that the schema allows, got none for some"
             )
+            part.refuse(f"{problem}; declare `missing: error` and `outside: error` for it in a schema")
         before = found.get(name, [Fraction(0)] * len(scores))
         found[name] = [x + y for x, y in zip(before, scores, strict=True)]
     amounts = [start - Fraction(number.low), *(x for scores in found.values() for x in scores)]
@@ -280,10 +280,8 @@ class _Growth:
         for place, child in enumerate(same):
             yes, unknown = _told(self.asked, _predicate(child))
             if _is_surrogate(_predicate(child)) and unknown.any():
-                child.refuse(
-                    f"surrogates of {shown(name)}, which may be missing by the schema, are not supported; declare "
-                    "`missing: error` for it, or fit rpart with maxsurrogate = 0"
-                )
+                problem = f"surrogates of {shown(name)}, which may be missing by the schema, are not supported"
+                child.refuse(f"{problem}; declare `missing: error` for it, or fit rpart with maxsurrogate = 0")
             for at in np.flatnonzero((yes | unknown) & (np.array(targets) == _NONE)).tolist():
                 if yes[at] or self.missing != "none":
                     targets[at] = place if yes[at] else default
@@ -297,10 +295,9 @@ class _Growth:
         return self.grown(chosen[0]) if self.missing == "defaultChild" and chosen else self._nothing(node)
 
     def _nothing(self, node: Element) -> NoReturn:
-        node.refuse(
-            "rows that are missing a value, or satisfy no child of this Node, have no prediction; pass a schema that "
-            "declares `missing: error` and `outside: error` for the fields that it tests"
-        )
+        problem = "rows that are missing a value, or satisfy no child of this Node, have no prediction"
+        advice = "pass a schema that declares `missing: error` and `outside: error` for the fields that it tests"
+        node.refuse(f"{problem}; {advice}")
 
     def _leaf(self, node: Element) -> Leaf:
         score, rows = node.given.get("score"), node.all("ScoreDistribution")

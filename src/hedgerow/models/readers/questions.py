@@ -260,11 +260,10 @@ class Choice:
             tried = ((target, conjunction(attribute, kind, masks[target], later[target])) for target in left)
             target, found = next(((target, found) for target, found in tried if found is not None), (left[0], None))
             if found is None:
-                raise ModelFormatError(
-                    f"expected an attribute {shown(attribute)} whose values can be told apart as the model does, got "
-                    "one with missing values, or values outside the domain, in several branches; declare "
-                    "`missing: error` and `outside: error` for it in a schema."
-                )
+                problem = f"expected an attribute {shown(attribute)} whose values can be told apart as the model does"
+                got = "got one with missing values, or values outside the domain, in several branches"
+                advice = "declare `missing: error` and `outside: error` for it in a schema."
+                raise ModelFormatError(f"{problem}, {got}; {advice}")
             ways.append((found, made[target]))
             left.remove(target)
         return ways[0][1] if len(ways) == 1 else cls(attribute, tuple(ways))
