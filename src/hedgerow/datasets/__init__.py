@@ -128,7 +128,11 @@ def load(name: str) -> Dataset:
     with as_file(_FOLDER / f"{name}.yaml") as path:
         schema = Schema.load(path)
     assert schema.label is not None
-    frame = _breast_cancer() if name == "breast_cancer" else _parse(_content(name))
+    if name == "breast_cancer":
+        bunch: Any = load_breast_cancer(as_frame=True)
+        frame = bunch.data.assign(diagnosis=bunch.target.map({0: "malignant", 1: "benign"}))
+    else:  # only an empty field is missing, not a word such as "NA" or "?"
+        frame = pd.read_csv(io.BytesIO(_content(name)), keep_default_na=False, na_values=[""])
     labels = frame.pop(schema.label.name)
     return Dataset(name, frame, labels, schema)
 
@@ -136,16 +140,6 @@ def load(name: str) -> Dataset:
 def _check_name(name: str) -> None:
     if name not in NAMES:
         raise ArgumentError(f"name must be one of {', '.join(NAMES)}, got {describe_argument(name)}.")
-
-
-def _breast_cancer() -> pd.DataFrame:
-    bunch: Any = load_breast_cancer(as_frame=True)
-    return bunch.data.assign(diagnosis=bunch.target.map({0: "malignant", 1: "benign"}))
-
-
-def _parse(content: bytes) -> pd.DataFrame:
-    """Read a file as it is: only an empty field is missing, not a word such as "NA" or "?"."""
-    return pd.read_csv(io.BytesIO(content), keep_default_na=False, na_values=[""])
 
 
 def _content(name: str) -> bytes:

@@ -9,15 +9,13 @@ from itertools import count
 import ibis
 
 from hedgerow.engines.columns import EngineColumn
-from hedgerow.engines.engine import Expression
+from hedgerow.engines.engine import Expression, engine_function
 from hedgerow.engines.sources import ask, engine_of
 from hedgerow.errors import DomainError
 from hedgerow.schema import Unit
 from hedgerow.schema.contributions import no_unit
 
-
-@ibis.udf.scalar.builtin
-def md5(text: str) -> str: ...
+_md5 = engine_function("md5", "string", "string")  # in hexadecimal digits
 
 
 def counted_table(table: Expression, unit: Unit, names: Sequence[str]) -> Expression:
@@ -50,7 +48,7 @@ def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[E
     of_unit = ibis.window(group_by=_told_apart(rows[whose]), order_by=seen)
     rows = rows.mutate(**{number: ibis.row_number().over(of_unit)})
     key = ibis.literal(secrets.token_hex(32))
-    hashed = md5(key + rows[number].cast("string") + ibis.literal("/") + rows[whose])
+    hashed = _md5(key + rows[number].cast("string") + ibis.literal("/") + rows[whose])
     drawn = ibis.window(group_by=_told_apart(rows[whose]), order_by=[hashed])
     rows = rows.mutate(**{place: ibis.row_number().over(drawn)})
     return rows.filter(rows[place] < unit.max_rows).drop(whose, number, place), absent

@@ -168,16 +168,9 @@ class DuckDB(Engine):
         return ibis.cases((place > 0, _list_extract(list(codes.values()), place)), else_=otherwise)
 
 
-@engine_function("encode", "string", "binary")
-def _encode(text: Expression) -> Any: ...
-
-
-@engine_function("list_position", "array<string>", "string", "int64")
-def _list_position(words: Expression, word: Expression) -> Any: ...
-
-
-@engine_function("list_extract", "array<int32>", "int64", "int32")
-def _list_extract(codes: Sequence[int], place: Expression) -> Any: ...
+_encode = engine_function("encode", "string", "binary")
+_list_position = engine_function("list_position", "array<string>", "string", "int64")
+_list_extract = engine_function("list_extract", "array<int32>", "int64", "int32")
 
 
 def _shut(connection: Any, paths: Sequence[str]) -> None:

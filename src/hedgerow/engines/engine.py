@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from importlib.util import find_spec
+from inspect import Parameter, Signature
 from typing import Any, ClassVar, TypeVar, cast
 
 import ibis
@@ -114,12 +115,10 @@ class Engine:
             interrupted = KeyboardInterrupt in (type(error), type(error.__cause__))  # the latter in DuckDB
         if interrupted:
             raise KeyboardInterrupt
-        raise EngineError(f"{self.name} did not answer: {self._advice(kind)} ({kind[0]}).")
-
-    def _advice(self, kind: Iterable[str]) -> str:
         known = [*self.faults.items(), *_FAULTS.items()]
         found = (text for base in kind for text, names in known if any(name in base for name in names))
-        return next(found, "see its own log for the reason")
+        advice = next(found, "see its own log for the reason")
+        raise EngineError(f"{self.name} did not answer: {advice} ({kind[0]}).")
 
 
 NO_CONNECTION = "no connection, or it was lost; check host, database, user and password"
@@ -170,13 +169,17 @@ def literal_text(text: str) -> Expression:
     return reduce(lambda one, other: one + ibis.literal(other), others, cast(Expression, ibis.literal(first)))
 
 
-def engine_function(name: str, *kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Expression]]:
-    """Declare a function that an engine has and Ibis does not: the types of its arguments and, last, of its value."""
-    return ibis.udf.scalar.builtin(name=name, signature=(kinds[:-1], kinds[-1]))
+def engine_function(name: str, *kinds: str) -> Callable[..., Expression]:
+    """Return a function that an engine has and Ibis does not: the types of its arguments and, last, of its value."""
+
+    def declared() -> None: ...
+
+    arguments = [Parameter(f"x{i}", Parameter.POSITIONAL_OR_KEYWORD) for i in range(len(kinds) - 1)]
+    vars(declared)["__signature__"] = Signature(arguments)
+    return ibis.udf.scalar.builtin(name=name, signature=(kinds[:-1], kinds[-1]))(declared)
 
 
-@engine_function("encode", "string", "string", "binary")
-def _encode_as(text: Expression, encoding: str) -> Any: ...
+_encode_as = engine_function("encode", "string", "string", "binary")
 
 
 _families = {"ibis", "pyarrow", "sqlglot"}
@@ -191,9 +194,10 @@ def muted() -> Generator[None]:
     global _inside
     with _lock:
         _inside += 1
-        for logger in _loggers():
-            logger.addFilter(_drop)
-            _muted.add(logger)
+        for name, logger in list(logging.root.manager.loggerDict.items()):
+            if isinstance(logger, logging.Logger) and name.partition(".")[0] in _families:
+                logger.addFilter(_drop)
+                _muted.add(logger)
     try:
         yield
     finally:
@@ -207,10 +211,3 @@ def muted() -> Generator[None]:
 
 def _drop(_record: logging.LogRecord) -> bool:
     return False
-
-
-def _loggers() -> list[logging.Logger]:
-    known = list(logging.root.manager.loggerDict.items())
-    return [
-        logger for name, logger in known if isinstance(logger, logging.Logger) and name.partition(".")[0] in _families
-    ]

@@ -116,13 +116,6 @@ class Postgres(Engine):
         return rows.limit(_ALL)
 
 
-@engine_function("convert_to", "string", "string", "binary")
-def _convert_to(text: Expression, encoding: str) -> Any: ...
-
-
-@engine_function("float8send", "float64", "binary")
-def _bits(number: Expression) -> Any: ...
-
-
-@engine_function("encode", "binary", "string", "string")
-def _hexadecimal(value: Expression, form: str) -> Any: ...
+_convert_to = engine_function("convert_to", "string", "string", "binary")
+_bits = engine_function("float8send", "float64", "binary")
+_hexadecimal = engine_function("encode", "binary", "string", "string")

@@ -55,7 +55,9 @@ def counted(table: Table, unit: Unit, key: bytes) -> NDArray[np.bool_]:
     kept = np.ones(len(units), dtype=bool)
     many = np.flatnonzero(sizes[units] > unit.max_rows)
     keyed = zip(words[many].tolist(), places[many].tolist(), strict=True)
-    ranks = [_rank(key, str(word), place) for word, place in keyed]
+    texts = (f"{place}/{word}".encode("utf-8", "surrogatepass") for word, place in keyed)
+    # Numbers that nobody without the key can tell from random ones
+    ranks = [int.from_bytes(hashlib.blake2b(text, digest_size=8, key=key).digest(), "big") for text in texts]
     drawn = many[np.lexsort((np.array(ranks, dtype=np.uint64), units[many]))]
     firsts = np.searchsorted(units[drawn], units[drawn], side="left")
     kept[drawn[np.arange(len(drawn)) - firsts >= unit.max_rows]] = False
@@ -78,9 +80,3 @@ def _whose(unit: Unit, table: Table) -> Column:
     if column.missing is not None:
         raise no_unit(unit.column)
     return column
-
-
-def _rank(key: bytes, word: str, place: int) -> int:
-    """Return a number that nobody without the key can tell from a random one."""
-    text = f"{place}/{word}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8, key=key).digest(), "big")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -186,7 +187,8 @@ class Categorical(Attribute):
 
     @property
     def number_codes(self) -> tuple[int | None, ...]:
-        return tuple(map(_whole_number, self.values))
+        words = map(str, self.values)
+        return tuple(int(word) if re.fullmatch("0|-?[1-9][0-9]*", word) else None for word in words)
 
     @property
     def is_bit(self) -> bool:
@@ -241,14 +243,6 @@ class Categorical(Attribute):
     def _code(self, column: Column) -> Codes:
         column.refuse_booleans()
         return column.codes_of(self.spellings)
-
-
-def _whole_number(value: Value) -> int | None:
-    text = str(value)
-    try:
-        return int(text) if str(int(text)) == text else None
-    except ValueError:
-        return None
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,13 @@ class Column:
         if self.holds_dates and isinstance(value, str):
             day = as_day(value)
             return int(day) if isinstance(day, Day) else None
-        return _as_stored(spelled_number(value), self.values.dtype)
+        number, kind = spelled_number(value), self.values.dtype
+        if number is None or kind.kind == "b":
+            return number if number in (0, 1) else None
+        if kind.kind == "f":
+            return float(number) if is_double(number) else None
+        limits = np.iinfo(kind)  # whole numbers are compared as such
+        return int(number) if limits.min <= number <= limits.max and number == int(number) else None
 
     def arrow_text(self) -> pa.Array:
         return self.values if self.missing is None else pc.if_else(pa.array(~self.missing), self.values, None)
@@ -332,16 +338,6 @@ def _plain_serials(text: pa.Array) -> pa.Array:
     digits = pc.replace_substring_regex(pc.if_else(are_serial, text, "61"), date_formats.SERIAL, r"\1")
     days = pc.add(digits.cast(pa.int32()), pa.scalar(int(as_day(date_formats.SERIAL_ZERO)), pa.int32()))
     return pc.if_else(are_serial, days.cast(pa.date32()).cast(pa.large_string()), text)
-
-
-def _as_stored(number: float | None, kind: np.dtype[Any]) -> float | None:
-    """Return a number as an array of some kind holds it, None if it cannot: whole numbers are compared as such."""
-    if number is None or kind.kind == "b":
-        return number if number in (0, 1) else None
-    if kind.kind == "f":
-        return float(number) if is_double(number) else None
-    limits = np.iinfo(kind)
-    return int(number) if limits.min <= number <= limits.max and number == int(number) else None
 
 
 def unreadable(name: str) -> DomainError:
