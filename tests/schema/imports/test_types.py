@@ -9,7 +9,7 @@ import pytest
 
 from hedgerow.errors import ArgumentTypeError, SchemaError
 from hedgerow.schema import Ordered, import_types
-from hedgerow.schema.imports.types import parquet_draft
+from hedgerow.schema.imports.files import parquet_draft
 
 
 class Rows(pd.DataFrame):
