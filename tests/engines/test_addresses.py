@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.engines.addresses import is_address, shown
+from hedgerow.engines.files import is_address, shown
 from hedgerow.engines.sources import open_table
 
 SECRET = "s3cr3t"

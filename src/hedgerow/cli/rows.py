@@ -12,7 +12,7 @@ import narwhals as nw
 
 from hedgerow.cli.options import TableOptions, option
 from hedgerow.cli.output import stage
-from hedgerow.engines.addresses import is_address, shown
+from hedgerow.engines.files import is_address, shown
 from hedgerow.errors import ArgumentError, DomainError, TooManyRowsError
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS
 from hedgerow.privacy.unit import Unit

@@ -13,7 +13,6 @@ from uuid import uuid4
 
 import ibis
 
-from hedgerow.engines.addresses import EXPECTED, shown
 from hedgerow.engines.engine import (
     NO_CONNECTION,
     NO_FILE,
@@ -30,7 +29,7 @@ from hedgerow.engines.engine import (
     place_of,
     split_address,
 )
-from hedgerow.engines.files import CsvForm, Files, check_names, list_files
+from hedgerow.engines.files import EXPECTED, CsvForm, Files, check_names, list_files, shown
 from hedgerow.errors import ArgumentError, EngineError, MissingFileError
 
 _SETTINGS = {

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import ibis
 
-from hedgerow.engines.addresses import shown
+from hedgerow.engines.files import shown
 from hedgerow.errors import ArgumentError, EngineError, MissingPackageError
 from hedgerow.text.values import printable
 

@@ -9,7 +9,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 import ibis
 
-from hedgerow.engines.addresses import shown
 from hedgerow.engines.engine import (
     NO_CONNECTION,
     NO_TABLE,
@@ -24,6 +23,7 @@ from hedgerow.engines.engine import (
     require_package,
     split_address,
 )
+from hedgerow.engines.files import shown
 from hedgerow.errors import ArgumentError
 
 _OPTIONS = "-c default_transaction_read_only=on -c standard_conforming_strings=on"

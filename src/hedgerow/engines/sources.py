@@ -11,9 +11,9 @@ import ibis
 import pyarrow as pa
 
 from hedgerow.boundary.arguments import check_choice
-from hedgerow.engines.addresses import EXPECTED, MEMORY, shown
 from hedgerow.engines.duckdb import DuckDB
 from hedgerow.engines.engine import Engine, Expression
+from hedgerow.engines.files import EXPECTED, MEMORY, shown
 from hedgerow.engines.postgres import Postgres
 from hedgerow.engines.spark import Spark
 from hedgerow.errors import ArgumentError, ArgumentTypeError

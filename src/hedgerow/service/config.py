@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hedgerow.engines.addresses import is_address
+from hedgerow.engines.files import is_address
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.budget import account_of

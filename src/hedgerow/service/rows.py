@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.boundary.arguments import check_integer
-from hedgerow.engines.addresses import is_address
+from hedgerow.engines.files import is_address
 from hedgerow.errors import ArgumentError
 from hedgerow.oracle.frame_rows import OracleFrame, OracleRows
 from hedgerow.schema.schema import Schema
