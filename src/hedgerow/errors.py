@@ -170,13 +170,7 @@ class SchemaError(HedgerowError, ValueError):
 
 
 class DomainError(HedgerowError, ValueError):
-    """Rows do not fit the declared schema. Names the column and what is allowed, never a value.
-
-    Attributes
-    ----------
-    column : str or None
-        The column at fault.
-    """
+    """Rows do not fit the declared schema. Names the `column` at fault and what is allowed, never a value."""
 
     def __init__(self, message: str, *, column: str | None = None) -> None:
         self.column = column
@@ -257,13 +251,7 @@ class AccessError(HedgerowError, RuntimeError):
 
 
 class ApprovalError(HedgerowError, RuntimeError):
-    """A curator is to approve a question before it is charged, or has refused it; nothing was charged.
-
-    Attributes
-    ----------
-    refused : bool
-        Whether it was refused; else it waits.
-    """
+    """A curator is to approve a question before it is charged, or has `refused` it; nothing was charged."""
 
     def __init__(self, message: str, *, refused: bool) -> None:
         self.refused = refused
@@ -309,13 +297,7 @@ class ReceiptError(HedgerowError, ValueError):
 
 
 class OracleExhaustedError(HedgerowError, ValueError):
-    """An oracle has answered its `max_queries` questions; nothing was charged.
-
-    Attributes
-    ----------
-    max_queries : int
-        The number of questions.
-    """
+    """An oracle has answered its `max_queries` questions; nothing was charged."""
 
     def __init__(self, max_queries: int) -> None:
         self.max_queries = max_queries
@@ -330,10 +312,7 @@ class HypothesisError(HedgerowError, ValueError):
 class SearchTooLargeError(HedgerowError, ValueError):
     """An exact search would take too long or too much memory; known from public parameters, before any row is read.
 
-    Attributes
-    ----------
-    states, evaluations : int
-        States to visit, and evaluations of an option in a state.
+    It would visit so many `states`, with so many `evaluations` of an option in a state.
     """
 
     def __init__(self, message: str, *, states: int, evaluations: int) -> None:
@@ -353,12 +332,9 @@ class EngineError(HedgerowError, ValueError):
 
 
 class TooManyPatternsError(HedgerowError, ValueError):
-    """A table has more distinct patterns than are fetched from an engine. This is itself a fact about private rows.
+    """A table has more distinct patterns than are fetched from an engine, `limit`; their number is not disclosed.
 
-    Attributes
-    ----------
-    limit : int
-        The most that are fetched. The number of patterns is not disclosed.
+    This is itself a fact about private rows.
     """
 
     def __init__(self, limit: int) -> None:

@@ -60,18 +60,10 @@ SENSITIVE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A public table with its labels and its schema.
+    """A public table, one of `NAMES`, with its labels and its schema.
 
-    Attributes
-    ----------
-    name : str
-        One of `NAMES`.
-    frame : DataFrame of shape (n_rows, n_columns)
-        Every column but the label, those that the schema leaves out too.
-    labels : Series of shape (n_rows,)
-        The label column.
-    schema : Schema
-        The usable attributes and the label.
+    The `frame` of shape ``(n_rows, n_columns)`` has every column but the label, those that the schema leaves out too;
+    `labels` has shape ``(n_rows,)``; `schema` has the usable attributes and the label.
     """
 
     name: str
@@ -99,12 +91,7 @@ def load(name: str) -> Dataset:
     Parameters
     ----------
     name : {"adult", "adult_binary", "breast_cancer", "compas", "compas_binary", "ctg", "german", "german_binary"}
-        The dataset.
-
-    Raises
-    ------
-    ValueError
-        If there is no dataset of this name, or its file is not the known one.
+        The dataset; ValueError if there is none of this name, or its file is not the known one.
 
     Notes
     -----

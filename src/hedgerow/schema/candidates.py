@@ -92,8 +92,6 @@ class Candidates(Sequence[Antecedent]):
 
     Attributes
     ----------
-    schema : Schema
-        The schema they come from.
     literals : tuple of Literal
         All literals, attribute by attribute.
     members : tuple of ndarray of int

@@ -133,15 +133,10 @@ def _year_and_day(days: Any) -> Any:
 
 @dataclass(frozen=True)
 class Ratio(_Number):
-    """The ratio of two numbers: missing where the denominator is 0.
+    """The ratio of the numbers in two columns, `numerator` and `denominator`: missing where the latter is 0.
 
     It is one division of float64, which every engine rounds to the nearest: a ratio that is close to a cut point is on
     the same side everywhere. Numbers below 1e-100 in size count as 0; those above 1e100 are refused, as infinity is.
-
-    Attributes
-    ----------
-    numerator, denominator : str
-        The columns of numbers.
 
     Examples
     --------
@@ -167,12 +162,8 @@ class Ratio(_Number):
 class Sum(_Number):
     """The sum of items that are whole numbers, as the score of a questionnaire: missing where an item is.
 
-    Attributes
-    ----------
-    items : tuple of str
-        Their columns, 2 to 100.
-    each : tuple of int
-        The least and the largest value of an item, at most 1,000,000 in size; other values are refused.
+    The `items` are 2 to 100 columns. The values of `each` are from the least to the largest that are given, at most
+    1,000,000 in size; others are refused.
 
     Examples
     --------

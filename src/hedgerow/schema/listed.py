@@ -146,12 +146,7 @@ _TRUTHS = (("false", 0), ("true", 1), ("0", 0), ("1", 1))
 
 @dataclass(frozen=True)
 class Categorical(Attribute):
-    """One of a fixed set of values, each text or a whole number.
-
-    Attributes
-    ----------
-    values : tuple of str or int
-        The values.
+    """One of a fixed set of `values`, each text or a whole number.
 
     Examples
     --------
@@ -247,21 +242,11 @@ class Categorical(Attribute):
 
 @dataclass(frozen=True)
 class Ordered(Categorical):
-    """One of a fixed set of values that are in an order, each text or a whole number.
+    """One of a fixed set of two or more `values` in an order, from the first to the last, each text or a whole number.
 
     Cells are read as those of `Categorical`, tests are along the order, as those of numbers: ``stage <= II``. In place
     of an interval with one value there is ``stage = II``, which is no test of a tree. Scorecards are smooth along the
     order.
-
-    Attributes
-    ----------
-    values : tuple of str or int
-        The values, two or more, from the first to the last of their order.
-
-    Raises
-    ------
-    SchemaError
-        If there are fewer than two values, one more than once, or others than text and whole numbers.
 
     Examples
     --------

@@ -104,13 +104,10 @@ class Extent:
     ----------
     n_known : int
         How many bins there are of values inside the domain.
-    start, stop : int
-        The run of known bins from `start` up to and without `stop`.
-    inverted : bool
-        Whether the set has all known bins but those of the run.
+    start, stop, inverted : int, int, bool
+        The run of known bins from `start` up to and without `stop`; if inverted, all known bins but these.
     missing, outside : bool or None
-        Whether the set has the bin of missing values, and that of values outside the domain. None: there is no such
-        bin.
+        Whether the set has the bin of missing values, and that of values outside the domain. None: there is none.
 
     Examples
     --------

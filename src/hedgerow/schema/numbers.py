@@ -326,15 +326,7 @@ class Integer(WholeNumber):
 
 @dataclass(frozen=True, init=False)
 class Real(Numeric):
-    """A real number from `low` to `high`, cut into intervals ``(cut, next cut]``.
-
-    Attributes
-    ----------
-    low, high : float
-        The bounds, both inside the domain, as those of `Integer`.
-    cuts : tuple of float
-        The cut points, declared as those of `Integer`.
-    """
+    """A real number from `low` to `high`, cut into intervals ``(cut, next cut]``; declared as an `Integer`."""
 
     kind: ClassVar[str] = "real"
     whole: ClassVar[bool] = False

@@ -113,14 +113,9 @@ class Target(ABC):
 
 @dataclass(frozen=True)
 class Label(Target):
-    """The column to predict and its classes.
+    """The column to predict, by its `name`, and its `classes`: two or more texts, whole numbers or booleans.
 
-    Attributes
-    ----------
-    name : str
-        The column's name.
-    classes : tuple of str, int or bool
-        The classes, two or more, all of one type; kept in sorted order.
+    They are of one type, and kept in sorted order.
 
     Examples
     --------
@@ -219,14 +214,8 @@ class Label(Target):
 class OrderedLabel(Label):
     """The column to predict and its classes, which are in an order, such as grades or stages.
 
-    A loss may count how far apart two of them are (`objective="absolute"`).
-
-    Attributes
-    ----------
-    name : str
-        The column's name.
-    classes : tuple of str, int or bool
-        The classes, two or more, all of one type, from the first to the last of their order.
+    They are given as those of `Label`, from the first to the last. A loss may count how far apart two of them are
+    (`objective="absolute"`).
 
     Examples
     --------

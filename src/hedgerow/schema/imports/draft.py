@@ -197,16 +197,8 @@ class DraftColumn:
 class Draft:
     """A schema before anybody has filled in what its source does not say.
 
-    Attributes
-    ----------
-    columns : tuple of DraftColumn
-        The attributes, and the label if there is one.
-    left_out : tuple of (str, str)
-        Columns that are no attributes, each with the reason.
-    origin : str
-        What they were taken from, such as ``REDCap data dictionary``.
-    label : str or None
-        The column to predict.
+    Of its `columns` one may be the `label`; those `left_out` are no attributes, each with the reason. The `origin` is
+    such as ``REDCap data dictionary``.
 
     Examples
     --------
