@@ -181,14 +181,12 @@ class Tally:
         source : str or Ibis table
             An address as `open_table` takes it, such as ``"days/*.parquet"``, or a table that it opened.
         schema : Schema
-            The schema that the rows were counted by, without unit and weight.
+            The schema that the rows were counted by, without unit and weight; ValueError if it was another.
 
         Raises
         ------
         DomainError
             If a column is absent, or holds other codes or numbers; quotes none of them.
-        ValueError
-            If the tally is on another schema or too large; as `from_table`, if the engine fails.
 
         Examples
         --------
@@ -305,10 +303,7 @@ class Tally:
         return satisfied, self._counts
 
     def bins_and_counts(self) -> tuple[NDArray[np.integer], Counts]:
-        """Return the bin of each pattern in each attribute, and its rows of each class. Exact, private.
-
-        Shapes ``(n_patterns, n_attributes)`` and ``(n_patterns, n_classes)``.
-        """
+        """Return the bin of each pattern in each attribute, and its rows of each class, as `Tally` has them."""
         return self._bins, self._counts
 
     def without(self, antecedent: Antecedent) -> Tally:
@@ -322,10 +317,7 @@ class Tally:
         return Tally(self.schema, self._bins[caught], self._counts[caught])
 
     def distance(self, other: Tally) -> float:
-        """Return how many rows must be added to one table to get the other; infinite if some must be removed too.
-
-        Exact, private.
-        """
+        """Return how many rows to add to one table for the other, infinite if to remove some too. Exact, private."""
         changes = Counter[tuple[int, ...]]()
         for tally, sign in ((self, 1), (other, -1)):
             for bins, counts in zip(tally._bins.tolist(), tally._counts.tolist(), strict=True):

@@ -138,11 +138,8 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
             counts[f"{key}_{place}"] = rows[key].isin(found).sum()
     numbers: Mapping[str, Any] = ask(rows.aggregate(**counts)).to_pylist()[0]
     places = {name: [int(numbers[f"c{i}_{place}"] or 0) for place in range(3)] for i, name in enumerate(columns)}
-    return TableFit(
-        int(numbers["n"]),
-        tuple(one for name in kinds for one in absent.get(name) or [_column(name, kinds[name], places.get(name))]),
-        *beside_the_rows(names, schema),
-    )
+    fits = [one for name in kinds for one in absent.get(name) or [_column(name, kinds[name], places.get(name))]]
+    return TableFit(int(numbers["n"]), tuple(fits), *beside_the_rows(names, schema))
 
 
 def _code(kind: Any, table: Expression, column: EngineColumn, lookups: Lookups) -> Any:

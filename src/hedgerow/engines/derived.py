@@ -31,10 +31,7 @@ def with_derived(table: Expression, schema: Schema, only: Collection[str] | None
     names = dict.fromkeys(name for derived in wanted.values() for name in derived.columns)
     columns = {name: EngineColumn.of(table, name) for name in names}
     lookups = Lookups(table, table.columns)
-    made = {
-        name: _made(name, derived, [columns[one] for one in derived.columns], lookups)
-        for name, derived in wanted.items()
-    }
+    made = {name: _made(name, one, [columns[each] for each in one.columns], lookups) for name, one in wanted.items()}
     return engine_of(table).computed_once(lookups.rows().select(*table.columns, **made))
 
 

@@ -46,17 +46,12 @@ WHERE table_catalog = current_database()
   AND (table_schema || '.' || table_name = ? OR (table_schema = 'main' AND table_name = ?))
 """
 _MOST_DIGITS = 38  # of decimals that DuckDB reads right: of more digits, it takes their bytes for those of a float64
-_COLUMNS = """
-SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns()
-WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index
-"""
-_CONSTRAINTS = """
-SELECT constraint_type, constraint_text, constraint_column_names FROM duckdb_constraints()
-WHERE database_name = ? AND schema_name = ? AND table_name = ?
-"""
-_INDEXES = """
-SELECT expressions FROM duckdb_indexes() WHERE is_unique AND database_name = ? AND schema_name = ? AND table_name = ?
-"""
+_OF_TABLE = "WHERE database_name = ? AND schema_name = ? AND table_name = ?"
+_COLUMNS = (
+    f"SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns() {_OF_TABLE} ORDER BY column_index"
+)
+_CONSTRAINTS = f"SELECT constraint_type, constraint_text, constraint_column_names FROM duckdb_constraints() {_OF_TABLE}"
+_INDEXES = f"SELECT expressions FROM duckdb_indexes() {_OF_TABLE} AND is_unique"
 _ENUM = re.compile(r"ENUM\((.*)\)", re.DOTALL)
 _WORD = re.compile(r"'((?:[^']|'')*)'")
 _WHOLE = re.compile("U?(TINY|SMALL|BIG)INT|U?INTEGER")
@@ -191,11 +186,10 @@ def _table_of(connection: Any, files: Files, kinds: Sequence[Mapping[str, str]])
     parts: dict[str, list[str]] = {}
     for path, replaced in zip(files.paths, _replaced(kinds), strict=True):
         parts.setdefault(replaced, []).append(path)
-    queries: list[str] = []
-    for replaced, paths in parts.items():
-        reader = f"read_{'parquet' if files.csv is None else 'csv'}({_listed(paths)}, {settings})"
-        query = f"SELECT *{replaced} FROM {reader}"
-        queries.append(query if not files.keys else _with_partitions(files, f"({query})", file))
+    read = f"read_{'parquet' if files.csv is None else 'csv'}"
+    queries = [f"SELECT *{replaced} FROM {read}({_listed(paths)}, {settings})" for replaced, paths in parts.items()]
+    if files.keys:
+        queries = [_with_partitions(files, f"({query})", file) for query in queries]
     connection.raw_sql(f"CREATE TEMP VIEW {view} AS {' UNION ALL BY NAME '.join(queries)}")
     return connection.table(view, database=("temp", "main"))
 
@@ -235,10 +229,8 @@ def _with_partitions(files: Files, reader: str, file: str) -> str:
     case = "CASE WHEN p.f IS NULL THEN error('a file that was not listed') ELSE"
     keys = ", ".join(f"{case} p.k{i} END AS {_name(key)}" for i, key in enumerate(files.keys))
     columns = ", ".join(f"k{i}" for i in range(len(files.keys)))
-    return (
-        f"SELECT r.* EXCLUDE ({_name(file)}), {keys} FROM {reader} AS r "
-        f"LEFT JOIN (VALUES {places}) AS p(f, {columns}) ON r.{_name(file)} = p.f"
-    )
+    joined = f"LEFT JOIN (VALUES {places}) AS p(f, {columns}) ON r.{_name(file)} = p.f"
+    return f"SELECT r.* EXCLUDE ({_name(file)}), {keys} FROM {reader} AS r {joined}"
 
 
 def _csv_options(form: CsvForm) -> Mapping[str, str]:

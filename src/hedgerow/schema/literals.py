@@ -175,10 +175,8 @@ def values_problem(values: Iterable[object]) -> str | None:
     """Return why one of these texts cannot be a value or a class; None if all can."""
     for text in values:
         if isinstance(text, str) and (not text or text != text.strip()):
-            return (
-                "expected text that is not blank and has no surrounding spaces, which are trimmed off the data; "
-                f"got {shown(text)}."
-            )
+            expected = "expected text that is not blank and has no surrounding spaces, which are trimmed off the data"
+            return f"{expected}; got {shown(text)}."
         problem = _text_problem(text) if isinstance(text, str) else None
         if problem:
             return problem

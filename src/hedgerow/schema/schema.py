@@ -279,10 +279,7 @@ class Schema:
     def from_dict(cls, data: object) -> Self:
         """Return the schema that plain data holds, as `to_dict` writes it or a person.
 
-        Raises
-        ------
-        SchemaError
-            Naming the attribute and the key at fault; `SchemaError.faults` has all faults that were found.
+        SchemaError names the attribute and the key at fault; its `faults` are all that were found.
         """
         problem = None
         try:
@@ -295,14 +292,9 @@ class Schema:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a schema from a YAML or JSON file.
+        """Read a schema from a YAML or JSON file; OSError if it cannot be read.
 
-        Raises
-        ------
-        SchemaError
-            Naming the line, the attribute and the key at fault; `SchemaError.faults` has all faults that were found.
-        OSError
-            If the file cannot be read.
+        SchemaError names the line, the attribute and the key at fault; its `faults` are all that were found.
         """
         data = read_mapping(path)
         try:
@@ -313,14 +305,9 @@ class Schema:
         raise SchemaError.of([fault.placed(line=line_of_fault(fault, lines)) for fault in faults])
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the schema to a file, JSON if its name ends in ``.json``, else YAML; replaced whole or not at all.
+        """Write the schema to a file, JSON if its name ends in ``.json``, YAML if in ``.yaml`` or ``.yml``.
 
-        Raises
-        ------
-        SchemaError
-            If the name has another ending than ``.json``, ``.yaml`` or ``.yml``.
-        OSError
-            If it cannot be written.
+        It is replaced whole or not at all. SchemaError for another ending, OSError if it cannot be written.
         """
         write_whole(path, mapping_text(path, self.to_dict()))
 

@@ -45,10 +45,8 @@ class TextFormat:
     decimal: str = "."  # what stands before the decimals of a number
 
     def __post_init__(self) -> None:
-        problem = ArgumentError(
-            f"encoding must be one that Python knows, such as utf-8, cp1252 or utf-16, got "
-            f"{describe_argument(self.encoding)}."
-        )
+        expected = "encoding must be one that Python knows, such as utf-8, cp1252 or utf-16"
+        problem = ArgumentError(f"{expected}, got {describe_argument(self.encoding)}.")
         guarded(lambda: "".encode(self.encoding), problem)
         if codecs.lookup(self.encoding).name.replace("_", "-") in _NO_FILES:
             raise problem

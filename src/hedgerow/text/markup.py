@@ -56,12 +56,9 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str
         )
         for first, *others in rows[:_MOST_ROWS]
     ]
-    found = element(
-        "table",
-        *([element("caption", caption, style=_CELL)] if caption else []),
-        *([element("thead", titles)] if columns else []),
-        element("tbody", *lines),
-    )
+    head = [element("caption", caption, style=_CELL)] if caption else []
+    head += [element("thead", titles)] if columns else []
+    found = element("table", *head, element("tbody", *lines))
     more = len(rows) - _MOST_ROWS
     return joined(found, element("p", f"… and {more:,} more.")) if more > 0 else found
 

@@ -168,11 +168,7 @@ class DraftColumn:
         return data | {key: text for key, text in told.items() if text}
 
     def to_label(self) -> dict[str, Any]:
-        """Return the column as the label of a schema's file, with `FILL_IN` where something is not known.
-
-        Of a real number, or a whole one with a bound, that is a number to predict; else classes, in their order if the
-        column is ordered.
-        """
+        """Return it as a label, with `FILL_IN`: of reals, and whole numbers with a bound, a number; else classes."""
         ends = {"low": self.low, "high": self.high}
         is_number = self.kind == "real" or (self.kind == "integer" and ends != {"low": None, "high": None})
         if is_number and not self.classes:

@@ -162,12 +162,8 @@ def _property(name: str, given: object, top: object, required: bool) -> DraftCol
     if formats & {*_TIMES, "several"} or (formats and len(types) > 1):
         return name, "times, or dates among others, cannot be attributes; derive a number or a category from them"
     is_typed = found.types is not None or found.limits.values is not None
-    common: dict[str, Any] = {
-        "may_be_missing": not required or (found.null and is_typed),
-        "description": _titled(one),
-        "unit": text_in(one, "unit", "x-unit"),
-        "source": ORIGIN,
-    }
+    common: dict[str, Any] = {"description": _titled(one), "unit": text_in(one, "unit", "x-unit"), "source": ORIGIN}
+    common["may_be_missing"] = not required or (found.null and is_typed)
     kind = "date" if "date" in formats else _KINDS.get(types)
     return typed_column(name, kind, found.limits.values or (), found.limits, **common)
 
@@ -229,14 +225,10 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
     keys = [one if isinstance(one, list) else [one] for one in list_in(table, "uniqueKeys")]
     if limits.get("unique") is True or [name] in [*keys, list_in(table, "primaryKey")]:
         return name, "its values are unique, as those of an identifier are"
+    common: dict[str, Any] = {"description": _titled(field), "unit": text_in(field, "unit"), "source": FRICTIONLESS}
+    common["may_be_missing"] = limits.get("required") is not True
     tokens = list_in(field if "missingValues" in field else table, "missingValues")
-    common: dict[str, Any] = {
-        "may_be_missing": limits.get("required") is not True,
-        "missing_values": tuple(_values(tokens)),
-        "description": _titled(field),
-        "unit": text_in(field, "unit"),
-        "source": FRICTIONLESS,
-    }
+    common["missing_values"] = tuple(_values(tokens))
     allowed, categories = list_in(limits, "enum"), _values(list_in(field, "categories"))
     ordered = field.get("categoriesOrdered") is True and bool(categories)
     if ordered:
@@ -262,6 +254,7 @@ _WHOLE = {"integer", "long", "int", "short", "byte", "gYear"}
 _LEAST = {"nonNegativeInteger": 0, "unsignedLong": 0, "unsignedInt": 0, "unsignedShort": 0, "unsignedByte": 0}
 _LEAST |= {"positiveInteger": 1}
 _REAL = {"number", "decimal", "double", "float"}
+_DESCRIPTIONS = ("dc:description", "dcterms:description", "rdfs:comment", "schema:description")
 _CSVW_DATES = (None, "yyyy-MM-dd")  # formats of dates that are read
 _TEXT = {"string", "normalizedString", "token", "language", "Name", "NMTOKEN", ""}
 _OF_CSVW: dict[str, Any] = dict.fromkeys(_WHOLE | _LEAST.keys(), "integer") | dict.fromkeys(_REAL, "real")
@@ -293,13 +286,9 @@ def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[
     limits: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     if kind not in _OF_CSVW or (kind == "date" and limits.get("format") not in _CSVW_DATES):
         return name, f"values of type {kind} cannot be attributes; derive a number or a category from them"
-    common: dict[str, Any] = {
-        "may_be_missing": column.get("required") is not True,
-        "missing_values": tuple(list_in(own, "null")),
-        "description": text_in(column, "dc:description", "dcterms:description", "rdfs:comment", "schema:description"),
-        "unit": text_in(column, "schema:unitText", "qudt:unit"),
-        "source": CSVW,
-    }
+    common: dict[str, Any] = {"description": text_in(column, *_DESCRIPTIONS), "source": CSVW}
+    common |= {"unit": text_in(column, "schema:unitText", "qudt:unit"), "missing_values": tuple(list_in(own, "null"))}
+    common["may_be_missing"] = column.get("required") is not True
     if kind == "boolean":
         true, _, false = str(limits.get("format") or "").partition("|")
         common |= {"true_values": (true,), "false_values": (false,)} if true and false else {}
