@@ -80,12 +80,9 @@ class Attribute(ABC):
     derived: Derivation | None = None
 
     kind: ClassVar[str]
-    operators: ClassVar[tuple[str, ...]]
-    """The operators of its literals, beside those of missing and outside values."""
-    ordered: ClassVar[bool] = False
-    """True if the bins of values inside the domain have an order."""
-    required: ClassVar[tuple[str, ...]] = ()
-    """The keys that a file must have."""
+    operators: ClassVar[tuple[str, ...]]  # the operators of its literals, beside those of missing and outside values
+    ordered: ClassVar[bool] = False  # true if the bins of values inside the domain have an order
+    required: ClassVar[tuple[str, ...]] = ()  # the keys that a file must have
     outside_policies: ClassVar[tuple[str, ...]] = ("error", "bin")
 
     def __post_init__(self) -> None:

@@ -45,20 +45,13 @@ class Derivation(ABC):
 
     missing_values: tuple[Value, ...] = ()
 
-    key: ClassVar[str]
-    """The key of a file that says which kind it is, with the columns as its value; the name of a maker's method."""
-    own: ClassVar[tuple[str, ...]]
-    """The fields that name its columns."""
-    required: ClassVar[tuple[str, ...]] = ()
-    """The keys that a file must have beside."""
-    optional: ClassVar[tuple[str, ...]] = ("missing_values",)
-    """The keys that a file may have beside."""
-    kinds: ClassVar[tuple[str, ...]]
-    """The kinds of attributes that can be computed so."""
-    form: ClassVar[str]
-    """What it is, for people, with the names of fields in braces."""
-    expected: ClassVar[str]
-    """What its columns are to hold, for people."""
+    key: ClassVar[str]  # of a file, with the columns as its value; the name of a maker's method
+    own: ClassVar[tuple[str, ...]]  # the fields that name its columns
+    required: ClassVar[tuple[str, ...]] = ()  # the keys that a file must have beside
+    optional: ClassVar[tuple[str, ...]] = ("missing_values",)  # the keys that a file may have beside
+    kinds: ClassVar[tuple[str, ...]]  # the kinds of attributes that can be computed so
+    form: ClassVar[str]  # what it is, for people, with the names of fields in braces
+    expected: ClassVar[str]  # what its columns are to hold, for people
 
     def __post_init__(self) -> None:
         for name, value in list(vars(self).items()):

@@ -29,11 +29,9 @@ MOST_LEVELS = 256  # the most levels of a number: the loss of every value of a l
 class Target(ABC):
     """Base class of targets: a column to predict, and its levels, which are all that counting and searching see."""
 
-    name: str
-    """The column."""
+    name: str  # the column
     kind: ClassVar[str]
-    ordered: ClassVar[bool] = False
-    """True if the levels are in an order."""
+    ordered: ClassVar[bool] = False  # true if the levels are in an order
 
     @property
     @abstractmethod
