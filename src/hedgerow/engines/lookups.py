@@ -49,7 +49,10 @@ class Lookups:
             codes = self._joined(steps)
             return ibis.cases(*((code.notnull(), code) for code in codes), else_=otherwise)
         for key, codes in reversed(steps):
-            found = _compared(key, codes, found)
+            if key.type().is_string():
+                found = engine_of(key).word_code(key, codes, found)
+            else:
+                found = key.cases(*((_literal(value, key), code) for value, code in codes.items()), else_=found)
         return found
 
     def rows(self) -> Expression:
@@ -72,13 +75,6 @@ class Lookups:
             self._joins.append((constants, comparable == constants[f"key{number}"]))
             found.append(constants[f"code{number}"])
         return found
-
-
-def _compared(key: Expression, codes: Codes, otherwise: Expression | int) -> Expression:
-    """Return the code of a key by comparing it with the constants in turn, or else `otherwise`."""
-    if key.type().is_string():
-        return engine_of(key).word_code(key, codes, otherwise)
-    return key.cases(*((_literal(value, key), code) for value, code in codes.items()), else_=otherwise)
 
 
 def _literal(value: Any, key: Expression) -> Expression:

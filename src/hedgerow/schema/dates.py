@@ -90,19 +90,9 @@ class Date(WholeNumber):
         first, last = _day_of("low", low), _day_of("high", high)
         if not first < last:
             raise SchemaError(f"expected low < high, got {first} and {last}.", key="high")
-        super().__init__(
-            first,
-            last,
-            date_cuts(first, last, cuts),
-            missing=missing,
-            missing_values=missing_values,
-            outside=outside,
-            monotone=monotone,
-            description=description,
-            unit=unit,
-            source=source,
-            derived=derived,
-        )
+        policies: Any = {"missing": missing, "missing_values": missing_values, "outside": outside, "monotone": monotone}
+        words = {"description": description, "unit": unit, "source": source}
+        super().__init__(first, last, date_cuts(first, last, cuts), **policies, **words, derived=derived)
 
     def __post_init__(self) -> None:
         super().__post_init__()
