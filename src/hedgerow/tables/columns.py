@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -137,10 +138,7 @@ class Column:
         self.refuse_booleans()
         values = self.values
         if self.is_text:
-            filled = values if self.missing is None else pc.if_else(pa.array(self.missing), "0", values)
-            if not guarded(lambda: pc.all(_spelled(filled), min_count=0).as_py(), unreadable(self.name)):
-                raise DomainError(FOUND_NO_NUMBER, column=self.name)
-            values = guarded(lambda: filled.cast(pa.float64()).to_numpy(zero_copy_only=False), unreadable(self.name))
+            values = self._parsed("0", _spelled, FOUND_NO_NUMBER, pa.float64())
         elif self.missing is not None:
             values = np.where(self.missing, values.dtype.type(0), values)
         values = values.astype(np.float64, copy=False)
@@ -155,19 +153,21 @@ class Column:
         if not self.is_text:
             values = self.values if self.missing is None else np.where(self.missing, 0, self.values)
             return values.astype(np.float64)
+        return self._parsed("1970-01-01", _spells_dates, FOUND_NO_DATE, pa.date32(), pa.int32())
 
-        def read() -> NDArray[Any] | None:
-            filled = (
-                self.values if self.missing is None else pc.if_else(pa.array(self.missing), "1970-01-01", self.values)
-            )
-            if not pc.all(_spells_dates(filled), min_count=0).as_py():
+    def _parsed(self, blank: str, spells: Any, problem: str, *kinds: pa.DataType) -> NDArray[np.float64]:
+        """Return text as numbers, cast by way of types, `blank` where missing; DomainError if some spells none."""
+
+        def parse() -> NDArray[np.float64] | None:
+            text = self.values if self.missing is None else pc.if_else(pa.array(self.missing), blank, self.values)
+            if not pc.all(spells(text), min_count=0).as_py():
                 return None
-            return filled.cast(pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False)
+            return reduce(pa.Array.cast, kinds, text).to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
 
-        found = guarded(read, unreadable(self.name))
+        found = guarded(parse, unreadable(self.name))
         if found is None:
-            raise DomainError(FOUND_NO_DATE, column=self.name)
-        return found.astype(np.float64)
+            raise DomainError(problem, column=self.name)
+        return found
 
     def are_dates(self) -> Mask:
         """Return which values are dates, or text that spells them, as `days` takes them."""
