@@ -7,7 +7,8 @@ from hedgerow.schema.dates import Date, default_date_cuts
 from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.derived import Prefix, Ratio, Sum, YearsSince
 from hedgerow.schema.grid import default_cuts
-from hedgerow.schema.imports import Draft, DraftColumn, import_schema, import_types
+from hedgerow.schema.imports.draft import Draft, DraftColumn
+from hedgerow.schema.imports.files import import_schema, import_types
 from hedgerow.schema.listed import Boolean, Categorical, Ordered
 from hedgerow.schema.literals import Extent, Literal
 from hedgerow.schema.numbers import Integer, Real
