@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java the tests of Spark and of evaluators of PMML are skipped, so these are not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark,pmml)
 
-.PHONY: help demo test quick test-adversarial test-docs test-statistics test-postgres test-spark test-slow test-peers check format numbers notebooks paper docs dist bench study clean
+.PHONY: help demo test quick test-adversarial test-docs test-statistics test-postgres test-spark test-slow test-peers check format numbers notebooks paper proofs docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -70,6 +70,9 @@ notebooks: $(VENV)/.docs  ## run docs/notebooks, and store what the cells print 
 paper: $(TESTED)  ## set the paper in build/paper.pdf, its tables from the committed results, without a network
 	mkdir -p build
 	$(BIN)/python -c "import typst; typst.compile('paper/paper.typ', root='.', output='build/paper.pdf')"
+
+proofs:  ## check the proofs of docs/mathematics.md in proofs/ by machine; needs Coq alone, and says how to install it
+	proofs/check
 
 docs: $(VENV)/.docs  ## build the documentation site in build/docs; a link or reference that leads nowhere fails
 	rm -rf build/docs docs/reference/api
