@@ -54,6 +54,7 @@ test-peers: $(VENV)/.peers  ## run the tests that meet packages of others (imode
 check: $(VENV)/.check  ## lint, format and types, those of the examples in the docs included
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/hadolint Containerfile
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/python .ci/typed_docs.py $(VENV)/stubs
 
@@ -94,7 +95,7 @@ BENCHMARKS := accuracy exact_accuracy prior published speed exact base_two optim
 bench: $(TESTED)  ## repeat the benchmarks (a day; see benchmarks/README.md)
 	cd benchmarks && for b in $(BENCHMARKS); do $(abspath $(BIN))/python $$b.py || exit 1; done
 
-study: $(VENV)/.installed  ## make the figures and tables of SSRL, PDR and EXPRIL again (four hours; docs/studies/); stop and go on at will
+study: $(TESTED)  ## make the figures and tables of SSRL, PDR and EXPRIL again (four hours; docs/studies/); stop and go on at will
 	$(BIN)/python -m studies ssrl --runs 100 --resume -o build/ssrl
 	$(BIN)/python -m studies pdr --seeds 10 --resume -o build/pdr
 	$(BIN)/python -m studies expril --runs 100 --resume -o build/expril

@@ -171,8 +171,12 @@ def print_or_write(text: str, path: Path | None) -> None:
 
 
 def check_pictures(*paths: Path | None) -> None:
-    for path in paths:
-        if path is not None and path.suffix.lower() not in PICTURES:
+    """Check that plots that are asked for can be drawn, and that their names have supported endings."""
+    from hedgerow.models.plot import check_matplotlib  # models take long to import
+
+    for path in filter(None, paths):
+        check_matplotlib()
+        if path.suffix.lower() not in PICTURES:
             raise ArgumentError(f"{path}: expected a name that ends in {', '.join(PICTURES)}.")
 
 
@@ -188,9 +192,10 @@ def draw(plot: Callable[[], Axes], path: Path | None) -> None:
 
 def without_a_window() -> None:
     """Have matplotlib draw into files, whatever the environment asks for."""
-    import matplotlib as mpl
+    with suppress(ModuleNotFoundError):  # pages then say why they have no picture
+        import matplotlib as mpl
 
-    mpl.use("Agg")
+        mpl.use("Agg")
 
 
 @contextmanager

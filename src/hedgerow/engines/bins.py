@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import ibis
-
 from hedgerow.engines.columns import EngineColumn, constant_for, double
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
+from hedgerow.engines.packages import ibis
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, Cell
 from hedgerow.schema.dates import date_format
 from hedgerow.schema.numbers import Numeric, as_number

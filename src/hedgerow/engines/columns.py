@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-import ibis
-
 from hedgerow.engines.engine import Expression
+from hedgerow.engines.packages import ibis
 from hedgerow.engines.sources import engine_of
 from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.text import date_formats

@@ -6,10 +6,9 @@ import secrets
 from collections.abc import Sequence
 from itertools import count
 
-import ibis
-
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.engine import Expression, engine_function
+from hedgerow.engines.packages import ibis
 from hedgerow.engines.sources import ask, engine_of
 from hedgerow.errors import DomainError
 from hedgerow.schema import Unit

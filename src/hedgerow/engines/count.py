@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from hedgerow.engines.contributions import counted_rows, has_exact_keys
 from hedgerow.engines.derived import with_derived
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
+from hedgerow.engines.packages import ibis
 from hedgerow.engines.sources import ask, require_table
 from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
 from hedgerow.schema import Unit

@@ -8,12 +8,11 @@ from functools import reduce
 from operator import add, or_
 from typing import cast
 
-import ibis
-
 from hedgerow.engines.bins import bin_code
 from hedgerow.engines.columns import EngineColumn, double
 from hedgerow.engines.engine import Expression, literal_text
 from hedgerow.engines.lookups import Lookups
+from hedgerow.engines.packages import ibis
 from hedgerow.engines.sources import engine_of
 from hedgerow.schema.attributes import MISSING, Cell
 from hedgerow.schema.dates import date_format

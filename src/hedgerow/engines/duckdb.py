@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
-import ibis
-
 from hedgerow.engines.engine import (
     NO_CONNECTION,
     NO_FILE,
@@ -30,6 +28,7 @@ from hedgerow.engines.engine import (
     split_address,
 )
 from hedgerow.engines.files import EXPECTED, CsvForm, Files, check_names, list_files, shown
+from hedgerow.engines.packages import ibis
 from hedgerow.errors import ArgumentError, EngineError, MissingFileError
 
 _SETTINGS = {

@@ -17,9 +17,8 @@ from importlib.util import find_spec
 from inspect import Parameter, Signature
 from typing import Any, ClassVar, TypeVar, cast
 
-import ibis
-
 from hedgerow.engines.files import shown
+from hedgerow.engines.packages import ibis
 from hedgerow.errors import ArgumentError, EngineError, MissingPackageError
 from hedgerow.text.values import printable
 

@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-import ibis
-import ibis.expr.operations as ops
-
 from hedgerow.engines.columns import double
 from hedgerow.engines.engine import Expression, literal_text
+from hedgerow.engines.packages import ibis, ops
 from hedgerow.engines.sources import engine_of
 
 FEW = 32  # the most constants that are compared in turn, in linear time; more are joined, in constant time per row

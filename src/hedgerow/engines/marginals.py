@@ -8,7 +8,6 @@ from itertools import pairwise
 from operator import and_, or_
 from typing import Any
 
-import ibis
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +16,7 @@ from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.count import check_read
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
+from hedgerow.engines.packages import ibis
 from hedgerow.engines.sources import ask, require_table
 from hedgerow.errors import DomainError
 from hedgerow.models.model import Model

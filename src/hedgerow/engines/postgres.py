@@ -7,8 +7,6 @@ from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
-import ibis
-
 from hedgerow.engines.engine import (
     NO_CONNECTION,
     NO_TABLE,
@@ -24,6 +22,7 @@ from hedgerow.engines.engine import (
     split_address,
 )
 from hedgerow.engines.files import shown
+from hedgerow.engines.packages import ibis
 from hedgerow.errors import ArgumentError
 
 _OPTIONS = "-c default_transaction_read_only=on -c standard_conforming_strings=on"

@@ -7,13 +7,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-import ibis
 import pyarrow as pa
 
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.engines.duckdb import DuckDB
 from hedgerow.engines.engine import Engine, Expression
 from hedgerow.engines.files import EXPECTED, MEMORY, shown
+from hedgerow.engines.packages import ibis
 from hedgerow.engines.postgres import Postgres
 from hedgerow.engines.spark import Spark
 from hedgerow.errors import ArgumentError, ArgumentTypeError

@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
-import ibis
-
 from hedgerow.engines.engine import NO_MEMORY, NO_TABLE, NO_TYPE, Engine, Expression, T, require_package
 from hedgerow.engines.files import Files, check_names, list_files
+from hedgerow.engines.packages import ibis
 from hedgerow.errors import ArgumentError, DomainError, EngineError
 
 _ERROR_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")

@@ -8,8 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
-import ibis
-import ibis.expr.operations as ops
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -20,6 +18,7 @@ from hedgerow.boundary.durable import write_whole
 from hedgerow.engines.bins import NO_DATE
 from hedgerow.engines.count import CLASS, MOST_PATTERNS, ROWS, decoded, grouped, key_of
 from hedgerow.engines.engine import Expression, require_package
+from hedgerow.engines.packages import ibis, ops
 from hedgerow.engines.sources import PRINTED, ask, require_table
 from hedgerow.errors import ArgumentError, DomainError, SchemaError, TooManyPatternsError, TooManyRowsError
 from hedgerow.schema.attributes import Attribute, BinCodes, Cell

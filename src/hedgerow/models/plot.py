@@ -32,7 +32,7 @@ _BESIDE: Mapping[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # 
 
 def check_matplotlib() -> None:
     if find_spec("matplotlib") is None:
-        raise MissingPackageError("A plot needs matplotlib: pip install matplotlib.")
+        raise MissingPackageError("a plot needs an extra: pip install 'hedgerow[plots]'.")
 
 
 def check_drawable(n_leaves: int, n_classes: int) -> None:

@@ -1,0 +1,14 @@
+"""Ibis, with which every engine is asked: an extra, whose lack is one clear error."""
+
+from hedgerow.errors import MissingPackageError
+
+try:
+    import duckdb  # Ibis needs it, and says so late
+    import ibis
+    import ibis.expr.operations as ops
+except ModuleNotFoundError as error:
+    raise MissingPackageError(
+        "a table that is not CSV in memory needs an extra: pip install 'hedgerow[engines]'."
+    ) from error
+
+__all__ = ["duckdb", "ibis", "ops"]
