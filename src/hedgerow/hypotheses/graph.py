@@ -125,8 +125,11 @@ class Graph:
             values[number] = _taken([columns[place] for place in places], kind)
         for number, step in enumerate(self.steps, first):
             if number in self._last_uses:
-                values[number] = step.operator(*(values[value] for value in step.inputs))
-                _check_shape(values[number], step.width, n_rows)
+                made = step.operator(*(values[value] for value in step.inputs))
+                shape = (n_rows, len(made)) if isinstance(made, tuple) else made.shape
+                if shape not in ((n_rows, step.width), (1, step.width)):  # whatever the rows hold
+                    raise ArgumentError("a step of a graph has a result of another shape than the graph says")
+                values[number] = made
                 for value in self._dropped.get(number, ()):
                     del values[value]
         result = values[first + len(self.steps) - 1]
@@ -138,20 +141,11 @@ class Graph:
 def _taken(columns: Sequence[Column], kind: str) -> GraphValue:
     if kind == "text":
         return tuple(map(Text, columns))
-    numbers = np.stack([_numbers(column) for column in columns], axis=1)
+    numbers = np.stack([one.values.astype(np.float64) for one in columns], axis=1)
+    for place, one in enumerate(columns):
+        if one.missing is not None:
+            numbers[one.missing, place] = np.nan
     return numbers if kind == "double" else ELEMENTWISE[kind](numbers)
-
-
-def _numbers(column: Column) -> Floats:
-    values = column.values.astype(np.float64)
-    return values if column.missing is None else np.where(column.missing, np.nan, values)
-
-
-def _check_shape(value: GraphValue, width: int, n_rows: int) -> None:
-    """Check that a step has the result that its graph says, whatever the rows hold."""
-    found = (n_rows, len(value)) if isinstance(value, tuple) else value.shape
-    if found not in ((n_rows, width), (1, width)):
-        raise ArgumentError("a step of a graph has a result of another shape than the graph says")
 
 
 @dataclass(frozen=True, eq=False)

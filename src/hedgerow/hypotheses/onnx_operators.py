@@ -138,10 +138,6 @@ def _gemm(call: Call) -> RowValue:
     return _affine(call, value, weights * call.attribute("alpha", 1.0), bias * call.attribute("beta", 1.0))
 
 
-def _matmul(call: Call) -> RowValue:
-    return _affine(call, call.vector(), call.constant(call.operands[1]).numbers, np.zeros(1))
-
-
 def _softmax(call: Call) -> RowValue:
     value = call.vector()
     if call.attribute("axis", -1) not in (1, -1):
@@ -296,7 +292,7 @@ READERS: Mapping[str, Reader] = {
     "Gather": Reader(_gather, 2, 2, ("axis",)),
     "ReduceSum": Reader(_reduce_sum, 1, 2, ("axes", "keepdims")),
     "Gemm": Reader(_gemm, 2, 3, ("alpha", "beta", "transA", "transB")),
-    "MatMul": Reader(_matmul, 2, 2),
+    "MatMul": Reader(_gemm, 2, 2),
     "Softmax": Reader(_softmax, 1, 1, ("axis",)),
     "ArgMax": Reader(_arg_max, 1, 1, ("axis", "keepdims", "select_last_index")),
     "Flatten": Reader(_flatten, 1, 1, ("axis",)),

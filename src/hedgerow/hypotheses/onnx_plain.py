@@ -244,7 +244,8 @@ def check_parts(data: bytes, descriptor: Any) -> None:
         messages = within[kind.full_name]
         runs = kind.name == "AttributeProto"
         while at < end:
-            at = _after_runs(data, at, end) if runs else at
+            if runs and (run := _RUN.match(data, at, end)):
+                at = run.end()
             fields += 1
             if len(waiting) + parts > MOST_PARTS or fields > _MOST_FIELDS or depth > _DEEPEST:
                 raise HypothesisError(f"expected an ONNX file of at most {MOST_PARTS:,} parts, got a larger one.")
@@ -254,11 +255,6 @@ def check_parts(data: bytes, descriptor: Any) -> None:
             start, at = _value(data, at, end, tag & 7)
             if tag & 7 == _BYTES and tag >> 3 in messages:
                 waiting.append((start, at, messages[tag >> 3], depth + 1))
-
-
-def _after_runs(data: bytes, at: int, end: int) -> int:
-    found = _RUN.match(data, at, end)
-    return at if found is None else found.end()
 
 
 def _value(data: bytes, at: int, end: int, wire_type: int) -> tuple[int, int]:

@@ -227,18 +227,14 @@ def read_onnx(text: str) -> GraphClassifier:
     """Return the classifier of an ONNX file in base64."""
     graph = read_graph(text)
     for node in graph.nodes:
-        _check(node)
+        reader = _READERS.get(node.operator)
+        if reader is None and node.operator not in BESIDE:
+            names = ", ".join(sorted(_READERS))
+            raise HypothesisError(f"expected an ONNX file of the operators {names}; got {shown(node.operator)}.")
+        unknown = [] if reader is None else [name for name in node.attributes if name not in reader.attributes]
+        if unknown:
+            raise HypothesisError(f"expected known attributes, got {shown(unknown[0])} of {shown(node.operator)}.")
     return _classifier(graph)
-
-
-def _check(node: Node) -> None:
-    reader = _READERS.get(node.operator)
-    if reader is None and node.operator not in BESIDE:
-        names = ", ".join(sorted(_READERS))
-        raise HypothesisError(f"expected an ONNX file of the operators {names}; got {shown(node.operator)}.")
-    unknown = [] if reader is None else [name for name in node.attributes if name not in reader.attributes]
-    if unknown:
-        raise HypothesisError(f"expected known attributes, got {shown(unknown[0])} of {shown(node.operator)}.")
 
 
 def _classifier(graph: PlainGraph) -> GraphClassifier:

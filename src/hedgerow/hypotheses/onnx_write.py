@@ -44,7 +44,10 @@ def write_onnx(
     """Return a classifier as an ONNX file, always the same: columns ``[rows, 1]`` in, labels ``[rows]`` out."""
     if classifier.graph.places != tuple((i,) for i in range(len(names))):
         raise _not_of_scikit_learn()
-    file = _File(_prefix(names), classifier.graph)
+    prefix = "_"
+    while any(name.startswith(prefix) for name in names):
+        prefix += "_"
+    file = _File(prefix, classifier.graph)
     for name, kind in zip(names, kinds, strict=True):
         file.add_input(name, kind)
     for step in classifier.graph.steps:
@@ -56,13 +59,6 @@ def write_onnx(
 
 def _not_of_scikit_learn() -> HypothesisError:
     return HypothesisError("expected a classifier that was read from scikit-learn, got another.")
-
-
-def _prefix(names: Sequence[str]) -> str:
-    prefix = "_"
-    while any(name.startswith(prefix) for name in names):
-        prefix += "_"
-    return prefix
 
 
 @dataclass

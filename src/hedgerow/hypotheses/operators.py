@@ -54,10 +54,6 @@ class Number:
         return self.values
 
 
-def _where(condition: Floats, chosen: Floats, other: Floats) -> Floats:
-    return np.where(np.isnan(condition), np.nan, np.where(condition != 0, chosen, other))
-
-
 def _truth(compare: Callable[..., Any]) -> Callable[..., Floats]:
     return lambda *values: compare(*values).astype(np.float64)
 
@@ -89,7 +85,7 @@ ELEMENTWISE: Mapping[str, Callable[..., Floats]] = {
     "not": _with_nan(_truth(lambda x: x == 0)),
     "and": lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, (a != 0) & (b != 0)),
     "or": lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, (a != 0) | (b != 0)),
-    "where": _where,
+    "where": lambda is_so, a, b: np.where(np.isnan(is_so), np.nan, np.where(is_so != 0, a, b)),
     "single": lambda x: x.astype(np.float32).astype(np.float64),
     "whole": np.trunc,
     "boolean": _with_nan(_truth(lambda x: x != 0)),

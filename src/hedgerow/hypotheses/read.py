@@ -49,7 +49,7 @@ def read_classifier(hypothesis: Any, columns: TargetColumns, classes: Sequence[A
             return None
         check_data(found)
         # what fails on every row must fail now, even if the target is empty
-        codes = found(probe_columns(columns.names, columns.kinds), 2)
+        codes = found([_PROBES[kind](name) for name, kind in zip(columns.names, columns.kinds, strict=True)], 2)
         if codes.shape != (2,) or (codes < NO_CLASS).any() or (codes >= len(classes)).any():
             raise ArgumentError("it does not predict one class for each row")
         return found
@@ -195,13 +195,8 @@ def check_data(value: Any) -> None:
         raise ArgumentError(f"it holds an object of type {kind.__name__}, which could run code of its own")
 
 
-def probe_columns(names: Sequence[str], kinds: Sequence[str]) -> list[Column]:
-    """Return two probe rows in columns of these kinds: a value, and a missing one if the kind allows it."""
-    return [_PROBES[kind](name) for name, kind in zip(names, kinds, strict=True)]
-
-
 _GAP = np.array([False, True])
-_PROBES = {
+_PROBES = {  # two rows of each kind of column: a value, and a missing one if the kind allows it
     "boolean": lambda name: Column(name, np.array([True, False]), None),
     "numbers": lambda name: Column(name, np.array([0.0, np.nan]), _GAP),
     "text": lambda name: Column(name, pa.array(["a", None], pa.large_string()), _GAP),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.audit import exact_inference, exact_membership
 from hedgerow.audit.exact import inference, outcomes
-from hedgerow.audit.exact.outcomes import Outcomes, distance
+from hedgerow.audit.exact.outcomes import Outcomes
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.learn.plans import DrawProbabilities
 from hedgerow.learn.search.lattice import exhaustive_levels
@@ -66,7 +66,8 @@ def test_the_risk_is_that_of_all_models_and_of_no_mechanism_with_another_weight(
         loss, added = plan_of(found).loss, np.zeros((len(found.schema.classes), 0), dtype=int)
         draw = DrawProbabilities(seen, loss, used, "any loss", Fraction(0), added, found.space.antecedents)
         outcomes = Outcomes.of(draw, patterns, levels, np.array([True]))
-        told = distance(*outcomes.membership(levels)), outcomes.largest_ratio(levels)
+        there, away = outcomes.membership(levels)
+        told = np.abs(there - away).sum(axis=1) / 2, outcomes.largest_ratio(levels)
         expected = np.abs(one - other).sum() / 2, ratio
         close = told == (pytest.approx(expected[0], rel=1e-7, abs=1e-12), pytest.approx(ratio, rel=1e-7, abs=1e-12))
         agreed.append(close)

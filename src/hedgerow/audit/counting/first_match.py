@@ -233,18 +233,16 @@ class _Unassigned:
 
     def best(self, opened: Sequence[int]) -> int:
         """Return the attribute of the largest gain; `opened` is the number of matching sets that hold each box."""
-        gains = {box: opened[box] * self._gain(box) for box in self.restrictions}
+        gains: dict[int, float] = {}
+        for box, own in self.restrictions.items():
+            is_first = len(own) > 1 and box not in self.begun
+            gains[box] = opened[box] * (_GAIN_OF_FIRST if is_first else _GAIN_BY_LEFT.get(len(own), 0))
 
         def total_gain(attribute: int) -> float:
             total = sum([gains[box] for box in self.users[attribute]])
             return total / len(self.bins[attribute]) ** 0.5  # more bins make more matching sets
 
         return max(self.users, key=total_gain)
-
-    def _gain(self, box: int) -> float:
-        left = len(self.restrictions[box])
-        is_first = left > 1 and box not in self.begun
-        return _GAIN_OF_FIRST if is_first else _GAIN_BY_LEFT.get(left, 0)
 
     def assign(self, attribute: int) -> Extension:
         """Return the effect of assigning a bin to an attribute, and remove it from the unassigned ones."""

@@ -19,7 +19,6 @@ from hedgerow.audit.counting.bin_values import Mark, values_of_bins
 from hedgerow.audit.empirical.learner import output_of
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.released import leaf_model, released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.text.progress import tracked
@@ -148,22 +147,17 @@ def run(runner: Runner, kept: RunCache, runs: int, seed: int | None, n_jobs: int
 def outcome_of(result: Any, rows: Any) -> Outcome:
     """Return the outcome of a fit: a model's content or predictions on `rows`; numbers and arrays are themselves."""
     model = released_model(result)
-    if model is not None and model.leaves:
-        return _of_leaves(leaf_model(model), rows)
+    if model is not None and model.leaves:  # released counts in the leaf of each row, else its content less the card
+        own = leaf_model(model)
+        if own.has_counts:
+            return _vector(np.array([leaf.counts for leaf in own.leaves], dtype=np.float64)[own.apply(rows)])
+        whole = own.to_dict()
+        return json.dumps({key: whole[key] for key in whole if key not in _NOT_DRAWN}, sort_keys=True)
     if hasattr(result, "predict_proba"):
         return _vector(result.predict_proba(rows))
     if hasattr(result, "predict"):
         return str(np.asarray(result.predict(rows)).tolist())
     return _of_value(result)
-
-
-def _of_leaves(model: LeafModel, rows: Any) -> Outcome:
-    """Return the released counts in the leaf of each row; without counts, the model's content less the card."""
-    if model.has_counts:
-        counts = np.array([leaf.counts for leaf in model.leaves], dtype=np.float64)
-        return _vector(counts[model.apply(rows)])
-    whole = model.to_dict()
-    return json.dumps({key: whole[key] for key in whole if key not in _NOT_DRAWN}, sort_keys=True)
 
 
 def _of_value(value: Any) -> Outcome:

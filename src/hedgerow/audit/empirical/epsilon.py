@@ -105,7 +105,12 @@ def empirical_epsilon(
     """
     check_integer("runs", runs, 20)
     check_settings(fit, claim, delta, confidence)
-    _check_unseeded(fit)
+    given = fit.get_params() if isinstance(fit, BaseEstimator) else {}
+    if any(name.split("__")[-1] == "random_state" and value is not None for name, value in given.items()):
+        raise ArgumentError(
+            "expected an estimator with random_state=None, got one that is set: all its runs would be the same; pass "
+            "random_state= to empirical_epsilon to repeat an audit."
+        )
     sides = LabelledRows.of_pair("table", table), LabelledRows.of_pair("neighbour", neighbour)
     seed = None if random_state is None else int(generator(random_state).integers(2**31))
     reduce = partial(outcome_of, rows=max(sides, key=len).table.data) if outcome is None else partial(_reduced, outcome)
@@ -117,16 +122,6 @@ def empirical_epsilon(
 
 def _reduced(outcome: Callable[[Any], Any], result: Any) -> Outcome:
     return outcome_of(outcome(result), None)
-
-
-def _check_unseeded(fit: Any) -> None:
-    """Refuse an estimator all of whose runs would be the same, and refute whatever it claims."""
-    given = fit.get_params() if isinstance(fit, BaseEstimator) else {}
-    if any(name.split("__")[-1] == "random_state" and value is not None for name, value in given.items()):
-        raise ArgumentError(
-            "expected an estimator with random_state=None, got one that is set: all its runs would be the same; pass "
-            "random_state= to empirical_epsilon to repeat an audit."
-        )
 
 
 def _settings(fit: Any, sides: tuple[LabelledRows, LabelledRows], seed: int | None, outcome: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.exact.membership import Drawn, cells_of, whole_weight
-from hedgerow.audit.exact.outcomes import Cells, number_chances
+from hedgerow.audit.exact.outcomes import Cells, Floats, number_chances
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.boundary.arguments import check_share
@@ -25,8 +25,6 @@ _MOST_PASSES = 1_000
 _MOST_LIKELIHOODS = 10_000_000
 _NEGLIGIBLE = 1e-40  # the chance, times e^(−weight), of combinations that are left out
 _LEAST_WEIGHT = 1e-5  # below it the rows that condition a draw are too many
-
-Floats = NDArray[np.float64]
 
 
 def exact_inference(

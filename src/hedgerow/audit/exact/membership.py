@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from hedgerow.audit.exact.outcomes import Cells, Outcomes, distance
+from hedgerow.audit.exact.outcomes import Cells, Floats, Outcomes
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.audit.plot import risk_curve
@@ -32,7 +31,6 @@ from hedgerow.text.messages import describe_argument
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 Drawn = PrivateTreeClassifier | PrivateRuleListClassifier | PrivateTreeRegressor | PrivateRuleListRegressor
 """The estimators whose model is drawn from all."""
 
@@ -179,7 +177,7 @@ def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells)
         epsilon_of_counts=float(draw.for_counts),
         loss=draw.score,
         error_probability=(np.exp(outcomes.without) * is_wrong).sum(axis=1),
-        advantage=distance(inside, outside),
+        advantage=np.abs(inside - outside).sum(axis=1) / 2,  # the total variation
         realised_loss=outcomes.largest_ratio(levels),
         label_advantage=np.max([outcomes.label_distance(levels, other) for other in range(target.n_levels)], axis=0),
         inside=inside,

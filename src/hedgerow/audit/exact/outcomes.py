@@ -135,11 +135,6 @@ def ratio_chances(more: Counts, step: float) -> Floats:
     return found
 
 
-def distance(one: Floats, other: Floats) -> Floats:
-    """Return the total variation of each two distributions, shape ``(n_rows,)``."""
-    return np.abs(one - other).sum(axis=1) / 2
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells:
     """Rows by pattern and level, those of a table and others that are not in it."""

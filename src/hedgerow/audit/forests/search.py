@@ -143,7 +143,8 @@ def most_likely(
         for own, chance in zip(variables, relative.tolist(), strict=True):
             for number in own:
                 program.add_loss(number, 0, partial(_surprisal, chance))
-    program.minimise()
+    if program.losses:
+        program.model.minimize(program.total(program.losses))
     return _solved(cp_model, program, variables, settings, start)
 
 
@@ -152,7 +153,7 @@ class Program:
 
     def __init__(self, model: Any, rows: tuple[int, int], largest_scale: float) -> None:
         self.model, self.rows, self.unit = model, rows, _UNIT * largest_scale
-        self._losses: list[Any] = []
+        self.losses: list[Any] = []
 
     def number(self, low: int) -> Any:
         return self.model.new_int_var(low, self.rows[1], "")
@@ -172,11 +173,7 @@ class Program:
         for (n, value), (after, value_after) in pairwise(zip(ends, values, strict=True)):
             width, rise = after - n, value_after - value
             self.model.add(width * bound >= rise * number + width * value - rise * n)
-        self._losses.append(bound)
-
-    def minimise(self) -> None:
-        if self._losses:
-            self.model.minimize(self.total(self._losses))
+        self.losses.append(bound)
 
 
 def _whole_numbers(low: int, high: int, loss: Callable[[int], float]) -> list[int]:

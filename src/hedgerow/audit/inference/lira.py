@@ -72,7 +72,7 @@ class ShadowMembership:
     @classmethod
     def of(cls, target: str, attack: str | ShadowAttack, shadows: Shadows) -> Self:
         """Carry out an attack, and again without each split."""
-        how = shadow_attack(attack)
+        how = chosen_attack(attack, SHADOW_ATTACKS, "a ShadowAttack", "shadows")
         tpr, auc = _rates(how, shadows)
         curves, aucs = zip(*(_rates(how, shadows.without(split)) for split in range(len(shadows))), strict=True)
         return cls(target, str(how), shadows, auc, tpr, np.array(aucs), np.array(curves), FPR)
@@ -211,10 +211,6 @@ class ShadowMembership:
         return f"<ShadowMembership of {self.target} by {self.attack}: AUC {self.auc:.3f} over {self.repeats} splits>"
 
 
-def shadow_attack(attack: str | ShadowAttack) -> ShadowAttack:
-    return chosen_attack(attack, SHADOW_ATTACKS, "a ShadowAttack", "shadows")
-
-
 def _rates(attack: ShadowAttack, shadows: Shadows) -> tuple[Array, float]:
     members, others = attack.scores(shadows)
     return curve(members.ravel(), others.ravel())
@@ -283,7 +279,7 @@ def lira(
     >>> found.auc > 0.7, found.by("rmia").auc > 0.7  # a fully grown tree memorises its training rows
     (True, True)
     """
-    how = shadow_attack(attack)
+    how = chosen_attack(attack, SHADOW_ATTACKS, "a ShadowAttack", "shadows")
     check_integer("repeats", repeats, _FEWEST)
     learner = Target.of(target, X, y, seeded=random_state is not None)
     if len(learner.rows) < _FEWEST_ROWS:

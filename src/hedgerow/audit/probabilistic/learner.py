@@ -186,30 +186,19 @@ def condition_on_learner(
     refit = refit_of(learner, known, schema)
     disclosed = disclosed_by(model, schema)
     bits = known.entropy_bits, known.n_rows * fsum(values.bits for values in known.domains)
-    blocks = _blocks(known)
+    pairs = groupby(zip(known.rows, known.labels, strict=True), key=lambda pair: (id(pair[0]), pair[1]))
+    alike = [list(group) for _, group in pairs]  # the rows of one distribution and label
+    blocks = [(group[0][0], len(group)) for group in alike]
     if prod(comb(refit.count_atoms(row) + n - 1, n) for row, n in blocks) <= limit:
-        consistent = _consistent(refit, blocks, disclosed)
+        consistent = sum(
+            prod(tables for _, tables in choice)
+            for choice in product(*(_choices(refit.atoms(row), n) for row, n in blocks))
+            if refit(list(chain.from_iterable(rows for rows, _ in choice))) == disclosed
+        )
         return LearnerKnowledge(*bits, consistent, prod(row.possible_rows**n for row, n in blocks), exact=True)
     rng = generator(random_state)
     hits = sum(refit(refit.drawn(rng)) == disclosed for _ in range(draws))
     return LearnerKnowledge(*bits, hits, draws, exact=False, confidence=confidence)
-
-
-def _blocks(known: ProbabilisticDataset) -> list[tuple[RowDistribution, int]]:
-    """Return the row distributions, each with its number of rows of one label, in order."""
-    pairs = zip(known.rows, known.labels or (), strict=True)
-    same = groupby(pairs, key=lambda pair: (id(pair[0]), pair[1]))
-    return [(members[0][0], len(members)) for members in (list(group) for _, group in same)]
-
-
-def _consistent(refit: Refit, blocks: Sequence[tuple[RowDistribution, int]], disclosed: Hashable) -> int:
-    """Count the consistent tables: for each choice of rows, its orders times the values that are not distinguished."""
-    choices = [_choices(refit.atoms(row), n) for row, n in blocks]
-    return sum(
-        prod(tables for _, tables in choice)
-        for choice in product(*choices)
-        if refit(list(chain.from_iterable(rows for rows, _ in choice))) == disclosed
-    )
 
 
 def _choices(atoms: Sequence[tuple[tuple[Any, ...], int]], n: int) -> list[tuple[_Rows, int]]:

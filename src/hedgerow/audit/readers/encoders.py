@@ -98,17 +98,14 @@ class Rescaled:
         low, high = place(attribute.low) - 1, place(attribute.high) + 1
         while high - low > 1:
             places = range(low, high, max((high - low) // _AT_ONCE, 1))[1:]
-            fit = int((self._numbers([value(x) for x in places]) <= number).sum())
+            found = np.array([value(x) for x in places], dtype=np.float64)
+            for change in self.changes:
+                found = change(found)
+            fit = int((found <= number).sum())
             low, high = (low, *places, high)[fit : fit + 2]
         if low < place(attribute.low):  # the rank before that of 0.0 is -0.0, which is not less
             return float(attribute.low - 1 if whole else nextafter(attribute.low, -inf))
         return float(value(low))
-
-    def _numbers(self, values: Sequence[float]) -> NDArray[np.float64]:
-        found = np.array(values, dtype=np.float64)
-        for change in self.changes:
-            found = change(found)
-        return found
 
 
 def _place(number: float) -> int:
@@ -386,32 +383,24 @@ def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
         return Rescaled(given.attribute, (*given.changes, change))
     name = given.attribute if isinstance(given, Literal) else given
     attribute = schema[name]
-    if attribute.listed:
-        codes = attribute.truth(given).astype(float).tolist() if isinstance(given, Literal) else _codes(name, attribute)
-        return Coded(name, tuple(zip(bins(name, attribute), codes, strict=True))).mapped(change)
     if isinstance(given, Literal):
-        raise SchemaError(f"is scaled as a column of 0 and 1 ({given.brief}), which is not supported.", attribute=name)
-    _check_missing_is_nan(name, attribute)
-    return Rescaled(name, (change,))
-
-
-def _codes(name: str, attribute: Attribute) -> list[float]:
-    """Return the number of each bin of booleans, or of categories that are whole numbers."""
-    _check_missing_is_nan(name, attribute)
-    codes = [float(value) for value in attribute.number_codes if value is not None]
-    if len(codes) < attribute.n_known:
-        raise SchemaError("is text, but the transformer expects numbers; encode it first.", attribute=name)
-    return codes + [nan] * (attribute.missing == "bin")
-
-
-def _check_missing_is_nan(name: str, attribute: Attribute) -> None:
-    """Raise SchemaError if numbers mean missing by the schema, which a transformer reads as numbers."""
-    if any(finite_number(str(token)) is not None for token in attribute.missing_values):
+        if not attribute.listed:
+            raise SchemaError(f"is scaled as a column of 0 and 1 ({given.brief}): not supported.", attribute=name)
+        codes = attribute.truth(given).astype(float).tolist()
+    elif any(finite_number(str(token)) is not None for token in attribute.missing_values):
         raise SchemaError(
             "has numbers that mean missing by the schema, but the transformer reads them as numbers; fit it with NaN "
             "for them, and declare it without these `missing_values`.",
             attribute=name,
         )
+    elif not attribute.listed:
+        return Rescaled(name, (change,))
+    else:
+        codes = [float(value) for value in attribute.number_codes if value is not None]
+        if len(codes) < attribute.n_known:
+            raise SchemaError("is text, but the transformer expects numbers; encode it first.", attribute=name)
+        codes += [nan] * (attribute.missing == "bin")
+    return Coded(name, tuple(zip(bins(name, attribute), codes, strict=True))).mapped(change)
 
 
 def _block(transformer: Any, place: int, column: int | slice | None = None, *, is_sparse: bool = False) -> Map:

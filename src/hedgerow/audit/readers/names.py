@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from math import isfinite
 from re import fullmatch
 
@@ -41,7 +41,9 @@ def meanings(names: Iterable[object], schema: Schema) -> tuple[str | Literal, ..
     columns = list(map(str, names))
     absent = {name: attribute for name, attribute in schema.attributes if name not in columns}
     for name in (x for x in columns if x in schema):
-        others = _other_meanings(name, absent)
+        ends = _ends(name)
+        inside = [(x, attribute) for x, attribute in absent.items() if any(f"{x}{mark}" in name for mark in "_=")]
+        others = [*(end for end in ends if end in absent), *(x for end in ends for x in _literals_called(end, inside))]
         if others:
             raise _unclear(name, f"can mean {name} or {' or '.join(map(str, others))}", schema)
     found = tuple(meaning(name, schema) for name in columns)
@@ -67,13 +69,6 @@ def _unclear(name: str, problem: str, schema: Schema) -> SchemaError:
         "the fitted transformer that computed the columns. For a Pipeline, rename the column in the training table.",
         attribute=name,
     )
-
-
-def _other_meanings(name: str, others: Mapping[str, Attribute]) -> list[str | Literal]:
-    """Return what a column with the name of an attribute can mean in terms of other attributes."""
-    ends = _ends(name)
-    inside = [(x, attribute) for x, attribute in others.items() if any(f"{x}{mark}" in name for mark in "_=")]
-    return [*(end for end in ends if end in others), *(x for end in ends for x in _literals_called(end, inside))]
 
 
 def _spelled(column: str, literal: Literal) -> str:

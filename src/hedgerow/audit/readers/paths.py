@@ -99,8 +99,14 @@ class Paths:
     def conditions(self, schema: Schema) -> tuple[str, ...]:
         """Return the decision path to each leaf in words, with the shortest numbers that separate the same values."""
         rest = "otherwise" if len(self) > 1 else "always"
-        truths = dict[tuple[Literal, bool], _Bins]()
-        return tuple(_path_in_words(path, schema, truths) or rest for path in self.paths)
+        truths, found = dict[tuple[Literal, bool], _Bins](), list[str]()
+        for path in self.paths:
+            steps = dict[str, list[tuple[Literal, bool]]]()
+            for step in dict.fromkeys(path):
+                steps.setdefault(step[0].attribute, []).append(step)
+            parts = (_merged(schema[name], own, truths) for name, own in steps.items())
+            found.append(" and ".join(filter(None, parts)) or rest)
+        return tuple(found)
 
     def apply(self, data: Any, schema: Schema) -> NDArray[np.intp]:
         """Return the leaf of each row of a table, or pattern of a tally, shape ``(n_rows,)``, counted from 0."""
@@ -131,15 +137,8 @@ def leaf_paths(root: Any, children: Callable[[Any], Sequence[tuple[Any, Path]]])
             yield node, path
 
 
-def _path_in_words(path: Path, schema: Schema, truths: dict[tuple[Literal, bool], _Bins]) -> str:
-    steps = dict[str, list[tuple[Literal, bool]]]()
-    for step in dict.fromkeys(path):
-        steps.setdefault(step[0].attribute, []).append(step)
-    return " and ".join(filter(None, (_merged(schema[name], found, truths) for name, found in steps.items())))
-
-
 def _merged(attribute: Attribute, steps: list[tuple[Literal, bool]], truths: dict[tuple[Literal, bool], _Bins]) -> str:
-    """Return in words what all these steps say of one attribute; they one by one where no condition says it."""
+    """Return in words what steps say of one attribute, one by one where no condition says it; `truths` is a cache."""
     name = steps[0][0].attribute
     if len(steps) > 1:
         for literal, holds in steps:
