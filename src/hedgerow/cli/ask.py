@@ -58,7 +58,11 @@ class Asking:
         amounts = {"epsilon": str(exact(self.epsilon, "epsilon")), "delta": str(exact(self.delta, "delta"))}
         question = amounts | question
         if self.to is not None:
-            self._carry(self.to, QuestionFile.new(dataset, kind, question))
+            if self.output is not None or (self.url is not None and "HEDGEROW_URL" not in os.environ):
+                raise ArgumentError("leave --url and --output out: with --to nothing is sent.")
+            check_output(self.to, force=False)
+            todo = f"; carry it to the curator, who answers with: hedgerow answer {self.to}"
+            write_said(self.to, QuestionFile.new(dataset, kind, question).text, todo)
             return
         check_outputs(answer_files(self.output), force=False)
         with _connected(self.url, self.public_key) as curator:
@@ -69,12 +73,6 @@ class Asking:
                 write_answer(kind, data, found.receipts[-1] if found.receipts else "", self.output)
         if self.public_key is None:
             say("nobody checked who sent this answer: give the curator's key as --public-key curator.pub", err=True)
-
-    def _carry(self, to: Path, question: QuestionFile) -> None:
-        if self.output is not None or (self.url is not None and "HEDGEROW_URL" not in os.environ):
-            raise ArgumentError("leave --url and --output out: with --to nothing is sent.")
-        check_output(to, force=False)
-        write_said(to, question.text, f"; carry it to the curator, who answers with: hedgerow answer {to}")
 
 
 @app.command("datasets")

@@ -60,7 +60,8 @@ def predictions(model: Model, rows: pa.Table, output: OutputColumns, *, copied: 
     columns: dict[str, Any] = {name: _copied(name, copied.column(name)) for name in output.columns_of(copied)}
     label = "prediction" if model.schema.label is None else model.schema.label.name
     found = model.decisions(rows)
-    columns[_free((label, f"predicted {label}"), columns)] = _short(found.classes)
+    said = [float(f"{value:.15g}") if isinstance(value, float) else value for value in found.classes]
+    columns[_free((label, f"predicted {label}"), columns)] = said  # 8.88, and not 8.879999999999999
     for name, values in found.reasons.items():
         columns[_free((name, f"{name} number"), columns)] = values
     decided = {"decision": model.decide(rows, class_weight=output.class_weight)} if output.class_weight else {}
@@ -77,11 +78,6 @@ def _reasons(model: Model, rows: pa.Table, favourable: str) -> dict[str, Any]:
     named |= {word.lower(): value for word, value in named.items() if isinstance(value, bool)}
     found = model.reasons(rows, favourable=named.get(favourable, favourable))
     return {f"reason {place}": pa.array(names.tolist(), pa.string()) for place, names in enumerate(found.T, 1)}
-
-
-def _short(said: Sequence[Value]) -> list[Value]:
-    """Return numbers without what rounding adds after the 15th digit: 8.88, and not 8.879999999999999."""
-    return [float(f"{value:.15g}") if isinstance(value, float) else value for value in said]
 
 
 def _copied(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -273,7 +273,10 @@ def _with_high(data: dict[str, Any]) -> dict[str, Any]:
 
 def _asked_label(dialog: _Dialog, name: str, proposal: Proposal) -> dict[str, Any]:
     dialog.heading = f"{printable(name)} (the label)"
-    told = _proposed_label(name, proposal)
+    keys = {field.name for field in fields(DraftColumn)}
+    column: dict[str, Any] = {key: value for key, value in proposal.items() if key in keys}
+    column["name"] = name
+    told = {key: value for key, value in DraftColumn(**column).to_label().items() if value != FILL_IN}
     usual = "number" if "low" in told else "ordered" if told.get("ordered") else "classes"
     what = dialog.choose("what to predict", ("classes", "ordered", "number"), usual)
     data: dict[str, Any] = {"name": name}
@@ -284,12 +287,6 @@ def _asked_label(dialog: _Dialog, name: str, proposal: Proposal) -> dict[str, An
 
         data[key] = dialog.answer_to(_HINTS[key], told.get(key), _number if what == "number" else _listed, check)
     return data | ({"ordered": True} if what == "ordered" else {})
-
-
-def _proposed_label(name: str, proposal: Proposal) -> Proposal:
-    told: dict[str, Any] = {field.name: proposal[field.name] for field in fields(DraftColumn) if field.name in proposal}
-    told["name"] = name
-    return {key: value for key, value in DraftColumn(**told).to_label().items() if value != FILL_IN}
 
 
 def _shown(value: Any) -> str:
@@ -312,11 +309,12 @@ def _listed(text: str) -> list[Any]:
     return [int(word) if re.fullmatch("0|-?[1-9][0-9]{0,17}", word) else word for word in words if word]
 
 
-_PERIODS = ("day", "days", "month", "months", "year", "years")
-
-
 def _cuts(text: str) -> Any:
-    if text in ("", "auto") or text.startswith("log") or text.endswith(_PERIODS):
+    if (
+        text in ("", "auto")
+        or text.startswith("log")
+        or text.endswith(("day", "days", "month", "months", "year", "years"))
+    ):
         return text or "auto"
     return [_number(word.strip()) for word in text.split(",")] if "," in text else _number(text)
 

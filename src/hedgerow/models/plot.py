@@ -47,12 +47,7 @@ def shortened(text: str, longest: int = 80) -> str:
 
 
 def leaf_bars(
-    leaves: Sequence[str],
-    counts: NDArray[Any],
-    classes: Sequence[str],
-    caption: str,
-    ax: Axes | None,
-    unit: str = "released rows",
+    leaves: Sequence[str], counts: NDArray[Any], classes: Sequence[str], caption: str, ax: Axes | None, unit: str = ""
 ) -> Axes:
     """Draw one horizontal bar a leaf, stacked by class; negative counts are drawn as 0, absent counts as text."""
     axes = _named_lines(leaves, classes, caption, ax)
@@ -64,7 +59,7 @@ def leaf_bars(
         left += width
     for place in np.flatnonzero(np.isnan(counts).all(axis=1)):
         axes.text(0, int(place), " no counts were released", va="center", fontsize="small", color="0.4")
-    axes.set_xlabel(unit)
+    axes.set_xlabel(unit or "released rows")
     class_legend(axes, bars, classes, **(_BESIDE if ax is None else {}))
     return axes
 

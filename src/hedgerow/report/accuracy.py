@@ -65,13 +65,7 @@ class Accuracy:
 
     @classmethod
     def measure(
-        cls,
-        subject: Subject,
-        pair: Pair,
-        of: str,
-        commonest: str,
-        by: Sequence[str],
-        penalties: tuple[Penalty, ...] = (),
+        cls, subject: Subject, pair: Pair, of: str, common: str, by: Sequence[str], penalties: tuple[Penalty, ...] = ()
     ) -> Self:
         rows, truth = LabelledRows.of(*pair), subject.class_words(pair[1])
         said = subject.class_words(subject.predict(pair[0]))
@@ -83,7 +77,7 @@ class Accuracy:
             for code, name in enumerate(names):
                 inside = codes == code
                 if inside.any():
-                    rows, right, base = (int(one[inside].sum()) for one in (inside, said == truth, truth == commonest))
+                    rows, right, base = (int(one[inside].sum()) for one in (inside, said == truth, truth == common))
                     costs = ((float(ours[inside].mean()), float(theirs[inside].mean())) for ours, theirs in each)
                     found.append(Hits(shown_text(name), rows, right, base, tuple(costs)))
             return tuple(sorted(found, key=lambda one: one.accuracy))
@@ -134,7 +128,9 @@ def measured_accuracy(measured: Sequence[Accuracy], *, costs_missing: bool = Fal
     facts = [fact for one in measured for fact in _facts(one)]
     grids = [_grid(one, name, groups) for one in measured for name, groups in one.groups]
     last = measured[-1] if measured else None
-    values: dict[str, Any] = {"costs_missing": costs_missing, "penalties": _in_words(last)}
+    both = [] if last is None else zip(last.penalties, last.overall.penalties, strict=True)
+    means = [{"name": one.name, "ours": f"{ours:.4g}", "base": f"{base:.4g}"} for one, (ours, base) in both]
+    values: dict[str, Any] = {"costs_missing": costs_missing, "penalties": means}
     return section("accuracy", facts, grids, last=last, has_groups=bool(grids), has_test=len(measured) > 1, **values)
 
 
@@ -149,13 +145,6 @@ def _facts(one: Accuracy) -> Iterator[Fact]:
     for penalty, (ours, base) in zip(one.penalties, one.overall.penalties, strict=True):
         yield Fact(f"mean {penalty.name} on {one.of}", f"{ours:.4g}", ours)
         yield Fact(f"baseline: mean {penalty.name} of always one class", f"{base:.4g}", base)
-
-
-def _in_words(last: Accuracy | None) -> list[dict[str, str]]:
-    if last is None:
-        return []
-    both = zip(last.penalties, last.overall.penalties, strict=True)
-    return [{"name": one.name, "ours": f"{ours:.4g}", "base": f"{base:.4g}"} for one, (ours, base) in both]
 
 
 def _grid(one: Accuracy, name: str, groups: tuple[Hits, ...]) -> Grid:

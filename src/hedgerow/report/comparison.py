@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.report.contents import Cell, Finding, Grid, Section, Sheet, section
+from hedgerow.report.contents import Cell, Grid, Section, Sheet, section
 from hedgerow.report.report import Report, Sheets
 from hedgerow.report.subject import Subject
-from hedgerow.schema.targets import Target
 
 _COMPARED = ("guarantee", "length", "accuracy", "evaluation", "leaves", "membership", "reconstruction")
 """The keys of the sections that are compared; the length is of comparisons alone."""
@@ -53,7 +52,8 @@ class Comparison(Sheets):
             raise ArgumentError(f"expected from 2 to {_MOST} models to compare, got {len(reports)}.")
         if not all(isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME for name in reports):
             raise ArgumentError(f"expected a name of 1 to {_LONGEST_NAME} characters for each model, got another.")
-        if len({_predicted(one.subject) for one in reports.values()}) > 1:
+        schemas = (one.subject.schema for one in reports.values())
+        if len({None if schema is None else schema.label for schema in schemas}) > 1:
             raise ArgumentError("expected models that predict the same column, got some with other labels or classes.")
         boards = {name: one.board for name, one in reports.items() if one.board is not None}
         lengths = {name: _length(one.subject) for name, one in reports.items()}
@@ -63,10 +63,6 @@ class Comparison(Sheets):
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.public.title}; {'public sheet only' if self.board is None else 'two sheets'}>"
-
-
-def _predicted(subject: Subject) -> Target | None:
-    return None if subject.schema is None else subject.schema.label
 
 
 def _length(subject: Subject) -> dict[str, Cell]:
@@ -87,13 +83,13 @@ def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, Mapping[str, Cell]
     kept = tuple(one for one in sections if one is not None)
     known = {one.key for one in kept}
     every = ((name, finding) for name, sheet in sheets.items() for finding in sheet.findings)
-    findings = tuple(_named(finding, name) for name, finding in every if finding.section in known)
+    findings = tuple(
+        replace(one, key=f"{name}: {one.key}", sentence=f"{name}: {one.sentence}")
+        for name, one in every
+        if one.section in known
+    )
     examined = all(sheet.examined for sheet in sheets.values())
     return replace(first, title=" beside ".join(names), findings=findings, sections=kept, examined=examined)
-
-
-def _named(finding: Finding, name: str) -> Finding:
-    return replace(finding, key=f"{name}: {finding.key}", sentence=f"{name}: {finding.sentence}")
 
 
 def _side_by_side(key: str, sheets: Mapping[str, Sheet]) -> Section | None:
