@@ -287,7 +287,7 @@ def test_the_replay_catches_class_shares_of_associations_that_are_not_released(m
         exact = tally.total() + 1
         return ask(tally, counts.in_steps(exact / exact.sum()))
 
-    monkeypatch.setattr(plan, "associations", associations)
+    monkeypatch.setattr(counts, "associations", associations)
     with pytest.raises(AssertionError, match="further than declared"):
         check(learner(SCORECARD, max_attributes=1, epsilon=1000), ROWS, NEW, SEEDED, 1000)
 

@@ -193,7 +193,7 @@ BAD_EXPRIL = {
         {"random_state": "seed"},
         SOURCE,
         ValueError,
-        "random_state must be None, a whole number or a RandomState, .*, got 'seed'",
+        "random_state must be None, a whole number or a RandomState, got 'seed'",
     ),
     "columns": ({}, SOURCE[:, :2], DomainError, "expected the target's columns x0, x1, x2, got x0, x1"),
     "names": (

@@ -234,18 +234,15 @@ class Histogram:
             with share.telling():
                 gate = Gate(share, self.noise, unit)
                 noisy = gate.release(self._mechanism, lambda: self._cells(count()).ravel(), purpose=purpose)
+        notes = (*unit_notes(unit), _taken_as_given(self.model.privacy, self.epsilon, unit))
+        charges, noise = (*self.schema.charges, *share.charges), self.noise.description
+        card = PrivacyCard(charges, noise=noise, software=SOFTWARE, no_guarantee_reason=reason, notes=notes)
         return Evaluation(
             self.model.kind,
             digest,
             self.schema.target,
             tuple(map(tuple, np.array(noisy, dtype=np.int64).reshape(self._shape[0], -1).tolist())),
-            PrivacyCard(
-                (*self.schema.charges, *share.charges),
-                noise=self.noise.description,
-                software=SOFTWARE,
-                no_guarantee_reason=reason,
-                notes=(*unit_notes(unit), _taken_as_given(self.model.privacy, self.epsilon, unit)),
-            ),
+            card,
             () if self.errors is None else self.errors.ends,
             self.by,
             self._groups,

@@ -36,10 +36,7 @@ _LARGEST = 2**40  # of a count: the sum of all has 64 bits
 def check_groups(by: str | None, groups: Sequence[str]) -> None:
     """Check that no two groups, nor a group and all rows, have one name."""
     if by is not None and len({ALL, *groups}) <= len(groups):
-        raise ArgumentError(
-            f"expected groups with names of their own, got two that are called alike, or one called {ALL!r}; use other "
-            "values, or another column."
-        )
+        raise ArgumentError(f"expected groups with names of their own, got two alike, or {ALL!r}; use other values.")
 
 
 @dataclass(frozen=True)
@@ -158,12 +155,7 @@ class Evaluation:
     def mean_cost(self, costs: Costs) -> Estimate:
         """Return the mean cost of the predictions by costs as ``costs[actual][decided]``, as `Model.decide` has them.
 
-        Raises
-        ------
-        TypeError
-            Of a number.
-        ValueError
-            If a cost is missing or not finite.
+        Raises TypeError of a number, and ValueError if a cost is missing or not finite.
         """
         self._check_classes()
         matrix = cost_matrix(self.target.values, class_weight=None, costs=costs)
@@ -251,12 +243,8 @@ class Evaluation:
 
     def __str__(self) -> str:
         about, (low, high) = self.rows()
-        lines = [
-            f"evaluation of the {self.kind} {self.model[:12]} on about {_rows(about)} ({low:,} to {high:,})",
-            "",
-            *self._matrix_lines,
-            *self.sentences,
-        ]
+        on = f"about {_rows(about)} ({low:,} to {high:,})"
+        lines = [f"evaluation of the {self.kind} {self.model[:12]} on {on}", "", *self._matrix_lines, *self.sentences]
         for group, found in self.by_group.items():
             about, (low, high) = self.rows(group)
             named = f"{printable(self.by or '')} = {printable(group)}"

@@ -20,8 +20,7 @@ from hedgerow.text.values import shown_text
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
-MISSES = 0.05
-"""How often an interval misses, at most."""
+MISSES = 0.05  # how often an interval misses, at most
 _OF_NOISE, _OF_ROWS, _OF_SAMPLE = 0.45, 0.05, 0.5  # shares of that in an interval for other rows
 _GRID = np.concatenate([np.geomspace(1e-4, 0.5, 48), 1 - np.geomspace(0.5, 1e-3, 24)[1:]])
 _HALVINGS, _CLOSE = 30, 1e-6

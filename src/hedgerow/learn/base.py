@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LARGEST_POINTS = 1000
-LEAST_SMOOTH, LARGEST_SMOOTH = 0.01, 1000  # outside, float64 does not hold the precision of many bins
+SMOOTH = 0.01, 1000  # the least, and the largest: outside, float64 does not hold the precision of many bins
 MOST_BINS = 2000  # of an attribute: matrices of bin by bin are inverted
 FROM_DATA: Literal["from-data"] = "from-data"
 
@@ -68,13 +68,7 @@ class Readable:
         return self._model
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the model, and return the axes.
-
-        Raises
-        ------
-        MissingPackageError
-            Where matplotlib is not installed.
-        """
+        """Draw the model, and return the axes; MissingPackageError where matplotlib is not installed."""
         model = self._read
         check_matplotlib()
         return model.plot(ax)
@@ -123,10 +117,7 @@ class ReadableLeaves(Readable):
     """A classifier whose model has leaves: the rules of a list, or the leaves of a tree."""
 
     def apply(self, X: Any) -> NDArray[np.intp]:
-        """Return the rule or leaf of each row, shape ``(n_samples,)``, counted from 0 in the order of `get_rules`.
-
-        For `X` and errors see `predict_proba`.
-        """
+        """Return the rule or leaf of each row, ``(n_samples,)``, from 0 in the order of `get_rules`; see `predict`."""
         rows = self._checked(X)
         return self._model.apply(rows)
 
@@ -151,12 +142,9 @@ class TallyEstimator(Readable):
 
     schema: Schema | Literal["from-data"] | None
     _weighing: ClassVar[str] = ""  # how to weigh something else than rows
-    keeps_monotone: ClassVar[bool] = False
-    """True if the model is monotone where the schema says so."""
-    predicts_number: ClassVar[bool] = False
-    """True if the model predicts a number, and not a class."""
-    takes_weights: ClassVar[bool] = False
-    """True if rows may have weights, by the schema."""
+    keeps_monotone: ClassVar[bool] = False  # whether the model is monotone where the schema says so
+    predicts_number: ClassVar[bool] = False  # whether it predicts a number, and not a class
+    takes_weights: ClassVar[bool] = False  # whether rows may have weights, by the schema
 
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
         """Learn a model from rows and labels; the estimator then holds released values only, no row and no tally.
@@ -194,13 +182,7 @@ class TallyEstimator(Readable):
         return self
 
     def check_public(self) -> None:
-        """Check the parameters, the schema included, as `fit` does before it counts rows; for tables counted elsewhere.
-
-        Raises
-        ------
-        ValueError
-            If one is out of range, or the schema cannot be learned with.
-        """
+        """Check the parameters, the schema included, as `fit` does before it counts rows; ValueError as there."""
         self._check_parameters()
         if isinstance(self.schema, Schema):
             check_learnable(self, self.schema)
@@ -208,14 +190,7 @@ class TallyEstimator(Readable):
     def fit_tally(self, tally: Tally) -> Self:
         """Learn a model from a tally counted elsewhere; its schema replaces the parameter `schema`.
 
-        What learning it costs, and what is guaranteed, is as for `fit`.
-
-        Raises
-        ------
-        TypeError
-            If `tally` is not a Tally.
-        ValueError
-            As `fit` does.
+        What learning it costs, what is guaranteed and what is raised is as for `fit`; TypeError if it is no Tally.
         """
         self._check_parameters()
         if not isinstance(tally, Tally):
@@ -329,9 +304,8 @@ class TreeEstimator(ReadableLeaves, TallyEstimator):
         super()._check_parameters()
         self._check_size("max_depth", self.max_depth, 0)
         if self.max_depth is not None and self.max_depth > MAX_DEPTH:
-            raise ArgumentError(
-                f"max_depth must be a whole number <= {MAX_DEPTH}, got {describe_argument(self.max_depth)}."
-            )
+            given = describe_argument(self.max_depth)
+            raise ArgumentError(f"max_depth must be a whole number <= {MAX_DEPTH}, got {given}.")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -350,16 +324,14 @@ class ScorecardEstimator(ReadablePoints, TallyEstimator):
         if self.max_attributes is not None:
             check_integer("max_attributes", self.max_attributes, 1)
         check_largest_points(self.points)
-        monotone: Any = self.monotone
-        if monotone is not None and not isinstance(monotone, Mapping):
-            raise ArgumentTypeError(
-                f"monotone must be a mapping of names to directions, got {type(monotone).__name__}."
-            )
-        for direction in (monotone or {}).values():
+        monotone: Any = {} if self.monotone is None else self.monotone
+        if not isinstance(monotone, Mapping):
+            kind = type(monotone).__name__
+            raise ArgumentTypeError(f"monotone must be a mapping of names to directions, got {kind}.")
+        for direction in monotone.values():
             if direction is not None and (not isinstance(direction, str) or direction not in DIRECTIONS):
-                raise ArgumentError(
-                    f"monotone must map names to {' or '.join(DIRECTIONS)}, got {describe_argument(direction)}."
-                )
+                given = describe_argument(direction)
+                raise ArgumentError(f"monotone must map names to {' or '.join(DIRECTIONS)}, got {given}.")
 
     @property
     def _most_attributes(self) -> int | None:
@@ -384,10 +356,6 @@ def check_largest_points(points: Any) -> None:
     check_integer("points", points, 1)
     if points > LARGEST_POINTS:
         raise ArgumentError(f"points must be a whole number <= {LARGEST_POINTS}, got {describe_argument(points)}.")
-
-
-def check_smooth(smooth: object) -> None:
-    check_auto("smooth", smooth, LEAST_SMOOTH, LARGEST_SMOOTH)
 
 
 def check_auto(name: str, value: Any, low: float, high: float) -> None:

@@ -10,12 +10,12 @@ from math import prod
 
 import numpy as np
 
-from hedgerow.learn.learned import divided
+from hedgerow.learn.learned import divided, grafted
 from hedgerow.learn.search.cost import Cost, Outline, draw_cost, total_cost
 from hedgerow.learn.search.lattice import Stop, Take, value_of
 from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
-from hedgerow.learn.search.space import CAUGHT, LEFT, Bins, Space
+from hedgerow.learn.search.space import Bins, Space
 from hedgerow.privacy.gate import Gate
 from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates, longest_candidate
 from hedgerow.schema.schema import Schema
@@ -108,11 +108,10 @@ def draw_list(
     """
     antecedents: list[Antecedent] = []
     values: list[int] = []
-    each = epsilon / len(plan.blocks)
+    each, what = epsilon / len(plan.blocks), _drawn_values(plan.objective)
+    drawn = f"their number and their {what}" if plan.draws_size else f"their {what}"
     for number in range(len(plan.blocks)):
         block = plan.block(number, tuple(antecedents))
-        what = _drawn_values(plan.objective)
-        drawn = f"their number and their {what}" if plan.draws_size else f"their {what}"
         purpose = f"draw of up to {plan.blocks[number]} {'more ' if number else ''}rules with {drawn}"
         part = draw_model(tally, block, gate, each, purpose, progress)
         del values[len(antecedents) :]
@@ -134,28 +133,25 @@ def draw_tree(tally: Tally, plan: TreeDraw, gate: Gate, epsilon: Fraction, progr
     The subtrees of a block are drawn from different rows, so that one charge serves them all (parallel composition).
     Values, such as labels, are those of the last block. Tests whose two leaves have the same value are left out.
     """
-    each = epsilon / len(plan.blocks)
-    what = _drawn_values(plan.objective)
+    each, what = epsilon / len(plan.blocks), _drawn_values(plan.objective)
     drawn = f"its depth and its {what}" if plan.draws_size else f"its {what}"
     purpose = f"draw of a tree of depth up to {plan.blocks[0]} with {drawn}"
     tree = draw_model(tally, plan.block(0), gate, each, purpose, progress)
     for number in range(1, len(plan.blocks)):
-        leaves = [(rows, plan.block(number, box)) for rows, box in _leaves(tally, plan.space, tree)]
+        leaves = [(rows, plan.block(number, box)) for rows, box in _leaves(tally, plan.space, tree, plan.space.root)]
         purpose = f"draw of the subtrees below, of depth up to {plan.blocks[number]}, with their {what}"
         parts = draw_models(leaves, plan.block(number).mechanism(each), gate, purpose, progress)
         found = (_in_space(plan.space, draw.space, part) for (_, draw), part in zip(leaves, parts, strict=True))
-        tree = _grafted(tree, found)
+        tree = grafted(tree, found)
     return simplified(tree)
 
 
-def _leaves(tally: Tally, space: Space, tree: Take | Stop, box: Bins | None = None) -> Iterator[tuple[Tally, Bins]]:
+def _leaves(tally: Tally, space: Space, tree: Take | Stop, box: Bins) -> Iterator[tuple[Tally, Bins]]:
     """Yield the rows and the box of each leaf, those that satisfy a test first. Exact, private."""
-    box = space.root if box is None else box
     if isinstance(tree, Stop):
         yield tally, box
         return
-    for branch, rows in divided(tally, space, tree.option):
-        part = {CAUGHT: tree.caught, LEFT: tree.left}[branch]
+    for (branch, rows), part in zip(divided(tally, space, tree.option), (tree.caught, tree.left), strict=True):
         yield from _leaves(rows, space, part, box & space.side_bins[space.sides(branch)[tree.option]])
 
 
@@ -165,13 +161,6 @@ def _in_space(space: Space, below: Space, part: Take | Stop) -> Take | Stop:
         return part
     option = int(np.searchsorted(space.options, below.options[part.option]))
     return Take(option, _in_space(space, below, part.caught), _in_space(space, below, part.left))
-
-
-def _grafted(tree: Take | Stop, parts: Iterator[Take | Stop]) -> Take | Stop:
-    """Return a tree with its leaves replaced, those that satisfy a test first."""
-    if isinstance(tree, Stop):
-        return next(parts)
-    return Take(tree.option, _grafted(tree.caught, parts), _grafted(tree.left, parts))
 
 
 def _drawn_values(objective: Objective) -> str:
@@ -212,7 +201,7 @@ def _is_reached(whole: Box, box: Box, earlier: Sequence[Box], looks: Iterator[in
     stack = [(box, 0)] if all(box.values()) else []
     while stack:
         part, place = stack.pop()
-        while place < len(earlier) and not _meet(whole, part, earlier[place]):
+        while place < len(earlier) and not all(part.get(k, whole[k]) & bins for k, bins in earlier[place].items()):
             place += 1
             if next(looks, None) is None:
                 return True
@@ -224,7 +213,3 @@ def _is_reached(whole: Box, box: Box, earlier: Sequence[Box], looks: Iterator[in
                 stack.append(({**part, name: own & ~bins}, place + 1))
             part = {**part, name: own & bins}
     return False
-
-
-def _meet(whole: Box, box: Box, other: Box) -> bool:
-    return all(box.get(name, whole[name]) & bins for name, bins in other.items())

@@ -22,10 +22,7 @@ class ScoreMixin:
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of `predict`, or its R² where a number is predicted, as scikit-learn's estimators do.
 
-        Raises
-        ------
-        ValueError
-            As `fit`, for labels or numbers of pandas whose index is not that of their rows.
+        Raises ValueError as `fit`, for labels or numbers of pandas whose index is not that of their rows.
         """
         check_same_index(X, y)
         return cast(Any, super()).score(X, y, sample_weight)
@@ -55,25 +52,13 @@ class Classifier(AccuracyMixin, TallyEstimator, Contract):
     _weighing = " To weigh errors of classes, pass class_weight to `decide`."
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted class of each row, shape ``(n_samples,)``; see `predict_proba` for `X` and errors."""
         return super().predict(X).astype(self.classes_.dtype)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities, shape ``(n_samples, n_classes)``: from the released counts if there are any.
 
-        Where only labels were released, the label has probability 1: `LabelsOnlyWarning` says so.
-
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n_samples, n_features)
-            Rows. Of a frame only the columns that the model uses are needed.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        DomainError
-            If a column that the model uses is absent or holds values the schema does not allow.
+        Where only labels were released, the label has probability 1: `LabelsOnlyWarning` says so. For `X` and errors
+        see `predict`.
         """
         rows = self._checked(X)
         return self._model.predict_proba(rows)

@@ -31,9 +31,7 @@ class Score(Protocol):
     """The score of a greedy search: `hedgerow.privacy.gini.Gini`, or a `Loss`, the least that both sides have."""
 
     @property
-    def sensitivity(self) -> int:
-        """By how much one added row can raise a score; it never lowers one."""
-        ...
+    def sensitivity(self) -> int: ...  # by how much one added row can raise a score; it never lowers one
 
     def split_scores(self, caught: Counts, total: Counts) -> Integers:
         """Return the score of every candidate, from its counts by level, and last that of stopping; less is better."""
@@ -77,10 +75,8 @@ class ExactChoice:
         scores = split_scores(caught[allowed], total)[:-1]
         near = allowed[scores <= scores.min() + 2]  # rounded down twice: the exact best is among these
         distinct, first = np.unique(caught[near], axis=0, return_index=True)
-        best = min(
-            (_gini(rows) + _gini(total - rows), _gini(rows), int(near[i]))
-            for rows, i in zip(distinct, first, strict=True)
-        )
+        each = ((rows, int(near[i])) for rows, i in zip(distinct, first, strict=True))
+        best = min((_gini(rows) + _gini(total - rows), _gini(rows), place) for rows, place in each)
         return best[-1] if best[0] < _gini(total) else n_open
 
 

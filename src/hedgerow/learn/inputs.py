@@ -128,19 +128,15 @@ def check_kept(estimator: Any, schema: Schema) -> None:
 
 def check_labels(table: Table, labels: Labels, label: Target | None) -> None:
     """Check that labels are one column, as long as the table, of a type that the classes have. No label is read."""
-    y = labels.data
-    shape = guarded(lambda: _shape(y), ArgumentTypeError(f"y must be one column of labels, got {type(y).__name__}."))
+    y: Any = labels.data
+    problem = ArgumentTypeError(f"y must be one column of labels, got {type(y).__name__}.")
+    shape = guarded(lambda: tuple(getattr(y, "shape", (len(y),) if hasattr(y, "__len__") else ())), problem)
     if len(shape) != 1:
         raise ArgumentError(f"y must be one column of labels, got {len(shape)} dimensions.")
     if shape[0] != len(table):
         raise ArgumentError("y must have as many labels as X has rows.")
-    found = None if label is None else labels.type_column(label.name)
-    if label is not None and found is not None:
+    if label is not None and (found := labels.type_column(label.name)) is not None:
         label.check_type(found)
-
-
-def _shape(y: Any) -> tuple[int, ...]:
-    return tuple(getattr(y, "shape", (len(y),) if hasattr(y, "__len__") else ()))
 
 
 def validated_table(estimator: Any, X: Any, *, reset: bool = True) -> Table:

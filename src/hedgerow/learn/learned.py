@@ -101,18 +101,13 @@ class LearnedScorecard:
 
     def model(self, schema: Schema, card: PrivacyCard) -> Scorecard:
         """Return the scorecard, without attributes whose points are all 0."""
-        parts = tuple(
-            AttributePoints(schema.names[attribute], tuple(map(tuple, points.tolist())))
-            for attribute, points in sorted(self.points.items())
-            if points.any()
-        )
+        used = [(schema.names[place], points) for place, points in sorted(self.points.items()) if points.any()]
+        parts = tuple(AttributePoints(name, tuple(map(tuple, points.tolist()))) for name, points in used)
         return Scorecard(schema, tuple(map(int, self.base)), parts, self.unit, self.error, card)
 
 
-LEAF_SHARE = Fraction(1, 5)
-"""The share of a model's epsilon for its leaf counts."""
-MEAN_SHARE = Fraction(1, 10)
-"""The share of a drawn model's epsilon for two sums of each leaf."""
+LEAF_SHARE = Fraction(1, 5)  # the share of a model's epsilon for its leaf counts
+MEAN_SHARE = Fraction(1, 10)  # the share of a drawn model's epsilon for two sums of each leaf
 
 
 @dataclass(frozen=True)
@@ -166,16 +161,15 @@ class LeafSums(LeafCounts):
 def leaf_means(number: Number, released: Counts, scale: Fraction, drawn: Sequence[int] | None) -> list[float]:
     """Return the mean of each leaf's rows, by `LeafCounts` or `LeafSums` with noise of this scale: no more is released.
 
-    The mean of the noisy numbers has a standard error by their noise, which is public. It is averaged with the level
-    drawn for the leaf, taken to be off by half a level; or, where none was drawn, with the mean of all leaves, from
-    which those are taken to be as far as levels are from one another: each counts by the inverse of its variance. A
-    leaf within less than a row of none has no mean of its own.
+    The mean of the noisy numbers is averaged with the level drawn for the leaf, taken to be off by half a level; or,
+    where none was drawn, with the mean of all leaves, from which those are taken to be as far as levels are from one
+    another: each by the inverse of its variance. A leaf within less than a row of none has no mean of its own.
     """
     top = number.n_levels - 1
     counted = released.shape[1] == number.n_levels
-    rows = released / (1.0 if counted else float(top))  # the two sums are counts of the last level, and of the first
+    unit = 1.0 if counted else float(top)  # the two sums are counts of the last level, and of the first
     places = np.arange(number.n_levels) if counted else np.array([top, 0])
-    noise = math.sqrt(2) * float(scale) / (1.0 if counted else float(top))
+    rows, noise = released / unit, math.sqrt(2) * float(scale) / unit
 
     def estimate(rows: Any) -> tuple[Any, Any]:
         total = rows.sum(axis=-1)
@@ -242,8 +236,8 @@ def leaf_values(tree: Take | Stop) -> Iterator[int]:
     yield from leaf_values(tree.left)
 
 
-def with_values(tree: Take | Stop, values: Iterator[int]) -> Take | Stop:
-    """Return a tree with these values of its leaves, those that satisfy a test first."""
+def grafted(tree: Take | Stop, parts: Iterator[Take | Stop]) -> Take | Stop:
+    """Return a tree with its leaves replaced, those that satisfy a test first."""
     if isinstance(tree, Stop):
-        return Stop(next(values))
-    return Take(tree.option, with_values(tree.caught, values), with_values(tree.left, values))
+        return next(parts)
+    return Take(tree.option, grafted(tree.caught, parts), grafted(tree.left, parts))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.base import RuleListEstimator, ScorecardEstimator, TreeEstimator, check_smooth
+from hedgerow.learn.base import SMOOTH, RuleListEstimator, ScorecardEstimator, TreeEstimator, check_auto
 from hedgerow.learn.blocks import CostOf, ListDraw, TreeDraw, list_costs, longest_path, tree_costs
 from hedgerow.learn.objectives import OfClasses, OfReleasedNumbers
 from hedgerow.learn.plans import DrawnList, DrawnTree, GreedyList, GreedyTree, Plan
@@ -86,7 +86,6 @@ class PrivateScorecardEstimator(PrivateEstimator, ScorecardEstimator):
     smooth: Literal["auto"] | float = "auto"
 
     def check_public(self) -> None:
-        """Check the parameters, and that `monotone` fits the schema; see `PrivateRuleListClassifier.check_public`."""
         super().check_public()
         if isinstance(self.schema, Schema):
             self._plan(self.schema)
@@ -110,7 +109,7 @@ class PrivateScorecardEstimator(PrivateEstimator, ScorecardEstimator):
         super()._check_parameters()
         if self.delta is not None and not 0 < exact(self.delta, "delta") < 1:
             raise ArgumentError(f"delta must be None or a number between 0 and 1, got {describe_argument(self.delta)}.")
-        check_smooth(self.smooth)
+        check_auto("smooth", self.smooth, *SMOOTH)
 
 
 def _learner(estimator: str, *bases: type, **more: Any) -> type[Any]:

@@ -21,10 +21,8 @@ ClassObjective = Literal["errors", "brier", "mixed", "absolute"]
 CLASS_OBJECTIVES: tuple[ClassObjective, ...] = ("errors", "brier", "mixed", "absolute")
 NumberObjective = Literal["squared", "absolute", "quantile"]
 NUMBER_OBJECTIVES: tuple[NumberObjective, ...] = ("squared", "absolute", "quantile")
-OBJECTIVE: ClassObjective = "errors"
-"""The default loss of classes; docs/exact.md says how it was chosen."""
-CLIP = 0.5
-"""The share of a number's range beyond which a squared loss grows no more, if nobody chose another."""
+OBJECTIVE: ClassObjective = "errors"  # the default loss of classes; docs/exact.md says how it was chosen
+CLIP = 0.5  # the share of a number's range beyond which a squared loss grows no more, if nobody chose another
 
 
 class RowLoss:
@@ -67,10 +65,7 @@ class OfClasses(RowLoss):
         if self.costs is not None and self.class_weight is not None:
             raise ArgumentError("expected costs or class_weight, got both: class_weight is a shorthand of costs.")
         if self.objective != OBJECTIVE and self._has_costs:
-            raise ArgumentError(
-                f"expected objective={OBJECTIVE!r} with costs or class_weight, got {self.objective!r}: costs are of "
-                "errors."
-            )
+            raise ArgumentError(f"expected objective={OBJECTIVE!r} with costs or class_weight, got {self.objective!r}.")
 
     def _row_loss(self, schema: Schema) -> Objective:
         if self._has_costs:
@@ -78,10 +73,7 @@ class OfClasses(RowLoss):
         if self.objective != "absolute":
             return self.objective
         if not schema.target.ordered:
-            raise ArgumentError(
-                "expected ordered classes with objective='absolute', got classes without an order; declare "
-                "OrderedLabel, or `ordered: true` in a file."
-            )
+            raise ArgumentError("expected ordered classes with objective='absolute', got others; declare OrderedLabel.")
         places = range(len(schema.classes))
         return LossTable.of_distances(places, abs, "absolute", f"{len(places) - 1} classes")
 

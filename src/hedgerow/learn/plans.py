@@ -11,21 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
+from hedgerow.learn import learned
 from hedgerow.learn.base import Learned
 from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree, reachable_rules
 from hedgerow.learn.greedy import PrivateChoice, PrivateTests, Score, grow, grow_tree
-from hedgerow.learn.learned import (
-    LEAF_SHARE,
-    LeafCounts,
-    LearnedList,
-    LearnedTree,
-    leaf_means,
-    leaf_values,
-    release_leaf_counts,
-    release_tree_counts,
-    with_values,
-)
+from hedgerow.learn.learned import LEAF_SHARE, LeafCounts, LearnedList, LearnedTree
 from hedgerow.learn.search.cost import Cost
+from hedgerow.learn.search.lattice import Stop
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.outside import MOST_WEIGHT, DrawChances
 from hedgerow.learn.search.sampler import ModelSampler, Progress, conditioned
@@ -84,7 +76,7 @@ class LeafPlan(Plan):
         number = self.target.as_number
         if number is not None and self.predicts_means:
             scale = self.of_leaves.mechanism(number, epsilon).sensitivity / epsilon
-            found["means"] = leaf_means(number, released, scale, drawn)
+            found["means"] = learned.leaf_means(number, released, scale, drawn)
         return found
 
 
@@ -120,7 +112,7 @@ class GreedyList(GreedyPlan):
         antecedents = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._each, self.score))
         antecedents = [antecedents[place] for place in reachable_rules(tally.schema, antecedents)[:-1]]
         left = gate.remaining
-        counts = release_leaf_counts(tally, antecedents, gate, left, self.of_leaves)
+        counts = learned.release_leaf_counts(tally, antecedents, gate, left, self.of_leaves)
         while antecedents and not self.predicts_means:
             one, other = self._values(counts[-2:]) or counts[-2:].argmax(axis=1).tolist()
             if one != other:
@@ -140,8 +132,8 @@ class GreedyTree(GreedyPlan):
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:  # noqa: ARG002
         tree = grow_tree(tally, self.space, self.most, PrivateTests(gate, self._each, self.score))
         left = gate.remaining
-        counts = release_tree_counts(tally, self.space, tree, gate, left, self.of_leaves)
-        tree = tree if self.loss is None else with_values(tree, iter(self._values(counts) or ()))
+        counts = learned.release_tree_counts(tally, self.space, tree, gate, left, self.of_leaves)
+        tree = tree if self.loss is None else learned.grafted(tree, map(Stop, self._values(counts) or ()))
         return LearnedTree(self.space, tree, loss=self.loss, **self._found(counts, left, None))
 
 
@@ -228,7 +220,7 @@ class DrawnList(DrawPlan):
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:
         antecedents, values = draw_list(tally, self.draw, gate, self._for_draw, progress)
         left, of = self._for_leaves, self.of_leaves
-        released = None if of is None else release_leaf_counts(tally, antecedents, gate, left, of)
+        released = None if of is None else learned.release_leaf_counts(tally, antecedents, gate, left, of)
         found = self._found(released, left, values)
         return LearnedList(antecedents, values=values, loss=self.draw.block(0).loss, **found)
 
@@ -243,6 +235,6 @@ class DrawnTree(DrawPlan):
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:
         space, tree = self.draw.space, draw_tree(tally, self.draw, gate, self._for_draw, progress)
         left, of = self._for_leaves, self.of_leaves
-        released = None if of is None else release_tree_counts(tally, space, tree, gate, left, of)
-        found = self._found(released, left, list(leaf_values(tree)))
+        released = None if of is None else learned.release_tree_counts(tally, space, tree, gate, left, of)
+        found = self._found(released, left, list(learned.leaf_values(tree)))
         return LearnedTree(space, tree, loss=self.draw.block(0).loss, **found)

@@ -49,8 +49,7 @@ _SEEDED = (
     "random_state seeds the noise, so that the model has no guarantee: whoever knows the seed can take the noise off. "
     "It is for tests; leave it out to release a model."
 )
-USUAL_ROWS = 10**6
-"""A table of as many rows is large among those that need privacy."""
+USUAL_ROWS = 10**6  # a table of as many rows is large among those that need privacy
 _MOST_NAMED = 3  # numbers of a note
 
 
@@ -101,13 +100,7 @@ class PrivateEstimator(TallyEstimator):
             warnings.warn(too_noisy, errors.NoiseWarning, stacklevel=3)
 
     def check_budget(self, schema: Schema) -> None:
-        """Check that a fit with this schema fits the shared budget now, if there is one, and charge nothing.
-
-        Raises
-        ------
-        BudgetExceededError
-            If there is less left.
-        """
+        """Raise BudgetExceededError if a fit with this schema does not fit the shared budget now; charge nothing."""
         self._check_parameters()
         if self.budget is not None:
             epsilon, delta, rho = _loss(self._plan(schema), schema)
@@ -116,11 +109,8 @@ class PrivateEstimator(TallyEstimator):
     def planned_charge(self, schema: Schema) -> Charge:
         """Return what a fit with this schema charges, which does not depend on the rows; nothing is charged yet.
 
-        Raises
-        ------
-        ValueError
-            If a parameter is out of range, a search is too large, epsilon is below the supported minimum, or the
-            schema's charges are of another unit of privacy.
+        Raises ValueError if a parameter is out of range, a search is too large, epsilon is below the supported minimum,
+        or the schema's charges are of another unit of privacy.
         """
         self._check_parameters()
         plan, noise = self._plan(schema), self._noise()
@@ -263,12 +253,8 @@ def _grid_notes(schema: Schema) -> tuple[str, ...]:
 
 def _no_guarantee_reason(plan: Plan, schema: Schema, noise: NoiseSource) -> str | None:
     """Return why a model has no guarantee, or None: the same reason on its card and in the budget's record."""
-    return join_reasons(
-        plan.no_guarantee_reason,
-        schema.no_guarantee_reason,
-        *(charge.no_guarantee_reason for charge in schema.charges),
-        noise.no_guarantee_reason,
-    )
+    of_bins = (charge.no_guarantee_reason for charge in schema.charges)
+    return join_reasons(plan.no_guarantee_reason, schema.no_guarantee_reason, *of_bins, noise.no_guarantee_reason)
 
 
 @contextmanager

@@ -154,7 +154,6 @@ class ScorecardClassifier(Classifier, ScorecardEstimator):
     schema: Schema | Literal["from-data"] | None = FROM_DATA
 
     def check_public(self) -> None:
-        """Check the parameters, and that `monotone` fits the schema; see `PrivateRuleListClassifier.check_public`."""
         super().check_public()
         if isinstance(self.schema, Schema):
             self._directions(self.schema)

@@ -23,8 +23,7 @@ from hedgerow.privacy.gini import Gini
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
-STOP_PROBABILITY = 0.1
-"""The default chance of the prior to stop at a position; docs/exact.md says how it was chosen."""
+STOP_PROBABILITY = 0.1  # the default chance of the prior to stop at a position; docs/exact.md says how it was chosen
 _MOST_JOINTLY = 12
 
 
@@ -50,9 +49,20 @@ def choose_search(
     if search == "greedy":
         return SearchPlan()
     if size is None:
-        return _of_any_size(search, largest, cost_of, advice)
+        size = largest_size(lambda most: cost_of((most,), True), largest)
+        if largest and not size:
+            if search == "auto":
+                return SearchPlan()
+            cost_of((1,), True).check(advice)
+            size = 1
+        return SearchPlan((size,), True, cost_of((size,), True))
     if search == "auto" and lookahead is None:
-        return _most_joint(size, cost_of)
+        for jointly in range(min(max(size, 1), _MOST_JOINTLY), 0, -1):
+            blocks = equal_blocks(size, jointly)
+            cost = cost_of(blocks, False)
+            if cost.is_quick:
+                return SearchPlan(blocks, cost=cost)
+        return SearchPlan()
     blocks = equal_blocks(size, lookahead)
     cost = cost_of(blocks, False)
     if not cost.is_sensible:
@@ -60,25 +70,6 @@ def choose_search(
         fewer = next((n for n in smaller if cost_of(equal_blocks(size, n), False).is_sensible), None)
         cost.check(f"Draw fewer {parts} at a time (lookahead={fewer}). {advice}" if fewer else advice)
     return SearchPlan(blocks, cost=cost)
-
-
-def _of_any_size(search: str, largest: int, cost_of: CostOf, advice: str) -> SearchPlan:
-    size = largest_size(lambda most: cost_of((most,), True), largest)
-    if largest and not size:
-        if search == "auto":
-            return SearchPlan()
-        cost_of((1,), True).check(advice)
-        size = 1
-    return SearchPlan((size,), True, cost_of((size,), True))
-
-
-def _most_joint(size: int, cost_of: CostOf) -> SearchPlan:
-    for jointly in range(min(max(size, 1), _MOST_JOINTLY), 0, -1):
-        blocks = equal_blocks(size, jointly)
-        cost = cost_of(blocks, False)
-        if cost.is_quick:
-            return SearchPlan(blocks, cost=cost)
-    return SearchPlan()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -98,16 +89,10 @@ class SearchEstimator(PrivateEstimator, RowLoss):
     _grown: ClassVar[Any]  # the `GreedyPlan` of another
 
     def search_cost(self, schema: Schema) -> Cost | None:
-        """Return the cost of the exact search of a fit with this schema, which does not depend on the rows.
+        """Return the cost of the exact search of a fit with this schema; None where it is greedy, and quick.
 
-        None where the search is greedy, which takes little time.
-
-        Raises
-        ------
-        SearchTooLargeError
-            If it exceeds the limits, with what to change.
-        ValueError
-            If a parameter is out of range.
+        It does not depend on the rows. Raises SearchTooLargeError if it exceeds the limits, with what to change, and
+        ValueError if a parameter is out of range.
         """
         self._check_parameters()
         check_learnable(self, schema)
@@ -176,10 +161,7 @@ class SearchEstimator(PrivateEstimator, RowLoss):
     def _check_greedy(self, when: str) -> None:
         """Refuse what a greedy search does not use."""
         if self.lookahead is not None:
-            raise ArgumentError(
-                f"expected lookahead=None {when}, got a number: {self._parts} are drawn jointly by an exact search "
-                "only; use search='exact'."
-            )
+            raise ArgumentError(f"expected lookahead=None {when}, got a number; use search='exact' to draw jointly.")
         if self.search == "greedy" and self.release_counts and not self.predicts_means:
             raise ArgumentError(f"expected release_counts=False {when}, got True: it releases the counts in any case.")
         if self.stop_probability != STOP_PROBABILITY:
@@ -197,15 +179,11 @@ def draw_probabilities(
 ) -> DrawProbabilities:
     """Return what a fit would draw from a table, with all its chances. **Private**: spends nothing, adds no noise.
 
-    `given` says of the leaves of some patterns which values they have: chances are then conditional. For audits by the
-    holder of the rows; `hedgerow.audit.exact_membership` shows it row by row.
+    `given` says which values the leaves of some patterns have: chances are then conditional. For audits by the holder.
     """
     estimator.check_public()
     plan = estimator._plan(tally.schema)  # pyright: ignore[reportPrivateUsage] -- for this module, not for users
     if not isinstance(plan, DrawPlan):
-        raise ArgumentError(
-            "expected a model drawn by an exact search, got a greedy one, whose chances are not available; use "
-            "search='exact'."
-        )
+        raise ArgumentError("expected an exact draw, got a greedy one, whose chances are unknown; use search='exact'.")
     with search_progress(plan.cost, verbose=bool(estimator.verbose)) as progress:
         return plan.probabilities(tally, progress, given or {})

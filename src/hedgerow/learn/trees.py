@@ -20,10 +20,9 @@ class PrivateTreeClassifier(OfClasses, Classifier, PrivateTreeEstimator):
     ``x = v``, ``x <= c``; a missing value satisfies only ``x is missing``.
 
     An exact search draws the whole tree, its depth and its labels included, at once by the exponential mechanism from
-    *all* trees, with score −loss (monotone, sensitivity 1). No other release is needed, so the model has labels and
-    no counts, unless `release_counts` asks for them at a fifth of ε. The draw visits every conjunction of tests: what
-    that costs depends on the schema and the depth, not on the labels, and is known before any row is read
-    (`search_cost`). A test whose two leaves say the same is left out of the model.
+    *all* trees, with score −loss (monotone, sensitivity 1). The model has labels and no counts, unless `release_counts`
+    asks for them at a fifth of ε. What the draw costs is known before any row is read (`search_cost`). A test whose two
+    leaves say the same is left out of the model.
 
     With `lookahead`, the upper levels are drawn jointly, then the subtrees below them, and so on, each block for an
     equal share of ε. The subtrees of a block hold different rows and share one charge (parallel composition).

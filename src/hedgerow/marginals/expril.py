@@ -33,8 +33,7 @@ from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
 
 VARIANTS = ("cumulative", "instantaneous")
-ONE = 0.5
-"""Estimated labels from this value on count as positive."""
+ONE = 0.5  # estimated labels from this value on count as positive
 TRIED = 200  # rows of the source on which an estimator is tried before the first question
 Vector = NDArray[np.float64]
 
@@ -150,18 +149,14 @@ class Expril(MarginalEstimator):
         if not (self.estimator is None or hasattr(self.estimator, "get_params")):
             kind = "regressor" if is_regressor(self) else "classifier"
             raise ArgumentTypeError(f"estimator must be a {kind} or None, got {type(self.estimator).__name__}.")
-        problem = ArgumentError(
-            f"random_state must be None, a whole number or a RandomState, as for scikit-learn's networks, got "
-            f"{describe_argument(self.random_state)}."
-        )
+        given = describe_argument(self.random_state)
+        problem = ArgumentError(f"random_state must be None, a whole number or a RandomState, got {given}.")
         guarded(lambda: check_random_state(self.random_state), problem)
 
     def _labels(self, questions: list[Question], weights: Weights) -> Vector:
         used = questions if self.variant == "cumulative" else questions[-1:]
-        equations = [
-            Equations.of(one.matrix, weights.values, one.hypothesis, *one.answer.errors(one.matrix @ weights.values))
-            for one in used
-        ]
+        w = weights.values
+        equations = [Equations.of(one.matrix, w, one.hypothesis, *one.answer.errors(one.matrix @ w)) for one in used]
         return estimate_labels(equations, *self._expected(questions, equations))
 
     def _expected(self, questions: list[Question], equations: list[Equations]) -> tuple[float, float]:  # noqa: ARG002
@@ -272,12 +267,9 @@ class ExprilClassifier(MarginalClassifier, Expril):
 def _weights(questions: list[Question]) -> Weights:
     """Return the weights under which the source has the marginals of all answers."""
     counts = [one.answer for one in questions if isinstance(one.answer, ErrorCounts)]
-    return reweight(
-        np.vstack([one.matrix for one in questions]),
-        np.concatenate([answer.masses for answer in counts]),
-        sum(len(answer.bins) for answer in counts),
-        variance=float(np.mean([answer.variance for answer in counts])),
-    )
+    masses, n = np.concatenate([answer.masses for answer in counts]), sum(len(answer.bins) for answer in counts)
+    variance = float(np.mean([answer.variance for answer in counts]))
+    return reweight(np.vstack([one.matrix for one in questions]), masses, n, variance=variance)
 
 
 def fit_weighted(estimator: Any, X: Any, labels: NDArray[Any], weights: Vector) -> Any:
@@ -322,9 +314,8 @@ class Equations:
 def estimate_labels(equations: Sequence[Equations], expected: float = ONE, deviation: float = 0.5) -> Vector:
     """Return the labels in [0, 1] that fit best: one answer's (instantaneous) or all stacked (cumulative, eq. 6).
 
-    Equations are weighted by the inverse of their noise's variance. The system is underdetermined: of the
-    labels that fit equally, those nearest to what is `expected` are taken, ½ of classes, and more noise pulls nearer
-    to it, the less labels deviate from it.
+    Equations are weighted by the inverse of their noise's variance. Of the labels that fit equally, those nearest to
+    what is `expected` are taken, and more noise pulls nearer to it, the less labels deviate from it.
     """
     n = equations[0].matrix.shape[1]
     least = min((one.variance for one in equations if one.variance > 0), default=0.0)
@@ -358,18 +349,16 @@ class Synthetic:
         return f"<Synthetic of {len(self)} weighted rows>"
 
 
-HIDDEN = (16, 256, 256, 16)
-"""Units of the hidden layers for the real datasets (EXPRIL, Table 1)."""
+HIDDEN = (16, 256, 256, 16)  # Units of the hidden layers for the real datasets (EXPRIL, Table 1)
 PASSES, BATCH = 25, 200  # the batch is scikit-learn's own
 _STEPS = (150, 3000)  # the fewest and the most gradient steps
 _ANY = 1e9  # no loss falls by as much in one pass: "no improvement" counts the passes, and ends without a warning
 
 
 def network(X: Any, random_state: RandomState = None, hidden: tuple[int, ...] = HIDDEN) -> Pipeline:
-    """Return an unfitted network for a table like X: standardised numbers, one-hot text, imputed missing values.
+    """Return an unfitted network for a table like X, which passes over the rows 25 times, more often if they are few.
 
-    It passes over the rows 25 times, more often if they are few, and its weights are drawn to 0: the labels that it
-    learns from are estimates, and to fit them to the end is to fit their noise.
+    Its weights are drawn to 0: labels are estimates, and to fit them to the end is to fit their noise.
     """
     steps = ceil(len(X) / BATCH)
     passes = ceil(float(np.clip(PASSES * steps, *_STEPS)) / steps)

@@ -20,8 +20,7 @@ from hedgerow.oracle.answers import ErrorCounts
 from hedgerow.oracle.protocol import MarginalOracle
 
 _LEAVES = 64  # of the tree that is asked about in the place of a regressor
-_DEVIATIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-"""Deviations of labels from their mean among which the answers decide."""
+_DEVIATIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # deviations of labels from their mean among which the answers decide
 Vector = NDArray[np.float64]
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.hypotheses.hypothesis import has_hypothesis
-from hedgerow.learn.base import ReadablePoints, check_largest_points, check_smooth
+from hedgerow.learn.base import SMOOTH, ReadablePoints, check_auto, check_largest_points
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.log_odds import Part, Prior, rounded
 from hedgerow.marginals.base import MarginalClassifier
@@ -109,12 +109,9 @@ class MarginalLogisticClassifier(ReadablePoints, MarginalClassifier):
 
     def _check_parameters(self, oracle: MarginalOracle) -> None:
         check_largest_points(self.points)
-        check_smooth(self.smooth)
+        check_auto("smooth", self.smooth, *SMOOTH)
         if oracle.release == "ratio":
-            raise ArgumentError(
-                "expected an oracle that releases counts, got one that releases ratios, which do not determine the "
-                "number of rows of each class."
-            )
+            raise ArgumentError("expected an oracle that releases counts, got one that releases ratios.")
 
     @property
     def privacy_(self) -> PrivacyCard:
@@ -162,8 +159,7 @@ def card_of(oracle: MarginalOracle, left_out: Sequence[str]) -> PrivacyCard:
 def source_bins(bins: Any, source: Any, noise_scale: Callable[[int], float]) -> tuple[Schema, tuple[str, ...]]:
     """Return the bins of the one question of a learner, and the columns of the source that are left out.
 
-    Columns with fewer than two values in the source are left out: they tell nothing and would cost privacy. Columns of
-    an array have no names, so that each keeps an attribute, there of a single bin.
+    Columns with fewer than two values tell nothing and would cost privacy. Those of an array keep a single bin.
     """
     table = Table.of(source)
     names = table.column_names

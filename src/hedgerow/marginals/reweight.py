@@ -12,8 +12,7 @@ from scipy.optimize import minimize
 
 from hedgerow.errors import ArgumentError, OverlapWarning
 
-ALPHA = 1e-3
-"""Regularisation towards equal weights without noise."""
+ALPHA = 1e-3  # regularisation towards equal weights without noise
 LEAST_MEAN = 0.02
 """The least mean of a number that an estimate starts from, in shares of its range above one bound, below the other."""
 LEAST_NOISE = 1e-6
@@ -72,11 +71,9 @@ def reweight(
     values = values / values.sum()
     covered = matrix.any(axis=1)
     total = max(float(masses.sum()), np.finfo(float).tiny)
-    found = Weights(
-        values,
-        uncovered=float(masses[~covered].sum()) / total,
-        misfit=float(np.abs(matrix @ values - masses * n_attributes / total).sum()) / 2 / n_attributes,
-    )
+    uncovered = float(masses[~covered].sum()) / total
+    misfit = float(np.abs(matrix @ values - masses * n_attributes / total).sum()) / 2 / n_attributes
+    found = Weights(values, uncovered, misfit)
     _warn(found, float(np.sqrt(variance)) * int((~covered).sum()) / n_attributes)
     return found
 
@@ -91,11 +88,8 @@ def _warn(found: Weights, noise: float) -> None:
     if found.uncovered > _MUCH + noise:
         problems.append(f"{100 * found.uncovered:.0f} % of the target is in bins without source rows")
     if problems:
-        warnings.warn(
-            f"source and target hardly overlap: {'; '.join(problems)}. What is learned may not hold for the target.",
-            OverlapWarning,
-            stacklevel=3,
-        )
+        what = f"source and target hardly overlap: {'; '.join(problems)}. What is learned may not hold for the target."
+        warnings.warn(what, OverlapWarning, stacklevel=3)
 
 
 def bounded_least_squares(
@@ -103,9 +97,8 @@ def bounded_least_squares(
 ) -> Vector:
     """Return the x in ``[low, high]ⁿ`` that minimises ``½‖Ax − b‖² + ½·ridge·‖x − centre‖²``.
 
-    The unknowns are many (a row of the source each) and the equations few (a bin each), so the dual problem is solved,
-    a concave one in as many variables as there are equations, by SciPy's Newton method with a line search:
-    ``x(u) = clip(centre − Aᵀu / ridge)`` at the u where ``Ax(u) − b = u``.
+    The unknowns are many (rows of the source) and the equations few (bins), so the concave dual problem is solved by
+    SciPy's Newton method with a line search: ``x(u) = clip(centre − Aᵀu / ridge)`` at the u where ``Ax(u) − b = u``.
     """
     if matrix.shape != (len(target), len(centre)) or not ridge > 0:
         raise ArgumentError("expected a matrix of shape (n_targets, n_unknowns) and a ridge > 0.")

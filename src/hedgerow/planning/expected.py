@@ -31,10 +31,8 @@ from hedgerow.schema.targets import Number
 Kind = Literal["tree", "rule list"]
 PARTS_OF: dict[Kind, str] = {"tree": "levels", "rule list": "rules"}
 CONFIDENCE = 0.95
-LEAF = 0.05
-"""The share of the rows of the leaf that is to be told from noise."""
-CUT_BINS = 5
-"""The number of bins that `Schema.learn` aims at by default."""
+LEAF = 0.05  # the share of the rows of the leaf that is to be told from noise
+CUT_BINS = 5  # the number of bins that `Schema.learn` aims at by default
 _TYPICAL_PATTERNS = 10_000
 _SEED, _DRAWS = 20261123, 4
 _CLASSIFIERS: dict[Kind, type[Any]] = {kind: learners.CLASSIFIERS[kind.replace(" ", "-")] for kind in PARTS_OF}
@@ -86,10 +84,7 @@ class Expected:
 
 
 def expected_draws(schema: Schema, epsilon: Fraction, spread: float | None = None) -> list[Expected]:
-    """Return what default trees and rule lists lose at most, by size; none of a greedy kind or a monotone schema.
-
-    `spread` is the standard deviation of a number, as somebody who does not look knows it.
-    """
+    """Return what default trees and rule lists lose at most, by size; none of a greedy kind or a monotone schema."""
     number, found = schema.target.as_number, list[Expected]()
     for kind in PARTS_OF if not schema.monotone else ():
         estimator = _CLASSIFIERS[kind](epsilon) if number is None else _REGRESSORS[kind](epsilon)
@@ -116,10 +111,7 @@ def even_spread(number: Number) -> float:
 
 
 def rows_needed(estimator: SearchEstimator, schema: Schema, loss: float) -> float | None:
-    """Return with how many rows the smallest model that an estimator may draw loses a share of them at most.
-
-    On average, beside the best one of its size; None where errors are not what is drawn by, or the search is greedy.
-    """
+    """Return with how many rows the smallest model drawn by errors loses a share of them at most, on average."""
     if not estimator.has_default_objective:
         return None
     bounds = excess_bounds(estimator, schema)
@@ -154,10 +146,7 @@ def round_up(value: float) -> float:
 
 
 def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction, rows: int) -> tuple[int, float]:
-    """Return how many attributes a default scorecard uses, and by how much the rows of a class in a bin of it are off.
-
-    That is the half width of the 95 % interval.
-    """
+    """Return how many attributes a default scorecard uses, and the 95 % half width of the rows of a class in a bin."""
     unit = rows_of(schema.unit)
     spending = Spending(epsilon, delta, unit) if delta else Spending(epsilon / unit, delta)
     choice = Choice.of(spending, schema, rows, None)
@@ -208,14 +197,6 @@ def excess_bounds(estimator: SearchEstimator, schema: Schema, missed: float | No
     whatever the rows: mean loss ≤ loss(m) + ln(1/π(m))/w. Models that lose more than ``loss(m) + (ln(1/π(m)) + t)/w``
     weigh at most e^(−t)·π(m)·exp(−w·loss(m)) together, which is at most e^(−t)·Z: a draw is one of them with
     probability e^(−t) at most.
-
-    Examples
-    --------
-    >>> from hedgerow.learn import PrivateTreeClassifier
-    >>> from hedgerow.schema import Boolean, Label
-    >>> schema = Schema({"smoker": Boolean(), "fever": Boolean()}, Label("ill", ("no", "yes")))
-    >>> [round(most, 1) for most in excess_bounds(PrivateTreeClassifier(epsilon=1, max_depth=1), schema)]
-    [2.2]
     """
     planned = _whole_draw(estimator, schema)
     more = 0.0 if missed is None else -log(missed)

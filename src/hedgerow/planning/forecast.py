@@ -333,7 +333,6 @@ def plan(
 
 
 def _least(draws: Sequence[Expected], loss: float, rows: int) -> float | None:
-    """Return the ε from which one test loses a share of the rows at most; None where nothing is drawn as a whole."""
     needed = [one.epsilon_for(loss, rows) for one in draws]
     return round_up(min(needed)) if needed else None
 

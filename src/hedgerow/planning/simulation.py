@@ -69,8 +69,7 @@ class Simulated:
 _CONSTANTS = ("most frequent", "mean")
 _OTHERS = tuple(map(Fraction, ("1/20", "1/5", "1/2", "2", "8")))  # times the ε of the forecast
 _LEAST_R2 = -0.5  # of a picture
-ByEpsilon = tuple[tuple[Fraction, tuple[Simulated, ...]], ...]
-"""What default models got right, by ε in rising order."""
+ByEpsilon = tuple[tuple[Fraction, tuple[Simulated, ...]], ...]  # what default models got right, by ε in rising order
 
 
 def _ranged(values: Sequence[float], form: str) -> str:
@@ -118,8 +117,7 @@ def simulate(
                 warnings.simplefilter("ignore", UnitWarning)
                 found[name].append(model.fit(train, labels[drawn]).predict(test))
     truths = [labels[rows] for rows in tried]
-    score = _of_number if is_number else _of_classes
-    return tuple(score(name, truths, said) for name, said in found.items())
+    return tuple(_scored(name, truths, said, is_number=is_number) for name, said in found.items())
 
 
 def simulate_others(
@@ -183,20 +181,14 @@ def draw_accuracies(by_epsilon: ByEpsilon, rows: int, ax: Axes | None) -> Axes:
     return ax
 
 
-def _of_classes(name: str, truths: Sequence[NDArray[Any]], said: Sequence[NDArray[Any]]) -> Simulated:
-    accuracies = tuple(float(np.mean(ours == truth)) for ours, truth in zip(said, truths, strict=True))
-    return Simulated(name, accuracies, constant=_constants(said))
-
-
-def _of_number(name: str, truths: Sequence[NDArray[Any]], said: Sequence[NDArray[Any]]) -> Simulated:
+def _scored(name: str, truths: Sequence[NDArray[Any]], said: Sequence[NDArray[Any]], *, is_number: bool) -> Simulated:
+    constant = sum(bool((each == each[0]).all()) for each in said)  # models that predicted the same for every row
+    if not is_number:
+        shares = (float(np.mean(ours == truth)) for ours, truth in zip(said, truths, strict=True))
+        return Simulated(name, tuple(shares), constant=constant)
     off = [ours - truth for ours, truth in zip(said, truths, strict=True)]
     scores = tuple(float(1 - np.mean(each**2) / truth.var()) for each, truth in zip(off, truths, strict=True))
-    return Simulated(name, scores, tuple(float(np.abs(each).mean()) for each in off), _constants(said))
-
-
-def _constants(said: Sequence[NDArray[Any]]) -> int:
-    """Return how many models predicted the same for every row."""
-    return sum(bool((each == each[0]).all()) for each in said)
+    return Simulated(name, scores, tuple(float(np.abs(each).mean()) for each in off), constant)
 
 
 def _models(schema: Schema, epsilon: Fraction, delta: Fraction, seed: int) -> dict[str, PrivateEstimator]:

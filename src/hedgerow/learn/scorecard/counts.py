@@ -14,10 +14,8 @@ from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
 from hedgerow.tally import Tally
 
-STEPS = 2**10
-"""Steps in which a row's residuals and class shares are measured: public, a power of two, the same for every table."""
-GRID = 2**40
-"""Steps of one log-odds, in which log-odds are added up."""
+STEPS = 2**10  # in which a row's residuals and class shares are measured: public, the same for every table
+GRID = 2**40  # steps of one log-odds, in which log-odds are added up
 _LARGEST = 100.0
 _BLOCK = 128  # columns
 Whole = NDArray[np.int64]
@@ -77,11 +75,9 @@ class Residuals:
         bins, counts = self._tally.bins_and_counts()
         chances = np.rint(STEPS * logistic(self._moved(bins, changes)[:, 0] / GRID)).astype(np.int64)
         chances = np.clip(chances, 0, STEPS)  # whatever was released: the sensitivity rests on it
-        size, rows = self._tally.schema.attributes[attribute][1].n_bins, counts.sum(axis=1)
-        found = np.zeros((2, size), dtype=np.int64)
-        np.add.at(found[0], bins[:, attribute], STEPS * counts[:, 1] - chances * rows)
-        np.add.at(found[1], bins[:, attribute], chances * (STEPS - chances) // STEPS * rows)
-        return found.ravel()
+        rows = counts.sum(axis=1)
+        errors, variances = STEPS * counts[:, 1] - chances * rows, chances * (STEPS - chances) // STEPS * rows
+        return self._summed(bins, attribute, np.column_stack([errors, variances])).T.ravel()
 
     def by_bin_and_class(self, attribute: int, changes: LogOdds) -> Integers:
         """Return for each bin of an attribute the sums of the residuals of each of any number of classes, in steps.
@@ -94,14 +90,16 @@ class Residuals:
         bins, counts = self._tally.bins_and_counts()
         odds = self._moved(bins, changes) / GRID
         chances = in_steps(exponential(odds - odds.max(axis=1, keepdims=True)))
-        found = np.zeros((self._tally.schema.attributes[attribute][1].n_bins, counts.shape[1]), dtype=np.int64)
-        np.add.at(found, bins[:, attribute], STEPS * counts - chances * counts.sum(axis=1, keepdims=True))
-        return found.ravel()
+        errors = STEPS * counts - chances * counts.sum(axis=1, keepdims=True)
+        return self._summed(bins, attribute, errors).ravel()
+
+    def _summed(self, bins: NDArray[np.integer], attribute: int, values: Whole) -> Whole:
+        return _by_bin(bins[:, attribute], values, self._tally.schema.attributes[attribute][1].n_bins)
 
     def _moved(self, bins: NDArray[np.integer], changes: LogOdds) -> Whole:
         """Return the log-odds of each pattern after some changes, and keep them."""
         if changes:
-            self._log_odds = self._log_odds + added(changes, bins, np.int64)
+            self._log_odds = self._log_odds + added(changes, bins)
         return self._log_odds
 
 
@@ -123,10 +121,8 @@ class NumberResiduals(Residuals):
         One added row adds its own to one bin: ℓ1 sensitivity `bound`, and ℓ2² ``bound²``.
         """
         bins, counts = self._tally.bins_and_counts()
-        found = np.zeros(self._tally.schema.attributes[attribute][1].n_bins, dtype=np.int64)
         away = np.clip(self._away(bins, changes), -bound, bound)
-        np.add.at(found, bins[:, attribute], (away * counts).sum(axis=1))
-        return found
+        return self._summed(bins, attribute, (away * counts).sum(axis=1, keepdims=True)).ravel()
 
     def _away(self, bins: NDArray[np.integer], changes: LogOdds) -> Whole:
         """Return the residual of each pattern and level, shape ``(n_patterns, n_levels)``."""
@@ -166,17 +162,14 @@ def _ends(schema: Schema) -> tuple[Whole, Whole]:
 
 def whole_log_odds(values: NDArray[np.float64] | float) -> Whole:
     """Return log-odds in steps of 2⁻⁴⁰, cut off at ±100, 0 for NaN: sums of them are exact in any order."""
-    bounded = np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST)
-    return np.rint(GRID * bounded).astype(np.int64)
+    return np.rint(GRID * np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST)).astype(np.int64)
 
 
 def outcomes(tally: Tally, points: LogOdds, edges: Whole) -> Integers:
     """Return the rows of each of two classes by total, ``(2·n_buckets,)``: one row changes one count by one."""
     # A bucket ends with its edge.
     bins, counts = tally.bins_and_counts()
-    found = np.zeros((len(edges) + 1, 2), dtype=np.int64)
-    np.add.at(found, np.searchsorted(edges, added(points, bins, np.int64)), counts)
-    return found.ravel()
+    return _by_bin(np.searchsorted(edges, added(points, bins)), counts, len(edges) + 1).ravel()
 
 
 def leads(tally: Tally, base: Whole, points: LogOdds, edges: Whole) -> Integers:
@@ -184,19 +177,17 @@ def leads(tally: Tally, base: Whole, points: LogOdds, edges: Whole) -> Integers:
     # For `points` by bin and class, shape ``(n_bins, n_classes)``; of shape ``(2·n_buckets,)``, with `edges` as in
     # `outcomes`.
     bins, counts = tally.bins_and_counts()
-    totals = base + added(points, bins, np.int64)
+    totals = base + added(points, bins)
     ordered = np.sort(totals, axis=1)
     right = counts[np.arange(len(counts)), totals.argmax(axis=1)]
-    found = np.zeros((len(edges) + 1, 2), dtype=np.int64)
     places = np.searchsorted(edges, ordered[:, -1] - ordered[:, -2])
-    np.add.at(found, places, np.column_stack([counts.sum(axis=1) - right, right]))
-    return found.ravel()
+    return _by_bin(places, np.column_stack([counts.sum(axis=1) - right, right]), len(edges) + 1).ravel()
 
 
-def added(by_bin: LogOdds, bins: NDArray[np.integer], kind: type) -> NDArray[Any]:
+def added(by_bin: LogOdds, bins: NDArray[np.integer]) -> NDArray[Any]:
     """Return the sum for each pattern of what its bins have, shape ``(n_patterns, …)``."""
     shape = next(iter(by_bin.values())).shape[1:] if by_bin else ()
-    found = np.zeros((len(bins), *shape), dtype=kind)
+    found = np.zeros((len(bins), *shape), dtype=np.int64)
     for attribute, values in by_bin.items():
         found += values[bins[:, attribute]]
     return found

@@ -18,10 +18,8 @@ from hedgerow.schema.schema import Schema
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
-PRIOR = Prior(ACROSS, EACH)
-"""The distribution of log-odds by bin where ``C`` is 1: as for private scorecards."""
-STRENGTHS = (1 / 16, 1 / 4, 1.0)
-"""Values of ``C`` among which cross-validation chooses."""
+PRIOR = Prior(ACROSS, EACH)  # the distribution of log-odds by bin where ``C`` is 1: as for private scorecards
+STRENGTHS = (1 / 16, 1 / 4, 1.0)  # values of ``C`` among which cross-validation chooses
 _FOLDS = 5
 _MOST_VALIDATED = 10_000
 _MOST_STEPS = 10_000

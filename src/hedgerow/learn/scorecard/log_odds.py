@@ -13,8 +13,7 @@ from hedgerow.schema.attributes import Attribute, Direction
 Floats = NDArray[np.float64]
 ACROSS = 4.0
 """The prior's standard deviation of the log-odds from one end of a number to the other, where none is asked for."""
-EACH = 2.0
-"""The same of other bins, and of a number's mean."""
+EACH = 2.0  # the same of other bins, and of a number's mean
 _LEAST_UNIT = 0.005
 
 

@@ -74,9 +74,8 @@ class NumberFit(Fit):
         return between_ends(self._tally)
 
     def run(self) -> LearnedScorecard:
-        what = "rows, and sums of the number and of its square"
-        if not self._spending.is_pure:
-            what = f"all sums, charged with the first: {what}"
+        charged = "" if self._spending.is_pure else "all sums, charged with the first: "
+        what = f"{charged}rows, and sums of the number and of its square"
         row = self._plan.row
         found, variance = self._counts(TOTALS, 1, lambda: moments(self._tally), what, row**2, first=True)
         self._describe(found)

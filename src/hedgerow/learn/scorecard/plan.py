@@ -14,16 +14,8 @@ from numpy.typing import NDArray
 
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Plan
-from hedgerow.learn.scorecard.counts import (
-    STEPS,
-    Residuals,
-    associations,
-    histograms,
-    in_steps,
-    leads,
-    outcomes,
-    whole_log_odds,
-)
+from hedgerow.learn.scorecard import counts as queries
+from hedgerow.learn.scorecard.counts import STEPS, Residuals, in_steps, whole_log_odds
 from hedgerow.learn.scorecard.log_odds import ACROSS, EACH, Direction, Part, Prior, Smoothed, rounded, smoothed
 from hedgerow.learn.scorecard.spending import PARTS, Choice, Spending, most_moved, prepare_choice
 from hedgerow.learn.search.sampler import Progress
@@ -37,7 +29,7 @@ from hedgerow.text.values import quoted_text
 
 # docs/models.md says how these were chosen.
 TOTALS, CALIBRATION = Fraction(40), Fraction(80)  # parts of a thousand
-FIRST_SHARE = Fraction(3, 10)  # of what is left: for the histograms, where the residuals are asked afterwards
+FIRST_SHARE = Fraction(3, 10)  # of what is left: for the queries.histograms, where the residuals are asked afterwards
 ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
 ENOUGH_TO_CALIBRATE = 32
 _LARGEST_STEP = 2.0
@@ -65,6 +57,7 @@ class ScorecardPlan(Plan):
 
     @property
     def row(self) -> int:
+        """How much a row counts in histograms."""
         return 1
 
     @property
@@ -153,7 +146,7 @@ class Fit:
         moved = most_moved(shares) * self._plan.row
 
         def ask() -> Integers:
-            return associations(self._by_class, shares)
+            return queries.associations(self._by_class, shares)
 
         if self._spending.is_pure:
             return choice.draw(ask, moved, self._gate, self._plan.epsilon * choice.parts / PARTS), choice.parts
@@ -164,7 +157,7 @@ class Fit:
         """Release the rows by bin and class of each attribute, and return values by bin."""
         what = f"{self.by_bin} of {number_of(len(chosen), 'attribute')}"
         counts, variance = self._counts(
-            share, len(chosen), lambda: histograms(self._by_class, chosen), what, self._plan.row
+            share, len(chosen), lambda: queries.histograms(self._by_class, chosen), what, self._plan.row
         )
         k, sizes = len(self._shares), [self._schema.attributes[i][1].n_bins for i in chosen]
         ends = np.cumsum(sizes)[:-1] * k
@@ -226,17 +219,14 @@ class ClassFit(Fit):
     """One fit of classes: log-odds."""
 
     def run(self) -> LearnedScorecard:
-        what = (
-            "rows of each class" if self._spending.is_pure else "all counts, charged with the first: rows of each class"
-        )
+        what = f"{'' if self._spending.is_pure else 'all counts, charged with the first: '}rows of each class"
         counts, variance = self._counts(TOTALS, 1, self._tally.total, what, first=True)
         self._count_rows(counts)
         calibrates = self._is_enough(CALIBRATION, 1, ENOUGH_TO_CALIBRATE)
-        for_parts = PARTS - TOTALS - (CALIBRATION if calibrates else 0)
         n = len(self._schema)
         refines = self._is_enough(Fraction(PARTS), n, ENOUGH_FOR_RESIDUALS / n)
         chosen, taken = self._choose()
-        for_parts -= taken
+        for_parts = PARTS - TOTALS - (CALIBRATION if calibrates else 0) - taken
         first = for_parts * FIRST_SHARE if refines else for_parts
         parts = self._histograms(chosen, first, counts, variance)
         base = np.log(self._shares[1:] / self._shares[0]) if self._binary else np.log(self._shares)
@@ -295,10 +285,10 @@ class ClassFit(Fit):
         edges = np.rint(np.array(EDGES) * spread / unit).astype(np.int64)
         if self._binary:
             of_one = {attribute: each[:, 0] for attribute, each in points.items()}
-            query, what = partial(outcomes, self._tally, of_one, edges), "rows by total and class"
+            query, what = partial(queries.outcomes, self._tally, of_one, edges), "rows by total and class"
         else:
             start = np.rint(base / unit).astype(np.int64)
-            query, what = partial(leads, self._tally, start, points, edges), "rows got wrong and right by lead"
+            query, what = partial(queries.leads, self._tally, start, points, edges), "rows got wrong and right by lead"
         counts, variance = self._counts(CALIBRATION, 1, query, what)
         misses, hits = counts.reshape(-1, 2).T
         middle = float(base[0]) if self._binary else 0.0
@@ -310,12 +300,10 @@ def _moved_by_residuals(schema: Schema) -> int:
     return 1 if schema.target.n_levels == 2 else 2
 
 
+# Edges of the buckets, in standard deviations of the totals if all attributes spoke for the same: finer in the middle
 EDGES = (-0.8, -0.5, -0.3, -0.16, -0.08, -0.03, 0.03, 0.08, 0.16, 0.3, 0.5, 0.8)
-"""Edges of the buckets, in standard deviations of the totals if all attributes spoke for the same: finer in the middle.
-"""
 _LARGEST_FACTOR = 20.0
-EXPECTED = 2 / 3
-"""The factor that the prior favours: attributes that say the same make totals surer than they should be."""
+EXPECTED = 2 / 3  # the factor that the prior favours: attributes that say the same make totals too sure
 _FACTOR, _SHIFT = 0.7, 1.5  # the prior: standard deviations of the factor's logarithm, and of the shift in log-odds
 
 

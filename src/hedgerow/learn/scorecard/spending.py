@@ -18,8 +18,7 @@ from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, Integers, NoiseSource, TwoSidedPermuteAndFlip
 from hedgerow.schema.schema import Schema
 
-PARTS = 1000
-"""Equal parts of the budget; a share is some of them."""
+PARTS = 1000  # equal parts of the budget; a share is some of them
 _LEAST_VARIANCE = 1e-9
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations, product
 from math import comb, prod
 from typing import Any, NamedTuple, Self
@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from hedgerow.learn.search.space import CAUGHT, LEFT, Bins, Space, meet
 
-MOST_SETS = 50_000
-"""The most sets of bins of one attribute: beyond it, boxes are more than other states."""
+MOST_SETS = 50_000  # the most sets of bins of one attribute: beyond it, boxes are more than other states
 MOST_WORK = 50_000_000
 """The most bins that are looked at to find the sets after one more choice, and bytes that this takes."""
 _LEAST_STEP = 16  # sets of the first axis at a time, so that sums are products of matrices
@@ -65,11 +64,9 @@ class Boxes:
         if not space.has_boxes:
             return None
         axes: list[Axis] = []
-        found: dict[Line, Axis | None] = {}
+        axis_of = cache(lambda line: _axis(line, space.branches, depth - 1))
         for column, options, line in lines_of(space):
-            if line not in found:
-                found[line] = _axis(line, space.branches, depth - 1)
-            one = found[line]
+            one = axis_of(line)
             if one is None:
                 return None
             axes.append(replace(one, column=column, options=options))
@@ -119,11 +116,11 @@ class Sizes:
 
     def count(self, choices: int) -> int:
         """Return how many boxes there are within so many choices, those of each group counted."""
-        each = (
-            [(within[choices - size + 1] - 1, times) for (*_, within), times in self.axes]
-            for size in range(1, choices + 1)
-        )
-        return 1 + sum(_products(sizes, size) for size, sizes in enumerate(each, 1))
+        total = 1
+        for size in range(1, choices + 1):
+            sizes = [(within[choices - size + 1] - 1, times) for (*_, within), times in self.axes]
+            total += _products(sizes, size)
+        return total
 
     def count_tables(self, choices: int) -> int:
         """Return how many groups there are of so many attributes and fewer."""

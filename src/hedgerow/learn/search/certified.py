@@ -1,19 +1,15 @@
 """The certified optimum: the best rule list or tree of a table, with a proven lower bound where time runs out.
 
 Where not all boxes can be valued, states are searched level by level, by branch and bound. States that hold the same
-rows are one state, however they were reached, and an option is followed only where a bound allows it to be part of a
-better model:
+rows are one state, and an option is followed only where a bound allows it to be part of a better model:
 
 - support: it catches (in a tree also leaves) enough rows, and what it leaves can still be divided;
 - equivalent points: rows with the same pattern are in one leaf of any model, so they cost at least what their best
-  value costs; of errors, the rows outside their majority (Angelino et al., *Learning Certifiably Optimal Rule Lists*,
-  JMLR 2018, Section 3.14);
-- best so far: for lists the best complete list, for trees the best leaf or single split of the same rows;
-- remaining depth: the last level has no next one.
+  value costs (Angelino et al., *Learning Certifiably Optimal Rule Lists*, JMLR 2018, Section 3.14);
+- best so far: for lists the best complete list, for trees the best leaf or single split of the same rows.
 
-They hold for any loss that is a sum over rows, at least 0 each, by class and by the value of the leaf: none of them
-uses that a row costs 0 or 1. None of this may be used under differential privacy: which states are visited depends on
-the labels.
+They hold for any loss that is a sum over rows, at least 0 each, by class and by the value of the leaf. None of this may
+be used under differential privacy: which states are visited depends on the labels.
 """
 
 from __future__ import annotations
@@ -35,8 +31,7 @@ from hedgerow.learn.search.semirings import Floats, least_loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.tally import Tally
 
-MOST_BYTES = 2**31
-"""Memory for the followed branches of one level; beyond it the search stops and reports its gap."""
+MOST_BYTES = 2**31  # memory for the followed branches of one level; beyond it the search stops and reports its gap
 _QUICK_STATES = 20_000  # at most, in the last level of the quick search that comes first
 _MANY_PATTERNS = 100_000  # for which the time is estimated
 _GOING_DOWN = 0.4  # of the time limit; going back up through the same states takes about as long
@@ -189,11 +184,8 @@ class _LevelExpansion:
             least = 2 * max(settings.min_rows, 1)
         else:
             cost = self.reached[block][:, None] + settings.penalty + split.losses[CAUGHT]
-            self.best = min(
-                self.best,
-                float(np.where(keep, cost + split.losses[LEFT], np.inf).min(initial=np.inf)),
-                float((self.reached[block] + split.stop).min(initial=np.inf)),
-            )
+            lists = np.where(keep, cost + split.losses[LEFT], np.inf).min(initial=np.inf)
+            self.best = float(min(self.best, lists, (self.reached[block] + split.stop).min(initial=np.inf)))
             keep = keep & (cost + split.floors[LEFT] < self.best)
             least = max(settings.min_rows, 1)
         if self.width is not None:
@@ -201,12 +193,8 @@ class _LevelExpansion:
             narrow = np.zeros(keep.shape, dtype=bool)
             np.put_along_axis(narrow, order[:, : self.width], values=True, axis=1)
             keep = keep & narrow
-        return {
-            branch: keep
-            & (split.losses[branch] - split.floors[branch] > settings.penalty)
-            & (split.sizes[branch] >= least)
-            for branch in space.branches
-        }
+        saved = {branch: split.losses[branch] - split.floors[branch] > settings.penalty for branch in space.branches}
+        return {branch: keep & is_saved & (split.sizes[branch] >= least) for branch, is_saved in saved.items()}
 
     def finish(self) -> tuple[PrunedLevel, Floats]:
         """Return the next level of distinct states, with the cost of the cheapest path to each."""

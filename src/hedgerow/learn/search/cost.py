@@ -22,10 +22,7 @@ from hedgerow.schema.literals import Extent
 from hedgerow.schema.schema import Schema
 
 MOST_OPTIONS = 10_000  # of a search but one by pairs of rules
-MOST_STATES = 20_000_000
-MOST_EVALUATIONS = 2_000_000_000
-MOST_NUMBERS = 100_000_000
-"""The largest exact search: minutes on one core, or gigabytes of memory."""
+MOST_STATES, MOST_EVALUATIONS, MOST_NUMBERS = 20_000_000, 2_000_000_000, 100_000_000  # minutes, or gigabytes
 MOST_SECONDS = 10.0
 """The longest that a search is expected to take if nobody chose it: its size is drawn, or ``search="auto"``."""
 
@@ -171,12 +168,8 @@ class Cost:
     @property
     def is_sensible(self) -> bool:
         """True where the search is within the limits."""
-        return (
-            self.options <= self._most_options
-            and self.states <= MOST_STATES
-            and self.largest <= MOST_NUMBERS
-            and self.evaluations <= MOST_EVALUATIONS
-        )
+        is_held = self.options <= self._most_options and self.largest <= MOST_NUMBERS
+        return is_held and self.states <= MOST_STATES and self.evaluations <= MOST_EVALUATIONS
 
     @property
     def _most_options(self) -> int:
@@ -203,10 +196,7 @@ class Cost:
 
     @property
     def is_quick(self) -> bool:
-        """True where the search is within the limits, and expected to take ten seconds or less.
-
-        By public numbers alone, so that it is the same for every table.
-        """
+        """True where the search is within the limits, and by public numbers takes ten seconds or less, about."""
         return self.is_sensible and self.seconds(_TYPICAL_PATTERNS) <= MOST_SECONDS
 
     @property
@@ -219,13 +209,7 @@ class Cost:
         return replace(self, **{name: count * getattr(self, name) for name in _SUMMED})
 
     def check(self, advice: str) -> None:
-        """Refuse a search that would take too long or too much memory.
-
-        Raises
-        ------
-        SearchTooLargeError
-            With `advice` on what to change.
-        """
+        """Refuse a search that would take too long or too much memory: SearchTooLargeError, with `advice`."""
         if self.is_sensible:
             return
         raise SearchTooLargeError(

@@ -1,8 +1,8 @@
 """Recursion over boxes by data cubes: counts from contingency tables, whatever the number of patterns.
 
 The rows of a box that an option catches are a sum over the contingency table of a few attributes. So the tables are
-counted first, then summed from bins to sets of bins, one attribute after the other, and each box is valued by the
-recursion of `lattice`: with `j` choices left,
+counted first, then summed from bins to sets of bins, and each box is valued by the recursion of `lattice`: with `j`
+choices left,
 
     value_j(box) = stop ⊗ leaf(rows)  ⊕  ⊕ over options of  go ⊗ value_{j-1}(caught) ⊗ value_{j-1}(left)
 
@@ -29,8 +29,7 @@ from hedgerow.tally import Tally
 
 _BLOCK_PATTERNS = 2**17
 _BLOCK_NUMBERS = 2**19  # of a block of boxes and their options: their counts fit in the cache
-Box = dict[int, int]
-"""The set of bins of each axis that was chosen on."""
+Box = dict[int, int]  # the set of bins of each axis that was chosen on
 
 
 @dataclass(frozen=True, eq=False)

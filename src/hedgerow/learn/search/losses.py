@@ -16,14 +16,11 @@ from hedgerow.learn.search.space import product
 
 ObjectiveName = Literal["errors", "brier", "mixed"]
 OBJECTIVES: tuple[ObjectiveName, ...] = ("errors", "brier", "mixed")
-STEPS = 64
-"""The resolution of a loss that is not just errors, where a model is drawn: a power of two."""
+STEPS = 64  # the resolution of a loss that is not just errors, where a model is drawn: a power of two
 FINE_STEPS = 512
 """The same where the optimum is searched: fine enough that a leaf's best value is the nearest to its class shares."""
-FINER = 16
-"""How many times finer a table of costs is: of 32 levels, the squared loss of neighbours is 1/256 or less."""
-BLOCK = 2**13
-"""Leaves at a time, so that their losses fit in the cache."""
+FINER = 16  # how many times finer a table of costs is: of 32 levels, the squared loss of neighbours is 1/256 or less
+BLOCK = 2**13  # leaves at a time, so that their losses fit in the cache
 
 _MIXTURES = tuple(Fraction(percent, 100) for percent in (10, 30, 50, 70, 90))
 _SHARE_OF_ERRORS = {"brier": Fraction(0), "mixed": Fraction(1, 2)}

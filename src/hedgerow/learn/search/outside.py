@@ -1,13 +1,11 @@
 """The chance that a draw gives each value to each pattern: the outside half of the inside-outside algorithm.
 
-The search values all models below every state, the deepest states first. Here the probability to reach a state is
-passed on in the other direction, from the root down:
+The search values all models below every state. Here the probability to reach a state is passed on, from the root down:
 
     P(option taken at a state) = P(state) · go ⊗ value(caught) ⊗ value(left) ⊘ value(state)
 
 and each branch of the option is reached with that probability. Where a branch is a leaf, its value is drawn by its
-rows. A pattern's chance of a value is the sum over all leaves that it is in: one pass for all patterns and values,
-which is the derivative of the logarithm of the root's value by the rows of each.
+rows. A pattern's chance of a value is the sum over all leaves that it is in: one pass for all patterns and values.
 
 References
 ----------

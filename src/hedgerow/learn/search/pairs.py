@@ -1,8 +1,8 @@
 """Recursion over lists of up to two rules of up to two literals, by contingency tables of up to four attributes.
 
 The rows that two rules both catch are a sum over the contingency table of their attributes. So for each two pairs of
-attributes the table is counted once, and multiplied from either side by which cells the rules on them catch. What is
-left to do is to weigh each pair of rules once, whatever the number of patterns.
+attributes the table is counted once, and multiplied from either side by which cells the rules on them catch. Then each
+pair of rules is weighed once, whatever the number of patterns.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ from hedgerow.learn.search.losses import BLOCK, Loss, errors
 
 Floats = NDArray[np.float64]
 _LEAST_LOG = -700.0
-CLOSED = -1
-"""The difference of an option that cannot be taken."""
+CLOSED = -1  # the difference of an option that cannot be taken
 _MOST_TABULATED = 2**20  # differences whose weight is looked up
 _BLOCK_NUMBERS = 2**16  # of a block of states and their options: fits in the cache
 
@@ -130,9 +129,8 @@ class LastChoice:
 
         spread(a) ⊗ spread(b)  =  half ⊗ (spread(a + b) ⊕ spread(a − b))
 
-    where `a` and `b` are how many more rows of the first class each leaf has, so that ``a + b`` is that of the state.
-    It is ``cosh x · cosh y = ½ (cosh(x + y) + cosh(x − y))``, and ``|a| + |b| = max(|a + b|, |a − b|)`` for the fewest
-    errors. So an option costs one weight to be looked up, and all that is alike is added once.
+    where `a` and `b` are how many more rows of the first class each leaf has: ``cosh x · cosh y = ½ (cosh(x + y) +
+    cosh(x − y))``, and ``|a| + |b| = max(|a + b|, |a − b|)`` for the fewest errors. What is alike is added once.
     """
 
     def __init__(self, semiring: Semiring, rows: int) -> None:

@@ -15,8 +15,7 @@ from hedgerow.schema.candidates import Antecedent, Candidates, Form, by_form
 from hedgerow.schema.literals import Extent
 from hedgerow.schema.schema import Schema
 
-CAUGHT, LEFT = 0, 1
-"""The two branches of an option: the rows that satisfy it and those that do not."""
+CAUGHT, LEFT = 0, 1  # the two branches of an option: the rows that satisfy it and those that do not
 Bins = NDArray[np.bool_]
 
 

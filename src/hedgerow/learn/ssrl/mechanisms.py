@@ -25,8 +25,7 @@ from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.exponential_mechanism import gumbel_choice
 
 Scores = NDArray[np.float64]
-GAMMA = 2
-"""The exponent of the Cauchy noise: density proportional to 1/(1 + |z|^γ)."""
+GAMMA = 2  # the exponent of the Cauchy noise: density proportional to 1/(1 + |z|^γ)
 GINI_SENSITIVITY = 0.5
 """By how much one row can change G for two classes: exactly that from one row to two, and at most 4/9 elsewhere."""
 
@@ -50,8 +49,8 @@ def _impurity(counts: NDArray[np.integer]) -> NDArray[np.float64]:
 def local_sensitivity(n: ArrayLike) -> NDArray[np.float64]:
     """Return by how much one row added to `n` rows can change G at most: ``g(n) = 2n/(n+1)²`` (Ly et al., 4.1).
 
-    It is reached where a row of one class joins `n` of the other. SSRL calls it the local sensitivity; *removing* a row
-    from `n` can change G by ``g(n − 1)``, which is more from two rows on.
+    SSRL calls it the local sensitivity; *removing* a row from `n` can change G by ``g(n − 1)``, which is more from two
+    rows on.
     """
     n = np.asarray(n, dtype=np.float64)
     return 2 * n / (n + 1) ** 2
@@ -60,10 +59,9 @@ def local_sensitivity(n: ArrayLike) -> NDArray[np.float64]:
 def smooth_sensitivity(n: ArrayLike, *, min_support: int, beta: float) -> NDArray[np.float64]:
     """Return the β-smooth sensitivity S* of G where `n` rows remain, of which there are taken to be `min_support`.
 
-    ``S* = max over k of ξ(k) = exp(−βk)·g(max(Λ, n − k))``. ξ rises only between the roots of its derivative, so its
-    maximum over whole k is at one end of [0, n − Λ] or beside the larger root ``t = n − y``, with ``y`` the smaller
-    solution of ``βy² − (1 − β)y + 1 = 0``. From ``β = 3 − 2√2`` on, ξ does not rise there (Ly et al., Theorem
-    4.1, with t brought into [0, n − Λ]).
+    ``S* = max over k of ξ(k) = exp(−βk)·g(max(Λ, n − k))``, at one end of [0, n − Λ] or beside the larger root of ξ's
+    derivative, ``t = n − y``, with ``y`` the smaller solution of ``βy² − (1 − β)y + 1 = 0``. From ``β = 3 − 2√2`` on, ξ
+    does not rise there (Ly et al., Theorem 4.1, with t brought into [0, n − Λ]).
     """
     n = np.asarray(n, dtype=np.float64)
     last = np.maximum(n - min_support, 0)
@@ -118,9 +116,9 @@ class NoisyMin(Selection):
 def smooth_laplace(epsilon: Fraction, delta: Fraction) -> NoisyMin:
     """Return noisy min with Laplace noise of scale 2/ε, in units of the smooth sensitivity; β is ``ε/(2·ln(2/δ))``.
 
-    Each score is divided by S*, which is the same for all of them and depends on the data. Released *alone*, one such
-    score is (ε, δ)-differentially private (Ly et al., Section 3.3; Nissim et al., Example 2); that the index of the
-    smallest of many is too, as SSRL takes it to be, is not proven.
+    Each score is divided by S*, the same for all, which depends on the data. Released *alone*, one such score is
+    (ε, δ)-differentially private (Ly et al., Section 3.3; Nissim et al., Example 2); that the index of the smallest of
+    many is too is not proven.
     """
     beta = float(epsilon) / (2 * log(2 / delta))
     return NoisyMin(epsilon, delta, 1, _LAPLACE, float(2 / epsilon), beta)
@@ -129,8 +127,7 @@ def smooth_laplace(epsilon: Fraction, delta: Fraction) -> NoisyMin:
 def smooth_cauchy(epsilon: Fraction) -> NoisyMin:
     """Return noisy min with Cauchy noise of scale 2(γ+1)/ε, in units of the smooth sensitivity; β is ``ε/(2(γ + 1))``.
 
-    Scores are as for `smooth_laplace`. Released alone, one is ε-differentially private (Ly et al., Section 3.3, with
-    γ = 2; Nissim et al., Example 1).
+    Scores are as for `smooth_laplace`. Released alone, one is ε-differentially private (Nissim et al., Example 1).
     """
     beta = float(epsilon / (2 * (GAMMA + 1)))
     return NoisyMin(epsilon, Fraction(0), 1, _CAUCHY, float(2 * (GAMMA + 1) / epsilon), beta)
@@ -139,9 +136,8 @@ def smooth_cauchy(epsilon: Fraction) -> NoisyMin:
 def global_laplace(epsilon: Fraction) -> NoisyMin:
     """Return noisy min with Laplace noise of scale ``sensitivity/ε``.
 
-    Each score is changed by at most `GINI_SENSITIVITY` by one row. Noisy min is ε-differentially private at this scale
-    for scores that all move in one direction (Dwork and Roth, Section 3.3); the Gini impurity G does not, and needs
-    twice the scale, that is twice the ε.
+    It is ε-differentially private at this scale for scores that all move in one direction (Dwork and Roth, Section
+    3.3); the Gini impurity G does not, and needs twice the scale, that is twice the ε.
     """
     scale = float(Fraction(GINI_SENSITIVITY) / epsilon)
     return NoisyMin(epsilon, Fraction(0), GINI_SENSITIVITY, _LAPLACE, scale)
@@ -150,8 +146,8 @@ def global_laplace(epsilon: Fraction) -> NoisyMin:
 def global_gaussian(epsilon: Fraction, delta: Fraction) -> NoisyMin:
     """Return noisy min with Gaussian noise of standard deviation ``c·sensitivity/ε``, c² > 2·ln(1.25/δ).
 
-    Scores are as for `global_laplace`. For ε below 1 one such score alone is (ε, δ)-differentially private (Ly et al.,
-    Sections 2.2 and 5.3; Dwork and Roth, Theorem A.1); that the index of the smallest of many is too is not proven.
+    For ε below 1 one such score alone is (ε, δ)-differentially private (Ly et al., Sections 2.2 and 5.3; Dwork and
+    Roth, Theorem A.1); that the index of the smallest of many is too is not proven.
     """
     square = 2 * log(Fraction(5, 4) / delta)
     c = math.sqrt(square)
