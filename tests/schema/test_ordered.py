@@ -68,7 +68,7 @@ def test_neighbouring_values_with_the_same_points_are_one_line():
 def test_independent_bits_are_one_a_value_but_the_last():
     domain = Domain.of(SCHEMA, independent_bits=True)
     assert domain.possible_rows == 2 ** (3 + 1)
-    with pytest.raises(ArgumentError, match=r"along the order, got stage != II; set `independent_bits=False`"):
+    with pytest.raises(ArgumentError, match=r"by order, got stage != II; set `independent_bits=False`"):
         domain._masks(Literal("stage", "!=", ("II",)))
     assert domain._masks(Literal("stage", "=", ("II",))) == {0: 0b01, 1: 0b10}
 
