@@ -255,7 +255,6 @@ def _listed(paths: Sequence[str]) -> str:
 
 
 def _literal_path(path: str) -> str:
-    """Return a pattern that one path alone matches."""
     return re.sub(r"([*?\[])", r"[\1]", os.fspath(path))
 
 

@@ -155,7 +155,6 @@ def _found(folder: Path, pattern: Sequence[str]) -> Iterator[Path]:
 
 
 def _names(folder: Path) -> list[str]:
-    """Return the names in a folder that are not hidden."""
     reason = 0
     try:
         names = os.listdir(folder)
@@ -167,7 +166,6 @@ def _names(folder: Path) -> list[str]:
 
 
 def _partitions(root: Path, files: Sequence[Path]) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...]]:
-    """Return the columns given by folders below the root, and for each file their values."""
     values_by_file = [_partition_values(file.relative_to(root).parts[:-1], file) for file in files]
     keys = tuple(key for key, _ in values_by_file[0])
     for file, pairs in zip(files, values_by_file, strict=True):

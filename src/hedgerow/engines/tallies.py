@@ -118,8 +118,7 @@ def check_total(rows: NDArray[np.int64]) -> None:
 def tally_sql(schema: Schema, dialect: str, table: str, kinds: Mapping[str, str] | None = None) -> str:
     """Return the query that makes a tally of a table, as SQL of one of `PRINTED`.
 
-    The name of the table stands in there as it is given. Its columns are of the `KINDS` that the schema suggests, but
-    for those of `kinds`.
+    The table's name stands there as it is given. Its columns are of the `KINDS` that the schema or `kinds` say.
     """
     check_mergeable(schema)
     check_choice("sql", dialect, [one.name for one in PRINTED])

@@ -224,8 +224,8 @@ def default_date_cuts(low: Day, high: Day) -> tuple[Day, ...]:
 def date_cuts(low: Day, high: Day, cuts: Any) -> tuple[Day, ...]:
     """Return the cut points of dates that a schema declares, as `Date` describes them.
 
-    Periods of several years or months end where their number divides the year, or the month counted from January of
-    year 0: 10 years end with 1989, three months with March. Periods of several days are counted from `low`.
+    Several years or months end where their number divides the year, or the month counted from January of year 0: 10
+    years end with 1989, three months with March. Several days are counted from `low`.
     """
     period = _PERIOD.fullmatch(cuts) if isinstance(cuts, str) else None
     if period:

@@ -157,7 +157,6 @@ def absent_columns(schema: Schema, name: str, names: Sequence[str]) -> list[Colu
 
 
 def kind_of(one: Attribute | Target | Unit | Weight) -> str:
-    """Return the kind of an attribute, a target or a weight; ``unit``."""
     return "unit" if isinstance(one, Unit) else one.kind
 
 

@@ -99,7 +99,6 @@ def _round_number(digit: int, decade: int) -> float:
 
 
 def check_bounds(low: float, high: float, *, whole: bool) -> None:
-    """Raise SchemaError unless these are the bounds of a domain."""
     check_numbers("low", [low], whole=whole)
     check_numbers("high", [high], whole=whole)
     if not (low < high and math.isfinite(float(high) - float(low))):

@@ -196,7 +196,6 @@ def mapping(data: object, what: str) -> Mapping[str, Any]:
 
 
 def check_keys(data: Mapping[str, Any], *, required: Sequence[str], allowed: Sequence[str]) -> None:
-    """Raise SchemaError for a required key that is absent or a key that is not allowed."""
     faults = key_faults(data, required=required, allowed=allowed)
     if faults:
         raise SchemaError.of(faults)

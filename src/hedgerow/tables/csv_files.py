@@ -99,7 +99,6 @@ def delimiter_of(path: str | PathLike[str] | Source) -> str:
 
 
 def starts_with_mark(path: str | PathLike[str]) -> bool:
-    """Return whether a file begins with a byte order mark."""
     with Path(path).open("rb") as file:
         return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
 

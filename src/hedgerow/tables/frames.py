@@ -35,8 +35,7 @@ class Table:
     def of(cls, data: Any) -> Self:
         """Wrap a frame (pandas, polars, pyarrow, …) or a two-dimensional array; a `Table` stays as it is.
 
-        A list of rows is refused: without rows it has no columns, so that an error would disclose whether there are
-        rows.
+        A list of rows is refused: without rows it has no columns, so that an error would tell whether there are any.
         """
         if isinstance(data, cls):
             return data

@@ -13,18 +13,12 @@ from hedgerow.text.days import Day
 
 
 def shown(value: object) -> str:
-    """Return a value for a message: its `repr` if that is short and public, else its type.
-
-    Objects other than plain values are named by their type only: the `repr` of a frame shows rows.
-    """
+    """Return a value for a message: its `repr` if that is short and plain, else its type, as a frame's shows rows."""
     return _shown(value, 0)
 
 
 def describe_argument(value: object) -> str:
-    """Return an argument for a message: a number or text itself, of anything else the type, such as ``<list>``.
-
-    A table may have been passed where a number or text is expected; a list can hold its rows.
-    """
+    """Return an argument for a message: a number or text itself, else its type, as a list can hold a table's rows."""
     return _shown(value, _DEEPEST_SHOWN)
 
 

@@ -346,7 +346,6 @@ def typed_column(
 
 
 def bounded_column(name: str, kind: Kind, low: object, high: object, **others: Any) -> DraftColumn:
-    """Return a column of numbers or dates with the bounds that are known."""
     first, last = (_day(one) if kind == "date" else bound(one, whole=kind == "integer") for one in (low, high))
     return DraftColumn(name=name, kind=kind, low=first, high=last, **others)
 

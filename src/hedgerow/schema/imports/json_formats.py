@@ -55,7 +55,6 @@ def text_in(data: object, *keys: str) -> str | None:
 
 
 def mappings_in(data: object, key: str) -> list[Mapping[str, Any]]:
-    """Return the mappings in the list under a key."""
     return [one for one in list_in(data, key) if isinstance(one, Mapping)]
 
 
