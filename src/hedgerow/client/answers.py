@@ -69,7 +69,6 @@ class Asked:
     keys: tuple[Ed25519PublicKey, ...] = ()  # the curator's
 
     def read(self, data: Any, content: bytes, receipt: str) -> Received:
-        """Return the answer that a response holds."""
         try:
             head = data["format"], data["version"], data["dataset"], data["epoch"]
             wanted = f"an answer about epoch {self.epoch} of {self.dataset!r}"
@@ -93,7 +92,7 @@ class Asked:
         bins = Schema.from_dict({"attributes": self.question["bins"]})
         form = Form("gaussian" if self._amounts[1] else "counts", *self._amounts, 1, self.schema.unit)
         by = "errors" if self.kind == "error-marginals" else self.question.get("by", "rows")
-        steps = self.schema.target.steps if by in PARTS else 1
+        steps = self.schema.target.steps if by in ("levels", "errors") else 1
         variance = 2 * form.scale(1, len(bins), steps) ** 2
         _require(
             isinstance(data["variance"], float | int) and isclose(data["variance"], variance, rel_tol=_CLOSE),
@@ -106,8 +105,7 @@ class Asked:
         agree = (own.epsilon, own.delta, own.unit, own.declared) == (epsilon, delta, self.schema.unit, False)
         _require(agree and same_rho and own in card.charges, "an answer with its card, at the cost that was asked for")
         classes, most = self.schema.target.n_levels if by == "classes" else None, MOST_ROWS * steps
-        names = PARTS.get(by, ("rows",))
-        counts = {name: _whole(bins, data[name], classes, sqrt(variance), most) for name in names}
+        counts = {name: _whole(bins, data[name], classes, sqrt(variance), most) for name in PARTS[by]}
         notes = card.notes if self.keys else (*card.notes, UNSIGNED)
         return Counts(counts, variance, own, replace(card, notes=notes))
 

@@ -48,7 +48,6 @@ class Connection(OfOneProcess):
         self._pending = defaultdict[str, list[str]](list)
 
     def close(self) -> None:
-        """Close the connection."""
         self._client.close()
 
     def get(self, path: str) -> Any:
@@ -56,7 +55,6 @@ class Connection(OfOneProcess):
         return self.json(self.read(path))
 
     def post(self, path: str, question: dict[str, Any]) -> Any:
-        """Return the answer to a question that is free; raises ServiceError."""
         return self.json(self._until_answered("POST", path, json=question))
 
     def ask(self, path: str, body: bytes, read: Callable[[httpx2.Response], Answer], key: str | None = None) -> Answer:

@@ -11,12 +11,13 @@ from hedgerow.errors import OracleExhaustedError
 from hedgerow.hypotheses import Hypothesis, TargetColumns
 from hedgerow.hypotheses.onnx_write import hypothesis_data
 from hedgerow.hypotheses.read import HypothesisCharges, charges_of
-from hedgerow.oracle.answers import ClassCounts, ErrorCounts, LevelSums, RowCounts
+from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
 from hedgerow.oracle.release import Form
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, renewed
+from hedgerow.privacy.process import read_only
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
@@ -26,7 +27,7 @@ Ask = Callable[[str, dict[str, Any]], Counts]
 TryOut = Callable[[str, dict[str, Any]], Any]
 
 
-class RemoteOracle(ChargedOracle):
+class RemoteOracle(ChargedOracle[RowCounts, ErrorCounts]):
     """An oracle that asks a curator's service: learners take it as they take `hedgerow.Oracle`.
 
     Every question is charged at the curator's before a row is touched there, an equal share of ε and δ each.
@@ -47,6 +48,9 @@ class RemoteOracle(ChargedOracle):
         What the curator protects; None for one row.
     """
 
+    columns: tuple[str, ...] = read_only("_columns", "The names of the target's columns.")
+    kinds: tuple[str, ...] = read_only("_kinds", "Kind of each column: ``boolean``, ``numbers`` or ``text``.")
+
     def __init__(
         self,
         ask: Ask,
@@ -61,21 +65,11 @@ class RemoteOracle(ChargedOracle):
         unit: Unit | None = None,
     ) -> None:
         super().__init__(max_queries)
-        self._ask, self._try_out = ask, try_out
+        self._send, self._try_out = ask, try_out
         self._columns, self._kinds, self._label = columns, kinds, label
         self._release, self._unit = "gaussian" if delta else "counts", unit
         self._form = Form(self._release, epsilon / max_queries, delta / max_queries, 1, unit)
         self._cards = list[PrivacyCard]()
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the target's columns."""
-        return self._columns
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Kind of each column: ``boolean``, ``numbers`` or ``text``."""
-        return self._kinds
 
     @property
     def privacy(self) -> PrivacyCard:
@@ -97,38 +91,16 @@ class RemoteOracle(ChargedOracle):
         question = self._question(plain_bins(bins), hypothesis=self._sent(hypothesis))
         self._try_out("error-marginals", question)
 
-    def marginals(self, bins: Schema) -> RowCounts:
-        """Answer how many rows are in each bin.
-
-        Raises
-        ------
-        OracleExhaustedError
-            If all questions were asked.
-        ServiceError
-            If the service refuses: the bins do not fit, or too little is left; or if it cannot be reached.
-        """
-        bins = plain_bins(bins)
-        answer = self._answer("marginals", bins, by="rows")
-        return RowCounts(bins, answer.counts["rows"], answer.variance)
-
-    def class_marginals(self, bins: Schema) -> ClassCounts:
-        """Answer how many rows of each class are in each bin; raises as `marginals`."""
-        bins = plain_bins(bins)
-        answer = self._answer("marginals", bins, by="classes")
-        return ClassCounts(bins, answer.counts["rows"], answer.variance)
-
-    def level_marginals(self, bins: Schema) -> LevelSums:
-        """Answer, of a number, the sums of the levels of the rows in each bin; raises as `marginals`."""
-        bins = plain_bins(bins)
-        answer = self._answer("marginals", bins, by="levels")
-        return LevelSums(bins, answer.counts["below"], answer.counts["above"], answer.variance, self.label.steps)
-
-    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts:
-        """Answer how many rows of each bin a hypothesis gets wrong and right; raises also HypothesisError."""
-        bins, sent = plain_bins(bins), self._sent(hypothesis)
-        answer = self._answer("error-marginals", bins, charges_of(hypothesis), hypothesis=sent)
-        counts = answer.counts
-        return ErrorCounts(bins, counts["wrong"], counts["right"], answer.variance, self.label.steps)
+    def _ask(self, by: str, bins: Schema, hypothesis: Any = None) -> Any:
+        bins, paid = plain_bins(bins), HypothesisCharges()
+        if by == "errors":
+            sent = self._sent(hypothesis)
+            paid = charges_of(hypothesis)
+            answer = self._answer("error-marginals", bins, paid, hypothesis=sent)
+        else:
+            answer = self._answer("marginals", bins, paid, by=by)
+        numbers = [answer.counts[part] for part in PARTS[by]]
+        return answer_of(by, bins, numbers, answer.variance, self.label.steps)
 
     def _sent(self, hypothesis: Hypothesis) -> dict[str, Any]:
         return hypothesis_data(hypothesis, TargetColumns(self._columns, self._kinds, named=True), self.classes)
@@ -137,14 +109,14 @@ class RemoteOracle(ChargedOracle):
         amounts = {"epsilon": str(self._form.epsilon), "delta": str(self._form.delta)}
         return {**amounts, "bins": bins.to_dict()["attributes"], **more}
 
-    def _answer(self, kind: str, bins: Schema, paid: HypothesisCharges | None = None, **more: Any) -> Counts:
+    def _answer(self, kind: str, bins: Schema, paid: HypothesisCharges, **more: Any) -> Counts:
         self.check_process()
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
             planned = Charge("the answer", self._form.epsilon, unit=self._unit)
-            prior = self._prior_costs(self._form, planned, bins, paid or HypothesisCharges())
-            answer = self._ask(kind, self._question(bins, **more))
+            prior = self._prior_costs(self._form, planned, bins, paid)
+            answer = self._send(kind, self._question(bins, **more))
             self._asked += 1
             self._cards.append(answer.card)
             self._record([(answer.charge, renewed(answer.charge)), *prior.charges], prior)

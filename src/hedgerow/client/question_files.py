@@ -25,7 +25,6 @@ def digest_of(kind: str, body: bytes) -> str:
 
 
 def body_of(question: Mapping[str, Any]) -> bytes:
-    """Return a question as it is sent."""
     return json.dumps(question, separators=(",", ":")).encode()
 
 
@@ -40,18 +39,15 @@ class QuestionFile:
 
     @classmethod
     def new(cls, dataset: str, kind: str, question: Mapping[str, Any]) -> QuestionFile:
-        """Return a question under a new key."""
         return cls(dataset, kind, str(uuid4()), question)
 
     @property
     def text(self) -> str:
-        """The text of the file."""
         head = {"format": _FORMAT, "version": _VERSION, "dataset": self.dataset, "kind": self.kind, "key": self.key}
         return json.dumps({**head, "question": self.question}, indent=1) + "\n"
 
     @property
     def body(self) -> bytes:
-        """The question alone, as the service takes it."""
         return body_of(self.question)
 
     def check_receipt(self, said: Mapping[str, Any]) -> None:
@@ -63,7 +59,6 @@ class QuestionFile:
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> QuestionFile:
-        """Read a file."""
         data = parse_json(read_text(Path(path), _LARGEST))
         wanted = {"format", "version", "dataset", "kind", "key", "question"}
         if (

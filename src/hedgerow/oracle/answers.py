@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +14,8 @@ from hedgerow.schema.schema import Schema
 
 Vector = NDArray[np.float64]
 Counts = NDArray[np.int64]
-PARTS = {"errors": ("wrong", "right"), "levels": ("below", "above")}
-"""The numbers of an answer that has two for each bin, by what was asked."""
+PARTS = {"rows": ("rows",), "classes": ("rows",), "levels": ("below", "above"), "errors": ("wrong", "right")}
+"""The numbers of an answer, by what was asked."""
 
 
 class _BinCounts(ABC):
@@ -143,6 +145,12 @@ class ErrorRatios:
     def errors(self, source: Vector) -> tuple[Vector, float]:
         """Return ``(R1)∘q`` of EXPRIL's eq. 5; the noise is unknown, since it depends on the private rows in a bin."""
         return source * self.ratios, 0.0
+
+
+def answer_of(by: str, bins: Schema, numbers: Sequence[Counts], noise: float, steps: int) -> Any:
+    """Return the answer with these `PARTS`; `noise` is their variance."""
+    made: Any = {"rows": RowCounts, "classes": ClassCounts, "levels": LevelSums, "errors": ErrorCounts}[by]
+    return made(bins, *numbers, noise, *([steps] if len(numbers) == 2 else []))
 
 
 ErrorMasses = ErrorCounts | ErrorRatios

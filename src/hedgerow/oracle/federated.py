@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Hypothesis
-from hedgerow.oracle.answers import ClassCounts, ErrorCounts, LevelSums, RowCounts
+from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
+from hedgerow.oracle.charged_oracle import AskedOracle
 from hedgerow.oracle.protocol import MarginalOracle
 from hedgerow.oracle.release import Release
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, amount_text, join_reasons, total, total_rho, unit_of
-from hedgerow.privacy.process import OfOneProcess
+from hedgerow.privacy.process import read_only
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
@@ -27,6 +28,12 @@ from hedgerow.text.values import quoted_text
 
 _LARGEST = 2**44
 """Of a sum of counts: all bins and classes of a question together stay within 64 bits."""
+_METHODS = {
+    "rows": "marginals",
+    "classes": "class_marginals",
+    "levels": "level_marginals",
+    "errors": "error_marginals",
+}
 _AS_SAID = "as the curators' own cards say"
 
 
@@ -38,12 +45,7 @@ class _Open:
     answers: dict[int, Any]
 
 
-def _of_first(name: str, doc: str) -> Any:
-    """Return a property that all oracles share."""
-    return property(lambda self: getattr(self._oracles[0], name), doc=doc)
-
-
-class FederatedOracle(OfOneProcess):
+class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
     """An oracle over the rows of several curators, none of whom sees the others'.
 
     Each is asked the same; answers are added, and so are the variances of their noise. Learners take it as they take
@@ -76,13 +78,13 @@ class FederatedOracle(OfOneProcess):
     (0, 1.0)
     """
 
-    columns: tuple[str, ...] = _of_first("columns", "The names of the targets' columns.")
-    classes: tuple[Any, ...] = _of_first(
-        "classes", "The classes; the second of two is the positive one. Of a number, whether it is high."
+    columns: tuple[str, ...] = read_only("_first.columns", "The names of the targets' columns.")
+    classes: tuple[Any, ...] = read_only(
+        "_first.classes", "The classes; the second of two is the positive one. Of a number, whether it is high."
     )
-    label: Target = _of_first("label", "The name of the labels, and the classes, or the number.")
-    release: Release = _of_first("release", "The form of the answers.")
-    unit: Unit | None = _of_first("unit", "The unit that every curator protects; None for one row.")
+    label: Target = read_only("_first.label", "The name of the labels, and the classes, or the number.")
+    release: Release = read_only("_first.release", "The form of the answers.")
+    unit: Unit | None = read_only("_first.unit", "The unit that every curator protects; None for one row.")
 
     def __init__(self, oracles: Sequence[MarginalOracle]) -> None:
         super().__init__()
@@ -92,6 +94,7 @@ class FederatedOracle(OfOneProcess):
                 raise ArgumentTypeError(f"expected oracles, got {type(oracle).__name__}; see hedgerow.Oracle.")
         if len(self._oracles) < 2 or len({id(oracle) for oracle in self._oracles}) < len(self._oracles):
             raise ArgumentError("expected two or more different oracles, got fewer, or one of them twice.")
+        self._first = self._oracles[0]
         for name in ("columns", "classes", "release", "unit"):
             if len({getattr(oracle, name) for oracle in self._oracles}) > 1:
                 raise ArgumentError(f"expected oracles with the same {name}, got different ones.")
@@ -148,44 +151,25 @@ class FederatedOracle(OfOneProcess):
         for oracle in self._oracles:
             oracle.check(bins, hypothesis)
 
-    def marginals(self, bins: Schema) -> RowCounts:
-        """Answer how many rows are in each bin, of all tables; raises as each oracle does."""
-        found = self._ask("rows", bins, None, lambda oracle: oracle.marginals(bins))
-        return RowCounts(bins, _sum(one.rows for one in found), sum(one.noise for one in found))
-
-    def class_marginals(self, bins: Schema) -> ClassCounts:
-        """Answer how many rows of each class are in each bin, of all tables; raises as each oracle does."""
-        found = self._ask("classes", bins, None, lambda oracle: oracle.class_marginals(bins))
-        return ClassCounts(bins, _sum(one.rows for one in found), sum(one.noise for one in found))
-
-    def level_marginals(self, bins: Schema) -> LevelSums:
-        """Answer the sums of the levels of the rows in each bin, of all tables; raises as each oracle does."""
-        found = self._ask("levels", bins, None, lambda oracle: oracle.level_marginals(bins))
-        below, above = _sum(one.below for one in found), _sum(one.above for one in found)
-        return LevelSums(bins, below, above, sum(one.noise for one in found), self.label.steps)
-
-    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts:
-        """Answer how many rows of each bin a hypothesis gets wrong and right, of all tables; raises as each does."""
-        found = self._ask("errors", bins, hypothesis, lambda oracle: oracle.error_marginals(bins, hypothesis))
-        wrong, right = _sum(one.wrong for one in found), _sum(one.right for one in found)
-        return ErrorCounts(bins, wrong, right, sum(one.noise for one in found), self.label.steps)
-
-    def _ask(self, kind: str, bins: Schema, hypothesis: Any, ask: Callable[[MarginalOracle], Any]) -> list[Any]:
-        """Ask each who has not answered this question yet, and return all answers."""
+    def _ask(self, by: str, bins: Schema, hypothesis: Any = None) -> Any:
+        """Ask each who has not answered this question yet, and return the sum of all answers."""
         self.check_process()
-        key = kind, bins.digest if isinstance(bins, Schema) else "", id(hypothesis)
+        about = (hypothesis,) if by == "errors" else ()
+        key = by, bins.digest if isinstance(bins, Schema) else "", id(hypothesis)
         with self._lock:
             opened = self._open.setdefault(key, _Open(hypothesis, {}))
             try:
                 for number, oracle in enumerate(self._oracles):
                     if number not in opened.answers:
-                        opened.answers[number] = ask(oracle)
+                        opened.answers[number] = getattr(oracle, _METHODS[by])(bins, *about)
             except BaseException as error:
                 if opened.answers:
                     vars(error)["__notes__"] = [*notes_of(error), self._kept(len(opened.answers))]
                 raise
             del self._open[key]
-        return [opened.answers[number] for number in range(len(self._oracles))]
+        found = opened.answers.values()
+        numbers = [_sum(getattr(one, part) for one in found) for part in PARTS[by]]
+        return answer_of(by, bins, numbers, sum(one.noise for one in found), self.label.steps)
 
     def _kept(self, answered: int) -> str:
         return (

@@ -38,7 +38,6 @@ class OracleRows(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns that can have bins."""
         return tuple(self.kinds)
 
     def check(self, bins: Schema) -> None:
@@ -131,15 +130,12 @@ class OracleFrame(OracleRows):
         )
 
     def size(self) -> int:
-        """Return the number of rows. Exact, private."""
         return len(self)
 
     def classes_by_bin(self, bins: Schema) -> Counts:
-        """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private."""
         return _by_bin(bins, self._columns(bins), self.codes, self.label.n_levels)
 
     def errors_by_bin(self, bins: Schema, asked: RowClassifier | OpaqueClassifier) -> tuple[Counts, Counts]:
-        """Return the steps of each bin's rows that a prepared hypothesis gets wrong and right. Exact, private."""
         found = asked.codes(self.table) if isinstance(asked, OpaqueClassifier) else asked(self.inputs, len(self))
         right = self.label.right_steps(self.codes, found)
         return summed_steps(_by_bin(bins, self._columns(bins), right, self.label.steps + 1))

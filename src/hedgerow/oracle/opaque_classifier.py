@@ -51,7 +51,6 @@ class OpaqueClassifier:
 def opaque_classifier(
     hypothesis: Any, probe_rows: Table, classes: tuple[Any, ...], *, allowed: bool
 ) -> OpaqueClassifier:
-    """Return a hypothesis that runs its own code, after validation on probe rows; no private row is touched."""
     if not callable(getattr(hypothesis, "predict", None)) or isinstance(hypothesis, type):
         raise HypothesisError(f"expected a fitted model with predict(X), got {type(hypothesis).__name__}.")
     if not allowed:

@@ -14,7 +14,7 @@ from hedgerow.boundary.randomness import RandomState
 from hedgerow.errors import ArgumentError, ArgumentTypeError, OracleExhaustedError
 from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.hypotheses.read import HypothesisCharges, charges_of
-from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, LevelSums, RowCounts, RowShares
+from hedgerow.oracle.answers import PARTS, ErrorCounts, ErrorRatios, RowCounts, RowShares, answer_of
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
 from hedgerow.oracle.frame_rows import OracleFrame, OracleRows, target_label
@@ -25,6 +25,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import GaussianCounts, Mechanism, NoiseSource, noise_source
+from hedgerow.privacy.process import read_only
 from hedgerow.privacy.unit import Unit, loss_of, rows_of
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number
@@ -44,7 +45,6 @@ class OracleQuestion:
 
     @classmethod
     def of(cls, rows: OracleRows, bins: Schema, by: Any, hypothesis: Any = None, *, run_code: bool = False) -> Self:
-        """Check a question on bins of plain data; no row is touched."""
         rows.check(bins)
         if by in ("classes", "levels") and (by == "levels") != (rows.label.as_number is not None):
             wanted = "levels, of a target that is a number" if by == "classes" else "classes, of a target with classes"
@@ -55,7 +55,7 @@ class OracleQuestion:
         return cls(bins, by, asked, charges_of(hypothesis), rows.label.steps)
 
 
-class Oracle(ChargedOracle):
+class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
     """Holder of a private target that answers, per bin, how many rows there are, of each class, or got wrong.
 
     Every answer is charged before a row is touched (with ``release="gaussian"`` all of them with the first); when the
@@ -117,6 +117,8 @@ class Oracle(ChargedOracle):
     >>> oracle.queries_left
     2
     """
+
+    columns: tuple[str, ...] = read_only("_target.columns", "The names of the target's columns.")
 
     def __init__(
         self,
@@ -212,11 +214,6 @@ class Oracle(ChargedOracle):
         self._run_code = False
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the target's columns."""
-        return self._target.columns
-
-    @property
     def privacy(self) -> PrivacyCard:
         """The charges so far with their purposes, and the guarantee."""
         software = f"hedgerow {__version__}"
@@ -241,70 +238,13 @@ class Oracle(ChargedOracle):
         """Check that `error_marginals` can be asked about a hypothesis; raises as it does. Nothing is charged."""
         self._question("errors", bins, hypothesis)
 
-    def marginals(self, bins: Schema) -> RowCounts | RowShares:
-        """Answer how many rows are in each bin.
-
-        Parameters
-        ----------
-        bins : Schema
-            Public bins on some of the columns, in which every value has a bin: see `choose_bins`.
-
-        Raises
-        ------
-        SchemaError, DomainError
-            If a value could have no bin, a bin does not fit its column, or there is none. Nothing is charged.
-        OracleExhaustedError, BudgetExceededError
-            If all questions were asked, or the budget has too little left. Nothing is charged.
-        """
-        return self._answer(self._question("rows", bins))
-
-    def class_marginals(self, bins: Schema) -> ClassCounts:
-        """Answer how many rows of each class are in each bin; raises as `marginals`, or ValueError with ratios."""
-        if self._release == "ratio":
+    def _ask(self, by: str, bins: Schema, hypothesis: Any = None) -> Any:
+        if by == "classes" and self._release == "ratio":
             raise ArgumentError(
                 "expected an oracle that releases counts, got one that releases ratios, which do not determine the "
                 "number of rows of each class."
             )
-        return self._answer(self._question("classes", bins))
-
-    def level_marginals(self, bins: Schema) -> LevelSums:
-        """Answer, of a number, the sums of the levels of the rows in each bin; raises as `marginals`, or ValueError.
-
-        A row of level ℓ adds ℓ steps to one sum of its bin, and the steps up to the last level to another: as many in
-        all, for each of d attributes, as there are steps K between the first and the last level. The ℓ1 sensitivity is
-        d·K, and ℓ2 at most √d·K.
-        """
-        return self._answer(self._question("levels", bins))
-
-    def error_marginals(self, bins: Schema, hypothesis: Hypothesis) -> ErrorCounts | ErrorRatios:
-        """Answer how many rows of each bin a hypothesis gets wrong, and how many it gets right.
-
-        Of a number, a hypothesis says whether it is high (True) or low (False), and gets right of a row the steps above
-        the first level, or below the last; all others it gets wrong. The sensitivity is that of `level_marginals`.
-
-        The hypothesis is read as data: of a model of hedgerow's or scikit-learn's the numbers are taken, and every row
-        is evaluated by itself in arithmetic of hedgerow's own (`hedgerow.hypotheses`), so that one row
-        changes d counts by one, for any numbers. None of the hypothesis's code is run. A row for which it has
-        no result is wrong: an error would disclose the row without noise.
-
-        Parameters
-        ----------
-        bins : Schema
-            As for `marginals`.
-        hypothesis : object
-            A constant (`Always`), a rule list or tree of hedgerow's, a fitted learner of hedgerow's, or a fitted
-            classifier of scikit-learn's: linear, network, tree or forest, alone or in a pipeline after scalers,
-            `SimpleImputer`, `OneHotEncoder` and `ColumnTransformer`. With ``run_code=True``, anything with
-            ``predict(X)``.
-
-        Raises
-        ------
-        HypothesisError
-            If it cannot be read as data, or does not fit the columns and the classes. Nothing is charged.
-        SchemaError, DomainError, OracleExhaustedError, BudgetExceededError
-            As `marginals` does.
-        """
-        return self._answer(self._question("errors", bins, hypothesis))
+        return self._answer(self._question(by, bins, hypothesis))
 
     def _question(self, by: str, bins: Schema, hypothesis: Any = None) -> OracleQuestion:
         return OracleQuestion.of(self._target, plain_bins(bins), by, hypothesis, run_code=self._run_code)
@@ -323,18 +263,13 @@ class Oracle(ChargedOracle):
         return (wrong, wrong + right) if self._release == "ratio" else np.concatenate([wrong, right])
 
     def _answer(self, question: OracleQuestion) -> Any:
-        """Release the answer to a question, in the form of the oracle's answers."""
         bins, found = question.bins, self._released(question)
         if self._release == "ratio":
             return (RowShares if question.by == "rows" else ErrorRatios)(bins, np.array(found))
         scale = 0.0 if self._form is None else self._form.scale(self._next, len(bins), question.steps)
         counts, noise = np.array(found, dtype=np.int64), 2 * scale**2
-        if question.by == "rows":
-            return RowCounts(bins, counts, noise)
-        if question.by == "classes":
-            return ClassCounts(bins, counts.reshape(-1, len(self.classes)), noise)
-        one, other = np.split(counts, 2)
-        return (LevelSums if question.by == "levels" else ErrorCounts)(bins, one, other, noise, question.steps)
+        shaped = counts.reshape(-1, len(self.classes)) if question.by == "classes" else counts
+        return answer_of(question.by, bins, np.split(shaped, len(PARTS[question.by])), noise, question.steps)
 
     @property
     def _next(self) -> int:
@@ -384,7 +319,6 @@ class Oracle(ChargedOracle):
 
 
 def _declared(classes: Any, number: Any, release: Release) -> Any:
-    """Return what was declared of the labels: classes, or a number."""
     if number is None:
         return classes
     if not isinstance(number, Number):

@@ -19,42 +19,40 @@ from hedgerow.schema.targets import Target
 
 @runtime_checkable
 class MarginalOracle(Protocol):
-    """An oracle that learners can ask: `hedgerow.Oracle`, or one of a curator's service."""
+    """An oracle that learners can ask: `hedgerow.Oracle`, or one of a curator's service.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The names of the target's columns.
+    classes : tuple
+        The classes; the second of two is the positive one. Of a number, whether it is high: False and True.
+    label : Target
+        The name of the labels, and the classes, or the number.
+    queries_left : int
+        Questions that will still be answered.
+    release : {"counts", "ratio", "gaussian"}
+        The form of the answers.
+    unit : Unit or None
+        The unit that is protected; None for one row.
+    privacy : PrivacyCard
+        The charges so far.
+    """
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the target's columns."""
-        ...
-
+    def columns(self) -> tuple[str, ...]: ...
     @property
-    def classes(self) -> tuple[Any, ...]:
-        """The classes; the second of two is the positive one. Of a number, whether it is high: False and True."""
-        ...
-
+    def classes(self) -> tuple[Any, ...]: ...
     @property
-    def label(self) -> Target:
-        """The name of the labels, and the classes, or the number."""
-        ...
-
+    def label(self) -> Target: ...
     @property
-    def queries_left(self) -> int:
-        """Questions that will still be answered."""
-        ...
-
+    def queries_left(self) -> int: ...
     @property
-    def release(self) -> Release:
-        """The form of the answers: counts, ratio or gaussian."""
-        ...
-
+    def release(self) -> Release: ...
     @property
-    def unit(self) -> Unit | None:
-        """The unit that is protected; None for one row."""
-        ...
-
+    def unit(self) -> Unit | None: ...
     @property
-    def privacy(self) -> PrivacyCard:
-        """The charges so far."""
-        ...
+    def privacy(self) -> PrivacyCard: ...
 
     def noise_scale(self, n_attributes: int) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count; 0 if answers are exact."""
@@ -62,7 +60,6 @@ class MarginalOracle(Protocol):
 
     def check(self, bins: Schema, hypothesis: Hypothesis) -> None:
         """Check that `error_marginals` can be asked about a hypothesis, at no charge."""
-        ...
 
     def marginals(self, bins: Schema) -> RowCounts | RowShares:
         """Answer how many rows are in each bin."""

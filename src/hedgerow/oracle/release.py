@@ -122,12 +122,10 @@ class PublishedRatios:
 
     @property
     def sensitivity(self) -> float:
-        """The most by which one row moves the numerators, in ℓ1."""
         return self.changes
 
     @property
     def scale(self) -> float:
-        """λ."""
         return float(self.changes / self.epsilon)
 
     def distance(self, one: Any, other: Any) -> float:
@@ -137,13 +135,11 @@ class PublishedRatios:
         return float(np.abs(other[0] - one[0]).sum())
 
     def build(self) -> Callable[[Any], list[float]]:
-        """Return a function that adds OpenDP's Laplace noise, divides and clips."""
         space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.l1_distance(T="f64")
         noisy = dp.m.make_laplace(*space, scale=self.scale)
         return lambda pair: _ratio(np.asarray(noisy(pair[0].astype(np.float64))), pair[1])
 
     def simulate(self, values: Any, rng: np.random.Generator) -> list[float]:
-        """Draw with Laplace noise of the seeded generator."""
         return _ratio(values[0] + rng.laplace(scale=self.scale, size=len(values[0])), values[1])
 
     def __str__(self) -> str:
@@ -156,7 +152,6 @@ def _ratio(numerators: NDArray[np.float64], denominators: Integers) -> list[floa
 
 
 def exact_answer(answer: Any) -> Any:
-    """Return an exact answer in the form of a released one."""
     return answer if isinstance(answer, np.ndarray) else answer[0] / np.maximum(answer[1], 1)
 
 
@@ -176,7 +171,6 @@ def card_notes(denials: Iterable[str], unit: Unit | None, *, with_delta: bool) -
 
 
 def _unit_note(unit: Unit | None, *, with_delta: bool) -> str:
-    """Return the note on what is protected."""
     if unit is None:
         return _UNIT + (_UNIT_DELTA if with_delta else "")
     of = "of each unit, drawn at random,"

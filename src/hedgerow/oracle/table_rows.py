@@ -74,15 +74,12 @@ class OracleTable(OracleRows):
         return model
 
     def size(self) -> int:
-        """Return the number of rows. Exact, private."""
         return count_all(self.table)
 
     def classes_by_bin(self, bins: Schema) -> Counts:
-        """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private."""
         return count_classes(self.table, self.label, self.inputs, bins)
 
     def errors_by_bin(self, bins: Schema, asked: Model | int) -> tuple[Counts, Counts]:
-        """Return the steps of each bin's rows that a prepared hypothesis gets wrong and right. Exact, private."""
         return summed_steps(count_right(self.table, self.label, self.inputs, bins, asked))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, NoReturn, Self
 
 from hedgerow.errors import NotPicklableError, StateError
@@ -18,6 +19,11 @@ def _renew() -> None:
 
 
 os.register_at_fork(after_in_child=_renew)
+
+
+def read_only(attribute: str, doc: str) -> Any:
+    """Return a property that has the value of another attribute, such as ``_account.epsilon``."""
+    return property(attrgetter(attribute), doc=doc)
 
 
 class OfOneProcess:

@@ -96,18 +96,16 @@ class MarginalQuestion:
         return {"bins": size, "noise_sd": float(np.sqrt(2) * self.scale)}
 
     def answer(self, rows: Rows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
-        """Return the noisy counts, with the variance of the noise and the card."""
         budget = Budget(self.epsilon, self.delta)
         unit, release = self.charge.unit, _release(self.delta)
         with rows.opened() as target:
             counts, card = ask_once(target, self.asked, budget, release=release, unit=unit, random_state=noise)
-        parts = PARTS.get(self.asked.by, ("rows",))
+        parts = PARTS[self.asked.by]
         found = {part: self._by_attribute(getattr(counts, part)) for part in parts}
         (charge,) = budget.charges
         return {**found, "variance": counts.noise, "charge": charge.to_dict(), "card": noted(card).to_dict()}
 
     def _by_attribute(self, counts: NDArray[np.int64]) -> dict[str, Any]:
-        """Return the counts of each attribute's bins, in their order."""
         sizes = [attribute.n_bins for _, attribute in self.asked.bins.attributes]
         parts = np.split(counts, np.cumsum(sizes)[:-1])
         return {name: part.tolist() for name, part in zip(self.asked.bins.names, parts, strict=True)}
@@ -128,7 +126,6 @@ class FitQuestion:
         return {"search": "none" if cost is None else str(cost)}
 
     def answer(self, rows: Rows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
-        """Return the model's file, with its card in it."""
         estimator = self.estimator.set_params(random_state=noise)
         with suppress(UselessModelWarning):  # an error under `python -W error`; the model is paid for, and says it
             estimator.fit_tally(rows.tally(self.schema))
@@ -169,7 +166,6 @@ def _parameters(form: Fit, schema: Schema) -> dict[str, Any]:
 
 
 def _restricted(schema: Schema, names: list[str]) -> Schema:
-    """Return a schema with some of its attributes, in its own order."""
     for name in names:
         if name not in schema:
             raise SchemaError(f"expected attributes of the schema: {listed(schema.names)}.", attribute=name)
@@ -191,7 +187,6 @@ def _loss(form: Asked) -> tuple[Fraction, Fraction]:
 
 
 def _divisor(amount: Fraction) -> int:
-    """Return an amount's denominator without its powers of 2 and 5."""
     rest = amount.denominator
     for prime in (2, 5):
         while rest % prime == 0:
