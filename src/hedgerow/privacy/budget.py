@@ -280,7 +280,6 @@ class Budget(OfOneProcess):
             parent._update(lambda account: account.marked(place, no_guarantee_reason))
 
     def _read(self) -> Account:
-        """Return the current account."""
         return self._account
 
     def _update(self, change: Callable[[Account], Account]) -> Account:
@@ -323,7 +322,6 @@ def report_charges_on_error(spent: Callable[[], Fraction], to: str = "") -> Gene
 
 
 def account_of(epsilon: Amount | None, delta: Amount, rho: Amount | None, accounting: Accounting) -> Account:
-    """Return an account without charges; raises ValueError for caps out of range."""
     return Account(
         None if epsilon is None else exact(epsilon, "epsilon"),
         exact(delta, "delta"),
@@ -333,6 +331,5 @@ def account_of(epsilon: Amount | None, delta: Amount, rho: Amount | None, accoun
 
 
 def _charge(purpose: str, epsilon: Amount, delta: Amount, rho: Amount | None, **more: Any) -> Charge:
-    """Return a charge of amounts as users write them."""
     amounts: Any = {"epsilon": epsilon, "delta": delta, "rho": rho}  # a charge makes them exact
     return Charge(purpose, **amounts, **more)

@@ -200,7 +200,6 @@ class FileBudget(Budget):
         return self._rewrite(charged).account
 
     def _rewrite(self, change: Callable[[Record], Record]) -> Record:
-        """Replace the file by one with a changed record, under a lock, unless `change` raises."""
         self._check_folder()
         with _locked(self._path) as file:
             _check_writable(self._path, file)
@@ -302,7 +301,6 @@ def _write(path: Path, handle: int, text: str) -> None:
 
 
 def _text(record: Record) -> str:
-    """Return a record as the text of a file, which can be read back."""
     text = json.dumps(record.to_dict(), indent=2)
     if len(text) > LARGEST_FILE:
         raise ArgumentError(f"a budget file of more than {LARGEST_FILE:,} bytes cannot be read. Nothing was charged.")

@@ -165,7 +165,6 @@ class PrivacyCard:
 
     @property
     def _written_words(self) -> tuple[str, str]:
-        """Guarantee and neighbours as its file has them."""
         if self.unit is None or not self._has_earlier_words:
             return self.guarantee, self.neighbours
         whose = self.unit.earlier_name

@@ -266,7 +266,6 @@ def _fraction(value: object, name: str) -> Fraction:
 
 
 def total(amounts: Iterable[Fraction]) -> Fraction:
-    """Return the exact sum."""
     result = Fraction(0)
     for amount in amounts:
         result += amount

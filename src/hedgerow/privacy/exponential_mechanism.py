@@ -46,7 +46,6 @@ class Sampler(Protocol):
 
     def sample(self, weight: float, choose: Choose) -> Any:
         """Draw a model with probability proportional to ``prior·exp(−weight·loss)``, every choice by `choose`."""
-        ...
 
     def distance(self, other: Any) -> float:
         """Return by how many rows the tables differ; infinite if rows were both added and removed."""
@@ -63,7 +62,6 @@ def gumbel_choice() -> Choose:
 
 
 def seeded_choice(rng: np.random.Generator) -> Choose:
-    """Return the same draw by Gumbel noise of a seeded generator: not private."""
     return lambda log_weights: int(np.argmax(log_weights + rng.gumbel(size=len(log_weights))))
 
 
@@ -160,16 +158,13 @@ class ModelDraw:
         return drawn_rho(self.epsilon, self.weight)
 
     def distance(self, one: Sampler, other: Sampler) -> float:
-        """Return by how many rows the tables differ; infinite if rows were both added and removed."""
         return one.distance(other)
 
     def build(self) -> Callable[[Sampler], Any]:
-        """Return a function that draws a model with OpenDP's Gumbel noise on the log-weights."""
         choose = gumbel_choice()
         return lambda sampler: sampler.sample(float(self.weight), choose)
 
     def simulate(self, values: Sampler, rng: np.random.Generator) -> Any:
-        """Draw with Gumbel noise of the seeded generator."""
         return values.sample(float(self.weight), seeded_choice(rng))
 
     def __str__(self) -> str:

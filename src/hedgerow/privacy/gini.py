@@ -56,5 +56,4 @@ class Gini:
     sensitivity: ClassVar[int] = SENSITIVITY
 
     def split_scores(self, caught: NDArray[np.integer], total: NDArray[np.integer]) -> Integers:
-        """Return the scores of the candidates, and last that of stopping."""
         return split_scores(caught, total)

@@ -11,15 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import TooManyRowsError
-from hedgerow.privacy.exponential_mechanism import (
-    MOST_ROWS,
-    UNIT,
-    WEIGHT_DIGITS,
-    Choose,
-    gumbel_choice,
-    largest_weight,
-    seeded_choice,
-)
+from hedgerow.privacy import exponential_mechanism as em
 from hedgerow.privacy.zcdp import drawn_rho
 
 Counts = NDArray[np.int64]
@@ -82,17 +74,15 @@ class JointQuantiles:
         return float(np.abs(other - one).sum())
 
     def build(self) -> Callable[[Counts], tuple[int, ...]]:
-        """Return a function that draws the places with OpenDP's Gumbel noise on the log-weights."""
-        choose = gumbel_choice()
+        choose = em.gumbel_choice()
         return lambda counts: self.places(self.positions(counts, choose))
 
     def simulate(self, values: Counts, rng: np.random.Generator) -> tuple[int, ...]:
-        """Draw with Gumbel noise of the seeded generator."""
-        return self.places(self.positions(values, seeded_choice(rng)))
+        return self.places(self.positions(values, em.seeded_choice(rng)))
 
-    def positions(self, counts: Counts, choose: Choose) -> tuple[int, ...]:
+    def positions(self, counts: Counts, choose: em.Choose) -> tuple[int, ...]:
         """Draw a tuple of positions, which never fall, every choice by `choose`."""
-        if counts.sum() >= MOST_ROWS:
+        if counts.sum() >= em.MOST_ROWS:
             raise TooManyRowsError("Expected fewer than 2^32 rows for joint private quantiles, got 2^32 or more.")
         spread = np.append(np.repeat(counts[:-1], self.parts), self.parts * counts[-1])
         return _draw(Intervals(np.cumsum(spread), self.bins, float(self.weight)), self.bins - 1, choose)
@@ -133,11 +123,11 @@ def _weight(epsilon: Fraction, quantiles: int, parts: int, positions: int) -> Fr
     """
     logarithm = math.log(positions)
     constant = math.ceil(3 * quantiles * logarithm + positions + 9 * logarithm + 20)
-    return largest_weight(
+    return em.largest_weight(
         epsilon,
-        loss=4 * quantiles * parts * (1 + 6 * quantiles * UNIT * MOST_ROWS),
-        absolute=4 * quantiles * UNIT * constant,
-        digits=WEIGHT_DIGITS - (quantiles * parts).bit_length(),  # a term of the score has as many more
+        loss=4 * quantiles * parts * (1 + 6 * quantiles * em.UNIT * em.MOST_ROWS),
+        absolute=4 * quantiles * em.UNIT * constant,
+        digits=em.WEIGHT_DIGITS - (quantiles * parts).bit_length(),  # a term of the score has as many more
     )
 
 
@@ -155,7 +145,7 @@ class Intervals:
         return -self.weight * np.abs(self.bins * rows - self.ends[-1])
 
 
-def _draw(intervals: Intervals, quantiles: int, choose: Choose) -> tuple[int, ...]:
+def _draw(intervals: Intervals, quantiles: int, choose: em.Choose) -> tuple[int, ...]:
     """Draw positions, each from the one before it on, in proportion to the exponential of their intervals' sum."""
     # The steps depend on the numbers of positions and of quantiles alone, and on the positions that were drawn.
     following = _following(intervals, quantiles)

@@ -47,7 +47,6 @@ class Mechanism(Protocol):
     @property
     def rho(self) -> Fraction | None:
         """The loss ρ of the release (zCDP), where it is less than what follows from ε, or δ is not 0; else None."""
-        ...
 
     @property
     def sensitivity(self) -> float:
@@ -68,7 +67,6 @@ class Mechanism(Protocol):
 
     def simulate(self, values: Any, rng: np.random.Generator) -> Any:
         """Draw from the mechanism's distribution with `rng`."""
-        ...
 
 
 @runtime_checkable
@@ -83,7 +81,6 @@ class NoiseSource(Protocol):
     @property
     def no_guarantee_reason(self) -> str | None:
         """Why releases with this source carry no guarantee, or None."""
-        ...
 
     def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
         """Return a function that runs `mechanism` on the true answer. Called before the charge; raises if it cannot."""
@@ -127,16 +124,13 @@ class OtherNoise:
 
     @property
     def no_guarantee_reason(self) -> str:
-        """The source's own reason, or that it is not hedgerow's."""
         return self.source.no_guarantee_reason or "noise from another source than hedgerow's"
 
     @property
     def description(self) -> str:
-        """The source's own description."""
         return self.source.description
 
     def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
-        """Return the function that the source prepares."""
         return self.source.prepare(mechanism)
 
 
@@ -181,7 +175,6 @@ class PermuteAndFlip:
         return self.of_scale(_scale(self))
 
     def of_scale(self, scale: float) -> dp.Measurement:
-        """Return the measurement with noise of this scale."""
         metric = dp.linf_distance(T="i64", monotonic=self._directions == 1)
         space = dp.vector_domain(dp.atom_domain(T="i64")), metric
         return dp.m.make_noisy_max(*space, dp.max_divergence(), scale=scale, negate=True)
@@ -221,17 +214,14 @@ class Siblings:
 
     @property
     def epsilon(self) -> Fraction:
-        """The loss ε of all runs together."""
         return self.each.epsilon
 
     @property
     def rho(self) -> Fraction | None:
-        """The loss ρ of all runs together."""
         return self.each.rho
 
     @property
     def sensitivity(self) -> float:
-        """The sensitivity of each."""
         return self.each.sensitivity
 
     def distance(self, one: Sequence[Any], other: Sequence[Any]) -> float:
@@ -242,12 +232,10 @@ class Siblings:
         return math.inf if len(moved) > 1 else sum(moved)
 
     def build(self) -> Callable[[Sequence[Any]], list[Any]]:
-        """Return a function that runs the mechanism's OpenDP measurement on every input."""
         run = self.each.build()
         return lambda inputs: [run(values) for values in inputs]
 
     def simulate(self, values: Sequence[Any], rng: np.random.Generator) -> list[Any]:
-        """Draw one after the other."""
         return [self.each.simulate(one, rng) for one in values]
 
     def __str__(self) -> str:
@@ -285,7 +273,6 @@ class DiscreteLaplace:
         return self.of_scale(_scale(self))
 
     def of_scale(self, scale: float) -> dp.Measurement:
-        """Return the measurement with noise of this scale."""
         space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
         return dp.m.make_laplace(*space, scale=scale)
 
@@ -375,11 +362,9 @@ class GaussianCounts:
         )
 
     def distance(self, one: Integers, other: Integers) -> float:
-        """Return the ℓ2 distance."""
         return float(np.linalg.norm(other - one))
 
     def build(self) -> Callable[[Integers], Any]:
-        """Return OpenDP's discrete Gaussian mechanism."""
         return gaussian(self.scale)
 
     def simulate(self, values: Integers, rng: np.random.Generator) -> list[int]:

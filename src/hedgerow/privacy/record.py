@@ -167,7 +167,6 @@ def _broken(number: int) -> str:
 
 
 def _replayed(entries: list[dict[str, Any]]) -> Account:
-    """Return the account that entries add up to."""
     first = _content(entries[0])
     account = _account(first, tuple(map(Charge.parsed, first.get("charges", ()))))
     written = {"kind": "chained", **_caps(account), "charges": [charge.exact_dict() for charge in account.charges]}
@@ -179,7 +178,6 @@ def _replayed(entries: list[dict[str, Any]]) -> Account:
 
 
 def _replay(entry: dict[str, Any], charges: list[Charge]) -> None:
-    """Do to the charges what an entry says."""
     if entry["kind"] == "charged":
         charges.append(Charge.parsed(entry))
         _check_same({"kind": "charged", **charges[-1].exact_dict()}, entry)
@@ -235,7 +233,6 @@ def _account(data: Mapping[str, Any], charges: Sequence[Charge]) -> Account:
 
 
 def _unchained(account: Account) -> dict[str, Any]:
-    """Return an account as the data of a file of version 1, which had no chain."""
     warning = {"warning": account.warning} if account.warning else {}
     charges = [charge.to_dict() for charge in account.charges]
     return {"format": FORMAT, "version": 1, **_caps(account), **warning, "charges": charges}

@@ -97,17 +97,14 @@ class Unit:
 
 
 def rows_of(unit: Unit | None) -> int:
-    """Return how many rows a protected unit has at most: 1 where it is a row."""
     return 1 if unit is None else unit.max_rows
 
 
 def name_of(unit: Unit | None) -> str:
-    """Return a unit in words."""
     return ONE_ROW if unit is None else unit.name
 
 
 def neighbours_of(unit: Unit | None) -> str:
-    """Return the neighbouring relation in words."""
     return f"{_DIFFER} {ONE_ROW}" if unit is None else unit.neighbours
 
 

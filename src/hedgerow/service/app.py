@@ -112,13 +112,11 @@ KeyDep = Annotated[str, Depends(_key)]
 
 @router.get("/healthz", summary="Whether the service runs.")
 async def healthz() -> dict[str, str]:
-    """Return that the service answers, and its software."""
     return {"status": "ok", "software": f"hedgerow {__version__}"}
 
 
 @router.get("/v1/datasets", response_model=list[str], summary="The datasets that you may ask about.")
 async def datasets(curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
-    """Return their names."""
     return await turn.run_free(lambda: JSONResponse(curator.datasets(caller)))
 
 
@@ -128,7 +126,6 @@ async def datasets(curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep)
     summary="What is public of a dataset: schema, columns, questions, timing.",
 )
 async def describe(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
-    """Return what is public."""
     return await turn.run_free(lambda: JSONResponse(curator.describe(caller, dataset)))
 
 
@@ -155,7 +152,6 @@ async def dummy(
     rows: Annotated[int, Query(ge=1, le=10_000)] = 100,
     seed: Annotated[int, Query(ge=0, lt=2**32)] = 0,
 ) -> Response:
-    """Return columns."""
     return await turn.run_free(lambda: JSONResponse(curator.dummy(caller, dataset, rows, seed)))
 
 
@@ -174,7 +170,6 @@ def _endpoint(kind: Kind) -> Any:
     async def ask(
         dataset: str, curator: CuratorDep, caller: CallerDep, turn: ChargedLimiterDep, key: KeyDep, body: BodyDep
     ) -> Response:
-        """Return noisy counts."""
         return _answered(await turn.run(partial(curator.ask, caller, dataset, kind, key, body)))
 
     return ask
@@ -200,7 +195,6 @@ async def fits(
 
 @router.get("/v1/jobs/{job}", summary="What became of a fit.")
 async def job_state(job: str, jobs: JobsDep, caller: CallerDep) -> dict[str, Any]:
-    """Return its state."""
     return _job_data(jobs.get(caller, job))
 
 
@@ -228,7 +222,6 @@ async def job_events(
 
 @router.delete("/v1/jobs/{job}", summary="Cancel a fit that still waits; one that runs is charged, and goes on.")
 async def job_cancel(job: str, jobs: JobsDep, caller: CallerDep) -> dict[str, Any]:
-    """Return its state."""
     return _job_data(jobs.cancel(caller, job))
 
 
@@ -278,7 +271,6 @@ def _answered(answer: Answer) -> Response:
 
 
 def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> FastAPI:
-    """Return the service's app."""
     app = OpenApiApp(
         title="hedgerow",
         version=__version__,
@@ -304,7 +296,6 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
 
 
 def response_of(error: Exception) -> JSONResponse:
-    """Return the response that tells an exception as a problem."""
     problem = problem_of(error)
     headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else {}
     headers |= {"Retry-After": "5"} if problem.status in (409, 503) else {}

@@ -86,7 +86,6 @@ class Approvals:
             return [Pending(*row) for row in connection.execute(waits)]
 
     def decide(self, number: int, *, approved: bool) -> None:
-        """Approve or refuse a question that waits, with an entry of the ledger."""
         decision = "approved" if approved else "refused"
         waits = (APPROVALS.c.number == number) & (APPROVALS.c.state == "pending")
         with self._log.changing() as connection:

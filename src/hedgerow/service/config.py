@@ -43,7 +43,6 @@ class Cap(_Part):
 
     @property
     def account(self) -> Account:
-        """The cap as an account; raises ValueError for amounts out of range."""
         return account_of(self.epsilon, self.delta, self.rho, self.accounting)
 
 
@@ -100,7 +99,6 @@ class Config:
 
     @classmethod
     def read(cls, path: str | Path) -> Config:
-        """Read a configuration."""
         folder, found, problem = Path(path).absolute().parent, None, ""
         try:
             found = _File.model_validate(read_mapping(path))
@@ -121,7 +119,6 @@ class Config:
         return cls(url, signing_key, found.datasets, folder, tokens, None if head is None else folder / head)
 
     def open_ledger(self, *, accept_rollback: bool = False) -> Ledger:
-        """Open the ledger, which is to have all that its head says; see `Ledger`."""
         return Ledger(self.ledger, self.head, accept_rollback=accept_rollback)
 
     def open(self, *, accept_rollback: bool = False) -> Curator:
@@ -140,7 +137,6 @@ class Config:
         return Curator(ledger, held, signer=signer)
 
     def schema_of(self, config: DatasetConfig) -> Schema:
-        """Read the schema of a dataset."""
         return Schema.load(self.folder / config.schema_file)
 
     def _held(self, config: DatasetConfig, epoch: int) -> HostedDataset:

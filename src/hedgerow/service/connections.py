@@ -36,7 +36,6 @@ class Connections:
         self._open[connection] = None
 
     def remove(self, connection: Connection) -> None:
-        """Forget a connection that has ended."""
         self._open.pop(connection, None)
 
 
@@ -53,7 +52,6 @@ class Connection(H11Protocol):
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Count the connection, and begin TLS."""
         self._raw = transport
         self._update()
         self._connections.add(self)
@@ -64,7 +62,6 @@ class Connection(H11Protocol):
             self._beginning = self.loop.create_task(self._begin_tls(transport, self._tls))
 
     def data_received(self, data: bytes) -> None:
-        """Take in what the client sends."""
         if not self._is_handed_over:  # with TLS, the first data may come with the end of the handshake
             self._early += data
             return
@@ -72,29 +69,24 @@ class Connection(H11Protocol):
         self._update()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
         super().on_response_complete()
         self._update()
 
     def pause_writing(self) -> None:
-        """Wait for the client to take what was sent."""
         super().pause_writing()
         self._update()
 
     def resume_writing(self) -> None:
-        """Send more."""
         super().resume_writing()
         self._update()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
         self._phase = None
         self._forget()
         if self._is_handed_over:
             super().connection_lost(exc)
 
     def abort(self) -> None:
-        """End the connection at once."""
         self._forget()
         if self._raw is not None:
             self._raw.abort()
@@ -128,7 +120,6 @@ class Connection(H11Protocol):
             self.data_received(self._early)
 
     def _hand_over(self, transport: asyncio.Transport) -> None:
-        """Let uvicorn take the connection over."""
         super().connection_made(transport)
         self._is_handed_over = True
 

@@ -11,16 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
+from hedgerow import errors
 from hedgerow.boundary.chain import digest
-from hedgerow.errors import (
-    AccessError,
-    ArgumentError,
-    BudgetExceededError,
-    HedgerowError,
-    QuestionError,
-    RequestFailedError,
-    RequestRunningError,
-)
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.noise import NoiseSource
@@ -66,7 +58,7 @@ class HostedDataset:
 
     def __post_init__(self) -> None:
         if self.schema.weight is not None:
-            raise ArgumentError(
+            raise errors.ArgumentError(
                 "expected a schema without a weight, got one: a service counts each row as one. Leave `weight` out."
             )
 
@@ -80,13 +72,11 @@ class Answer:
 
     @classmethod
     def read(cls, content: bytes) -> Answer:
-        """Read back what `content` holds."""
         receipt, _, body = content.partition(b"\n")
         return cls(body, receipt.decode())
 
     @property
     def content(self) -> bytes:
-        """Both, as the ledger stores them."""
         return self.receipt.encode() + b"\n" + self.body
 
 
@@ -113,7 +103,6 @@ class Curator:
         self._signer, self._noise = signer, noise
 
     def datasets(self, caller: Caller) -> list[str]:
-        """Return the names of the datasets that the caller may ask about."""
         return [name for name in self._datasets if caller.role != "analyst" or self.ledger.has_cap(name, caller.name)]
 
     def describe(self, caller: Caller, dataset: str) -> dict[str, Any]:
@@ -170,9 +159,11 @@ class Curator:
         """Return the form of a question, and the question, which can be asked; raises as `ask` does before a charge."""
         held = self._held(caller, dataset)
         if caller.role != "analyst":
-            raise AccessError("only analysts ask, since only they have caps; got another role.")
+            raise errors.AccessError("only analysts ask, since only they have caps; got another role.")
         if not (0 < len(key) <= 200 and key.isprintable() and key.isascii()):
-            raise QuestionError("expected an idempotency key of 1 to 200 printable ASCII characters, got another.")
+            raise errors.QuestionError(
+                "expected an idempotency key of 1 to 200 printable ASCII characters, got another."
+            )
         return self._question(held, kind, body)
 
     def entries(self, caller: Caller) -> Iterator[str]:
@@ -204,27 +195,20 @@ class Curator:
         _wait(began, held.answer_after)
         if is_ours:
             self.ledger.put_down(reserved)
-            raise RequestRunningError(
+            raise errors.RequestRunningError(
                 "the service ran short of memory or files before it had an answer. The charge stays, and is for the "
                 "same request: ask again later, with the same key."
             )
         if answer is None:
             self.ledger.fail(reserved, "the evaluation failed")
-            raise RequestFailedError(
+            raise errors.RequestFailedError(
                 "the evaluation of the request failed, which is final; the charge stays. Ask the curator why."
             )
         self.ledger.answer(reserved, answer.content)
         return answer
 
     def _receipt(
-        self,
-        caller: Caller,
-        dataset: str,
-        question: Question,
-        asked: str,
-        reserved: Reserved,
-        body: bytes,
-        found: dict[str, Any],
+        self, caller: Caller, dataset: str, question: Question, asked: str, reserved: Reserved, body: bytes, found: Any
     ) -> str:
         if self._signer is None:
             return ""
@@ -245,7 +229,6 @@ class Curator:
         )
 
     def _approve(self, caller: Caller, dataset: str, question: Question, asked: str, text: str) -> None:
-        """Raise ApprovalError where the dataset's curator is to approve a question first, and has not."""
         kind, charge = self._datasets[dataset].approval, question.charge
         delta = f", delta {charge.delta}" if charge.delta else ""
         purpose = f"{charge.purpose}, epsilon {charge.epsilon}{delta}"
@@ -254,14 +237,14 @@ class Curator:
     def _held(self, caller: Caller, dataset: str) -> HostedDataset:
         held = self._datasets.get(dataset)
         if held is None or (caller.role == "analyst" and not self.ledger.has_cap(dataset, caller.name)):
-            raise AccessError(f"expected a dataset that you may ask about, got {shown(dataset)}.")
+            raise errors.AccessError(f"expected a dataset that you may ask about, got {shown(dataset)}.")
         return held
 
     def _allows(self, dataset: str, caller: Caller, question: Question) -> bool:
         try:
             for owner in (caller.name, WHOLE):
                 self.ledger.account(dataset, owner).check(replace(question.charge, unit=None))
-        except BudgetExceededError:
+        except errors.BudgetExceededError:
             return False
         return True
 
@@ -270,11 +253,11 @@ class Curator:
         try:
             form = read_form(kind, body)
             return form, read_question(form, held.schema, held.rows.target, self._noise)
-        except HedgerowError as error:  # made of the question and of what is public
+        except errors.HedgerowError as error:  # made of the question and of what is public
             problem = str(error)
         except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError):  # of libraries
             pass
-        raise QuestionError(problem)
+        raise errors.QuestionError(problem)
 
 
 def _account_data(account: Account) -> dict[str, Any]:

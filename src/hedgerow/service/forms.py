@@ -7,18 +7,10 @@ from base64 import b64decode
 from contextlib import suppress
 from typing import Annotated, Any, Literal
 
+import pydantic
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-    create_model,
-)
+from pydantic import BaseModel, Field
 from pydantic.json_schema import models_json_schema
 from pydantic_core import PydanticCustomError
 
@@ -34,7 +26,7 @@ MOST_ENTRIES = 100_000
 MOST_ATTRIBUTES = 10_000
 AmountText = Annotated[
     str,
-    StringConstraints(pattern=r"^[0-9]{1,30}(\.[0-9]{1,30})?(e-[0-9]{1,2})?$|^[0-9]{1,30}/[0-9]{1,30}$"),
+    pydantic.StringConstraints(pattern=r"^[0-9]{1,30}(\.[0-9]{1,30})?(e-[0-9]{1,2})?$|^[0-9]{1,30}/[0-9]{1,30}$"),
     Field(description="An exact amount as text: a decimal or a fraction.", examples=["1/4", "0.25"]),
 ]
 Bins = Annotated[
@@ -48,22 +40,23 @@ Bins = Annotated[
 Value = str | int | bool
 
 
-def _one_of(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+def _one_of(value: Any, check: pydantic.ValidatorFunctionWrapHandler) -> Any:
     """Refuse what is of no type of a union in one sentence, and not in one for each type."""
-    with suppress(ValidationError):
+    with suppress(pydantic.ValidationError):
         return check(value)
     raise PydanticCustomError("parameter", "Expected a truth value, a number, text, or such by name or by class")
 
 
 Parameter = Annotated[
-    bool | int | float | str | dict[str, str | int | float | dict[str, int | float]] | None, WrapValidator(_one_of)
+    bool | int | float | str | dict[str, str | int | float | dict[str, int | float]] | None,
+    pydantic.WrapValidator(_one_of),
 ]
 
 
 class Form(BaseModel):
     """A form whose entries are all known, and of exactly the types named."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Priced(Form):
@@ -122,7 +115,6 @@ FORMS: dict[Kind, type[Asked]] = {"marginals": Marginals, "error-marginals": Err
 
 
 def check_kind(kind: str) -> Kind:
-    """Return the kind of a question; raises UnreadableError for another."""
     if kind not in FORMS:
         raise UnreadableError(f"expected one of the questions {', '.join(FORMS)}, got {shown(kind)}.")
     return kind
@@ -133,7 +125,7 @@ def read_form(kind: Kind, body: bytes) -> Asked:
     problem = None
     try:
         return FORMS[kind].model_validate(_data(body))
-    except ValidationError as error:  # it holds the whole body
+    except pydantic.ValidationError as error:  # it holds the whole body
         problem = _first(error)
     raise UnreadableError(problem)
 
@@ -178,8 +170,7 @@ def readable(kind: Kind, form: Asked) -> str:
     return json.dumps(data, indent=2)
 
 
-def _first(error: ValidationError) -> str:
-    """Return the first entry at fault, and what was expected there."""
+def _first(error: pydantic.ValidationError) -> str:
     found = error.errors(include_input=False, include_url=False, include_context=False)[0]
     place = ".".join(map(str, found["loc"])) or "the question"
     return f"{shown(place)}: {found['msg']}."
@@ -227,7 +218,7 @@ class OpenApiApp(FastAPI):
         modelled: list[tuple[type[BaseModel], Any]] = [(Problem, "validation")]
         for kind, form in FORMS.items():
             question: Any = (Literal[kind], ...)
-            cost = create_model(_cost_name(kind), __base__=form, __doc__=form.__doc__, question=question)
+            cost = pydantic.create_model(_cost_name(kind), __base__=form, __doc__=form.__doc__, question=question)
             modelled += [(form, "validation"), (cost, "validation")]
         _, made = models_json_schema(modelled, ref_template=f"{_PLACE}{{model}}")
         found.setdefault("components", {}).setdefault("schemas", {}).update(made["$defs"])
@@ -235,17 +226,14 @@ class OpenApiApp(FastAPI):
 
 
 def named(route: APIRoute) -> str:
-    """Return the name of an operation: that of its function."""
     return route.name
 
 
 def described(kind: Kind) -> dict[str, Any]:
-    """Return what the file says of the body of a question."""
     return _body({"$ref": f"{_PLACE}{FORMS[kind].__name__}"})
 
 
 def described_cost() -> dict[str, Any]:
-    """Return what it says of the body of a cost call: any question, with its kind."""
     return _body({"oneOf": [{"$ref": f"{_PLACE}{_cost_name(kind)}"} for kind in FORMS]})
 
 

@@ -71,7 +71,6 @@ class Jobs:
         return job
 
     def get(self, caller: Caller, name: str) -> Job:
-        """Return a job of the caller's."""
         with self._lock:
             job = self._jobs.get(name)
         if job is None or job.caller.name != caller.name:
@@ -150,7 +149,6 @@ class Turn:
         return waited.result()
 
     async def over(self) -> None:
-        """Wait until nothing runs any more."""
         if self._working is not None and not self._working.done():
             await asyncio.wait({self._working})
 
@@ -164,7 +162,6 @@ class ConcurrencyLimits:
 
     @asynccontextmanager
     async def of(self, caller: Caller) -> AsyncGenerator[Turn]:
-        """Wait for a turn of a caller's."""
         limiter = self._limiters.get(caller.name)
         if limiter is None:  # no caller is unknown: names are those of keys and tokens
             limiter = self._limiters[caller.name] = self._new()

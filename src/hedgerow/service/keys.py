@@ -30,7 +30,6 @@ class Keys:
         self._database = Database(url)
 
     def close(self) -> None:
-        """Close all connections."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -58,7 +57,6 @@ class Keys:
         return key
 
     def revoke(self, name: str) -> None:
-        """Remove the key of a name."""
         with self._database.writing() as connection:
             removed = connection.execute(KEYS.delete().where(KEYS.c.name == name)).rowcount
         if not removed:
@@ -71,7 +69,6 @@ class Keys:
             return {Caller(row.name, row.role): _moment(row.ends) for row in rows}
 
     def caller(self, key: str) -> Caller:
-        """Return who has this key."""
         found = self.holder(digest(key))
         if found is None:
             raise AccessError("expected a key of this service, got another, or one that was revoked or has ended.")

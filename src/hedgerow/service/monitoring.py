@@ -35,7 +35,6 @@ class Observed:
         self._app, self._ended = app, ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and report it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -73,13 +72,11 @@ class Metrics:
         waiting.set_function(lambda: jobs.waiting)
 
     def count(self, scope: Scope, status: int, seconds: float) -> None:
-        """Count a request that has ended."""
         route = template(scope)
         self._requests.labels(route, _known_method(scope), str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
     def text(self) -> bytes:
-        """Return all metrics, as Prometheus reads them."""
         return generate_latest(self._registry)
 
 

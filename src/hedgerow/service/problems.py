@@ -5,18 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from hedgerow.errors import (
-    AccessError,
-    ApprovalError,
-    BudgetExceededError,
-    HedgerowError,
-    LedgerUnavailableError,
-    QuestionError,
-    RequestConflictError,
-    RequestFailedError,
-    RequestRunningError,
-    ServiceBusyError,
-)
+from hedgerow import errors
 from hedgerow.service.ledger.accounts import amounts_data
 
 TYPE = "application/problem+json"
@@ -34,7 +23,6 @@ class ProblemError(Exception):
     more: dict[str, Any] = field(default_factory=dict[str, Any])  # further entries
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the problem as JSON-ready data."""
         return {
             "type": f"urn:hedgerow:problem:{self.kind}",
             "title": self.title,
@@ -49,7 +37,7 @@ def problem_of(error: Exception) -> ProblemError:
     """Return the problem of an exception, with its text if hedgerow made it before a row was touched, else nothing."""
     if isinstance(error, ProblemError):
         return error
-    if isinstance(error, BudgetExceededError):
+    if isinstance(error, errors.BudgetExceededError):
         return _exceeded(error)
     for kind, (status, name, title, charged) in _KINDS.items():
         if isinstance(error, kind):
@@ -59,19 +47,19 @@ def problem_of(error: Exception) -> ProblemError:
     )
 
 
-_KINDS: dict[type[HedgerowError], tuple[int, str, str, bool | None]] = {
-    AccessError: (403, "not-allowed", "Not allowed", False),
-    ApprovalError: (403, "approval-needed", "The curator has not approved this, or has refused it", False),
-    QuestionError: (422, "question-refused", "The question cannot be asked", False),
-    RequestConflictError: (422, "key-reused", "The idempotency key is of another request", False),
-    RequestRunningError: (409, "still-running", "The same request is still being answered", True),
-    RequestFailedError: (424, "evaluation-failed", "The evaluation failed", True),
-    LedgerUnavailableError: (503, "ledger-unavailable", "The ledger cannot be read or written now", None),
-    ServiceBusyError: (503, "busy", "Too many questions are waiting", False),
+_KINDS: dict[type[errors.HedgerowError], tuple[int, str, str, bool | None]] = {
+    errors.AccessError: (403, "not-allowed", "Not allowed", False),
+    errors.ApprovalError: (403, "approval-needed", "The curator has not approved this, or has refused it", False),
+    errors.QuestionError: (422, "question-refused", "The question cannot be asked", False),
+    errors.RequestConflictError: (422, "key-reused", "The idempotency key is of another request", False),
+    errors.RequestRunningError: (409, "still-running", "The same request is still being answered", True),
+    errors.RequestFailedError: (424, "evaluation-failed", "The evaluation failed", True),
+    errors.LedgerUnavailableError: (503, "ledger-unavailable", "The ledger cannot be read or written now", None),
+    errors.ServiceBusyError: (503, "busy", "Too many questions are waiting", False),
 }
 
 
-def _exceeded(error: BudgetExceededError) -> ProblemError:
+def _exceeded(error: errors.BudgetExceededError) -> ProblemError:
     asked = amounts_data(error.requested, error.requested_delta, error.requested_rho)
     left = amounts_data(error.remaining, error.remaining_delta, error.remaining_rho)
     return ProblemError(

@@ -10,14 +10,8 @@ from typing import Any, Self
 
 import jwt
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_pem_private_key,
-)
 
 from hedgerow.boundary.chain import FIRST, imported
 from hedgerow.boundary.durable import sync_folder, write_synced, write_whole
@@ -43,14 +37,12 @@ class Signer:
 
     @classmethod
     def new(cls) -> Self:
-        """Make a new key."""
         return cls(Ed25519PrivateKey.generate())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a key from a PEM file."""
         try:
-            key = load_pem_private_key(read_text(path, _LARGEST).encode(), None)
+            key = serialization.load_pem_private_key(read_text(path, _LARGEST).encode(), None)
         except (ValueError, TypeError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, Ed25519PrivateKey):
@@ -73,8 +65,8 @@ class Signer:
 
     @property
     def public(self) -> str:
-        """The public key, as PEM."""
-        return self.key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+        form = serialization.PublicFormat.SubjectPublicKeyInfo
+        return self.key.public_key().public_bytes(serialization.Encoding.PEM, form).decode()
 
     @property
     def name(self) -> str:
@@ -82,7 +74,6 @@ class Signer:
         return hashlib.sha256(self.key.public_key().public_bytes_raw()).hexdigest()[:32]
 
     def sign(self, statement: dict[str, Any]) -> str:
-        """Return the receipt of a statement: a compact JSON Web Signature, ``EdDSA``."""
         headers = {"typ": "hedgerow-receipt", "kid": self.name}
         return jwt.encode(statement, self.key, algorithm="EdDSA", headers=headers)
 
@@ -95,14 +86,12 @@ class Receipt:
 
     @classmethod
     def verify(cls, text: str, public: str) -> Self:
-        """Return the statement of a receipt."""
         statement = read_signed(text, public_keys(public))
         if set(_REQUIRED) - set(statement):
             raise ReceiptError("expected a receipt of hedgerow's, got another statement signed with this key.")
         return cls(statement)
 
     def check(self, path: str | Path) -> None:
-        """Check that the receipt is of the answer or model in a file."""
         text = read_text(path, LARGEST_ANSWER)
         if hashlib.sha256(text.encode()).hexdigest() == self.statement["answer"]:
             return
@@ -156,6 +145,7 @@ def _charged(data: dict[str, Any]) -> list[Any]:
 
 
 def _write_private(path: Path, key: Ed25519PrivateKey) -> None:
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    form = serialization.PrivateFormat.PKCS8
+    private = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         write_synced(file.fileno(), private)

@@ -43,7 +43,6 @@ def check_room() -> None:
 
 
 def has_room() -> bool:
-    """Return whether there are file descriptors and memory for a question."""
     held = list[int]()
     try:
         held.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
@@ -59,7 +58,6 @@ def has_room() -> bool:
 
 
 def _available() -> int:
-    """Return the machine's free memory in bytes, where it tells."""
     with suppress(OSError, ValueError), open("/proc/meminfo") as file:
         return next((1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable:")), _MEMORY)
     return _MEMORY

@@ -61,11 +61,9 @@ class FrameRows:
 
     @contextmanager
     def opened(self) -> Generator[OracleRows]:
-        """Return the rows."""
         yield self.target
 
     def tally(self, schema: Schema) -> Tally:
-        """Count the rows."""
         return Tally.count(self.frame, self.labels, schema)
 
 
@@ -91,7 +89,6 @@ class TableRows:
 
     @contextmanager
     def opened(self) -> Generator[OracleRows]:
-        """Open the table."""
         from hedgerow.engines.contributions import counted_table  # Ibis takes long to import
 
         with _open(self.address) as table:
@@ -101,7 +98,6 @@ class TableRows:
             yield self.target.reopened(kept)
 
     def tally(self, schema: Schema) -> Tally:
-        """Open the table and count its rows."""
         with _open(self.address) as table:
             return Tally.from_table(_selected(table, self.schema), schema)
 

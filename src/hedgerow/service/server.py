@@ -55,7 +55,6 @@ class Address:
 
     @property
     def scheme(self) -> str:
-        """``https`` with TLS, else ``http``."""
         return "http" if self.certificate is None else "https"
 
     @property
@@ -65,7 +64,6 @@ class Address:
 
 
 def serve(app: ASGIApp, address: Address, own: ASGIApp, own_port: int, ready: Callable[[str, str], None]) -> None:
-    """Serve until interrupted."""
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # its records can hold the text of an exception
     sys.setswitchinterval(_SWITCH)
     public, private = _bound(address.host, address.port), _bound(LOCAL, own_port)

@@ -68,7 +68,6 @@ class Tokens:
             object.__setattr__(self, "_published", _Published(self.keys))
 
     def caller(self, token: str) -> Caller:
-        """Return whose token this is."""
         subject = None
         try:
             claims = jwt.decode(

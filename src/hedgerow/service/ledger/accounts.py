@@ -33,7 +33,6 @@ def amounts_data(epsilon: Fraction | None, delta: Fraction, rho: Fraction | None
 
 
 def caps_data(account: Account) -> dict[str, Any]:
-    """Return an account's caps as JSON-ready data without floats."""
     return {**amounts_data(account.epsilon, account.delta, account.rho), "accounting": account.accounting}
 
 
@@ -108,14 +107,14 @@ _SET = TOTALS.update().where(TOTALS.c.dataset == _DATASET, TOTALS.c.epoch == _EP
 
 
 def current_epoch(connection: Connection, dataset: str) -> int | None:
-    """Return the number of a dataset's current epoch; None if there is no such dataset."""
     return connection.execute(_LAST_EPOCH, {"of_dataset": dataset}).scalar_one()
 
 
-def owners(connection: Connection, dataset: str, epoch: int) -> list[str]:
-    """Return who has a cap in an epoch, the dataset itself included."""
+def shares_of(connection: Connection, dataset: str, epoch: int) -> dict[str, Account]:
+    """Return the caps of an epoch, with all charges, by analyst; the dataset's own under `WHOLE`."""
     owned = sa.select(CAPS.c.analyst).where(CAPS.c.dataset == dataset, CAPS.c.epoch == epoch)
-    return list(connection.execute(owned.order_by(CAPS.c.analyst)).scalars())
+    names = connection.execute(owned.order_by(CAPS.c.analyst)).scalars()
+    return {name: account_of(connection, dataset, epoch, name) for name in list(names)}
 
 
 def make_caps(connection: Connection, dataset: str, epoch: int, caps: Mapping[str, dict[str, Any]]) -> None:
@@ -127,7 +126,6 @@ def make_caps(connection: Connection, dataset: str, epoch: int, caps: Mapping[st
 
 
 def has_cap(connection: Connection, dataset: str, analyst: str) -> bool:
-    """Return whether an analyst has a cap in a dataset's current epoch."""
     return connection.execute(_HAS_CAP, {"of_dataset": dataset, "of_analyst": analyst}).first() is not None
 
 
@@ -153,7 +151,6 @@ def account_of(connection: Connection, dataset: str, epoch: int, analyst: str) -
 
 
 def set_total(connection: Connection, dataset: str, epoch: int, analyst: str, account: Account) -> None:
-    """Note what an account has spent."""
     spent = amounts_data(account.spent, account.spent_delta, account.spent_rho)
     connection.execute(_SET, {**_owner(dataset, epoch, analyst), **spent})
 

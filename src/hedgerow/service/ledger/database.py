@@ -59,7 +59,6 @@ class Database(OfOneProcess):
 
     @property
     def path(self) -> Path | None:
-        """The file of SQLite; None for PostgreSQL."""
         return Path(cast(str, self.url.database)) if self.url.get_backend_name() == "sqlite" else None
 
     @property
@@ -84,10 +83,7 @@ class Database(OfOneProcess):
         """Open a transaction that reads one state of the ledger, while others write; raises as `writing` does."""
         self.check_process()
         level: dict[str, Any] = {} if self.path is not None else {"isolation_level": "REPEATABLE READ"}
-        with (
-            _without_text(),
-            self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection,
-        ):
+        with _without_text(), self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection:
             yield connection
 
     def settle(self) -> None:
@@ -107,7 +103,6 @@ class Database(OfOneProcess):
             copy.execute("PRAGMA journal_mode = DELETE")  # one file, which needs no other
 
     def close(self) -> None:
-        """Close all connections."""
         self.engine.dispose()
 
 
@@ -173,7 +168,6 @@ def _engine(url: URL, *, read_only: bool) -> Engine:
 
 
 def _make_durable(connection: sqlite3.Connection) -> None:
-    """Let a commit be on disk when it returns."""
     for pragma, expected in _DURABLE.items():
         connection.execute(f"PRAGMA {pragma}")
         name = pragma.partition(" ")[0]

@@ -27,14 +27,12 @@ class Entry:
 
     @classmethod
     def after(cls, previous: str, sequence: int, kind: Kind, time: str, data: dict[str, Any]) -> Self:
-        """Return the entry that comes after the one with this hash."""
         whole = {**data, "previous": previous, "sequence": sequence, "kind": kind, "time": time}
         content = canonical(whole)
         return cls(sequence, kind, content, digest(content))
 
     @classmethod
     def read(cls, sequence: int, content: str, stored: str, previous: str) -> Self:
-        """Read an entry back."""
         data: dict[str, Any] = {}
         try:
             data = parse_json(content)
@@ -48,12 +46,10 @@ class Entry:
 
     @property
     def data(self) -> dict[str, Any]:
-        """Contents of the entry."""
         return json.loads(self.content)
 
     @property
     def line(self) -> str:
-        """The entry in an export, with its hash."""
         return exported(self.content, self.hash)
 
     @property
@@ -69,7 +65,6 @@ class Entry:
 
     @property
     def what(self) -> str:
-        """Event of the entry, in a line."""
         return printable(_WHAT[self.kind](self.data))
 
 

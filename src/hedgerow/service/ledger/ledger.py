@@ -13,39 +13,16 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
+from hedgerow import errors
 from hedgerow.boundary.chain import digest
-from hedgerow.errors import (
-    ArgumentError,
-    BudgetExceededError,
-    LedgerError,
-    QuestionError,
-    RequestConflictError,
-    RequestFailedError,
-    RequestRunningError,
-    ServiceBusyError,
-)
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
-from hedgerow.service.ledger.accounts import (
-    WHOLE,
-    account_of,
-    amounts_data,
-    caps_data,
-    check_names,
-    check_shares,
-    check_unit,
-    current_epoch,
-    has_cap,
-    make_caps,
-    owners,
-    set_total,
-)
-from hedgerow.service.ledger.entry import Entry, Kind
+from hedgerow.service.ledger import accounts
+from hedgerow.service.ledger.entry import Kind
 from hedgerow.service.ledger.log import Log
 from hedgerow.service.ledger.runs import begin_run
 from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, REQUESTS
-from hedgerow.service.ledger.verify import Verified
 from hedgerow.text.messages import shown
 
 _KNOWN = sa.select(REQUESTS).where(REQUESTS.c.analyst == sa.bindparam("by"), REQUESTS.c.key == sa.bindparam("called"))
@@ -99,12 +76,12 @@ class Ledger:
 
     def __init__(self, url: str, head: Path | None = None, *, accept_rollback: bool = False) -> None:
         self.log = Log(url, head, accept_rollback=accept_rollback)
+        self.entries, self.verify = self.log.entries, self.log.verify
         self._database = self.log.database
         self._run = begin_run(self._database)
         self._answering = set[str]()  # requests that this process evaluates
 
     def close(self) -> None:
-        """End this process's run, and close the database."""
         self._run.close()
         self.log.close()
 
@@ -125,16 +102,16 @@ class Ledger:
         unit: Unit | None = None,
     ) -> int:
         """Declare a new epoch, for new rows, with caps and a `unit`; return its number, from 1."""
-        check_shares(cap, analysts, oversubscribed=oversubscribed)
+        accounts.check_shares(cap, analysts, oversubscribed=oversubscribed)
         with self.log.changing() as connection:
-            check_names([dataset], _names(connection, CAPS.c.dataset))
-            check_names(analysts, _names(connection, CAPS.c.analyst))
-            epoch = 1 + (current_epoch(connection, dataset) or 0)
-            declared = {name: caps_data(account) for name, account in analysts.items()}
-            whole = caps_data(cap) | ({} if unit is None else {"unit": unit.to_dict()})
+            accounts.check_names([dataset], _names(connection, CAPS.c.dataset))
+            accounts.check_names(analysts, _names(connection, CAPS.c.analyst))
+            epoch = 1 + (accounts.current_epoch(connection, dataset) or 0)
+            declared = {name: accounts.caps_data(account) for name, account in analysts.items()}
+            whole = accounts.caps_data(cap) | ({} if unit is None else {"unit": unit.to_dict()})
             data = {"dataset": dataset, "epoch": epoch, "cap": whole, "analysts": declared, "reason": reason}
             self.log.append(connection, "declared", {**data, "oversubscribed": oversubscribed})
-            make_caps(connection, dataset, epoch, {WHOLE: whole, **declared})
+            accounts.make_caps(connection, dataset, epoch, {accounts.WHOLE: whole, **declared})
         self._database.settle()
         return epoch
 
@@ -142,45 +119,43 @@ class Ledger:
         """Give an analyst who has none a cap in a dataset's current epoch, out of what is not another's."""
         with self.log.changing() as connection:
             epoch = self._known_epoch(connection, dataset)
-            shares = {name: account_of(connection, dataset, epoch, name) for name in owners(connection, dataset, epoch)}
-            whole = shares.pop(WHOLE)
+            shares = accounts.shares_of(connection, dataset, epoch)
+            whole = shares.pop(accounts.WHOLE)
             if analyst in shares:
-                raise ArgumentError(f"expected an analyst without a cap for {shown(dataset)}, got one with a cap.")
-            check_names([analyst], _names(connection, CAPS.c.analyst))
+                raise errors.ArgumentError(
+                    f"expected an analyst without a cap for {shown(dataset)}, got one with a cap."
+                )
+            accounts.check_names([analyst], _names(connection, CAPS.c.analyst))
             declared = _oversubscribed(connection, dataset, epoch)
-            check_shares(whole, {**shares, analyst: cap}, oversubscribed=declared)
-            data = {"dataset": dataset, "epoch": epoch, "name": analyst, "cap": caps_data(cap), "reason": reason}
+            accounts.check_shares(whole, {**shares, analyst: cap}, oversubscribed=declared)
+            caps = accounts.caps_data(cap)
+            data = {"dataset": dataset, "epoch": epoch, "name": analyst, "cap": caps, "reason": reason}
             self.log.append(connection, "granted", data)
-            make_caps(connection, dataset, epoch, {analyst: caps_data(cap)})
+            accounts.make_caps(connection, dataset, epoch, {analyst: caps})
 
     def rotate(self, before: str, key: str, public: str) -> None:
-        """Record that receipts are signed with a new key from now on."""
         with self.log.changing() as connection:
             data = {"replaces": _signing(connection) or before, "key": key, "public": public}
             self.log.append(connection, "rotated", data)
 
     def check_signer(self, key: str) -> None:
-        """Check that receipts are to be signed with the key of this id."""
         with self._database.reading() as connection:
             last = _signing(connection)
         if last not in (None, key):
-            raise LedgerError(
+            raise errors.LedgerError(
                 f"expected the signing key {last}, the last one in the ledger, got {key}. Bring it back, or replace "
                 "it: hedgerow serve rotate."
             )
 
     def epoch(self, dataset: str) -> int | None:
-        """Return the number of a dataset's current epoch; None if there is no such dataset."""
         with self._database.reading() as connection:
-            return current_epoch(connection, dataset)
+            return accounts.current_epoch(connection, dataset)
 
     def shares(self, dataset: str) -> dict[str, Account]:
         """Return the caps of a dataset's current epoch, with all charges, by analyst; its own under ``""``."""
         with self._database.reading() as connection:
-            epoch = current_epoch(connection, dataset)
-            if epoch is None:
-                return {}
-            return {name: account_of(connection, dataset, epoch, name) for name in owners(connection, dataset, epoch)}
+            epoch = accounts.current_epoch(connection, dataset)
+            return {} if epoch is None else accounts.shares_of(connection, dataset, epoch)
 
     def reserve(self, request: Request) -> Reserved | Answered:
         """Charge a request, unless it was charged before; the rows may be touched once this has returned `Reserved`."""
@@ -195,7 +170,7 @@ class Ledger:
                 self._answering.discard(found.request)
             raise
         if found is None:  # raised once the transaction, which may have noted the failure, has ended
-            raise RequestFailedError(
+            raise errors.RequestFailedError(
                 "the request was charged and has failed, which is final: it is not evaluated again; the charge stays."
             )
         return found
@@ -220,15 +195,14 @@ class Ledger:
         """Evaluate a request no further, and leave it charged: asked again, it is evaluated again."""
         self._answering.discard(reserved.request)
 
-    def account(self, dataset: str, analyst: str = WHOLE) -> Account:
+    def account(self, dataset: str, analyst: str = accounts.WHOLE) -> Account:
         """Return the caps of a dataset's current epoch, or of an analyst's share, with all charges so far as one."""
         with self._database.reading() as connection:
-            return account_of(connection, dataset, self._known_epoch(connection, dataset), analyst)
+            return accounts.account_of(connection, dataset, self._known_epoch(connection, dataset), analyst)
 
     def has_cap(self, dataset: str, analyst: str) -> bool:
-        """Return whether an analyst has a cap in a dataset's current epoch."""
         with self._database.reading() as connection:
-            return has_cap(connection, dataset, analyst)
+            return accounts.has_cap(connection, dataset, analyst)
 
     def stored(self, analyst: str, request: str) -> bytes:
         """Return the answer of a request, as it was given to the analyst whose it is."""
@@ -237,20 +211,11 @@ class Ledger:
             joined = sa.select(ANSWERS.c.content).join_from(REQUESTS, ANSWERS, REQUESTS.c.request == ANSWERS.c.request)
             content = connection.execute(joined.where(own)).scalar_one_or_none()
         if content is None:
-            raise LedgerError("expected an answered request of the analyst, got another name.")
+            raise errors.LedgerError("expected an answered request of the analyst, got another name.")
         return content
-
-    def entries(self, first: int = 1) -> Iterator[Entry]:
-        """Yield all entries from the one with the number `first` on; see `Log.entries`."""
-        return self.log.entries(first)
-
-    def verify(self) -> Verified:
-        """Check the whole ledger; see `Log.verify`."""
-        return self.log.verify()
 
     @contextmanager
     def _ending(self, reserved: Reserved) -> Generator[None]:
-        """Evaluate a request no further, whether or not its end can be written."""
         try:
             yield
         finally:
@@ -262,7 +227,7 @@ class Ledger:
         if known is None:
             return self._charge(connection, request)
         if (known.body, known.dataset) != (request.body, request.dataset):
-            raise RequestConflictError(
+            raise errors.RequestConflictError(
                 "this idempotency key is of another question. Nothing was charged. Use a new key for a new question."
             )
         return self._again(connection, known, request.epoch)
@@ -272,41 +237,35 @@ class Ledger:
         return request in self._answering if run == self._run.name else self._run.is_alive(run)
 
     def _known_epoch(self, connection: Connection, dataset: str) -> int:
-        epoch = current_epoch(connection, dataset)
+        epoch = accounts.current_epoch(connection, dataset)
         if epoch is None:
-            raise LedgerError(f"expected a dataset of the ledger, got {shown(dataset)}.")
+            raise errors.LedgerError(f"expected a dataset of the ledger, got {shown(dataset)}.")
         return epoch
 
     def _charge(self, connection: Connection, request: Request) -> Reserved:
         epoch, charge = self._known_epoch(connection, request.dataset), request.charge
         if request.epoch not in (None, epoch):
-            raise ServiceBusyError(
+            raise errors.ServiceBusyError(
                 "the dataset has a new epoch, and the service still has the earlier rows; nothing was charged. Ask "
                 "again once the curator has restarted it."
             )
         if request.expected not in (None, epoch):
-            raise QuestionError(
+            raise errors.QuestionError(
                 f"expected a question about epoch {epoch} of the dataset, got one about another; nothing was charged. "
                 "Connect again to ask about the new rows."
             )
-        check_unit(connection, request.dataset, epoch, charge.unit)
-        for owner in (request.analyst, WHOLE):
-            account = account_of(connection, request.dataset, epoch, owner)
+        accounts.check_unit(connection, request.dataset, epoch, charge.unit)
+        for owner in (request.analyst, accounts.WHOLE):
+            account = accounts.account_of(connection, request.dataset, epoch, owner)
             try:
                 spent = account.charged(replace(charge, unit=None))  # as all of the epoch
-            except BudgetExceededError as error:
-                error.cap = "dataset" if owner == WHOLE else "analyst"
+            except errors.BudgetExceededError as error:
+                error.cap = "dataset" if owner == accounts.WHOLE else "analyst"
                 raise
-            set_total(connection, request.dataset, epoch, owner, spent)
+            accounts.set_total(connection, request.dataset, epoch, owner, spent)
         name = str(uuid4())
-        charged = {
-            "request": name,
-            "dataset": request.dataset,
-            "epoch": epoch,
-            "analyst": request.analyst,
-            "key": request.key,
-            "body": request.body,
-        }
+        asked = {part: getattr(request, part) for part in ("dataset", "analyst", "key", "body")}
+        charged = {"request": name, "epoch": epoch, **asked}
         entry = self.log.append(connection, "reserved", {**charged, "charge": _charge_data(charge)})
         run = {"state": "reserved", "attempt": 1, "run": self._run.name}
         connection.execute(REQUESTS.insert(), {**charged, **run})
@@ -320,7 +279,7 @@ class Ledger:
         if known.state == "failed":
             return None
         if self._is_answered_by(known.run, known.request):
-            raise RequestRunningError("the same request is being answered; ask again later, with the same key.")
+            raise errors.RequestRunningError("the same request is being answered; ask again later, with the same key.")
         if epoch not in (None, known.epoch):
             ended = Reserved(known.request, known.attempt, known.epoch, "")
             reason = "no answer got on disk, and the rows are those of another epoch"
@@ -328,9 +287,8 @@ class Ledger:
             return None
         attempt = 2  # however often: whoever asks does not pay for a process that ends
         self.log.append(connection, "retried", {"request": known.request, "attempt": attempt})
-        connection.execute(
-            REQUESTS.update().where(REQUESTS.c.request == known.request).values(attempt=attempt, run=self._run.name)
-        )
+        again = REQUESTS.update().where(REQUESTS.c.request == known.request)
+        connection.execute(again.values(attempt=attempt, run=self._run.name))
         return Reserved(known.request, attempt, known.epoch, _charging_entry(connection, known.request))
 
     def _finish(
@@ -341,7 +299,7 @@ class Ledger:
         ended = {"ended": reserved.request, "of_attempt": reserved.attempt, "of_run": run, "to_state": state}
         changed = connection.execute(_FINISHED, ended)
         if changed.rowcount != 1:
-            raise RequestRunningError(
+            raise errors.RequestRunningError(
                 "the request is not to be answered here: it has ended, or another process has taken it. Ask again, "
                 "with the same key."
             )
@@ -356,7 +314,6 @@ def _mentioning(connection: Connection, text: str) -> Iterator[tuple[dict[str, A
 
 
 def _charging_entry(connection: Connection, request: str) -> str:
-    """Return the hash of the entry that charged a request."""
     found = _mentioning(connection, request)
     return next(made for data, made in found if (data["kind"], data.get("request")) == ("reserved", request))
 
@@ -368,20 +325,19 @@ def _signing(connection: Connection) -> str | None:
 
 
 def _oversubscribed(connection: Connection, dataset: str, epoch: int) -> bool:
-    """Return whether an epoch was declared as such."""
     found = [data for data, _ in _mentioning(connection, '"kind":"declared"') if data["kind"] == "declared"]
     return any(data["oversubscribed"] for data in found if (data["dataset"], data["epoch"]) == (dataset, epoch))
 
 
 def _names(connection: Connection, column: sa.Column[str]) -> list[str]:
     """Return the names that a ledger has caps for, but for that of a dataset's own."""
-    return [name for name in connection.execute(sa.select(column).distinct()).scalars() if name != WHOLE]
+    return [name for name in connection.execute(sa.select(column).distinct()).scalars() if name != accounts.WHOLE]
 
 
 def _charge_data(charge: Charge) -> dict[str, Any]:
     return {
         "purpose": charge.purpose,
         "mechanism": charge.mechanism,
-        **amounts_data(charge.epsilon, charge.delta, charge.zcdp),
+        **accounts.amounts_data(charge.epsilon, charge.delta, charge.zcdp),
         **({} if charge.unit is None else {"unit": charge.unit.to_dict()}),
     }

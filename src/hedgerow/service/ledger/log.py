@@ -53,7 +53,6 @@ class HeadFile:
 
     @property
     def known(self) -> Mark | None:
-        """The head as this process has last kept it."""
         return self._known
 
     def read(self) -> Mark | None:
@@ -132,7 +131,6 @@ class Log:
                 raise
 
     def close(self) -> None:
-        """Close the database."""
         self.database.close()
 
     def _begin(self, accept_rollback: bool) -> None:

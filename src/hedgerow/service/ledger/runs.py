@@ -55,7 +55,6 @@ class FileRun:
         return False
 
     def close(self) -> None:
-        """Let go of the lock and remove the file."""
         with suppress(FileNotFoundError):
             (self._folder / self.name).unlink()
         os.close(self._handle)
@@ -74,7 +73,6 @@ class ServerRun:
         self._connection = self._connected()
 
     def is_alive(self, name: str) -> bool:
-        """Return whether somebody holds the lock of the run."""
         if name == self.name:
             return True
         with self._one_at_a_time:
@@ -86,7 +84,6 @@ class ServerRun:
             return self._is_held(name)
 
     def close(self) -> None:
-        """Let go of the lock."""
         self._connection.invalidate()
         self._connection.close()
 
@@ -103,7 +100,6 @@ class ServerRun:
 
 
 def _number(name: str) -> int:
-    """Return the number by which PostgreSQL knows a lock."""
     return int(name.replace("-", "")[:15], 16)
 
 
@@ -112,5 +108,4 @@ Run = FileRun | ServerRun
 
 
 def begin_run(database: Database) -> Run:
-    """Begin a run of this process."""
     return FileRun(database.path) if database.path is not None else ServerRun(database)

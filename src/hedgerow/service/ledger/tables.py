@@ -7,96 +7,85 @@ answers themselves, of which it has the digests; they are there to decide quickl
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    DDL,
-    BigInteger,
-    CheckConstraint,
-    Column,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    event,
-)
+import sqlalchemy as sa
 
 VERSION = 1
 """Of these tables: a ledger of another one is refused, and left as it is."""
-METADATA = MetaData()
+METADATA = sa.MetaData()
 
-ENTRIES = Table(
+ENTRIES = sa.Table(
     "entries",
     METADATA,
-    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
-    Column("content", Text, nullable=False),
-    Column("hash", String(64), nullable=False, unique=True),
+    sa.Column("sequence", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False, unique=True),
 )
-HEAD = Table(
+HEAD = sa.Table(
     "head",
     METADATA,
-    Column("place", Integer, CheckConstraint("place = 1"), primary_key=True, autoincrement=False),
-    Column("sequence", BigInteger, nullable=False),
-    Column("hash", String(64), nullable=False),
-    Column("version", Integer, nullable=False),
+    sa.Column("place", sa.Integer, sa.CheckConstraint("place = 1"), primary_key=True, autoincrement=False),
+    sa.Column("sequence", sa.BigInteger, nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
 )
-CAPS = Table(
+CAPS = sa.Table(
     "caps",
     METADATA,
-    Column("dataset", String(200), primary_key=True),
-    Column("epoch", Integer, primary_key=True, autoincrement=False),
-    Column("analyst", String(200), primary_key=True),  # empty for the dataset itself
-    Column("caps", Text, nullable=False),
+    sa.Column("dataset", sa.String(200), primary_key=True),
+    sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("analyst", sa.String(200), primary_key=True),  # empty for the dataset itself
+    sa.Column("caps", sa.Text, nullable=False),
 )
-TOTALS = Table(
+TOTALS = sa.Table(
     "totals",
     METADATA,
-    Column("dataset", String(200), primary_key=True),
-    Column("epoch", Integer, primary_key=True, autoincrement=False),
-    Column("analyst", String(200), primary_key=True),
-    Column("epsilon", Text, CheckConstraint("epsilon NOT LIKE '-%' AND epsilon NOT LIKE '%.%'"), nullable=False),
-    Column("delta", Text, CheckConstraint("delta NOT LIKE '-%' AND delta NOT LIKE '%.%'"), nullable=False),
-    Column("rho", Text, CheckConstraint("rho IS NULL OR (rho NOT LIKE '-%' AND rho NOT LIKE '%.%')")),
+    sa.Column("dataset", sa.String(200), primary_key=True),
+    sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("analyst", sa.String(200), primary_key=True),
+    sa.Column(
+        "epsilon", sa.Text, sa.CheckConstraint("epsilon NOT LIKE '-%' AND epsilon NOT LIKE '%.%'"), nullable=False
+    ),
+    sa.Column("delta", sa.Text, sa.CheckConstraint("delta NOT LIKE '-%' AND delta NOT LIKE '%.%'"), nullable=False),
+    sa.Column("rho", sa.Text, sa.CheckConstraint("rho IS NULL OR (rho NOT LIKE '-%' AND rho NOT LIKE '%.%')")),
 )
-REQUESTS = Table(
+REQUESTS = sa.Table(
     "requests",
     METADATA,
-    Column("request", String(36), primary_key=True),
-    Column("analyst", String(200), nullable=False),
-    Column("key", String(200), nullable=False),
-    Column("body", String(64), nullable=False),
-    Column("dataset", String(200), nullable=False),
-    Column("epoch", Integer, nullable=False),
-    Column("state", String(8), CheckConstraint("state IN ('reserved', 'answered', 'failed')"), nullable=False),
-    Column("attempt", Integer, CheckConstraint("attempt IN (1, 2)"), nullable=False),
-    Column("run", String(36), nullable=False),
-    UniqueConstraint("analyst", "key"),
+    sa.Column("request", sa.String(36), primary_key=True),
+    sa.Column("analyst", sa.String(200), nullable=False),
+    sa.Column("key", sa.String(200), nullable=False),
+    sa.Column("body", sa.String(64), nullable=False),
+    sa.Column("dataset", sa.String(200), nullable=False),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("state", sa.String(8), sa.CheckConstraint("state IN ('reserved', 'answered', 'failed')"), nullable=False),
+    sa.Column("attempt", sa.Integer, sa.CheckConstraint("attempt IN (1, 2)"), nullable=False),
+    sa.Column("run", sa.String(36), nullable=False),
+    sa.UniqueConstraint("analyst", "key"),
 )
-ANSWERS = Table(
+ANSWERS = sa.Table(
     "answers",
     METADATA,
-    Column("request", String(36), primary_key=True),
-    Column("content", LargeBinary, nullable=False),
+    sa.Column("request", sa.String(36), primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
 )
-KEYS = Table(
+KEYS = sa.Table(
     "keys",
     METADATA,
-    Column("name", String(200), primary_key=True),
-    Column("role", String(8), CheckConstraint("role IN ('analyst', 'auditor', 'curator')"), nullable=False),
-    Column("hash", String(64), nullable=False, unique=True),
-    Column("ends", BigInteger),  # seconds since 1970; none: when it is revoked
+    sa.Column("name", sa.String(200), primary_key=True),
+    sa.Column("role", sa.String(8), sa.CheckConstraint("role IN ('analyst', 'auditor', 'curator')"), nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False, unique=True),
+    sa.Column("ends", sa.BigInteger),  # seconds since 1970; none: when it is revoked
 )
-APPROVALS = Table(
+APPROVALS = sa.Table(
     "approvals",
     METADATA,
-    Column("dataset", String(200), primary_key=True),
-    Column("analyst", String(200), primary_key=True),
-    Column("asked", String(64), primary_key=True),  # empty for all that the analyst asks
-    Column("number", BigInteger, nullable=False, unique=True),
-    Column("purpose", Text, nullable=False),
-    Column("question", Text, nullable=False),
-    Column("state", String(8), CheckConstraint("state IN ('pending', 'approved', 'refused')")),
+    sa.Column("dataset", sa.String(200), primary_key=True),
+    sa.Column("analyst", sa.String(200), primary_key=True),
+    sa.Column("asked", sa.String(64), primary_key=True),  # empty for all that the analyst asks
+    sa.Column("number", sa.BigInteger, nullable=False, unique=True),
+    sa.Column("purpose", sa.Text, nullable=False),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("state", sa.String(8), sa.CheckConstraint("state IN ('pending', 'approved', 'refused')")),
 )
 
 _WHY = "'the entries of a ledger are only added to'"
@@ -117,4 +106,4 @@ _MADE = [
     ),
 ]
 for _table, _dialect, _statement in _MADE:
-    event.listen(_table, "after_create", DDL(_statement).execute_if(dialect=_dialect))
+    sa.event.listen(_table, "after_create", sa.DDL(_statement).execute_if(dialect=_dialect))

@@ -64,14 +64,12 @@ class _Replay:
         self.caps[owner], self.charges[owner] = canonical(data["cap"]), []
 
     def _on_decided(self, data: dict[str, Any]) -> None:
-        """Take in what a curator has approved or refused, once."""
         asked = data["dataset"], data["analyst"], data["asked"]
         if asked in self.approvals or data["decision"] not in ("approved", "refused"):
             raise KeyError
         self.approvals[asked] = data["number"], data["purpose"], data["question"], data["decision"]
 
     def _on_reserved(self, data: dict[str, Any]) -> None:
-        """Take in a charge, with its amounts."""
         declared = json.loads(self.caps[data["dataset"], data["epoch"], WHOLE])
         if data["request"] in self.requests or data["charge"].get("unit") != declared.get("unit"):
             raise KeyError
@@ -170,7 +168,6 @@ def _check_tables(connection: Connection, replay: _Replay, head: tuple[int, str]
 
 
 def _within(caps: dict[str, Any], charges: list[dict[str, Any]]) -> bool:
-    """Return whether all charges together fit the caps that they were charged to."""
     epsilon, delta, rho = _sums(charges)
     so_far = all_so_far(parse_amount(epsilon), parse_amount(delta), None if rho is None else parse_amount(rho))
     try:

@@ -39,8 +39,6 @@ class Headers:
         self._app, self._headers = app, headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and set the headers of its response."""
-
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
@@ -52,7 +50,6 @@ class Headers:
 
 
 def render(request: Request, template: str, status: int = 200, *, session: object = None, **values: Any) -> Response:
-    """Return a page, with the session of whoever is logged in."""
     base: str = request.scope.get("root_path", "")
     here = request.scope["path"].removeprefix(base)
     text = _TEMPLATES.get_template(template).render(base=base, here=here, session=session, **values)
@@ -60,7 +57,6 @@ def render(request: Request, template: str, status: int = 200, *, session: objec
 
 
 def _moment(time: str) -> str:
-    """Return a time of an entry, which is UTC, to the second."""
     return time[:19].replace("T", " ")
 
 

@@ -46,7 +46,6 @@ class Session:
     form_token: str = field(default_factory=new_name)
 
     def sent(self, token: str) -> bool:
-        """Return whether a form was one of this session's."""
         return hmac.compare_digest(self.form_token.encode(), token.encode())
 
 
@@ -70,7 +69,6 @@ class Sessions:
         return name
 
     def get(self, name: str) -> Session | None:
-        """Return the session of this name; None where there is none, or it has ended."""
         with self._lock:
             session = self._sessions.get(digest(name))
         if session is None:
@@ -82,7 +80,6 @@ class Sessions:
         return session
 
     def end(self, name: str) -> None:
-        """End a session, if there is one of this name."""
         with self._lock:
             self._sessions.pop(digest(name), None)
 
@@ -103,11 +100,9 @@ class Visit:
     form: Mapping[str, str]  # the form that was sent, which was one of this session's; empty for a page
 
     def render(self, template: str, status: int = 200, **values: object) -> Response:
-        """Return a page for who asks."""
         return render(self.request, template, status, session=self.session, **values)
 
     def go(self, place: str) -> Response:
-        """Return a redirect to another page."""
         return _go(self.request, place)
 
     def missing(self) -> Response:
@@ -161,7 +156,6 @@ class SessionAuth:
         return endpoint
 
     async def form(self, request: Request) -> Response:
-        """Show the form to log in."""
         return self._log_in(request, 200, "")
 
     async def log_in(self, request: Request) -> Response:
@@ -178,7 +172,6 @@ class SessionAuth:
         return self._begun(request, caller, hashed)
 
     def log_out(self, visit: Visit) -> Response:
-        """End the session."""
         self._sessions.end(self._cookie(visit.request))
         note(visit.request, "logged out")
         response = visit.go("/login")

@@ -63,7 +63,6 @@ class Asked:
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> Asked:
-        """Read what an entry of the kind ``reserved`` holds."""
         charge = data["charge"]
         return cls(
             data["request"],
@@ -88,7 +87,6 @@ class History:
         self._asked = dict[str, Asked]()
 
     def read(self) -> None:
-        """Take in the entries that are new."""
         with self._lock:
             for entry in self._ledger.entries(self._count + 1):
                 self._take(entry)
@@ -96,11 +94,9 @@ class History:
 
     @property
     def count(self) -> int:
-        """The number of entries that were read."""
         return self._count
 
     def datasets(self) -> list[Declared]:
-        """Return the datasets by name."""
         with self._lock:
             return [self._datasets[name] for name in sorted(self._datasets)]
 
@@ -158,13 +154,11 @@ class Pages:
 
     @classmethod
     def of(cls, visit: Visit, rows: int) -> Pages:
-        """Return the page that was asked for, or the nearest that there is."""
         asked, count = whole_number(visit.request.query_params.get("page", "")), max(1, -(-rows // _LENGTH))
         return cls(min(max(asked, 1), count), count)
 
     @property
     def start(self) -> int:
-        """The number of rows on the pages before."""
         return (self.number - 1) * _LENGTH
 
 
@@ -177,7 +171,6 @@ class Views:
         self._verifying = threading.Lock()
 
     def overview(self, visit: Visit) -> Response:
-        """Show the caps: of each dataset and its analysts; to an analyst, their own."""
         self._history.read()
         own = _own(visit)
         found: list[dict[str, Any]] = []
@@ -195,7 +188,6 @@ class Views:
         return visit.render("overview.html", datasets=found, waiting=waiting)
 
     def requests(self, visit: Visit) -> Response:
-        """Show requests with their states; to an analyst, their own."""
         self._history.read()
         query = visit.request.query_params
         chosen = {"analyst": _own(visit) or query.get("analyst") or None, "dataset": query.get("dataset") or None}
@@ -205,7 +197,6 @@ class Views:
         return visit.render("requests.html", rows=rows, count=len(found), pages=pages, chosen=chosen)
 
     def entries(self, visit: Visit, verdict: str = "", *, whole: bool = True) -> Response:
-        """Show the ledger's entries, newest first."""
         self._history.read()
         count = self._history.count
         pages = Pages.of(visit, count)
@@ -227,7 +218,6 @@ class Views:
             self._verifying.release()
 
     def chart(self, visit: Visit) -> Response:
-        """Draw the spending of a dataset over time; to an analyst, their own."""
         self._history.read()
         own, name = _own(visit), visit.request.query_params.get("dataset", "")
         declared = next((one for one in self._history.datasets() if one.name == name), None)
@@ -244,20 +234,16 @@ class Views:
         return Response(picture, media_type="image/svg+xml", headers=PICTURE)
 
     def answer(self, visit: Visit) -> Response:
-        """Send the stored answer of a request of the analyst's."""
         return self._stored(visit, "application/json", "json", lambda answer: answer.body)
 
     def receipt(self, visit: Visit) -> Response:
-        """Send the receipt of an answer of the analyst's."""
         return self._stored(visit, "text/plain", "receipt", lambda answer: answer.receipt.encode())
 
     def approvals(self, visit: Visit, status: int = 200, problem: str = "") -> Response:
-        """Show the questions that wait for the curator."""
         waiting = [] if self._approvals is None else self._approvals.pending()
         return visit.render("approvals.html", status, waiting=waiting, problem=problem)
 
     def decide(self, visit: Visit) -> Response:
-        """Approve or refuse a question that waits."""
         number, decision = visit.form.get("number", ""), visit.form.get("decision", "")
         try:
             if self._approvals is None or decision not in ("approve", "refuse"):
@@ -278,12 +264,10 @@ class Views:
         return Response(found, media_type=kind, headers=headers) if found else visit.missing()
 
     def keys(self, visit: Visit, status: int = 200, **more: str) -> Response:
-        """Show who has a key, with the forms to add and revoke one."""
         shown = {"made": "", "whose": "", "problem": "", **more}
         return visit.render("keys.html", status, callers=self._keys.callers(), roles=ROLES, **shown)
 
     def add_key(self, visit: Visit) -> Response:
-        """Make a key, and show it this once."""
         name, role = visit.form.get("name", "").strip(), cast("Any", visit.form.get("role", ""))
         days = visit.form.get("days", "").strip()
         try:
@@ -293,7 +277,6 @@ class Views:
         return self.keys(visit, made=made, whose=name)
 
     def revoke_key(self, visit: Visit) -> Response:
-        """Revoke a key."""
         try:
             self._keys.revoke(visit.form.get("name", ""))
         except ArgumentError as error:
