@@ -12,7 +12,7 @@ from typing import Any
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.charge import Amount, Charge, amount_text, charges_html, exact, unit_of
-from hedgerow.privacy.process import OfOneProcess
+from hedgerow.privacy.process import OfOneProcess, read_only
 from hedgerow.privacy.unit import Unit
 from hedgerow.text.markup import element
 from hedgerow.text.messages import STAYS, notes_of, told_charges
@@ -68,6 +68,25 @@ class Budget(OfOneProcess):
     rho: 0 of 0.5 spent, 0.5 left
     """
 
+    epsilon: Fraction | None = read_only("_now.epsilon", "The cap on ε; None where only ρ has one.")
+    delta: Fraction = read_only("_now.delta", "The cap on δ.")
+    rho: Fraction | None = read_only("_now.rho", "The cap on ρ; None where there is none.")
+    accounting: Accounting = read_only("_now.accounting", 'The composition of charges: ``"basic"`` or ``"zcdp"``.')
+    charges: tuple[Charge, ...] = read_only("_now.charges", "Every charge so far, in order.")
+    spent: Fraction = read_only("_now.spent", "ε charged so far, by addition.")
+    remaining: Fraction = read_only("_now.remaining", "The largest ε that can still be charged without δ.")
+    remaining_delta: Fraction = read_only("_now.remaining_delta", "The largest δ that can still be charged.")
+    remaining_with_delta: Fraction = read_only(
+        "_now.remaining_with_delta", "The largest ε that can still be charged together with `remaining_delta`."
+    )
+    spent_rho: Fraction | None = read_only(
+        "_now.spent_rho", "ρ charged so far; None where that of a charge is not known."
+    )
+    remaining_rho: Fraction | None = read_only("_now.remaining_rho", "ρ left; None where it has no cap.")
+    no_guarantee_reason: str | None = read_only(
+        "_now.no_guarantee_reason", "Why some of what was charged has no guarantee; None where all of it has."
+    )
+
     def __init__(
         self,
         epsilon: Amount | None = None,
@@ -85,69 +104,9 @@ class Budget(OfOneProcess):
         self._here = threading.local()
 
     @property
-    def epsilon(self) -> Fraction | None:
-        """The cap on ε; None where only ρ has one."""
-        return self._read().epsilon
-
-    @property
-    def delta(self) -> Fraction:
-        """The cap on δ."""
-        return self._read().delta
-
-    @property
-    def rho(self) -> Fraction | None:
-        """The cap on ρ; None where there is none."""
-        return self._read().rho
-
-    @property
-    def accounting(self) -> Accounting:
-        """The composition of charges: ``"basic"`` or ``"zcdp"``."""
-        return self._read().accounting
-
-    @property
-    def charges(self) -> tuple[Charge, ...]:
-        """Every charge so far, in order."""
-        return self._read().charges
-
-    @property
-    def spent(self) -> Fraction:
-        """ε charged so far, by addition."""
-        return self._read().spent
-
-    @property
     def spent_here(self) -> Fraction:
         """ε charged through this object by this thread."""
         return getattr(self._here, "spent", Fraction(0))
-
-    @property
-    def remaining(self) -> Fraction:
-        """The largest ε that can still be charged without δ."""
-        return self._read().remaining
-
-    @property
-    def remaining_delta(self) -> Fraction:
-        """The largest δ that can still be charged."""
-        return self._read().remaining_delta
-
-    @property
-    def remaining_with_delta(self) -> Fraction:
-        """The largest ε that can still be charged together with `remaining_delta`."""
-        return self._read().remaining_with_delta
-
-    @property
-    def spent_rho(self) -> Fraction | None:
-        """ρ charged so far; None where that of a charge is not known."""
-        return self._read().spent_rho
-
-    @property
-    def remaining_rho(self) -> Fraction | None:
-        """ρ left; None where it has no cap."""
-        return self._read().remaining_rho
-
-    @property
-    def no_guarantee_reason(self) -> str | None:
-        """Why some of what was charged has no guarantee; None where all of it has."""
-        return self._read().no_guarantee_reason
 
     def charge(
         self,
@@ -191,7 +150,7 @@ class Budget(OfOneProcess):
         """
         charge = _charge("a check", epsilon, delta, rho, unit=unit)
         self._check_here(charge)
-        self._read().check(charge)
+        self._now.check(charge)
 
     def allocate(
         self,
@@ -217,7 +176,7 @@ class Budget(OfOneProcess):
         BudgetExceededError
             If this budget has less left; nothing is charged then.
         """
-        in_rho = rho is None and exact(delta, "delta") > 0 and self._read().largest_rho is not None
+        in_rho = rho is None and exact(delta, "delta") > 0 and self._now.largest_rho is not None
         share = Budget(epsilon, delta, rho=rho, accounting="zcdp" if in_rho else "basic")
         assert share.epsilon is not None
         if in_rho:
@@ -245,7 +204,7 @@ class Budget(OfOneProcess):
         >>> round(float(Budget(rho=0.5).epsilon_at(1e-6)), 2)
         5.22
         """
-        return self._read().epsilon_at(exact(delta, "delta"))
+        return self._now.epsilon_at(exact(delta, "delta"))
 
     def telling(self) -> AbstractContextManager[None]:
         """Note on any error of the block what this thread charges in it, which stays charged."""
@@ -279,7 +238,8 @@ class Budget(OfOneProcess):
             parent._add_reason_to_parent(no_guarantee_reason)
             parent._update(lambda account: account.marked(place, no_guarantee_reason))
 
-    def _read(self) -> Account:
+    @property
+    def _now(self) -> Account:
         return self._account
 
     def _update(self, change: Callable[[Account], Account]) -> Account:
@@ -291,15 +251,15 @@ class Budget(OfOneProcess):
             return after
 
     def __str__(self) -> str:
-        return str(self._read())
+        return str(self._now)
 
     def _repr_html_(self) -> str:
-        account = self._read()
+        account = self._now
         lines = [*account.caps, *([account.warning] if account.warning else [])]
         return "".join(element("p", line) for line in lines) + charges_html(account.charges, mechanism=False)
 
     def __repr__(self) -> str:
-        account = self._read()
+        account = self._now
         if account.epsilon is None and account.rho is not None:
             spent = "unknown" if account.spent_rho is None else amount_text(account.spent_rho)
             return f"<Budget rho={amount_text(account.rho, left=True)} spent={spent}>"

@@ -62,7 +62,7 @@ class FileBudget(Budget):
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = Path(path).resolve()  # one file has one lock, even if links lead to it
         self._folder = self._path.parent.stat()
-        account = self._read()
+        account = self._now
         super().__init__(account.epsilon, account.delta, rho=account.rho, accounting=account.accounting)
         self._last_charge: int | None = None
 
@@ -189,7 +189,8 @@ class FileBudget(Budget):
                 "Nothing was charged."
             )
 
-    def _read(self) -> Account:
+    @property
+    def _now(self) -> Account:
         return self.record.account
 
     def _update(self, change: Callable[[Account], Account]) -> Account:

@@ -8,6 +8,7 @@ answers themselves, of which it has the digests; they are there to decide quickl
 from __future__ import annotations
 
 import sqlalchemy as sa
+from sqlalchemy import event
 
 VERSION = 1
 """Of these tables: a ledger of another one is refused, and left as it is."""
@@ -106,4 +107,4 @@ _MADE = [
     ),
 ]
 for _table, _dialect, _statement in _MADE:
-    sa.event.listen(_table, "after_create", sa.DDL(_statement).execute_if(dialect=_dialect))
+    event.listen(_table, "after_create", sa.DDL(_statement).execute_if(dialect=_dialect))
