@@ -8,8 +8,8 @@ import jwt
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError
+from hedgerow.service.app import problem_of
 from hedgerow.service.curator import Answer
-from hedgerow.service.problems import problem_of
 from hedgerow.service.receipts import Signer
 from tests.service.wards import ANA
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from hedgerow import errors
-from hedgerow.service.problems import ProblemError, problem_of
+from hedgerow.service.app import ProblemError, problem_of
 
 
 @pytest.mark.parametrize(

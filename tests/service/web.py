@@ -9,9 +9,9 @@ import pytest
 import uvicorn
 
 from hedgerow.service.app import create_app
-from hedgerow.service.connections import Connection, Connections
 from hedgerow.service.jobs import Jobs
 from hedgerow.service.keys import Keys
+from hedgerow.service.server import Connection, Connections
 from tests.service.wards import curator_of
 
 JSON = {"Content-Type": "application/json"}

@@ -1,4 +1,7 @@
-"""The curator's service as an ASGI app: each path calls the `Curator` or its `Jobs`, and returns what they do."""
+"""The curator's service as an ASGI app: each path calls the `Curator` or its `Jobs`, and returns what they do.
+
+A refused request is told a problem (RFC 9457): fixed texts, exact amounts, and nothing of a row.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Annotated, Any
@@ -17,8 +21,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hedgerow import errors
 from hedgerow._version import __version__
-from hedgerow.errors import AccessError, HedgerowError
 from hedgerow.service.curator import Answer, Caller, Curator
 from hedgerow.service.forms import (
     FORMS,
@@ -32,8 +36,8 @@ from hedgerow.service.forms import (
     split_kind,
 )
 from hedgerow.service.jobs import MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_OF_ONE, ConcurrencyLimits, Job, Jobs, Turn
+from hedgerow.service.ledger.accounts import amounts_data
 from hedgerow.service.monitoring import Observed, log_request, note, template
-from hedgerow.service.problems import TYPE, ProblemError, problem_of
 
 Authenticate = Callable[[str], Caller]
 _LOG = logging.getLogger(__name__)
@@ -43,13 +47,75 @@ _AT_ONCE = 500  # entries of the ledger
 router = APIRouter()
 _bearer = HTTPBearer(auto_error=False, description="An API key of this service, or a token of its identity provider.")
 
+TYPE = "application/problem+json"
+
+
+@dataclass(eq=False)
+class ProblemError(Exception):
+    """Why a request was refused."""
+
+    status: int  # the HTTP status
+    kind: str  # the last part of the type
+    title: str  # what it is, the same for all of the kind
+    detail: str  # what to do
+    charged: bool | None = False  # whether the request was charged, now or before; None where that is not known
+    more: dict[str, Any] = field(default_factory=dict[str, Any])  # further entries
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "type": f"urn:hedgerow:problem:{self.kind}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "charged": self.charged,
+            **self.more,
+        }
+
+
+def problem_of(error: Exception) -> ProblemError:
+    """Return the problem of an exception, with its text if hedgerow made it before a row was touched, else nothing."""
+    if isinstance(error, ProblemError):
+        return error
+    if isinstance(error, errors.BudgetExceededError):
+        return _exceeded(error)
+    for kind, (status, name, title, charged) in _PROBLEMS.items():
+        if isinstance(error, kind):
+            return ProblemError(status, name, title, str(error), charged)
+    return ProblemError(
+        500, "internal", "The service failed", "Send the request again, with the same key: it is charged once.", None
+    )
+
+
+_PROBLEMS: dict[type[errors.HedgerowError], tuple[int, str, str, bool | None]] = {
+    errors.AccessError: (403, "not-allowed", "Not allowed", False),
+    errors.ApprovalError: (403, "approval-needed", "The curator has not approved this, or has refused it", False),
+    errors.QuestionError: (422, "question-refused", "The question cannot be asked", False),
+    errors.RequestConflictError: (422, "key-reused", "The idempotency key is of another request", False),
+    errors.RequestRunningError: (409, "still-running", "The same request is still being answered", True),
+    errors.RequestFailedError: (424, "evaluation-failed", "The evaluation failed", True),
+    errors.LedgerUnavailableError: (503, "ledger-unavailable", "The ledger cannot be read or written now", None),
+    errors.ServiceBusyError: (503, "busy", "Too many questions are waiting", False),
+}
+
+
+def _exceeded(error: errors.BudgetExceededError) -> ProblemError:
+    asked = amounts_data(error.requested, error.requested_delta, error.requested_rho)
+    left = amounts_data(error.remaining, error.remaining_delta, error.remaining_rho)
+    return ProblemError(
+        403,
+        "budget-exceeded",
+        "Too little is left of the privacy budget",
+        f"The cap of the {error.cap} does not allow this. Ask for less, or ask the curator.",
+        more={"cap": error.cap, "asked": asked, "left": left},
+    )
+
 
 def _caller(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Caller:
     try:
         if given is not None:
             request.state.caller = request.app.state.authenticate(given.credentials)
             return request.state.caller
-    except AccessError:
+    except errors.AccessError:
         pass
     raise ProblemError(401, "unknown-key", "Expected a key", "Send the header Authorization: Bearer KEY.")
 
@@ -288,7 +354,7 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
     app.include_router(router)
     app.add_exception_handler(HTTPException, _http_problem_handler)
     app.add_exception_handler(RequestValidationError, _invalid_problem_handler)
-    for kind in (ProblemError, HedgerowError):
+    for kind in (ProblemError, errors.HedgerowError):
         app.add_exception_handler(kind, _problem_handler)
     app.add_middleware(_ErrorMiddleware)
     app.add_middleware(Observed, ended=log_request)

@@ -4,13 +4,12 @@ import sys
 
 import pytest
 
-from hedgerow.service.ledger.database import Database
-from hedgerow.service.ledger.runs import begin_run
+from hedgerow.service.ledger.database import Database, begin_run
 
 HOLD = """
 import sys
 from hedgerow.service.ledger.database import Database
-from hedgerow.service.ledger.runs import begin_run
+from hedgerow.service.ledger.database import begin_run
 run = begin_run(Database(sys.argv[1]))
 print(run.name, flush=True)
 sys.stdin.read()

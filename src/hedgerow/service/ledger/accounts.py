@@ -38,9 +38,13 @@ def caps_data(account: Account) -> dict[str, Any]:
 
 def read_caps(data: Mapping[str, Any]) -> Account:
     """Read back what `caps_data` wrote; raises ValueError or KeyError for anything else."""
-    amounts = {name: None if data[name] is None else parse_amount(data[name]) for name in ("epsilon", "delta", "rho")}
-    delta = amounts["delta"] or Fraction(0)
-    return Account(amounts["epsilon"], delta, rho=amounts["rho"], accounting=data["accounting"])
+    amounts = read_amounts(data)
+    return Account(amounts["epsilon"], amounts["delta"] or Fraction(0), (), amounts["rho"], data["accounting"])
+
+
+def read_amounts(data: Mapping[Any, Any]) -> dict[str, Any]:
+    """Read back what `amounts_data` wrote."""
+    return {name: None if data[name] is None else parse_amount(data[name]) for name in ("epsilon", "delta", "rho")}
 
 
 def check_names(names: Iterable[str], known: Iterable[str] = ()) -> None:
@@ -142,11 +146,10 @@ def check_unit(connection: Connection, dataset: str, epoch: int, unit: Unit | No
 
 def account_of(connection: Connection, dataset: str, epoch: int, analyst: str) -> Account:
     """Return the caps of an analyst, or of the dataset, with all charges so far as one."""
-    row = connection.execute(_ACCOUNT, _owner(dataset, epoch, analyst)).one_or_none()
+    row = connection.execute(_ACCOUNT, _owner(dataset, epoch, analyst)).mappings().one_or_none()
     if row is None:
         raise LedgerError(f"expected an analyst with a cap for {shown(dataset)}, got one without.")
-    caps = _read(row.caps)
-    spent = all_so_far(parse_amount(row.epsilon), parse_amount(row.delta), _amount(row.rho))
+    caps, spent = _read(row["caps"]), all_so_far(**read_amounts(row))
     return Account(caps.epsilon, caps.delta, spent, caps.rho, caps.accounting)
 
 
@@ -171,7 +174,3 @@ def _read(caps: str) -> Account:
 
 def _owner(dataset: str, epoch: int, analyst: str) -> dict[str, Any]:
     return {"of_dataset": dataset, "of_epoch": epoch, "of_analyst": analyst}
-
-
-def _amount(text: str | None) -> Fraction | None:
-    return None if text is None else parse_amount(text)

@@ -19,9 +19,9 @@ from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger import accounts
+from hedgerow.service.ledger.database import begin_run
 from hedgerow.service.ledger.entry import Kind
 from hedgerow.service.ledger.log import Log
-from hedgerow.service.ledger.runs import begin_run
 from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, REQUESTS
 from hedgerow.text.messages import shown
 

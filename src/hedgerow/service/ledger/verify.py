@@ -13,7 +13,7 @@ from hedgerow.boundary.chain import FIRST, canonical, digest
 from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import BudgetExceededError, LedgerError
 from hedgerow.privacy.charge import total
-from hedgerow.service.ledger.accounts import WHOLE, all_so_far, read_caps
+from hedgerow.service.ledger.accounts import WHOLE, all_so_far, read_amounts, read_caps
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.tables import ANSWERS, APPROVALS, CAPS, ENTRIES, HEAD, REQUESTS, TOTALS
 from hedgerow.text.messages import shown
@@ -168,11 +168,10 @@ def _check_tables(connection: Connection, replay: _Replay, head: tuple[int, str]
 
 
 def _within(caps: dict[str, Any], charges: list[dict[str, Any]]) -> bool:
-    epsilon, delta, rho = _sums(charges)
-    so_far = all_so_far(parse_amount(epsilon), parse_amount(delta), None if rho is None else parse_amount(rho))
+    spent = read_amounts(dict(zip(("epsilon", "delta", "rho"), _sums(charges), strict=True)))
     try:
         account = read_caps(caps)
-        for charge in so_far:
+        for charge in all_so_far(**spent):
             account = account.charged(charge)
     except BudgetExceededError:
         return False

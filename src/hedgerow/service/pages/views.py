@@ -20,13 +20,12 @@ from matplotlib.dates import DateFormatter
 from matplotlib.figure import Figure
 from starlette.responses import Response
 
-from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account
 from hedgerow.service.approvals import Approvals
 from hedgerow.service.curator import ROLES, Answer
 from hedgerow.service.keys import Keys
-from hedgerow.service.ledger.accounts import WHOLE
+from hedgerow.service.ledger.accounts import WHOLE, read_amounts
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.pages.render import PICTURE
@@ -63,18 +62,8 @@ class Asked:
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> Asked:
-        charge = data["charge"]
-        return cls(
-            data["request"],
-            data["time"],
-            data["dataset"],
-            data["analyst"],
-            charge["purpose"],
-            data["epoch"],
-            parse_amount(charge["epsilon"]),
-            parse_amount(charge["delta"]),
-            None if charge["rho"] is None else parse_amount(charge["rho"]),
-        )
+        named = {name: data[name] for name in ("request", "time", "dataset", "analyst", "epoch")}
+        return cls(**named, purpose=data["charge"]["purpose"], **read_amounts(data["charge"]))
 
 
 class History:
