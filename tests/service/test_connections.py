@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from hedgerow.service import connections
+from hedgerow.service import server
 from tests.service.certificates import certificate
 from tests.service.web import served
 
@@ -34,7 +34,7 @@ def app():
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(connections, "SECONDS", dict.fromkeys(connections.SECONDS, SOON))
+    monkeypatch.setattr(server, "SECONDS", dict.fromkeys(server.SECONDS, SOON))
 
 
 @contextmanager

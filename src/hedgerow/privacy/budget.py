@@ -141,13 +141,7 @@ class Budget(OfOneProcess):
         )
 
     def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None, unit: Unit | None = None) -> None:
-        """Check that (ε, δ), with this ρ, could be charged now, and charge nothing.
-
-        Raises
-        ------
-        BudgetExceededError
-            If there is less left.
-        """
+        """Check that (ε, δ), with this ρ, could be charged now; BudgetExceededError if not. Nothing is charged."""
         charge = _charge("a check", epsilon, delta, rho, unit=unit)
         self._check_here(charge)
         self._now.check(charge)
@@ -169,12 +163,7 @@ class Budget(OfOneProcess):
 
         `no_guarantee_reason` says why releases under the new budget have no guarantee, if that is known. A charge to it
         that is void marks the charge to this budget as void, too. `unit` is what all charges to the new budget are for;
-        None for one row.
-
-        Raises
-        ------
-        BudgetExceededError
-            If this budget has less left; nothing is charged then.
+        None for one row. Raises BudgetExceededError if this budget has less left; nothing is charged then.
         """
         in_rho = rho is None and exact(delta, "delta") > 0 and self._now.largest_rho is not None
         share = Budget(epsilon, delta, rho=rho, accounting="zcdp" if in_rho else "basic")
@@ -192,12 +181,8 @@ class Budget(OfOneProcess):
     def epsilon_at(self, delta: Amount) -> Fraction:
         """Return the ε at δ that the cap guarantees for all that is ever charged, whenever one stops.
 
-        What was charged so far would imply less, but is no bound for who stops by the answers.
-
-        Raises
-        ------
-        ValueError
-            If δ is not in (0, 1), or less than the cap's own without a cap on ρ.
+        What was charged so far would imply less, but is no bound for who stops by the answers. ValueError if δ is not
+        in (0, 1), or less than the cap's own without a cap on ρ.
 
         Examples
         --------

@@ -115,12 +115,8 @@ class FileBudget(Budget):
     def check_head(self, head: str) -> None:
         """Check that the record goes on from the entry whose hash, as it was shown then, was kept elsewhere.
 
-        Raises
-        ------
-        ArgumentError
-            If it is no hash.
-        ModelFormatError
-            If no entry has it: entries were removed, or made anew.
+        Raises ArgumentError for what is no hash, and ModelFormatError if no entry has it: entries were removed, or made
+        anew.
         """
         if not re.fullmatch("[0-9a-f]{64}", head):
             raise ArgumentError("head must be a hash of 64 hexadecimal digits, as it was shown then, got another text.")
@@ -131,13 +127,7 @@ class FileBudget(Budget):
             )
 
     def start_chain(self, table: str | None = None) -> None:
-        """Start a chain in a file of an earlier version; its charges so far are entered as they were found.
-
-        Raises
-        ------
-        ArgumentError
-            If the file has a chain.
-        """
+        """Start a chain in a file of an earlier version, with its charges as found; ArgumentError if it has one."""
 
         def chained(record: Record) -> Record:
             if record.is_chained:
@@ -147,26 +137,14 @@ class FileBudget(Budget):
         self._rewrite(chained)
 
     def add_digest(self, model: str) -> None:
-        """Enter the digest of the model that the last charge through this object was for.
-
-        Raises
-        ------
-        StateError
-            If nothing was charged through this object.
-        """
+        """Enter the digest of the model that the last charge through this object was for; StateError without one."""
         number = self._last_charge
         if number is None:
             raise StateError("expected a budget through which a model was charged, got one without a charge yet.")
         self._rewrite(lambda record: record.released(number, model))
 
     def check(self, epsilon: Amount, delta: Amount = 0, *, rho: Amount | None = None, unit: Unit | None = None) -> None:
-        """Check that (ε, δ), with this ρ, could be charged now, to this file; see `Budget.check`.
-
-        Raises
-        ------
-        PermissionError
-            If the file is read-only.
-        """
+        """Check that (ε, δ), with this ρ, could be charged now; see `Budget.check`; PermissionError if read-only."""
         self._check_folder()
         with _opened(self._path) as file:
             _check_writable(self._path, file)

@@ -13,6 +13,7 @@ from hedgerow.privacy.charge import (
     Amount,
     Charge,
     amount_text,
+    both_amounts,
     charges_html,
     exact,
     join_reasons,
@@ -127,12 +128,8 @@ class PrivacyCard:
 
         The sum of all ε, or what the sum of all ρ means at δ, whichever is less; of an oracle's card, with all the
         questions that it has left. Of charges that were put together afterwards, of releases that somebody chose by the
-        answers, it is a running figure and no bound: that is `Budget.epsilon_at`, of a cap.
-
-        Raises
-        ------
-        ValueError
-            If δ is not in (0, 1).
+        answers, it is a running figure and no bound: that is `Budget.epsilon_at`, of a cap. ValueError if δ is not in
+        (0, 1).
 
         Examples
         --------
@@ -235,11 +232,9 @@ class PrivacyCard:
         return {
             "guarantee": guarantee,
             "neighbours": neighbours,
-            "epsilon": None if self.epsilon is None else float(self.epsilon),
-            "epsilon_exact": None if self.epsilon is None else str(self.epsilon),
-            "delta": None if self.delta is None else float(self.delta),
-            "delta_exact": None if self.delta is None else str(self.delta),
-            **(_rho_entries(self.rho) if in_rho else {}),
+            **both_amounts("epsilon", self.epsilon),
+            **both_amounts("delta", self.delta),
+            **(both_amounts("rho", self.rho) if in_rho else {}),
             "charges": [charge.to_dict() for charge in self.charges],
             **({} if self.reserve is None else {"reserve": self.reserve.to_dict()}),
             "noise": self.noise,
@@ -252,10 +247,7 @@ class PrivacyCard:
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` wrote; it keeps the words for a unit that files had earlier, and shows today's.
 
-        Raises
-        ------
-        ValueError
-            If the guarantee or the total does not follow from the charges.
+        Raises ValueError if the guarantee or the total does not follow from the charges.
         """
         card = cls(
             charges=tuple(Charge.from_dict(charge) for charge in data["charges"]),
@@ -268,11 +260,7 @@ class PrivacyCard:
         earlier = data["neighbours"] != card.neighbours == reworded(str(data["neighbours"]))
         object.__setattr__(card, "_has_earlier_words", earlier)
         written = card.to_dict()
-        for key in (*_FOLLOWS, *(key for key in _rho_entries(None) if key in written or key in data)):
+        for key in (*_FOLLOWS, *(key for key in ("rho", "rho_exact") if key in written or key in data)):
             if data[key] != written.get(key):
                 raise ArgumentError(f"the card's {key} does not follow from its charges.")
         return card
-
-
-def _rho_entries(rho: Fraction | None) -> dict[str, Any]:
-    return {"rho": None if rho is None else float(rho), "rho_exact": None if rho is None else str(rho)}

@@ -83,16 +83,10 @@ class Charge:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the charge as JSON-ready data; ``*_exact`` are the fractions that add up."""
-        data: dict[str, Any] = {
-            "purpose": self.purpose,
-            "mechanism": self.mechanism,
-            "epsilon": float(self.epsilon),
-            "epsilon_exact": str(self.epsilon),
-            "delta": float(self.delta),
-            "delta_exact": str(self.delta),
-        }
+        data: dict[str, Any] = {"purpose": self.purpose, "mechanism": self.mechanism}
+        data |= both_amounts("epsilon", self.epsilon) | both_amounts("delta", self.delta)
         if self.rho is not None:
-            data |= {"rho": float(self.rho), "rho_exact": str(self.rho)}
+            data |= both_amounts("rho", self.rho)
         if self.no_guarantee_reason is not None:
             data["void"] = self.no_guarantee_reason
         if self.declared:
@@ -123,13 +117,7 @@ class Charge:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` wrote.
-
-        Raises
-        ------
-        ValueError
-            If an amount is out of range, or `to_dict` would have written something else.
-        """
+        """Read back what `to_dict` wrote; ValueError for anything else, or an amount out of range."""
         charge = cls.parsed(data, "_exact")
         if charge.to_dict() != data:
             raise ArgumentError("the entries of a charge contradict one another, or some are unknown")
@@ -152,6 +140,14 @@ class Charge:
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
         return self
+
+
+def both_amounts(name: str, amount: Fraction | None) -> dict[str, float | str | None]:
+    """Return an amount as JSON-ready data, as a float and exactly."""
+    return {
+        name: amount if amount is None else float(amount),
+        f"{name}_exact": amount if amount is None else str(amount),
+    }
 
 
 def charges_html(charges: Sequence[Charge], *, mechanism: bool = True) -> str:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
+from hedgerow.privacy.process import read_only
 from hedgerow.privacy.zcdp import gaussian, largest_rho, pure_rho
 
 Integers = NDArray[np.int64]
@@ -212,17 +213,9 @@ class Siblings:
     each: Mechanism
     delta = Fraction(0)
 
-    @property
-    def epsilon(self) -> Fraction:
-        return self.each.epsilon
-
-    @property
-    def rho(self) -> Fraction | None:
-        return self.each.rho
-
-    @property
-    def sensitivity(self) -> float:
-        return self.each.sensitivity
+    epsilon = read_only("each.epsilon", "The loss ε of all runs together.")
+    rho = read_only("each.rho", "The loss ρ of all runs together.")
+    sensitivity = read_only("each.sensitivity", "The sensitivity of each.")
 
     def distance(self, one: Sequence[Any], other: Sequence[Any]) -> float:
         """Return the distance of the one pair of inputs that differ, infinite where more do."""
