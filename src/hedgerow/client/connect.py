@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hedgerow.boundary.arguments import check_integer
@@ -112,7 +111,7 @@ class RemoteCurator(OfOneProcess):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -194,12 +193,8 @@ class RemoteDataset(OfOneProcess):
             Or the regressor of the same kind. Its parameters are what is asked for. Leave out `schema`: it is the
             curator's; or give one with fewer of its attributes.
 
-        Raises
-        ------
-        ServiceError
-            If the service refuses, or cannot be reached. The same fit, asked for again, is charged once.
-        TypeError, ValueError
-            If it is another estimator, or has parameters that are the curator's to set.
+        Raises ServiceError if the service refuses, or cannot be reached: the same fit, asked for again, is charged
+        once. TypeError or ValueError for another estimator, or parameters that are the curator's to set.
         """
         found = self._ask("fits", self._fit_question(estimator)).found
         assert not isinstance(found, Counts)
@@ -268,9 +263,8 @@ class RemoteDataset(OfOneProcess):
     def _attributes(self, schema: Any) -> dict[str, Any]:
         if schema is None or schema == self.schema:
             return {}
-        if isinstance(schema, Schema) and all(
-            name in self.schema and self.schema[name] == kind for name, kind in schema.attributes
-        ):
+        known = dict(self.schema.attributes)
+        if isinstance(schema, Schema) and all(known.get(name) == kind for name, kind in schema.attributes):
             return {"attributes": list(schema.names)}
         raise ArgumentError("expected schema=None, or one with attributes of the curator's schema, got another.")
 

@@ -19,7 +19,7 @@ from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
 from hedgerow.oracle.frame_rows import OracleFrame, OracleRows, target_label
 from hedgerow.oracle.opaque_classifier import OPAQUE_REASON, OpaqueClassifier
-from hedgerow.oracle.release import UNPROVEN_RATIO, Form, Release, card_notes, check_form, exact_answer
+from hedgerow.oracle.release import UNPROVEN_RATIO, Form, Release, card_notes, check_form
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons
@@ -202,14 +202,14 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         budget: Budget | None,
         max_queries: int,
         release: Release,
-        random_state: Any,
+        noise: Any,
         unit: Unit | None,
     ) -> None:
         super().__init__(int(max_queries))  # NumPy's whole numbers overflow
         self._target, self._label = target, target.label
         self._budget = budget
         self._release, self._unit = release, unit
-        self._noise: NoiseSource = noise_source(random_state)
+        self._noise: NoiseSource = noise_source(noise)
         self._form = None if budget is None else Form.of(release, budget, self._max_queries, unit)
         self._run_code = False
 
@@ -291,7 +291,8 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
                 raise OracleExhaustedError(self._max_queries)
             if self._budget is None or self._form is None:
                 self._asked += 1
-                return exact_answer(self._counted(question))
+                exact = self._counted(question)
+                return exact if isinstance(exact, np.ndarray) else exact[0] / np.maximum(exact[1], 1)
             mechanism: Mechanism = self._form.mechanism(self._next, len(bins), question.steps)
             epsilon, delta, rho = loss_of(mechanism, rows_of(self._unit))
             planned = Charge("the answer", epsilon, delta, unit=self._unit)

@@ -151,10 +151,6 @@ def _ratio(numerators: NDArray[np.float64], denominators: Integers) -> list[floa
     return np.clip(shares, 0.0, 1.0).tolist()
 
 
-def exact_answer(answer: Any) -> Any:
-    return answer if isinstance(answer, np.ndarray) else answer[0] / np.maximum(answer[1], 1)
-
-
 _NOTES = (
     "the names, types and order of the columns, the classes, and the number of questions count as public",
     "hypotheses are data: each row is evaluated in arithmetic that does not depend on the others",
@@ -167,12 +163,8 @@ _UNIT = "one row is one protected unit: a person with k rows in the table is pro
 def card_notes(denials: Iterable[str], unit: Unit | None, *, with_delta: bool) -> tuple[str, ...]:
     """Return the notes on the card of answers, with what the cards of hypotheses deny."""
     denied = (f"asked about a hypothesis whose own card says: none ({reason})" for reason in denials)
-    return (*_NOTES, *denied, _unit_note(unit, with_delta=with_delta))
-
-
-def _unit_note(unit: Unit | None, *, with_delta: bool) -> str:
     if unit is None:
-        return _UNIT + (_UNIT_DELTA if with_delta else "")
+        return (*_NOTES, *denied, _UNIT + (_UNIT_DELTA if with_delta else ""))
     of = "of each unit, drawn at random,"
     used = f"1 row {of} is" if unit.max_rows == 1 else f"{unit.max_rows} rows {of} are"
-    return f"at most {used} used; a person with two {quoted_text(unit.column)} is two"
+    return (*_NOTES, *denied, f"at most {used} used; a person with two {quoted_text(unit.column)} is two")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from numbers import Rational, Real
@@ -163,16 +163,8 @@ def renewed(charge: Charge, *, no_guarantee_reason: str | None = None) -> Charge
     text = (charge.purpose, charge.mechanism, charge.no_guarantee_reason or "", no_guarantee_reason or "")
     if any(type(part) is not str for part in text):
         raise ArgumentError("expected a charge whose purpose, mechanism and no_guarantee_reason are text.")
-    return Charge(
-        charge.purpose,
-        charge.epsilon,
-        charge.delta,
-        charge.mechanism,
-        join_reasons(charge.no_guarantee_reason, no_guarantee_reason),
-        declared=charge.declared,
-        rho=charge.rho,
-        unit=None if charge.unit is None else Unit(charge.unit.column, charge.unit.max_rows),
-    )
+    reasons, unit = join_reasons(charge.no_guarantee_reason, no_guarantee_reason), charge.unit
+    return replace(charge, no_guarantee_reason=reasons, unit=None if unit is None else replace(unit))
 
 
 def unit_of(charges: Sequence[Charge]) -> Unit | None:

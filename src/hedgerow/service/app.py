@@ -62,14 +62,8 @@ class ProblemError(Exception):
     more: dict[str, Any] = field(default_factory=dict[str, Any])  # further entries
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "type": f"urn:hedgerow:problem:{self.kind}",
-            "title": self.title,
-            "status": self.status,
-            "detail": self.detail,
-            "charged": self.charged,
-            **self.more,
-        }
+        told = {name: getattr(self, name) for name in ("title", "status", "detail", "charged")}
+        return {"type": f"urn:hedgerow:problem:{self.kind}", **told, **self.more}
 
 
 def problem_of(error: Exception) -> ProblemError:
@@ -101,13 +95,9 @@ _PROBLEMS: dict[type[errors.HedgerowError], tuple[int, str, str, bool | None]] =
 def _exceeded(error: errors.BudgetExceededError) -> ProblemError:
     asked = amounts_data(error.requested, error.requested_delta, error.requested_rho)
     left = amounts_data(error.remaining, error.remaining_delta, error.remaining_rho)
-    return ProblemError(
-        403,
-        "budget-exceeded",
-        "Too little is left of the privacy budget",
-        f"The cap of the {error.cap} does not allow this. Ask for less, or ask the curator.",
-        more={"cap": error.cap, "asked": asked, "left": left},
-    )
+    title, more = "Too little is left of the privacy budget", {"cap": error.cap, "asked": asked, "left": left}
+    detail = f"The cap of the {error.cap} does not allow this. Ask for less, or ask the curator."
+    return ProblemError(403, "budget-exceeded", title, detail, more=more)
 
 
 def _caller(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Caller:

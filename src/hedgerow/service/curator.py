@@ -192,7 +192,8 @@ class Curator:
         except Exception as error:  # its text could quote a row
             is_ours = isinstance(error, MemoryError | OSError) or not has_room()
             _LOG.warning("request %s failed: %s", reserved.request, type(error).__name__)
-        _wait(began, held.answer_after)
+        if (step := held.answer_after) is not None:  # until a multiple of it after the charge
+            time.sleep(step - (time.monotonic() - began) % step)
         if is_ours:
             self.ledger.put_down(reserved)
             raise errors.RequestRunningError(
@@ -283,9 +284,3 @@ def _notes(dataset: str, epoch: int, held: HostedDataset) -> tuple[str, ...]:
     notes = (f"asked of the dataset {dataset!r}, epoch {epoch}, of a curator's service", f"timing: {_timing(held)}")
     more = "the analysts' caps add up to more than the dataset's: together they can use up all of it before one asks"
     return (*notes, *([more] if held.oversubscribed else []))
-
-
-def _wait(began: float, step: float | None) -> None:
-    """Wait until a multiple of `step` seconds after the charge."""
-    if step is not None:
-        time.sleep(step - (time.monotonic() - began) % step)

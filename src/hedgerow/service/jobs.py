@@ -62,9 +62,13 @@ class Jobs:
             known = self._jobs.get(name)
             if known is not None and known.state in ("queued", "running", "answered"):
                 return known
-            self._check_room(caller)
+            own = sum(self._jobs[other].caller.name == caller.name for other in self._waiting)
+            if len(self._waiting) >= MOST_WAITING or own >= MOST_OF_ONE:
+                raise ServiceBusyError("too many questions are waiting; nothing was charged. Ask again later.")
             job = self._jobs[name] = Job(name, caller)
-            self._forget()
+            ended = [other for other in self._jobs if other not in self._waiting]
+            for other in ended[: max(0, len(self._jobs) - _MOST_KEPT)]:
+                del self._jobs[other]
             self._waiting[name] = self._workers.submit(
                 self._run, job, lambda: self._curator.ask(caller, dataset, kind, key, body)
             )
@@ -104,16 +108,6 @@ class Jobs:
         job.state = state
         self._waiting.pop(job.name, None)
         job.ended.set()
-
-    def _check_room(self, caller: Caller) -> None:
-        own = sum(self._jobs[name].caller.name == caller.name for name in self._waiting)
-        if len(self._waiting) >= MOST_WAITING or own >= MOST_OF_ONE:
-            raise ServiceBusyError("too many questions are waiting; nothing was charged. Ask again later.")
-
-    def _forget(self) -> None:
-        ended = [name for name in self._jobs if name not in self._waiting]
-        for name in ended[: max(0, len(self._jobs) - _MOST_KEPT)]:
-            del self._jobs[name]
 
 
 MOST_AT_ONCE = 4

@@ -49,11 +49,7 @@ class HeadFile:
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.Lock()
-        self._known: Mark | None = None
-
-    @property
-    def known(self) -> Mark | None:
-        return self._known
+        self.known: Mark | None = None  # as this process has last kept it
 
     def read(self) -> Mark | None:
         """Read the head; None if there is no file, or nothing whole in it."""
@@ -69,8 +65,8 @@ class HeadFile:
     def keep(self, mark: Mark, *, back: bool = False) -> None:
         """Write a head, unless a later one is kept; return once it is on disk. With `back`, write it all the same."""
         with self._lock, suppress(OSError):
-            if back or self._known is None or self._known.sequence < mark.sequence:
-                self._known = self._written(mark, back=back)
+            if back or self.known is None or self.known.sequence < mark.sequence:
+                self.known = self._written(mark, back=back)
             return
         raise LedgerUnavailableError(
             "the file with the ledger's head cannot be written now. Send the same request again later, with the same "
