@@ -151,7 +151,5 @@ def _check_url(url: str) -> bool:
         found = httpx2.URL(url)  # as it is read where it is used: http://localhost:1@elsewhere is elsewhere
         if (found.scheme == "https" and found.host) or (found.scheme == "http" and found.host in _HERE):
             return found.scheme == "https"
-    raise ArgumentError(
-        "expected a URL that starts with https://, or with http:// for a service on this machine, got another: a key "
-        "must not travel in the open."
-    )
+    problem = "expected a URL that starts with https://, or with http:// for a service on this machine, got another"
+    raise ArgumentError(f"{problem}: a key must not travel in the open.")

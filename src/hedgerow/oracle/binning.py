@@ -200,7 +200,6 @@ def bins_or_chosen(
     if isinstance(bins, str) and bins in _LIMITS:
         return choose_bins(source, n_bins(n_rows, scale, _LIMITS[bins]), weights)
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 2:
-        raise ArgumentError(
-            f"bins must be 'auto', 'published', a whole number >= 2 or a Schema, got {describe_argument(bins)}."
-        )
+        problem = f"bins must be 'auto', 'published', a whole number >= 2 or a Schema, got {describe_argument(bins)}."
+        raise ArgumentError(problem)
     return choose_bins(source, bins, weights)

@@ -99,9 +99,8 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
             if len({getattr(oracle, name) for oracle in self._oracles}) > 1:
                 raise ArgumentError(f"expected oracles with the same {name}, got different ones.")
         if len({one and (one.low, one.high, one.levels) for one in (o.label.as_number for o in self._oracles)}) > 1:
-            raise ArgumentError(
-                "expected oracles of the same classes, or of one number with the same bounds and levels."
-            )
+            problem = "expected oracles of the same classes, or of one number with the same bounds and levels."
+            raise ArgumentError(problem)
         if self.release == "ratio":
             raise ArgumentError("expected oracles that release counts, which add up, got some that release ratios.")
         self._open, self._lock = dict[tuple[str, str, int], _Open](), threading.Lock()

@@ -74,11 +74,9 @@ def _try_out(hypothesis: Any, rows: Table, classes: tuple[Any, ...]) -> None:
     except HypothesisError:
         raise
     except Exception as error:
-        raise HypothesisError(
-            f"the hypothesis fails on probe rows, which are public: {type(error).__name__}: {error}"
-        ) from error
+        problem = f"the hypothesis fails on probe rows, which are public: {type(error).__name__}: {error}"
+        raise HypothesisError(problem) from error
     class_codes([None if code < 0 else classes[code] for code in found], classes)
     if not np.array_equal(found, alone):
-        raise HypothesisError(
-            "expected predictions that depend on one row each, got some that change with the other rows."
-        )
+        problem = "expected predictions that depend on one row each, got some that change with the other rows."
+        raise HypothesisError(problem)

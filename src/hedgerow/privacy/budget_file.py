@@ -121,10 +121,8 @@ class FileBudget(Budget):
         if not re.fullmatch("[0-9a-f]{64}", head):
             raise ArgumentError("head must be a hash of 64 hexadecimal digits, as it was shown then, got another text.")
         if head not in self.record.hashes:
-            raise ModelFormatError(
-                f"{self._path}: no entry has the hash that was kept: entries were removed or replaced since. Restore "
-                "the file from a backup that has all charges."
-            )
+            problem = f"{self._path}: no entry has the hash that was kept: entries were removed or replaced since."
+            raise ModelFormatError(f"{problem} Restore the file from a backup that has all charges.")
 
     def start_chain(self, table: str | None = None) -> None:
         """Start a chain in a file of an earlier version, with its charges as found; ArgumentError if it has one."""
@@ -154,9 +152,8 @@ class FileBudget(Budget):
     def _check_folder(self) -> None:
         """Refuse a folder that has replaced the one in which the budget was opened."""
         if not os.path.samestat(self._path.parent.stat(), self._folder):
-            raise ModelFormatError(
-                f"{self._path}: expected the folder that the budget was opened in, found another in its place."
-            )
+            problem = f"{self._path}: expected the folder that the budget was opened in, found another in its place."
+            raise ModelFormatError(problem)
 
     def _check_chained(self, record: Record) -> None:
         """Refuse to charge a file of an earlier version, whose charges may have been edited."""

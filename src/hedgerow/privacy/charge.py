@@ -223,9 +223,8 @@ def exact(value: object, name: str) -> Fraction:
         size = f"{float(fraction):g}" if abs(fraction) <= LARGEST else f"one beyond {float(LARGEST):g}"
         raise ArgumentError(f"{name} must be a finite number >= 0, got {size}.")
     if max(fraction.numerator, fraction.denominator) >= _LONGEST:
-        raise ArgumentError(
-            f"{name} must have at most {LONGEST_AMOUNT:,} digits in numerator and denominator, got more."
-        )
+        problem = f"{name} must have at most {LONGEST_AMOUNT:,} digits in numerator and denominator, got more."
+        raise ArgumentError(problem)
     return fraction
 
 
@@ -238,9 +237,8 @@ def _fraction(value: object, name: str) -> Fraction:
             raise ArgumentError(f"{name} must be a finite number >= 0, got {shown(value)}.")
         return Fraction(above) / int(below or 1)
     if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
-        raise ArgumentError(
-            f"{name} must be a finite number >= 0, got {describe_argument(value)} of type {type(value).__name__}."
-        )
+        problem = f"{name} must be a finite number >= 0, got {describe_argument(value)} of type {type(value).__name__}."
+        raise ArgumentError(problem)
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
@@ -258,9 +256,8 @@ def total(amounts: Iterable[Fraction]) -> Fraction:
     for amount in amounts:
         result += amount
         if max(result.numerator, result.denominator) >= _LONGEST_SUM:
-            raise ArgumentError(
-                "the sum of amounts must have at most 2,500 digits in numerator and denominator, got more."
-            )
+            problem = "the sum of amounts must have at most 2,500 digits in numerator and denominator, got more."
+            raise ArgumentError(problem)
     return result
 
 

@@ -97,10 +97,8 @@ def largest_weight(epsilon: Fraction, *, loss: Fraction, absolute: Fraction, dig
     """Return the largest weight of so many binary digits for which ``weight*loss + absolute`` is at most `epsilon`."""
     check_functions()
     if epsilon <= 2 * absolute:
-        raise ArgumentError(
-            f"epsilon for one draw must be > {float(2 * absolute):.3g}, got {float(epsilon):.3g}: "
-            "rounding errors could cost half of it or more. Use a larger epsilon."
-        )
+        problem = f"epsilon for one draw must be > {float(2 * absolute):.3g}, got {float(epsilon):.3g}"
+        raise ArgumentError(f"{problem}: rounding errors could cost half of it or more. Use a larger epsilon.")
     return _rounded_down((min(epsilon, _LARGEST_WEIGHT) - absolute) / loss, digits)
 
 

@@ -283,10 +283,8 @@ def _scale(mechanism: PermuteAndFlip | DiscreteLaplace) -> float:
     """Return a scale just large enough that the privacy map at the sensitivity is at most `epsilon`."""
     epsilon = mechanism.epsilon
     if epsilon * _LARGEST_SCALE < 1:
-        raise ArgumentError(
-            f"epsilon for one release must be >= {1 / _LARGEST_SCALE:.3g}, got {float(epsilon):.3g}. "
-            "Use a larger epsilon or fewer rules."
-        )
+        problem = f"epsilon for one release must be >= {1 / _LARGEST_SCALE:.3g}, got {float(epsilon):.3g}."
+        raise ArgumentError(f"{problem} Use a larger epsilon or fewer rules.")
 
     def loss(scale: float) -> Fraction:
         return Fraction(cast(float, mechanism.of_scale(scale).map(mechanism.sensitivity)))

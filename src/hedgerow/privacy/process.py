@@ -50,7 +50,5 @@ class OfOneProcess:
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise NotPicklableError(
-            f"{type(self).__name__} cannot be pickled: a copy would be a second budget, or answer a second time. "
-            "Keep what shares it in one process (n_jobs=1, or threads)."
-        )
+        problem = f"{type(self).__name__} cannot be pickled: a copy would be a second budget, or answer a second time."
+        raise NotPicklableError(f"{problem} Keep what shares it in one process (n_jobs=1, or threads).")

@@ -135,8 +135,6 @@ def loss_of(mechanism: Any, rows: int) -> Loss:
             raise ArgumentError(f"expected noise for units of {rows} rows, got noise for {mechanism.rows}.")
         return mechanism.epsilon, mechanism.delta, mechanism.rho
     if rows > 1 and mechanism.delta:
-        raise ArgumentError(
-            f"expected a mechanism with a proof for units of {rows} rows, got one for single rows; use a unit with "
-            "max_rows=1, or another model."
-        )
+        problem = f"expected a mechanism with a proof for units of {rows} rows, got one for single rows"
+        raise ArgumentError(f"{problem}; use a unit with max_rows=1, or another model.")
     return group_loss(mechanism.epsilon, mechanism.delta, mechanism.rho, rows)

@@ -109,9 +109,8 @@ class Config:
             raise ArgumentError(problem)
         for name in found.datasets:
             if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or len(name) > 100:
-                raise ArgumentError(
-                    f"{path}: expected a dataset's name of letters, digits, - and _, got {shown(name)}."
-                )
+                problem = f"{path}: expected a dataset's name of letters, digits, - and _, got {shown(name)}."
+                raise ArgumentError(problem)
         url = found.ledger if "://" in found.ledger else f"sqlite:///{folder / found.ledger}"
         signing_key = None if found.signing_key is None else folder / found.signing_key
         head = found.head or (None if url.startswith("sqlite:") else "ledger.head")

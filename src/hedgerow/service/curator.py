@@ -161,9 +161,8 @@ class Curator:
         if caller.role != "analyst":
             raise errors.AccessError("only analysts ask, since only they have caps; got another role.")
         if not (0 < len(key) <= 200 and key.isprintable() and key.isascii()):
-            raise errors.QuestionError(
-                "expected an idempotency key of 1 to 200 printable ASCII characters, got another."
-            )
+            problem = "expected an idempotency key of 1 to 200 printable ASCII characters, got another."
+            raise errors.QuestionError(problem)
         return self._question(held, kind, body)
 
     def entries(self, caller: Caller) -> Iterator[str]:
@@ -202,9 +201,8 @@ class Curator:
             )
         if answer is None:
             self.ledger.fail(reserved, "the evaluation failed")
-            raise errors.RequestFailedError(
-                "the evaluation of the request failed, which is final; the charge stays. Ask the curator why."
-            )
+            problem = "the evaluation of the request failed, which is final; the charge stays. Ask the curator why."
+            raise errors.RequestFailedError(problem)
         self.ledger.answer(reserved, answer.content)
         return answer
 

@@ -27,19 +27,16 @@ def allowed_connections() -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     found = MOST_CONNECTIONS if limit == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, limit - RESERVED)
     if found < _FEWEST_CONNECTIONS:
-        raise ArgumentError(
-            f"expected a limit of at least {RESERVED + _FEWEST_CONNECTIONS} open files, got {limit}; raise it, as "
-            "with ulimit -n."
-        )
+        problem = f"expected a limit of at least {RESERVED + _FEWEST_CONNECTIONS} open files, got {limit}"
+        raise ArgumentError(f"{problem}; raise it, as with ulimit -n.")
     return found
 
 
 def check_room() -> None:
     """Check that there are file descriptors and memory for a question, before it is charged."""
     if not has_room():
-        raise ServiceBusyError(
-            "the service is short of file descriptors or memory; nothing was charged. Ask again later."
-        )
+        problem = "the service is short of file descriptors or memory; nothing was charged. Ask again later."
+        raise ServiceBusyError(problem)
 
 
 def has_room() -> bool:

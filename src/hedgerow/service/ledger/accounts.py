@@ -52,9 +52,8 @@ def check_names(names: Iterable[str], known: Iterable[str] = ()) -> None:
     seen = {_looks(name): name for name in known}
     for name in names:
         if not (0 < len(name) <= 200 and name.isascii() and name.isprintable()) or name != " ".join(name.split()):
-            raise ArgumentError(
-                f"expected names of 1 to 200 ASCII characters, with single spaces within, got {shown(name)}."
-            )
+            problem = f"expected names of 1 to 200 ASCII characters, with single spaces within, got {shown(name)}."
+            raise ArgumentError(problem)
         other = seen.setdefault(_looks(name), name)
         if other != name:
             raise ArgumentError(f"expected names that do not look alike, got {shown(other)} and {shown(name)}.")
@@ -75,9 +74,8 @@ def check_shares(dataset: Account, analysts: Mapping[str, Account], *, oversubsc
     for name, cap in analysts.items():
         if (cap.epsilon is None) != in_rho or cap.accounting != "basic":
             kind = "rho alone" if in_rho else "epsilon, with delta or without"
-            raise ArgumentError(
-                f"expected caps of analysts on {kind}, as the dataset's, got another for {shown(name)}."
-            )
+            problem = f"expected caps of analysts on {kind}, as the dataset's, got another for {shown(name)}."
+            raise ArgumentError(problem)
     if oversubscribed:
         return
     if in_rho:
@@ -138,10 +136,8 @@ def check_unit(connection: Connection, dataset: str, epoch: int, unit: Unit | No
     row = connection.execute(_ACCOUNT, _owner(dataset, epoch, WHOLE)).one()
     declared = json.loads(row.caps).get("unit")
     if declared != (None if unit is None else unit.to_dict()):
-        raise LedgerError(
-            f"the epoch of {shown(dataset)} was declared with another unit of privacy. For new rows, declare a new "
-            "epoch: hedgerow serve epoch NAME --reason TEXT."
-        )
+        problem = f"the epoch of {shown(dataset)} was declared with another unit of privacy."
+        raise LedgerError(f"{problem} For new rows, declare a new epoch: hedgerow serve epoch NAME --reason TEXT.")
 
 
 def account_of(connection: Connection, dataset: str, epoch: int, analyst: str) -> Account:

@@ -117,10 +117,8 @@ def _without_text() -> Generator[None]:
         pass
     else:
         return
-    raise LedgerUnavailableError(
-        "the ledger's database cannot be read or written now: it is full, broken or out of reach. Send the same "
-        "request again later, with the same key: it is charged once."
-    )
+    problem = "the ledger's database cannot be read or written now: it is full, broken or out of reach."
+    raise LedgerUnavailableError(f"{problem} Send the same request again later, with the same key: it is charged once.")
 
 
 def _checked(url: str) -> URL:

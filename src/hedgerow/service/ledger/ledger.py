@@ -122,9 +122,8 @@ class Ledger:
             shares = accounts.shares_of(connection, dataset, epoch)
             whole = shares.pop(accounts.WHOLE)
             if analyst in shares:
-                raise errors.ArgumentError(
-                    f"expected an analyst without a cap for {shown(dataset)}, got one with a cap."
-                )
+                problem = f"expected an analyst without a cap for {shown(dataset)}, got one with a cap."
+                raise errors.ArgumentError(problem)
             accounts.check_names([analyst], _names(connection, CAPS.c.analyst))
             declared = _oversubscribed(connection, dataset, epoch)
             accounts.check_shares(whole, {**shares, analyst: cap}, oversubscribed=declared)
@@ -142,10 +141,8 @@ class Ledger:
         with self._database.reading() as connection:
             last = _signing(connection)
         if last not in (None, key):
-            raise errors.LedgerError(
-                f"expected the signing key {last}, the last one in the ledger, got {key}. Bring it back, or replace "
-                "it: hedgerow serve rotate."
-            )
+            problem = f"expected the signing key {last}, the last one in the ledger, got {key}."
+            raise errors.LedgerError(f"{problem} Bring it back, or replace it: hedgerow serve rotate.")
 
     def epoch(self, dataset: str) -> int | None:
         with self._database.reading() as connection:
@@ -245,15 +242,11 @@ class Ledger:
     def _charge(self, connection: Connection, request: Request) -> Reserved:
         epoch, charge = self._known_epoch(connection, request.dataset), request.charge
         if request.epoch not in (None, epoch):
-            raise errors.ServiceBusyError(
-                "the dataset has a new epoch, and the service still has the earlier rows; nothing was charged. Ask "
-                "again once the curator has restarted it."
-            )
+            problem = "the dataset has a new epoch, and the service still has the earlier rows; nothing was charged."
+            raise errors.ServiceBusyError(f"{problem} Ask again once the curator has restarted it.")
         if request.expected not in (None, epoch):
-            raise errors.QuestionError(
-                f"expected a question about epoch {epoch} of the dataset, got one about another; nothing was charged. "
-                "Connect again to ask about the new rows."
-            )
+            problem = f"expected a question about epoch {epoch} of the dataset, got one about another"
+            raise errors.QuestionError(f"{problem}; nothing was charged. Connect again to ask about the new rows.")
         accounts.check_unit(connection, request.dataset, epoch, charge.unit)
         for owner in (request.analyst, accounts.WHOLE):
             account = accounts.account_of(connection, request.dataset, epoch, owner)
@@ -299,10 +292,8 @@ class Ledger:
         ended = {"ended": reserved.request, "of_attempt": reserved.attempt, "of_run": run, "to_state": state}
         changed = connection.execute(_FINISHED, ended)
         if changed.rowcount != 1:
-            raise errors.RequestRunningError(
-                "the request is not to be answered here: it has ended, or another process has taken it. Ask again, "
-                "with the same key."
-            )
+            problem = "the request is not to be answered here: it has ended, or another process has taken it."
+            raise errors.RequestRunningError(f"{problem} Ask again, with the same key.")
         self.log.append(connection, state, {"request": reserved.request, **data})
 
 
