@@ -51,7 +51,6 @@ class Connection(OfOneProcess):
         self._client.close()
 
     def get(self, path: str) -> Any:
-        """Return what is at a path; raises ServiceError."""
         return self.json(self.read(path))
 
     def post(self, path: str, question: dict[str, Any]) -> Any:
@@ -73,7 +72,6 @@ class Connection(OfOneProcess):
             raise
 
     def read(self, path: str) -> httpx2.Response:
-        """Return the response of a path, as it is; raises ServiceError."""
         return self._until_answered("GET", path)
 
     def json(self, response: httpx2.Response) -> Any:

@@ -20,7 +20,6 @@ _LARGEST = 2**24
 
 
 def digest_of(kind: str, body: bytes) -> str:
-    """Return the SHA-256 by which a receipt names a question."""
     return hashlib.sha256(kind.encode() + b"\n" + body).hexdigest()
 
 
@@ -51,7 +50,6 @@ class QuestionFile:
         return body_of(self.question)
 
     def check_receipt(self, said: Mapping[str, Any]) -> None:
-        """Check that what a receipt says is of an answer to this question, at the cost that was asked for."""
         cost = [str(exact(self.question.get(name, 0), name)) for name in ("epsilon", "delta")]
         expected = [self.dataset, digest_of(self.kind, self.body), *cost]
         if [said[name] for name in ("dataset", "question", "epsilon", "delta")] != expected:

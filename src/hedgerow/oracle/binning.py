@@ -85,7 +85,6 @@ def _attribute(column: Column, most: int, mass: NDArray[np.float64]) -> Attribut
 
 
 def is_constant(column: Column) -> bool:
-    """Return whether a column of public rows has fewer than two values."""
     values = column.present()
     return len(np.unique(values.astype(str) if column.is_text else values)) < 2
 
@@ -149,7 +148,6 @@ def check_kind(name: str, attribute: Attribute, kind: str) -> None:
 
 
 def _spells(value: Value) -> bool:
-    """Return whether a category is a number."""
     try:
         return bool(np.isfinite(float(value)))
     except (ValueError, OverflowError):

@@ -30,7 +30,6 @@ class OpaqueClassifier:
     classes: tuple[Any, ...]  # the two classes
 
     def codes(self, table: Table) -> NDArray[np.int64]:
-        """Return the number of the class predicted for each row. Exact, private."""
         # -1 for no class, also where the hypothesis fails: an error or warning would disclose the row without noise
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

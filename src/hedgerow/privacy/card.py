@@ -184,7 +184,6 @@ class PrivacyCard:
 
     @property
     def _facts(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """The lines of the card before its charges, and after them."""
         head = [("guarantee", self.guarantee), ("neighbours", self.neighbours)]
         if self.epsilon is not None and self.delta is not None:
             rho = "" if self.rho is None else f", rho = {amount_text(self.rho)}"

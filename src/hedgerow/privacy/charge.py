@@ -196,7 +196,6 @@ def least_epsilon(charges: Sequence[Charge], delta: Fraction) -> Fraction:
 
 
 def check_delta(delta: Fraction) -> None:
-    """Check that a δ at which ρ is expressed as ε is in (0, 1)."""
     if not 0 < delta < 1:
         raise ArgumentError(f"delta must be in (0, 1), got {float(delta):g}.")
 

@@ -172,7 +172,6 @@ class PermuteAndFlip:
         return float(np.max(np.abs(change), initial=0))
 
     def build(self) -> dp.Measurement:
-        """Return OpenDP's noisy max over ℓ∞ distance with max-divergence output, which is permute-and-flip."""
         return self.of_scale(_scale(self))
 
     def of_scale(self, scale: float) -> dp.Measurement:
@@ -262,7 +261,6 @@ class DiscreteLaplace:
         return max(float(changes.sum()), most)
 
     def build(self) -> dp.Measurement:
-        """Return OpenDP's Laplace mechanism over integers."""
         return self.of_scale(_scale(self))
 
     def of_scale(self, scale: float) -> dp.Measurement:

@@ -79,7 +79,6 @@ class Approvals:
             )
 
     def pending(self) -> Sequence[Pending]:
-        """Return the questions that wait, the oldest first."""
         shown_of = [APPROVALS.c[name] for name in ("number", "dataset", "analyst", "purpose", "question")]
         waits = sa.select(*shown_of).where(APPROVALS.c.state == "pending").order_by(APPROVALS.c.number)
         with self._log.database.reading() as connection:

@@ -106,7 +106,6 @@ class Curator:
         return [name for name in self._datasets if caller.role != "analyst" or self.ledger.has_cap(name, caller.name)]
 
     def describe(self, caller: Caller, dataset: str) -> dict[str, Any]:
-        """Return what is public of a dataset. Free: no row is touched."""
         held = self._held(caller, dataset)
         return {
             "dataset": dataset,
@@ -129,11 +128,9 @@ class Curator:
         return _account_data(self.ledger.account(dataset, WHOLE))
 
     def dummy(self, caller: Caller, dataset: str, n_rows: int, seed: int = 0) -> dict[str, list[Any]]:
-        """Return made-up rows, by column, drawn from the schema. Free: no row is touched."""
         return dummy_rows(self._held(caller, dataset).schema, n_rows, seed)
 
     def cost(self, caller: Caller, dataset: str, kind: Kind, body: bytes) -> dict[str, Any]:
-        """Return what a question would cost, and whether that is left. Free: it follows from public values."""
         _, question = self._question(self._held(caller, dataset), kind, body)
         charge = question.charge
         return {

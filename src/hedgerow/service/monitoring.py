@@ -81,7 +81,6 @@ class Metrics:
 
 
 def log_to_stderr() -> None:
-    """Write what the service logs to standard error, a line of JSON each."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines())
     logger = logging.getLogger("hedgerow.service")

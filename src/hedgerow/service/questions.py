@@ -91,7 +91,6 @@ class MarginalQuestion:
 
     @property
     def public(self) -> dict[str, Any]:
-        """The number of counts, and the standard deviation of the noise on each."""
         size = sum(attribute.n_bins for _, attribute in self.asked.bins.attributes)
         return {"bins": size, "noise_sd": float(np.sqrt(2) * self.scale)}
 
@@ -121,7 +120,6 @@ class FitQuestion:
 
     @property
     def public(self) -> dict[str, Any]:
-        """Time of the search, where it is noticeable."""
         cost = self.estimator.search_cost(self.schema) if hasattr(self.estimator, "search_cost") else None
         return {"search": "none" if cost is None else str(cost)}
 

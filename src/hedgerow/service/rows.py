@@ -48,7 +48,6 @@ class FrameRows:
 
     @classmethod
     def read(cls, path: str | Path, schema: Schema, text_format: TextFormat = DEFAULT_FORMAT) -> Self:
-        """Read a file of text: numbers and booleans by the schema, all else as text."""
         table = Table.of(read_table(str(path), text_format, numbers=schema.number_columns))
         label = schema.target
         table.require([*schema.columns(), label.name])
@@ -122,7 +121,6 @@ def _open(address: str) -> AbstractContextManager[Any]:
 
 
 def _selected(table: Any, schema: Schema) -> Any:
-    """Return the columns that the service reads: those that may be asked about, the label, and whose rows they are."""
     from hedgerow.engines.derived import with_derived  # Ibis takes long to import
 
     table = with_derived(table, schema)

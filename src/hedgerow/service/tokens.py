@@ -32,7 +32,6 @@ class _Published:
         self._tried = self._fetched = -math.inf
 
     def __getitem__(self, kid: str) -> jwt.PyJWK:
-        """Return a key by its id; raises as the library does, or LookupError."""
         if (self._stale or kid not in self._keys) and self._lock.acquire(blocking=self._stale):
             try:
                 now = time.monotonic()

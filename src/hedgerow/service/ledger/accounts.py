@@ -120,7 +120,6 @@ def shares_of(connection: Connection, dataset: str, epoch: int) -> dict[str, Acc
 
 
 def make_caps(connection: Connection, dataset: str, epoch: int, caps: Mapping[str, dict[str, Any]]) -> None:
-    """Note caps by analyst, to which nothing was charged yet."""
     for analyst, data in caps.items():
         owner = {"dataset": dataset, "epoch": epoch, "analyst": analyst}
         connection.execute(CAPS.insert(), {**owner, "caps": canonical(data)})
@@ -141,7 +140,6 @@ def check_unit(connection: Connection, dataset: str, epoch: int, unit: Unit | No
 
 
 def account_of(connection: Connection, dataset: str, epoch: int, analyst: str) -> Account:
-    """Return the caps of an analyst, or of the dataset, with all charges so far as one."""
     row = connection.execute(_ACCOUNT, _owner(dataset, epoch, analyst)).mappings().one_or_none()
     if row is None:
         raise LedgerError(f"expected an analyst with a cap for {shown(dataset)}, got one without.")

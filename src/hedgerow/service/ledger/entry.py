@@ -54,7 +54,6 @@ class Entry:
 
     @property
     def own_line(self) -> str:
-        """The entry for the analyst whose it is: without its place among those of others."""
         kept = {name: value for name, value in self.data.items() if name not in _PLACE}
         return exported(canonical(kept), self.hash)
 

@@ -193,7 +193,6 @@ class Ledger:
         self._answering.discard(reserved.request)
 
     def account(self, dataset: str, analyst: str = accounts.WHOLE) -> Account:
-        """Return the caps of a dataset's current epoch, or of an analyst's share, with all charges so far as one."""
         with self._database.reading() as connection:
             return accounts.account_of(connection, dataset, self._known_epoch(connection, dataset), analyst)
 
@@ -202,7 +201,6 @@ class Ledger:
             return accounts.has_cap(connection, dataset, analyst)
 
     def stored(self, analyst: str, request: str) -> bytes:
-        """Return the answer of a request, as it was given to the analyst whose it is."""
         own = (REQUESTS.c.request == request) & (REQUESTS.c.analyst == analyst)
         with self.log.changing() as connection:  # it leaves once the head has it
             joined = sa.select(ANSWERS.c.content).join_from(REQUESTS, ANSWERS, REQUESTS.c.request == ANSWERS.c.request)

@@ -48,7 +48,6 @@ class _Replay:
     key: str | None = None
 
     def take(self, entry: Entry) -> None:
-        """Take in the next entry; raises KeyError for one that cannot come here."""
         getattr(self, f"_on_{entry.kind}")(entry.data)
 
     def _on_declared(self, data: dict[str, Any]) -> None:

@@ -107,7 +107,6 @@ class History:
 
 
 def spending(asked: list[Asked], epoch: int, currency: Currency) -> Iterator[tuple[datetime, Fraction]]:
-    """Yield when something was charged in an epoch, and what was spent by then, oldest first."""
     spent = Fraction(0)
     for one in reversed(asked):
         amount = one.epsilon if currency == "epsilon" else one.rho
@@ -196,7 +195,6 @@ class Views:
         return visit.render("ledger.html", rows=rows, count=count, pages=pages, verdict=verdict, whole=whole)
 
     def verify(self, visit: Visit) -> Response:
-        """Verify the whole ledger, one verification at a time, and show what came of it."""
         if not self._verifying.acquire(blocking=False):  # threads that wait would be missed elsewhere
             return self.entries(visit, "The ledger is being verified for somebody else. Try again later.", whole=False)
         try:
@@ -338,7 +336,6 @@ class Chart:
 
 @lru_cache(64)
 def draw(chart: Chart, palette: Palette, size: Size = WIDE) -> bytes:
-    """Return a picture as SVG: a step at each charge, and the cap as a dashed line."""
     with _LOCK, mpl.rc_context({"svg.hashsalt": "hedgerow", "font.size": 8, "font.family": "DejaVu Sans"}):
         figure = Figure(figsize=size, layout="constrained", facecolor="none")  # the page's ground shows through
         axes = figure.add_subplot(facecolor="none")
@@ -360,7 +357,6 @@ def draw(chart: Chart, palette: Palette, size: Size = WIDE) -> bytes:
 
 
 def _draw_steps(axes: Axes, points: tuple[tuple[datetime, float], ...], colour: str) -> None:
-    """Draw what was spent, with the times of the first and the last charge below."""
     times: Any = [when for when, _ in points[:1] + points]
     amounts = [0.0, *(amount for _, amount in points)]
     axes.set_xticks(times[:1] + times[-1:] if times and times[0] < times[-1] else times[:1])
