@@ -58,7 +58,8 @@ Qed.
 Context {Part B : Type}.
 Variables (part_of : Row -> Part) (same : forall a b : Part, {a = b} + {a <> b}).
 
-Definition rows_of (p : Part) (D : table Row) : table Row := filter (fun r => if same (part_of r) p then true else false) D.
+Definition rows_of (p : Part) (D : table Row) : table Row :=
+  filter (fun r => if same (part_of r) p then true else false) D.
 
 Fixpoint together (M : Part -> table Row -> B -> R) (parts : list Part) (D : table Row) (answers : list B) : R :=
   match parts, answers with

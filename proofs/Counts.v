@@ -73,7 +73,8 @@ Proof.
   pose proof (laplace_shift e (k - y) (k - x) pos) as one. replace (k - x - (k - y))%Z with (- (x - y))%Z in one by lia.
   rewrite Z.abs_opp in one. injection len as len. specialize (IH d answer len).
   replace (exp (e * IZR (Z.abs (x - y))) * exp (e * IZR (distance c d)) * (laplace e (k - y) * noisy e d answer))
-    with ((exp (e * IZR (Z.abs (x - y))) * laplace e (k - y)) * (exp (e * IZR (distance c d)) * noisy e d answer)) by lra.
+    with ((exp (e * IZR (Z.abs (x - y))) * laplace e (k - y)) * (exp (e * IZR
+      (distance c d)) * noisy e d answer)) by lra.
   apply Rmult_le_compat; auto. left. apply laplace_positive; auto.
 Qed.
 
@@ -105,7 +106,8 @@ Qed.
 Context {Bin : Type}.
 Variables (bin_of : Row -> Bin) (same : forall a b : Bin, {a = b} + {a <> b}) (bins : list Bin).
 
-Definition count (D : table Row) (b : Bin) : Z := Z.of_nat (length (filter (fun r => if same (bin_of r) b then true else false) D)).
+Definition count (D : table Row) (b : Bin) : Z :=
+  Z.of_nat (length (filter (fun r => if same (bin_of r) b then true else false) D)).
 Definition histogram (D : table Row) : list Z := map (count D) bins.
 
 Lemma count_add x D E b : adds x D E -> count E b = (count D b + if same (bin_of x) b then 1 else 0)%Z.
@@ -114,10 +116,12 @@ Proof.
   destruct (same (bin_of x) b); simpl; lia.
 Qed.
 
-Theorem histogram_moves_by_one x D E : NoDup bins -> adds x D E -> (distance (histogram D) (histogram E) <= histogram_sensitivity)%Z.
+Theorem histogram_moves_by_one x D E : NoDup bins -> adds x D E ->
+  (distance (histogram D) (histogram E) <= histogram_sensitivity)%Z.
 Proof.
   intros once add. unfold histogram, histogram_sensitivity.
-  assert (forall l, NoDup l -> distance (map (count D) l) (map (count E) l) = if in_dec same (bin_of x) l then 1%Z else 0%Z) as H.
+  assert (forall l, NoDup l -> distance (map (count D) l) (map (count E) l) =
+    if in_dec same (bin_of x) l then 1%Z else 0%Z) as H.
   { induction 1 as [|b l not_in nd IH]; simpl; auto. rewrite IH, (count_add x D E b add).
     destruct (same b (bin_of x)) as [->|ne].
     - destruct (same (bin_of x) (bin_of x)); [|congruence]. destruct (in_dec same (bin_of x) l); [contradiction|lia].

@@ -94,7 +94,9 @@ Qed.
 
 (* Fact 3: the draw with weight w is w-private, without the factor 2 of scores of no fixed direction. *)
 Theorem draw_private : monotone (IZR draw_sensitivity) loss -> private w draw.
-Proof. intros mono. replace w with (w * IZR draw_sensitivity) by (unfold draw_sensitivity; lra). now apply draw_private_of. Qed.
+Proof.
+  intros mono. replace w with (w * IZR draw_sensitivity) by (unfold draw_sensitivity; lra). now apply draw_private_of.
+Qed.
 
 End Draw.
 
@@ -112,7 +114,8 @@ Theorem rounded_choice a (options : list Option) (W V : Option -> R) :
 Proof.
   intros pos some near o.
   assert (forall o, 0 < V o) as pos'.
-  { intros p. destruct (near p) as [low _]. eapply Rlt_le_trans; [|apply low]. apply Rmult_lt_0_compat; auto. apply exp_pos. }
+  { intros p. destruct (near p) as [low _]. eapply Rlt_le_trans; [|apply low]. apply Rmult_lt_0_compat; auto.
+      apply exp_pos. }
   assert (0 < sum W options) as sw by (apply sum_positive; auto).
   assert (0 < sum V options) as sv by (apply sum_positive; auto).
   assert (exp (- a) * sum W options <= sum V options <= exp a * sum W options) as [slow shigh].
@@ -121,7 +124,8 @@ Proof.
   assert (0 < / (sum W options) /\ 0 < / (sum V options)) as [iw iv] by (split; apply Rinv_0_lt_compat; auto).
   assert (exp (- a) * / sum W options <= / sum V options) as ilow.
   { apply Rmult_le_reg_r with (sum W options * sum V options); [nra|].
-    replace (exp (- a) * / sum W options * (sum W options * sum V options)) with (exp (- a) * sum V options) by (field; lra).
+    replace (exp (- a) * / sum W options * (sum W options * sum V options))
+      with (exp (- a) * sum V options) by (field; lra).
     replace (/ sum V options * (sum W options * sum V options)) with (sum W options) by (field; lra).
     pose proof (exp_undo a). nra. }
   assert (/ sum V options <= exp a * / sum W options) as ihigh.
@@ -130,8 +134,10 @@ Proof.
     replace (/ sum V options * (sum W options * sum V options)) with (sum W options) by (field; lra).
     pose proof (exp_undo a). nra. }
   specialize (pos o). specialize (pos' o).
-  replace (- (2 * a)) with (- a + - a) by lra. replace (2 * a) with (a + a) by lra. rewrite !exp_plus. unfold Rdiv. split.
-  - replace (exp (- a) * exp (- a) * (W o * / sum W options)) with ((exp (- a) * W o) * (exp (- a) * / sum W options)) by lra.
+  replace (- (2 * a)) with (- a + - a) by lra. replace (2 * a)
+    with (a + a) by lra. rewrite !exp_plus. unfold Rdiv. split.
+  - replace (exp (- a) * exp (- a) * (W o * / sum W options))
+      with ((exp (- a) * W o) * (exp (- a) * / sum W options)) by lra.
     apply Rmult_le_compat; auto; nra.
   - replace (exp a * exp a * (W o * / sum W options)) with ((exp a * W o) * (exp a * / sum W options)) by lra.
     apply Rmult_le_compat; auto; lra.
@@ -181,7 +187,8 @@ Theorem rounded_draw_private models prior (loss : table Row -> Model -> R) w a (
   (forall D, within (2 * a) (draw models prior loss w D) (drawn D)) ->
   private (w + IZR slack_factor * a) drawn.
 Proof.
-  intros is_prior pos mono near. replace (w + IZR slack_factor * a) with (w + 2 * (2 * a)) by (unfold slack_factor; lra).
+  intros is_prior pos mono near. replace (w + IZR slack_factor * a)
+    with (w + 2 * (2 * a)) by (unfold slack_factor; lra).
   eapply rounded_private; eauto. now apply draw_private.
 Qed.
 

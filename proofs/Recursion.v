@@ -80,7 +80,8 @@ Fixpoint trees (depth : nat) (s : State) : list tree :=
   map Leaf values ++
   match depth with
   | O => []
-  | S d => flat_map (fun o => flat_map (fun a => map (Node o a) (trees d (on_left s o))) (trees d (on_caught s o))) (open s)
+  | S d => flat_map (fun o => flat_map (fun a => map (Node o a) (trees d (on_left s o))) (trees d (on_caught s o)))
+    (open s)
   end.
 
 Fixpoint tree_prior (depth : nat) (s : State) (t : tree) : R :=
@@ -96,14 +97,16 @@ Fixpoint tree_value (depth : nat) (s : State) (D : table Row) : R :=
   match depth with
   | O => leaf D
   | S d => stopping s * leaf D
-      + going s * sum (fun o => tree_value d (on_caught s o) (caught o D) * tree_value d (on_left s o) (left o D)) (open s)
+      + going s * sum (fun o => tree_value d (on_caught s o) (caught o D) * tree_value d (on_left s o) (left o D))
+          (open s)
   end.
 
 Definition tree_weight depth s D t : R := tree_prior depth s t * exp (- w * tree_loss D t).
 
 Lemma tree_loss_node o a b D : tree_loss D (Node o a b) = tree_loss (caught o D) a + tree_loss (left o D) b.
 Proof.
-  unfold tree_loss, total. rewrite (split_loss _ o D). f_equal; apply sum_ext; intros r H; apply filter_In in H as [_ H];
+  unfold tree_loss, total. rewrite (split_loss _ o D).
+    f_equal; apply sum_ext; intros r H; apply filter_In in H as [_ H];
     simpl; [|apply Bool.negb_true_iff in H]; rewrite H; reflexivity.
 Qed.
 
@@ -199,7 +202,8 @@ Proof.
 Qed.
 
 Lemma NoDup_flat_map {A B} (f : A -> list B) (l : list A) :
-  NoDup l -> (forall a, In a l -> NoDup (f a)) -> (forall a b c, In c (f a) -> In c (f b) -> a = b) -> NoDup (flat_map f l).
+  NoDup l -> (forall a, In a l -> NoDup (f a)) -> (forall a b c, In c (f a) -> In c (f b) -> a = b) ->
+    NoDup (flat_map f l).
 Proof.
   induction 1 as [|a l not_in nd IH]; simpl; intros each apart; [constructor|].
   apply NoDup_app_disjoint; auto. intros c Hc H. apply in_flat_map in H as (b & Hb & Hcb).
@@ -221,7 +225,8 @@ Proof.
     + apply NoDup_flat_map; auto.
       * intros o _. apply NoDup_flat_map; auto.
         -- intros a _. apply NoDup_map; auto; congruence.
-        -- intros a b c Ha Hb. apply in_map_iff in Ha as (? & <- & _). apply in_map_iff in Hb as (? & E & _). congruence.
+        -- intros a b c Ha Hb. apply in_map_iff in Ha as (? & <- & _). apply in_map_iff in Hb as (? & E & _).
+             congruence.
       * intros o p c Ho Hp. apply in_flat_map in Ho as (? & _ & Ho). apply in_flat_map in Hp as (? & _ & Hp).
         apply in_map_iff in Ho as (? & <- & _). apply in_map_iff in Hp as (? & E & _). congruence.
     + intros t Ht H. apply in_map_iff in Ht as (v & <- & _).
@@ -239,7 +244,8 @@ Fixpoint walk_tree (depth : nat) (s : State) (D : table Row) (t : tree) : R :=
   | O, Node _ _ _ => 0
   | S d, Leaf v => stopping s * leaf D / tree_value (S d) s D * value_chance D v
   | S d, Node o a b =>
-      going s * (tree_value d (on_caught s o) (caught o D) * tree_value d (on_left s o) (left o D)) / tree_value (S d) s D
+      going s * (tree_value d (on_caught s o) (caught o D) * tree_value d (on_left s o) (left o D)) / tree_value
+        (S d) s D
       * walk_tree d (on_caught s o) (caught o D) a * walk_tree d (on_left s o) (left o D) b
   end.
 
@@ -254,7 +260,8 @@ Qed.
 Theorem tree_walk depth : forall s D t, walk_tree depth s D t = tree_weight depth s D t / tree_value depth s D.
 Proof.
   induction depth as [|d IH]; intros s D [v|o a b]; pose proof (leaf_positive D) as lp.
-  - simpl walk_tree. simpl tree_value. unfold value_chance, tree_weight, leaf_weight, tree_loss, total, Rdiv. simpl. lra.
+  - simpl walk_tree. simpl tree_value. unfold value_chance, tree_weight, leaf_weight, tree_loss, total, Rdiv. simpl.
+      lra.
   - simpl. unfold tree_weight. simpl. lra.
   - pose proof (tree_value_positive (S d) s D). cbn [walk_tree].
     unfold value_chance, leaf_weight, tree_weight, tree_loss, total. cbn [tree_prior predict].
@@ -314,7 +321,8 @@ Definition list_weight depth s D t : R := list_prior depth s t * exp (- w * list
 
 Lemma list_loss_rule o v t D : list_loss D (Rule o v t) = total row_loss (caught o D) v + list_loss (left o D) t.
 Proof.
-  unfold list_loss, total. rewrite (split_loss _ o D). f_equal; apply sum_ext; intros r H; apply filter_In in H as [_ H];
+  unfold list_loss, total. rewrite (split_loss _ o D).
+    f_equal; apply sum_ext; intros r H; apply filter_In in H as [_ H];
     simpl; [|apply Bool.negb_true_iff in H]; rewrite H; reflexivity.
 Qed.
 
@@ -407,7 +415,8 @@ Proof.
     + apply NoDup_flat_map; auto.
       * intros o _. apply NoDup_flat_map; auto.
         -- intros a _. apply NoDup_map; auto; congruence.
-        -- intros a b c Ha Hb. apply in_map_iff in Ha as (? & <- & _). apply in_map_iff in Hb as (? & E & _). congruence.
+        -- intros a b c Ha Hb. apply in_map_iff in Ha as (? & <- & _). apply in_map_iff in Hb as (? & E & _).
+             congruence.
       * intros o p c Ho Hp. apply in_flat_map in Ho as (? & _ & Ho). apply in_flat_map in Hp as (? & _ & Hp).
         apply in_map_iff in Ho as (? & <- & _). apply in_map_iff in Hp as (? & E & _). congruence.
     + intros t Ht H. apply in_map_iff in Ht as (v & <- & _).
@@ -436,7 +445,8 @@ Qed.
 Theorem list_walk depth : forall s D t, walk_list depth s D t = list_weight depth s D t / list_value depth s D.
 Proof.
   induction depth as [|d IH]; intros s D [v|o v t]; pose proof (leaf_positive D) as lp.
-  - simpl walk_list. simpl list_value. unfold value_chance, list_weight, leaf_weight, list_loss, total, Rdiv. simpl. lra.
+  - simpl walk_list. simpl list_value. unfold value_chance, list_weight, leaf_weight, list_loss, total, Rdiv. simpl.
+      lra.
   - simpl. unfold list_weight. simpl. lra.
   - pose proof (list_value_positive (S d) s D). cbn [walk_list].
     unfold value_chance, leaf_weight, list_weight, list_loss, total. cbn [list_prior follow].
