@@ -100,6 +100,75 @@ Qed.
 
 End Draw.
 
+(* A size drawn first, each with the same chance beforehand, in proportion to the normalisers of the models of each
+   size; then a model of that size (learn/search/sampler.py: Draw.draws_size). *)
+
+Section Sizes.
+Context {Row Model : Type}.
+Variables (sizes : list nat) (models : nat -> list Model) (prior : nat -> Model -> R).
+Variables (loss : table Row -> Model -> R) (w : R).
+Hypothesis some_sizes : sizes <> [].
+Hypothesis priors : forall d, is_distribution (models d) (prior d).
+Hypothesis w_nonneg : 0 <= w.
+
+Definition of_size (d : nat) (D : table Row) : R := normaliser (models d) (prior d) loss w D.
+Definition all_sizes (D : table Row) : R := sum (fun d => of_size d D) sizes.
+Definition sized_draw (D : table Row) (m : Model) : R :=
+  sum (fun d => of_size d D / all_sizes D * draw (models d) (prior d) loss w D m) sizes.
+
+Definition n_sizes : R := INR (length sizes).
+Definition pairs : list (nat * Model) := flat_map (fun d => map (pair d) (models d)) sizes.
+Definition pair_prior (dm : nat * Model) : R := prior (fst dm) (snd dm) / n_sizes.
+Definition pair_loss (D : table Row) (dm : nat * Model) : R := loss D (snd dm).
+
+Lemma n_sizes_positive : 0 < n_sizes.
+Proof. apply lt_0_INR. destruct sizes; [congruence | simpl; lia]. Qed.
+
+Lemma of_size_positive d D : 0 < of_size d D.
+Proof. apply normaliser_positive; auto. Qed.
+
+Lemma all_sizes_positive D : 0 < all_sizes D.
+Proof. apply sum_positive; auto using of_size_positive. Qed.
+
+Lemma pair_prior_is_distribution : is_distribution pairs pair_prior.
+Proof.
+  pose proof n_sizes_positive as np. split.
+  - intros dm. apply Rmult_le_pos; [apply priors | left; now apply Rinv_0_lt_compat].
+  - unfold pairs, pair_prior, Rdiv. rewrite sum_scale_right, sum_flat_map.
+    rewrite (sum_ext _ (fun _ => 1)); [rewrite sum_constant; fold n_sizes; field; lra|].
+    intros d _. rewrite sum_map. simpl. apply priors.
+Qed.
+
+Lemma pair_normaliser D : normaliser pairs pair_prior pair_loss w D = all_sizes D / n_sizes.
+Proof.
+  unfold normaliser, pairs, all_sizes, Rdiv. rewrite sum_flat_map, <- sum_scale_right.
+  apply sum_ext. intros d _. rewrite sum_map. unfold of_size, normaliser. rewrite <- sum_scale_right.
+  apply sum_ext. intros m _. unfold weight, pair_prior, pair_loss. simpl. unfold Rdiv. ring.
+Qed.
+
+(* It is the exponential mechanism for the mean of the priors. *)
+Theorem sized_draw_weighs D m : sized_draw D m =
+  sum (fun d => prior d m) sizes / n_sizes * exp (- w * loss D m) / (all_sizes D / n_sizes).
+Proof.
+  pose proof n_sizes_positive. pose proof (all_sizes_positive D). unfold sized_draw.
+  rewrite (sum_ext _ (fun d => prior d m * (exp (- w * loss D m) / all_sizes D))).
+  - rewrite sum_scale_right. field. lra.
+  - intros d _. unfold draw, weight. fold (of_size d D). pose proof (of_size_positive d D). field. lra.
+Qed.
+
+Theorem sized_draw_private : monotone (IZR draw_sensitivity) loss -> private w sized_draw.
+Proof.
+  intros mono. assert (private w (draw pairs pair_prior pair_loss w)) as H.
+  { apply draw_private; auto using pair_prior_is_distribution. intros x D E dm add. now apply (mono x). }
+  assert (forall D m, sized_draw D m = sum (draw pairs pair_prior pair_loss w D) (map (fun d => (d, m)) sizes)) as W.
+  { intros D m. rewrite sum_map. unfold sized_draw. apply sum_ext. intros d _.
+    unfold draw. rewrite pair_normaliser. fold (of_size d D). unfold weight, pair_prior, pair_loss. simpl.
+    pose proof (of_size_positive d D). pose proof (all_sizes_positive D). pose proof n_sizes_positive. field. lra. }
+  intros x D E add m. rewrite !W. now apply (private_on_sets w _ H x).
+Qed.
+
+End Sizes.
+
 (* What rounding adds. The code draws each choice exactly for log-weights that are off by at most a. *)
 
 Definition within {A} (a : R) (P Q : A -> R) : Prop := forall o, exp (- a) * P o <= Q o <= exp a * P o.

@@ -285,6 +285,27 @@ Proof.
   intros x D E add t. rewrite !tree_walk_is_draw. now apply (H x).
 Qed.
 
+(* Where the size is drawn, too, in proportion to the values of the root: `sized_draw` of ExponentialMechanism.v. *)
+Definition walk_sized_tree (sizes : list nat) (s : State) (D : table Row) (t : tree) : R :=
+  sum (fun d => tree_value d s D / sum (fun d => tree_value d s D) sizes * walk_tree d s D t) sizes.
+
+Theorem sized_tree_walk_private sizes s : sizes <> [] -> 0 <= w ->
+  (forall r v, 0 <= row_loss r v <= IZR draw_sensitivity) -> private w (fun D t => walk_sized_tree sizes s D t).
+Proof.
+  intros some pos bounded.
+  assert (private w (sized_draw sizes (fun d => trees d s) (fun d => tree_prior d s) tree_loss w)) as H.
+  { apply sized_draw_private; auto using tree_prior_is_distribution.
+    apply sum_of_bounded_losses_is_monotone. auto. }
+  assert (forall D t, walk_sized_tree sizes s D t =
+    sized_draw sizes (fun d => trees d s) (fun d => tree_prior d s) tree_loss w D t) as W.
+  { intros D t. unfold walk_sized_tree, sized_draw, all_sizes, of_size. apply sum_ext. intros d _.
+    rewrite tree_walk_is_draw, tree_recursion.
+    rewrite (sum_ext (fun d => tree_value d s D)
+      (fun d => normaliser (trees d s) (tree_prior d s) tree_loss w D)); auto.
+    intros e _. apply tree_recursion. }
+  intros x D E add t. rewrite !W. now apply (H x).
+Qed.
+
 (* ---------------------------------------------------------------- Rule lists *)
 
 (* A rule catches rows and gives them a value; the default is the last one's. *)
@@ -466,6 +487,26 @@ Proof.
   assert (private w (draw (rule_lists depth s) (list_prior depth s) list_loss w)) as H.
   { apply draw_private; auto using list_prior_is_distribution. apply sum_of_bounded_losses_is_monotone. auto. }
   intros x D E add t. rewrite !list_walk_is_draw. now apply (H x).
+Qed.
+
+Definition walk_sized_list (sizes : list nat) (s : State) (D : table Row) (t : rule_list) : R :=
+  sum (fun d => list_value d s D / sum (fun d => list_value d s D) sizes * walk_list d s D t) sizes.
+
+Theorem sized_list_walk_private sizes s : sizes <> [] -> 0 <= w ->
+  (forall r v, 0 <= row_loss r v <= IZR draw_sensitivity) -> private w (fun D t => walk_sized_list sizes s D t).
+Proof.
+  intros some pos bounded.
+  assert (private w (sized_draw sizes (fun d => rule_lists d s) (fun d => list_prior d s) list_loss w)) as H.
+  { apply sized_draw_private; auto using list_prior_is_distribution.
+    apply sum_of_bounded_losses_is_monotone. auto. }
+  assert (forall D t, walk_sized_list sizes s D t =
+    sized_draw sizes (fun d => rule_lists d s) (fun d => list_prior d s) list_loss w D t) as W.
+  { intros D t. unfold walk_sized_list, sized_draw, all_sizes, of_size. apply sum_ext. intros d _.
+    rewrite list_walk_is_draw, list_recursion.
+    rewrite (sum_ext (fun d => list_value d s D)
+      (fun d => normaliser (rule_lists d s) (list_prior d s) list_loss w D)); auto.
+    intros e _. apply list_recursion. }
+  intros x D E add t. rewrite !W. now apply (H x).
 Qed.
 
 End Models.
