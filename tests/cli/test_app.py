@@ -72,24 +72,25 @@ OTHERS = ("matplotlib", "jinja2", "sqlalchemy", "fastapi", "cryptography", "onnx
 READING = (*LEARNERS, *ENGINES, *OTHERS, "pandas", "scipy")
 
 
-@pytest.mark.parametrize(
-    ("words", "unused"),
-    [
+def test_a_command_loads_no_library_that_it_does_not_need(folder):
+    """One after another in one process, those first that need least: what one loads is there for all that follow."""
+    a_tree(folder, old={"label": "yes"}, young={"label": "no"})
+    unused = (*LEARNERS, *ENGINES, *OTHERS)
+    commands = [
         (("--help",), (*READING, "numpy", "pyarrow", "narwhals", "opendp")),
         (("show", "tree.json"), READING),
-        (("predict", "tree.json", "data.csv", "-o", "predicted.csv"), (*LEARNERS, *ENGINES, *OTHERS)),
-        (("schema", "check", "schema.yaml", "data.csv"), (*LEARNERS, *ENGINES, *OTHERS)),
-        (FIT, (*LEARNERS, *ENGINES, *OTHERS)),
-        (TREE, (*LEARNERS, *ENGINES, *OTHERS)),
-        (("plan", "--schema", "schema.yaml", "--rows", "100", "--epsilon", "1"), (*LEARNERS, *ENGINES, *OTHERS)),
-    ],
-)
-def test_a_command_loads_no_library_that_it_does_not_need(words, unused, folder):
-    a_tree(folder, old={"label": "yes"}, young={"label": "no"})
-    code = f"import sys; sys.argv = {['hedgerow', *words]}\nfrom hedgerow.cli import main\ntry: main()\n"
-    code += f"except SystemExit as end: print([end.code, *(name for name in {unused} if name in sys.modules)])"
+        (("predict", "tree.json", "data.csv", "-o", "predicted.csv"), unused),
+        (("schema", "check", "schema.yaml", "data.csv"), unused),
+        (FIT, unused),
+        ((*TREE, "--force"), unused),
+        (("plan", "--schema", "schema.yaml", "--rows", "100", "--epsilon", "1"), unused),
+    ]
+    code = f"import sys\nfrom hedgerow.cli import main\nfor words, unused in {commands}:\n"
+    code += "    sys.argv = ['hedgerow', *words]\n    try: main()\n"
+    code += "    except SystemExit as end: print('\\nend', words[0], end.code, *(set(unused) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[0]"
+    ends = [line for line in done.stdout.splitlines() if line.startswith("end ")]
+    assert ends == [f"end {words[0]} 0" for words, _ in commands]
 
 
 def test_a_command_that_is_not_there_is_named(run):
