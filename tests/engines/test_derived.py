@@ -29,7 +29,10 @@ def test_engines_derive_what_memory_does(load, seed):
     random = np.random.default_rng([5, seed])
     declared, rows = schema(random), table(random, 40)
     in_engine = load(rows)
-    for name in declared.derivations:  # one at a time: of several errors, each tells one
+    for name in declared.derivations:
+        if _fits(declared, name, rows):
+            continue  # into the schema of all that do, below
+        # one at a time: of several errors, each tells one
         one = Schema({"row id": declared["row id"], name: declared[name]}, declared.label)
         assert outcome(partial(Tally.from_table, in_engine), one) == outcome(partial(Tally.count, rows, "y"), one), name
     fitting = {name: one for name, one in declared.attributes if name == "row id" or _fits(declared, name, rows)}
