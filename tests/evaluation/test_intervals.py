@@ -61,18 +61,21 @@ def mean(rows):
     return rows @ np.tile(PLACES, len(rows) // 4) / rows.sum()
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("scale", [1.0, 8.0, 40.0])
 @pytest.mark.parametrize(("of", "truth"), [(of_share, share), (of_mean, mean)])
 def test_the_figure_of_the_rows_is_missed_in_no_more_cases_than_said(of, truth, scale):
     assert misses(of, truth, scale, scale) <= most(MISSES)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("of", "truth"), [(of_share, share), (of_mean, mean)])
 def test_twice_the_noise_that_is_assumed_is_found_out(of, truth):
     assert misses(of, truth, 8.0, 4.0, MANY) > most(MISSES)
     assert misses(of, truth, 8.0, 8.0, MANY) <= most(MISSES)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("scale", [0.05, 8.0])
 def test_the_chance_of_other_rows_is_missed_in_no_more_cases_than_said(scale):
     for of, truth in (
