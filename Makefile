@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java the tests of Spark and of evaluators of PMML are skipped, so these are not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark,pmml)
 
-.PHONY: help demo test quick test-adversarial test-docs test-statistics test-postgres test-spark test-slow test-peers check format numbers notebooks paper proofs docs dist bench study clean
+.PHONY: help demo test quick test-engines test-adversarial test-docs test-statistics test-postgres test-spark test-slow test-peers check format numbers notebooks paper proofs docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -21,9 +21,15 @@ help:  ## show what can be made
 demo: $(VENV)/.installed  ## fit a private rule list on the breast cancer data and print it with its card
 	$(BIN)/python examples/quickstart.py
 
-USUAL := -n auto --dist loadgroup -m "not slow and not statistics and not postgres and not spark"
+# A file is run by one worker, which makes its fixtures once: to hand out tests one by one takes a quarter minute.
+COMMON := -m "not slow and not statistics and not postgres and not spark"
+USUAL := -n auto --dist loadgroup $(COMMON)
+BY_FILE := -n auto --dist loadfile $(COMMON)
 test: $(TESTED)  ## run the tests, but for those that have a target of their own
-	$(BIN)/python -m pytest $(USUAL) --ignore=tests/adversarial --ignore=tests/docs
+	$(BIN)/python -m pytest $(BY_FILE) $(addprefix --ignore=tests/,adversarial docs engines)
+
+test-engines: $(TESTED)  ## run the tests of engines, on DuckDB and on files of every kind
+	$(BIN)/python -m pytest $(BY_FILE) tests/engines
 
 test-adversarial: $(TESTED)  ## try to break what the pages promise: hostile files, tables, processes, requests
 	$(BIN)/python -m pytest $(USUAL) tests/adversarial
@@ -31,10 +37,12 @@ test-adversarial: $(TESTED)  ## try to break what the pages promise: hostile fil
 test-docs: $(TESTED)  ## run the examples of the docs, and check their numbers and links
 	$(BIN)/python -m pytest $(USUAL) tests/docs
 
-QUICK := $(addprefix tests/,privacy schema learn/search audit/counting engines/test_count.py test_tally.py) \
+QUICK := $(filter-out %/test_derived.py,$(wildcard tests/schema/test_*.py)) tests/schema/imports tests/test_tally.py \
+	$(patsubst %,tests/privacy/test_%.py,amounts budget card charge earlier_words exponential_mechanism gate gini noise record unit zcdp) \
+	$(patsubst %,tests/learn/search/test_%.py,boxes contingency cost exhaustive losses outside sampler semirings space) \
 	$(patsubst %,tests/learn/test_%.py,rule_lists scorecards trees) $(patsubst %,tests/models/test_%.py,rule_list scorecard tree)
 quick: $(TESTED)  ## run the tests of the core in about a minute: mechanisms, schema, counts, searches and three learners
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not statistics and not xdist_group" $(QUICK)
+	$(BIN)/python -m pytest $(BY_FILE) $(QUICK)
 
 test-statistics: $(TESTED)  ## run what is repeated often: draws, kills, load and whole studies, no more often than has power
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "statistics and not slow"

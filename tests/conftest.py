@@ -26,6 +26,8 @@ from tests.engines.servers import (  # noqa: F401 -- fixtures
 from tests.peers import pytest_runtest_makereport, pytest_runtest_setup  # noqa: F401 -- hooks
 from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
 
+gc.disable()  # while tests are collected, which leaves nothing to free
+
 PLAIN = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("hedgerow", max_examples=10, **PLAIN)
 settings.register_profile("full", max_examples=400, **PLAIN)  # make test-slow
@@ -51,6 +53,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
