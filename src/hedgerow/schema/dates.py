@@ -91,8 +91,8 @@ class Date(WholeNumber):
         if not first < last:
             raise SchemaError(f"expected low < high, got {first} and {last}.", key="high")
         policies: Any = {"missing": missing, "missing_values": missing_values, "outside": outside, "monotone": monotone}
-        words = {"description": description, "unit": unit, "source": source}
-        super().__init__(first, last, date_cuts(first, last, cuts), **policies, **words, derived=derived)
+        policies |= {"description": description, "unit": unit, "source": source}
+        super().__init__(first, last, date_cuts(first, last, cuts), **policies, derived=derived)
 
     def __post_init__(self) -> None:
         super().__post_init__()
