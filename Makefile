@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java the tests of Spark and of evaluators of PMML are skipped, so these are not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark,pmml)
 
-.PHONY: help demo test quick test-engines test-adversarial test-docs test-statistics test-postgres test-spark test-slow test-peers check format numbers notebooks paper proofs docs dist bench study clean
+.PHONY: help demo test quick test-engines test-adversarial test-docs test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers notebooks paper proofs docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -22,7 +22,7 @@ demo: $(VENV)/.installed  ## fit a private rule list on the breast cancer data a
 	$(BIN)/python examples/quickstart.py
 
 # A file is run by one worker, which makes its fixtures once: to hand out tests one by one takes a quarter minute.
-COMMON := -m "not slow and not statistics and not postgres and not spark"
+COMMON := -m "not slow and not statistics and not postgres and not spark and not r"
 USUAL := -n auto --dist loadgroup $(COMMON)
 BY_FILE := -n auto --dist loadfile $(COMMON)
 test: $(TESTED)  ## run the tests, but for those that have a target of their own
@@ -52,6 +52,9 @@ test-postgres: $(TESTED)  ## run the tests on PostgreSQL, in one process with on
 
 test-spark: $(TESTED)  ## run the tests on Spark and PMML's evaluators, in one process (skipped without Java)
 	$(BIN)/python -m pytest -m "spark and not slow" tests/engines tests/models tests/adversarial
+
+test-r: $(TESTED)  ## run R's own check of its package, and hold its predictions against Python's (skipped without R and jsonlite)
+	$(BIN)/python -m pytest -m "r and not slow" tests/models/test_r.py
 
 test-slow: $(TESTED)  ## run what is repeated at full size, and generated cases in great number
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=full

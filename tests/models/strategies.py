@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
-from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Ordered, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Number, Ordered, Real, Schema
 from hedgerow.schema.attributes import Attribute
 from hedgerow.text.days import Day, as_day
 from tests.engines.generated import FORMATS, spellings
@@ -54,6 +54,7 @@ CLASSES = (("no", "yes"), (False, True), (0, 1), ("O'Brien", 'say "hi"', "é"), 
 DATES = tuple(map(as_day, ("0001-01-01", "1969-11-15", "1969-12-31", "1970-01-01", "1970-02-28", "9999-12-30")))
 TOKENS = ("?", "n/a", "it's", -9, "-8", 99, 0.5)
 BLANKS = ("", " ", "   ")
+BOUNDS = [(0, 2000), (-5, 5), (0.1, 0.3), (1e6, 1e6 + 1), (-1e150, 1e150), (0, 5e-300)]
 
 
 @dataclass(frozen=True)
@@ -440,6 +441,18 @@ def scorecards(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None =
     ]
     unit, error = draw(st.floats(1e-9, 1e6)), draw(st.none() | st.floats(0, 1e6))
     return Scorecard(schema, draw(row), tuple(parts), unit, error, drawn_card(draw, privacy))
+
+
+@st.composite
+def number_scorecards(draw: st.DrawFn) -> Scorecard:
+    given_, number = draw(schemas()), Number("the number", *draw(st.sampled_from(BOUNDS)))
+    schema = Schema(given_.attributes, number)
+    points = st.integers(-2, 2) | st.integers(-50, 50) | st.integers(-(10**6), 10**6)
+    used = draw(st.lists(st.sampled_from(schema.names), unique=True))
+    parts = tuple(AttributePoints(name, tuple((draw(points),) for _ in range(schema[name].n_bins))) for name in used)
+    unit = (number.high - number.low) / draw(st.sampled_from([1, 3, 100, 7.3, 999_999]))
+    error = draw(st.none() | st.just(unit / 3))
+    return Scorecard(schema, (draw(points),), parts, unit, error, drawn_card(draw, None))
 
 
 @st.composite

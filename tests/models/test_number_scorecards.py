@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.axes import Axes
 
 import hedgerow as hr
@@ -21,11 +20,10 @@ from tests.models.hostile import HOSTILE, HOSTILE_VALUE
 from tests.models.markup import Markup
 from tests.models.scorecards import AGE, ATTRIBUTES, CARD, NONE, SMOKER, WARD
 from tests.models.sql_engines import SqlEngine, generated
-from tests.models.strategies import Case, added_up, cases, schemas
+from tests.models.strategies import Case, added_up, cases, number_scorecards
 
 DAYS = Schema(ATTRIBUTES, Number("days", 2, 32))
 STAY = Scorecard(DAYS, (7,), (AGE, WARD, SMOKER), 1.5, 0.75, CARD)
-BOUNDS = [(0, 2000), (-5, 5), (0.1, 0.3), (1e6, 1e6 + 1), (-1e150, 1e150), (0, 5e-300)]
 ROWS = pa.table(
     {
         "age": [20.0, 44.0, 61.0, None],
@@ -33,17 +31,6 @@ ROWS = pa.table(
         "smoker": ["0", "TRUE", "1", "false"],
     }
 )
-
-
-@st.composite
-def cards(draw: st.DrawFn) -> Scorecard:
-    given_, number = draw(schemas()), Number("the number", *draw(st.sampled_from(BOUNDS)))
-    schema = Schema(given_.attributes, number)
-    points = st.integers(-2, 2) | st.integers(-50, 50) | st.integers(-(10**6), 10**6)
-    used = draw(st.lists(st.sampled_from(schema.names), unique=True))
-    parts = tuple(AttributePoints(name, tuple((draw(points),) for _ in range(schema[name].n_bins))) for name in used)
-    unit = (number.high - number.low) / draw(st.sampled_from([1, 3, 100, 7.3, 999_999]))
-    return Scorecard(schema, (draw(points),), parts, unit, draw(st.none() | st.just(unit / 3)), NONE)
 
 
 def expected(card: Scorecard, total: int) -> float:
@@ -56,7 +43,7 @@ def expected(card: Scorecard, total: int) -> float:
     return number.high if exact > Fraction(number.high) * 2 + 1 else min(number.low + card.unit * total, number.high)
 
 
-@given(case=cases(cards()))
+@given(case=cases(number_scorecards()))
 def test_a_row_is_predicted_by_its_points_one_by_one(case: Case) -> None:
     found = case.model.predict(case.arrow()).tolist()
     assert found == [expected(case.model, added_up(case.model, row)[0]) for row in case.rows]
@@ -66,7 +53,7 @@ def test_a_row_is_predicted_by_its_points_one_by_one(case: Case) -> None:
 
 @pytest.mark.hypothesis
 def test_an_engine_gives_the_numbers_and_totals_that_predict_does(engine: SqlEngine) -> None:
-    @generated(engine, {"case": cases(cards())})
+    @generated(engine, {"case": cases(number_scorecards())})
     def check(case: Case) -> None:
         table, model = case.arrow(), case.model
         assert engine.select(model, table) == model.predict(table).tolist()
@@ -84,14 +71,14 @@ def functions_of(model: Scorecard) -> dict[str, Any]:
     return namespace
 
 
-@given(case=cases(cards()))
+@given(case=cases(number_scorecards()))
 def test_the_functions_give_the_numbers_and_totals_that_predict_does(case: Case) -> None:
     found, table = functions_of(case.model), case.arrow()
     assert [found["predict"](row) for row in case.typed_rows] == case.model.predict(table).tolist()
     assert [found["total"](row) for row in case.typed_rows] == case.model.totals(table).tolist()
 
 
-@given(card=cards())
+@given(card=number_scorecards())
 def test_a_file_holds_the_same_scorecard(card: Scorecard) -> None:
     assert Scorecard.from_json(card.to_json()) == card
 

@@ -1,0 +1,226 @@
+# Models in words: their parts as text and as data frames, and their privacy cards.
+
+quoted <- function(word) ifelse(grepl("[ ,\"']", word), paste0("\"", word, "\""), word)
+
+# Control characters, and what turns the direction of writing round, cannot be seen: they are escaped.
+printable <- function(text) {
+  text <- enc2utf8(as.character(text))
+  odd <- "(*UTF)[\\x{0}-\\x{1f}\\x{7f}-\\x{9f}\\x{61c}\\x{200e}\\x{200f}\\x{2028}-\\x{202e}\\x{2066}-\\x{2069}]"
+  at <- grepl(odd, text, perl = TRUE)
+  text[at] <- vapply(text[at], function(one) {
+    marks <- strsplit(one, "", fixed = TRUE)[[1]]
+    unseen <- grepl(odd, marks, perl = TRUE)
+    marks[unseen] <- sprintf("\\u%04x", vapply(marks[unseen], utf8ToInt, 1L))
+    paste(marks, collapse = "")
+  }, "", USE.NAMES = FALSE)
+  text
+}
+
+literal_text <- function(literal, holds = TRUE) {
+  a <- printable(literal$attribute)
+  words <- quoted(printable(literal$words))
+  if (!holds && literal$operator %in% c("true", "missing", "outside")) {
+    return(switch(literal$operator, true = paste("not", a), missing = paste(a, "is not missing"), paste("not", a, "is outside its domain")))
+  }
+  text <- switch(literal$operator,
+    true = a, false = paste("not", a), missing = paste(a, "is missing"), known = paste(a, "is not missing"),
+    outside = paste(a, "is outside its domain"), between = sprintf("%s < %s <= %s", words[1], a, words[2]),
+    paste(a, literal$operator, words)
+  )
+  if (holds) text else sprintf("not (%s)", text)
+}
+
+conditions_of <- function(object) {
+  if (object$kind == "rule-list") {
+    return(vapply(object$rules, function(rule) {
+      if (length(rule)) paste(vapply(rule, literal_text, ""), collapse = " and ") else "otherwise"
+    }, ""))
+  }
+  found <- character(length(object$predictions))
+  walk <- function(place, path) {
+    if (place < 0) found[-place] <<- if (length(path)) paste(path, collapse = " and ") else "always"
+    else {
+      node <- object$nodes[[place]]
+      walk(node$true, c(path, literal_text(node$literal)))
+      walk(node$false, c(path, literal_text(node$literal, FALSE)))
+    }
+  }
+  walk(object$root, character())
+  found
+}
+
+predictions_of <- function(object) {
+  if (object$target$number) vapply(object$predictions, text_of_number, "")
+  else printable(shown_classes(object)[object$predictions])
+}
+
+# Whether counts have noise: those of a model without charges are as they are.
+has_noise <- function(object) length(object$privacy$charges) > 0L
+
+rows_of <- function(object) {
+  steps <- length(object$target$values) - 1
+  vapply(seq_along(object$counts), function(i) {
+    if (!is.null(object$sums[[i]])) max(round(sum(object$sums[[i]]) / steps), 0)
+    else if (is.null(object$counts[[i]])) NA_real_ else max(sum(object$counts[[i]]), 0)
+  }, 0)
+}
+
+notes_of <- function(object) {
+  rows <- rows_of(object)
+  counted <- sprintf("%s%.0f row%s", if (has_noise(object)) "about " else "", rows, ifelse(rows == 1, "", "s"))
+  if (object$target$number) return(ifelse(is.na(rows), "", counted))
+  exact <- object$drawn | !has_noise(object)
+  share <- 100 * object$probabilities[cbind(seq_along(rows), object$predictions)]
+  share <- ifelse(exact, sprintf("%.1f %%", share), sprintf("about %.0f %%", share))
+  drawn <- ifelse(is.na(rows), share, paste0(share, "; ", counted))
+  ifelse(object$drawn, drawn, ifelse(is.na(rows), "", ifelse(rows > 0, paste(share, "of", counted), counted)))
+}
+
+noted <- function(lines, notes) {
+  width <- max(nchar(lines[notes != ""], "width"), 0)
+  pad <- strrep(" ", pmax(width - nchar(lines, "width"), 0))
+  ifelse(notes == "", lines, paste0(lines, pad, "    # ", notes))
+}
+
+leaf_lines <- function(object) {
+  said <- predictions_of(object)
+  notes <- notes_of(object)
+  if (object$kind == "rule-list") {
+    last <- length(said)
+    heads <- paste0(ifelse(seq_len(last) == 1L, "if ", "else if "), conditions_of(object), " then ")
+    heads[last] <- if (last == 1L) "always " else "else "
+    return(noted(paste0(heads, said), notes))
+  }
+  lines <- character()
+  marks <- character()
+  add <- function(line, mark = "") {
+    lines <<- c(lines, line)
+    marks <<- c(marks, mark)
+  }
+  walk <- function(place, head, indent) {
+    if (place < 0) return(add(paste0(indent, head, " ", said[-place]), notes[-place]))
+    inner <- indent
+    if (head != "") {
+      add(paste0(indent, head))
+      inner <- paste0(indent, "    ")
+    }
+    node <- object$nodes[[place]]
+    walk(node$true, paste0("if ", literal_text(node$literal), ":"), inner)
+    walk(node$false, "else:", inner)
+  }
+  walk(object$root, if (object$root < 0) "always:" else "", "")
+  noted(lines, marks)
+}
+
+points_lines <- function(object) {
+  table <- as.data.frame(object)
+  if (nrow(table)) table$attribute[duplicated(table$attribute)] <- ""
+  base <- as.list(c("base", "", object$base))
+  cells <- rbind(names(table), as.matrix(format_free(table)), unlist(base))
+  widths <- apply(nchar(cells, "width"), 2L, max)
+  left <- seq_len(ncol(cells)) <= 2L
+  apply(cells, 1L, function(row) {
+    pad <- strrep(" ", widths - nchar(row, "width"))
+    sub(" +$", "", paste(ifelse(left, paste0(row, pad), paste0(pad, row)), collapse = "  "))
+  })
+}
+
+format_free <- function(table) {
+  table[] <- lapply(table, as.character)
+  table
+}
+
+meaning_line <- function(object) {
+  unit <- format(object$unit, digits = 4)
+  if (object$target$number) {
+    return(sprintf("%s = %s + %s for each point, from %s to %s", printable(object$target$name), text_of_number(object$target$low), unit,
+                   text_of_number(object$target$low), text_of_number(object$target$high)))
+  }
+  classes <- printable(shown_classes(object))
+  if (length(classes) == 2L) return(sprintf("P(%s = %s) = plogis(%s * total): above 0, %s is predicted", printable(object$target$name), classes[2], unit, classes[2]))
+  sprintf("the class with the largest total is predicted; a point is %s of log-odds", unit)
+}
+
+print.hedgerow <- function(x, ...) {
+  cat(if (x$kind == "scorecard") c(points_lines(x), "", meaning_line(x)) else leaf_lines(x), "", guarantee_line(x), sep = "\n")
+  invisible(x)
+}
+
+guarantee_line <- function(x) {
+  privacy <- x$privacy
+  if (is.null(privacy$epsilon)) return(sprintf("guarantee: none (%s)", printable(if (is.null(privacy$void)) "no charges" else privacy$void)))
+  delta <- if (privacy$delta > 0) sprintf(", delta = %s", format(privacy$delta, digits = 4)) else ""
+  void <- if (is.null(privacy$void)) "" else sprintf("; void: %s", printable(privacy$void))
+  sprintf("guarantee: epsilon = %s%s%s", format(privacy$epsilon, digits = 6), delta, void)
+}
+
+as.data.frame.hedgerow <- function(x, row.names = NULL, optional = FALSE, ...) {
+  if (x$kind == "scorecard") return(points_frame(x))
+  found <- data.frame(leaf = seq_along(x$predictions), condition = conditions_of(x), stringsAsFactors = FALSE)
+  found$prediction <- if (x$target$number) x$predictions else as_classes(x$predictions, x)
+  has_counts <- !vapply(x$counts, is.null, NA)
+  if (!x$target$number) {
+    shares <- x$probabilities[cbind(seq_along(x$predictions), x$predictions)]
+    found$probability <- ifelse(has_counts | x$drawn, shares, NA)
+    if (any(has_counts)) {
+      counts <- t(vapply(seq_along(has_counts), function(i) if (has_counts[i]) x$counts[[i]] else rep(NA_real_, ncol(x$probabilities)), numeric(ncol(x$probabilities))))
+      colnames(counts) <- paste0("rows(", shown_classes(x), ")")
+      found <- cbind(found, as.data.frame(counts, optional = TRUE))
+    }
+  } else found$rows <- rows_of(x)
+  if (!is.null(row.names)) row.names(found) <- row.names
+  found
+}
+
+points_frame <- function(x) {
+  titles <- if (length(x$base) == 1L) "points" else paste0("points(", printable(shown_classes(x)), ")")
+  each <- lapply(x$parts, function(part) {
+    points <- as.data.frame(part$points)
+    names(points) <- titles
+    cbind(data.frame(attribute = printable(part$attribute), bin = printable(part$bins), stringsAsFactors = FALSE), points)
+  })
+  if (length(each)) return(do.call(rbind, each))
+  cbind(data.frame(attribute = character(), bin = character()), as.data.frame(matrix(0, 0, length(titles), dimnames = list(NULL, titles))))
+}
+
+summary.hedgerow <- function(object, ...) {
+  used <- used_attributes(object)
+  structure(list(
+    kind = sub("-", " ", object$kind), label = object$target$name,
+    predicts = if (object$target$number) sprintf("a number from %s to %s", text_of_number(object$target$low), text_of_number(object$target$high))
+               else paste(printable(shown_classes(object)), collapse = ", "),
+    size = if (object$kind == "scorecard") length(object$parts) else length(object$predictions),
+    attributes = data.frame(attribute = used, kind = vapply(object$attributes[used], `[[`, "", "kind"), row.names = NULL),
+    guarantee = guarantee_line(object)
+  ), class = "summary.hedgerow")
+}
+
+print.summary.hedgerow <- function(x, ...) {
+  parts <- switch(x$kind, "scorecard" = "attribute", "tree" = "leaf", "rule")
+  many <- if (x$size == 1L) parts else if (parts == "leaf") "leaves" else paste0(parts, "s")
+  cat(sprintf("A %s of %d %s for %s: %s", x$kind, x$size, many, printable(x$label), x$predicts), x$guarantee, "it reads:", sep = "\n")
+  cat(sprintf("  %s (%s)", printable(x$attributes$attribute), x$attributes$kind), sep = "\n")
+  invisible(x)
+}
+
+card <- function(model) {
+  if (!inherits(model, "hedgerow")) stop("`model` must be a model that read_model has read.", call. = FALSE)
+  structure(c(model$privacy, list(digest = model$digest)), class = "hedgerow_card")
+}
+
+print.hedgerow_card <- function(x, ...) {
+  privacy <- unclass(x)
+  cat(strwrap(printable(privacy$guarantee), exdent = 2), sep = "\n")
+  line <- function(name, value) if (!is.null(value) && !identical(value, "")) cat(strwrap(paste0(name, ": ", printable(value)), exdent = 2), sep = "\n")
+  line("neighbours", privacy$neighbours)
+  for (charge in privacy$charges) {
+    line("charge", sprintf("%s: epsilon = %s, delta = %s%s", charge$purpose, format(charge$epsilon, digits = 6), format(charge$delta, digits = 4),
+                           if (charge$mechanism == "") "" else paste0(", ", charge$mechanism)))
+  }
+  line("noise", privacy$noise)
+  line("software", privacy$software)
+  line("void", privacy$void)
+  for (note in privacy$notes) line("note", note)
+  line("digest", privacy$digest)
+  invisible(x)
+}

@@ -1,0 +1,340 @@
+# Reading of model files, which need not be trusted: they are bounded, checked by the schema, and never evaluated.
+
+LARGEST_FILE <- 2^23
+MOST_NESTED <- 100L
+MAX_DEPTH <- 64L
+
+read_model <- function(file) {
+  if (!is.character(file) || length(file) != 1L || is.na(file)) stop("`file` must be the path of one model file.", call. = FALSE)
+  if (!file.exists(file) || dir.exists(file)) stop(sprintf("there is no file %s.", file), call. = FALSE)
+  refuse <- function(problem) stop(sprintf("%s: not a valid hedgerow model: %s.", file, problem), call. = FALSE)
+  if (file.size(file) > LARGEST_FILE) refuse(sprintf("expected at most %d bytes, found more", LARGEST_FILE))
+  data <- tryCatch(parse_text(read_utf8(file)), hedgerow_unreadable = function(e) refuse(conditionMessage(e)))
+  if (!is_object(data)) refuse("expected a mapping, found something else")
+  if (!is.null(data$version) && !identical(as.character(data$version), "1")) {
+    refuse("it is of another version than 1; read it with another release of the package")
+  }
+  tryCatch({
+    problem <- fault(data, MODEL_SCHEMA)
+    if (!is.null(problem)) unreadable(problem)
+    model_of(data)
+  }, hedgerow_unreadable = function(e) refuse(conditionMessage(e)))
+}
+
+unreadable <- function(...) {
+  stop(structure(list(message = sprintf(...), call = NULL), class = c("hedgerow_unreadable", "error", "condition")))
+}
+
+read_utf8 <- function(path) {
+  bytes <- readBin(path, "raw", file.size(path))
+  if (length(bytes) >= 3L && identical(bytes[1:3], as.raw(c(0xef, 0xbb, 0xbf)))) bytes <- bytes[-(1:3)]
+  if (any(bytes == 0)) unreadable("expected text in UTF-8, found a file that is not text")
+  text <- rawToChar(bytes)
+  if (!validUTF8(text)) unreadable("expected text in UTF-8, found a file that is not text")
+  Encoding(text) <- "UTF-8"
+  text
+}
+
+# Parse JSON text within bounds. It is validated first, since jsonlite takes other text for an address.
+parse_text <- function(text) {
+  bare <- tryCatch(gsub('"(?:[^"\\\\]++|\\\\.)*+"', '""', text, perl = TRUE, useBytes = TRUE),
+                   error = function(e) NA, warning = function(e) NA)
+  if (is.na(bare)) unreadable("expected JSON, found other text")
+  marks <- utf8ToInt(gsub("[^][{}]+", "", bare, useBytes = TRUE))
+  depth <- cumsum((marks %in% c(91L, 123L)) - (marks %in% c(93L, 125L)))
+  if (length(depth) && max(depth) > MOST_NESTED) unreadable("expected at most %d nested lists and mappings, found more", MOST_NESTED)
+  if (grepl("[0-9]{401}", bare, perl = TRUE, useBytes = TRUE)) unreadable("expected whole numbers of at most 400 digits, found a longer one")
+  if (!isTRUE(as.logical(jsonlite::validate(text)))) unreadable("expected JSON, found text that is truncated or not JSON")
+  data <- tryCatch(jsonlite::fromJSON(text, simplifyVector = FALSE, bigint_as_char = TRUE), error = function(e) NULL)
+  if (!is.list(data)) unreadable("expected a mapping, found something else")
+  numbers <- rapply(data, function(x) is.finite(x), classes = c("numeric", "integer"), how = "unlist")
+  if (!all(numbers)) unreadable("expected finite numbers, found one that is not")
+  data
+}
+
+# The model of checked data.
+model_of <- function(data) {
+  target <- target_of(data$schema$label)
+  attributes <- Map(attribute_of, data$schema$attributes, names(data$schema$attributes))
+  sources <- unlist(lapply(attributes, function(a) if (!is.null(a$derived)) a$derived$columns))
+  derived <- names(attributes)[!vapply(attributes, function(a) is.null(a$derived), NA)]
+  if (any(sources %in% derived)) unreadable("expected attributes derived from columns of the table, found one of another")
+  model <- list(kind = sub("^hedgerow/", "", data$format), target = target, attributes = attributes,
+                privacy = data$privacy, digest = data$digest)
+  model <- switch(model$kind,
+    "rule-list" = rule_list_of(model, data$rules),
+    "tree" = tree_of(model, data$root),
+    "scorecard" = scorecard_of(model, data)
+  )
+  structure(model, class = "hedgerow")
+}
+
+target_of <- function(label) {
+  if (is.null(label$classes)) {
+    if (!(label$low < label$high)) unreadable("expected bounds in order for %s, found others", label$name)
+    levels <- if (is.null(label$levels)) 32L else label$levels
+    middles <- label$low + (label$high - label$low) * (2 * seq_len(levels) - 1) / (2 * levels)
+    return(list(name = label$name, number = TRUE, low = label$low, high = label$high, values = middles))
+  }
+  types <- vapply(label$classes, function(x) type_of(x)[1], "")
+  is_text <- all(types == "string") && !all(types == "integer")
+  if (length(unique(types)) > 1L && !is_text) unreadable("expected classes of one type, found several")
+  words <- vapply(label$classes, class_word, "")
+  if (anyDuplicated(words)) unreadable("expected different classes, found one twice")
+  list(name = label$name, number = FALSE, type = types[1], values = words, ordered = isTRUE(label$ordered))
+}
+
+class_word <- function(x) if (is.logical(x)) if (x) "True" else "False" else word_of(x)
+
+attribute_of <- function(data, name) {
+  a <- c(list(name = name), data)
+  a$missing <- identical(data$missing, "bin")
+  a$outside <- if (is.null(data$outside)) "error" else data$outside
+  a$missing_values <- words_of(data$missing_values)
+  if (length(a$missing_values) && !a$missing) unreadable("expected a bin for missing values of %s, found none", name)
+  a$listed <- switch(a$kind, categorical = , ordered = words_of(a$values), boolean = c("false", "true"), NULL)
+  if (a$kind == "boolean" && !is.null(a$true_values) != !is.null(a$false_values)) {
+    unreadable("expected words for true and for false of %s, found those of one", name)
+  }
+  if (a$kind == "boolean") {
+    a$true_values <- words_of(a$true_values)
+    a$false_values <- words_of(a$false_values)
+  }
+  declared <- c(a$listed, a$missing_values)
+  if (a$kind %in% c("categorical", "ordered") && anyDuplicated(declared)) unreadable("expected different values of %s, found one twice", name)
+  if (a$kind == "date") {
+    a$low <- days_of_text(a$low)
+    a$high <- days_of_text(a$high)
+    a$steps <- format_steps(a$format)
+    a$missing_values <- plain_dates(a$missing_values, a$format, a$steps)
+  }
+  if (is_number(a)) {
+    if (anyNA(c(a$low, a$high)) || !(a$low < a$high)) unreadable("expected bounds in order for %s, found others", name)
+    if (!is.null(a$cuts)) {
+      a$cuts <- if (a$kind == "date") days_of_text(unlist(a$cuts)) else as.numeric(unlist(a$cuts))
+      check_cuts(a$cuts, a)
+    }
+  }
+  if (!is.null(data$derived)) a$derived <- derivation_of(data$derived, a)
+  a
+}
+
+is_number <- function(a) a$kind %in% c("integer", "real", "date")
+
+check_cuts <- function(cuts, a) {
+  if (anyNA(cuts) || any(diff(cuts) <= 0) || any(cuts < a$low) || any(cuts >= a$high)) {
+    unreadable("expected increasing cut points within the bounds of %s, found others", a$name)
+  }
+}
+
+derivation_of <- function(data, a) {
+  key <- intersect(names(data), c("years_since", "prefix_of", "ratio", "sum"))
+  if (length(key) != 1L) unreadable("expected one derivation of %s, found another number", a$name)
+  kinds <- switch(key, ratio = "real", prefix_of = c("categorical", "ordered"), c("integer", "real"))
+  if (!a$kind %in% kinds || length(a$missing_values)) unreadable("expected another derivation of %s", a$name)
+  d <- c(list(key = key, columns = unlist(data[[key]])), data[setdiff(names(data), key)])
+  if (anyDuplicated(d$columns)) unreadable("expected different columns of %s, found one twice", a$name)
+  d$missing_values <- words_of(data$missing_values)
+  if (key == "years_since") {
+    d$until <- days_of_text(d$until)
+    if (is.na(d$until)) unreadable("expected a date until which the years of %s count, found other text", a$name)
+    d$steps <- format_steps(d$format)
+    d$missing_values <- plain_dates(d$missing_values, d$format, d$steps)
+  }
+  if (key == "sum") {
+    d$each <- as.numeric(unlist(d$each))
+    if (!(d$each[1] < d$each[2])) unreadable("expected the bounds of items of %s in order, found others", a$name)
+  }
+  if (key == "prefix_of") {
+    if (is.null(d$length) == is.null(d$mapping)) unreadable("expected a length or a mapping for %s, found both or none", a$name)
+    if (!is.null(d$mapping)) {
+      d$value_of <- rep(names(d$mapping), lengths(d$mapping))
+      d$prefixes <- unlist(d$mapping, use.names = FALSE)
+      if (length(d$prefixes) > 1000L || anyDuplicated(d$prefixes) || !setequal(d$value_of, a$listed)) {
+        unreadable("expected each prefix of %s once, and some for each value; found others", a$name)
+      }
+    }
+  }
+  d
+}
+
+rule_list_of <- function(model, rules) {
+  empty <- lengths(lapply(rules, `[[`, "if")) == 0L
+  if (which(empty)[1] %in% NA || which(empty)[1] != length(rules)) {
+    unreadable("expected one default rule, without conditions, as the last rule; found another")
+  }
+  model$rules <- lapply(rules, function(rule) lapply(rule$`if`, literal_of, model$attributes))
+  leaves_of(model, rules)
+}
+
+# The nodes of a tree as vectors, in the order of the file: those of the true branch before those of the false one.
+tree_of <- function(model, root) {
+  nodes <- list()
+  leaves <- list()
+  walk <- function(node, depth) {
+    if (is.null(node$`if`)) {
+      leaves[[length(leaves) + 1L]] <<- node
+      return(-length(leaves))
+    }
+    if (depth >= MAX_DEPTH) unreadable("expected a tree of depth %d at most, found a deeper one", MAX_DEPTH)
+    place <- length(nodes) + 1L
+    nodes[[place]] <<- list(literal = literal_of(node$`if`, model$attributes))
+    true <- walk(node$true, depth + 1L)
+    false <- walk(node$false, depth + 1L)
+    nodes[[place]]$true <<- true
+    nodes[[place]]$false <<- false
+    place
+  }
+  model$root <- walk(root, 0L)
+  model$nodes <- nodes
+  leaves_of(model, leaves)
+}
+
+OPERANDS <- c("=" = 1L, "!=" = 1L, "<=" = 1L, ">" = 1L, between = 2L, true = 0L, false = 0L, missing = 0L, known = 0L, outside = 0L)
+
+# A literal, with the run of values, or the numbers, that it compares with.
+literal_of <- function(data, attributes) {
+  a <- attributes[[data$attribute]]
+  if (is.null(a)) unreadable("expected tests of attributes of the schema, found one of another")
+  operator <- data$operator
+  own <- switch(a$kind, boolean = c("true", "false"), categorical = c("=", "!="),
+                ordered = c("=", "!=", "<=", ">", "between"), c("<=", ">", "between"))
+  own <- c(own, if (a$missing) c("missing", "known"), if (a$outside == "bin") c("outside", "known"))
+  if (!operator %in% own || length(data$operands) != OPERANDS[[operator]]) {
+    unreadable("expected a test that fits %s, found another", a$name)
+  }
+  found <- list(attribute = a$name, operator = operator, words = vapply(data$operands, word_of, ""))
+  if (!is.null(a$listed) && a$kind != "boolean") {
+    found$places <- match(found$words, a$listed)
+    if (anyNA(found$places)) unreadable("expected a test on values of %s, found one on another", a$name)
+  } else if (is_number(a) && length(data$operands)) {
+    found$numbers <- if (a$kind == "date") days_of_text(found$words) else {
+      if (!all(vapply(data$operands, is.numeric, NA))) unreadable("expected a test on numbers of %s, found one on others", a$name)
+      as.numeric(unlist(data$operands))
+    }
+    inside <- !anyNA(found$numbers) && all(found$numbers >= a$low & found$numbers < a$high)
+    if (!inside || (!is.null(a$cuts) && !all(found$numbers %in% a$cuts))) {
+      unreadable("expected a test on cut points of %s, found one on others", a$name)
+    }
+  }
+  found
+}
+
+# The leaves of a model: what they predict, what was released, and their probabilities as `LeafModel.probabilities`.
+leaves_of <- function(model, leaves) {
+  target <- model$target
+  size <- length(target$values)
+  if (length(leaves) * size > 2^22) unreadable("expected at most 4,194,304 probabilities, found more")
+  counts <- lapply(leaves, function(one) if (is.null(one$counts)) NULL else as.numeric(unlist(one$counts)))
+  drawn <- lapply(leaves, function(one) if (is.null(one$probabilities)) NULL else as.numeric(unlist(one$probabilities)))
+  for (found in c(counts, drawn)) if (!is.null(found) && length(found) != size) unreadable("expected %d counts or probabilities a leaf, found others", size)
+  model$counts <- counts
+  model$drawn <- !vapply(drawn, is.null, NA)
+  if (target$number) {
+    model$predictions <- vapply(leaves, function(one) predicted_number(one, target), 0)
+    model$sums <- lapply(leaves, function(one) if (is.null(one$sums)) NULL else as.numeric(unlist(one$sums)))
+    return(model)
+  }
+  said <- vapply(leaves, function(one) class_place(one$then, target), 1L)
+  labels <- vapply(leaves, function(one) if (is.null(one$label)) NA_integer_ else class_place(one$label, target), 1L)
+  if (any(said != labels, na.rm = TRUE)) unreadable("expected leaves that predict their label, found another")
+  model$probabilities <- leaf_shares(counts, drawn, labels, size)
+  mode <- max.col(model$probabilities, ties.method = "first")
+  if (any((mode != said)[is.na(labels) | model$drawn])) unreadable("expected leaves that predict their most probable class, found others")
+  model$predictions <- said
+  model
+}
+
+class_place <- function(x, target) {
+  type <- if (target$type == "string") is.character(x) else type_of(x)[1] == target$type || is_digits(x)
+  place <- if (type) match(class_word(x), target$values) else NA_integer_
+  if (is.na(place)) unreadable("expected predictions that are classes of the label, found others")
+  place
+}
+
+predicted_number <- function(leaf, target) {
+  found <- list(leaf$then, leaf$mean, leaf$label)
+  found <- found[!vapply(found, is.null, NA)]
+  if (!all(vapply(found, is.numeric, NA)) || !is.null(leaf$probabilities)) unreadable("expected numbers as predictions, found others")
+  number <- as.numeric(found[[1]])
+  if (length(found) > 1L && number != as.numeric(found[[2]])) unreadable("expected leaves that predict their mean, found another")
+  if (number < target$low || number > target$high) unreadable("expected predictions within the bounds of %s, found others", target$name)
+  number
+}
+
+leaf_shares <- function(counts, drawn, labels, size) {
+  found <- matrix(0, length(counts), size)
+  has <- !vapply(counts, is.null, NA) & vapply(drawn, is.null, NA)
+  for (i in which(has)) found[i, ] <- pmax(counts[[i]], 0)
+  whole <- if (sum(found) > 0) colSums(found) else rep(1, size)
+  for (i in seq_along(counts)) {
+    if (!is.null(drawn[[i]])) {
+      if (is.na(labels[i]) || abs(sum(drawn[[i]]) - 1) > 1e-9) unreadable("expected probabilities with a label that sum to 1, found others")
+      found[i, ] <- drawn[[i]]
+    } else if (!has[i]) {
+      if (is.na(labels[i])) unreadable("expected counts or a label of each leaf, found none")
+      found[i, labels[i]] <- 1
+    } else {
+      row <- if (any(found[i, ] != 0)) found[i, ] else whole
+      if (!is.na(labels[i])) row <- with_mode(row, labels[i])
+      found[i, ] <- row / sum(row)
+    }
+  }
+  found
+}
+
+# The mode is averaged with the largest other classes until no class left out is larger.
+with_mode <- function(counts, mode) {
+  others <- setdiff(order(-counts), mode)
+  means <- cumsum(c(counts[mode], counts[others])) / seq_along(counts)
+  larger <- counts[others] > means[-length(means)]
+  size <- if (all(larger)) length(others) else which(!larger)[1] - 1L
+  counts[c(mode, others[seq_len(size)])] <- means[size + 1L]
+  counts
+}
+
+scorecard_of <- function(model, data) {
+  model$base <- as.numeric(unlist(data$base))
+  width <- if (model$target$number || length(model$target$values) == 2L) 1L else length(model$target$values)
+  if (length(model$base) != width) unreadable("expected %d points to start with, found another number", width)
+  named <- vapply(data$parts, `[[`, "", "attribute")
+  if (anyDuplicated(named) || !all(named %in% names(model$attributes))) unreadable("expected points of attributes of the schema, each once; found others")
+  model$parts <- lapply(data$parts, part_of, model$attributes, width)
+  highest <- Reduce(`+`, lapply(model$parts, function(p) apply(abs(p$points), 2L, max)), abs(model$base))
+  if (any(highest > 2e9)) unreadable("expected totals of at most 1,000,000,000, found larger ones")
+  model$unit <- data$unit
+  span <- if (model$target$number) model$target$high - model$target$low else 1e6
+  if (model$unit > span) unreadable("expected a smaller unit, found one beyond its bounds")
+  model$error <- data$error
+  model
+}
+
+part_of <- function(part, attributes, width) {
+  a <- attributes[[part$attribute]]
+  bins <- unlist(part$bins)
+  known <- length(bins) - a$missing - (a$outside == "bin")
+  expected <- c(if (a$missing) "missing", if (a$outside == "bin") "outside")
+  if (known < 1L || !identical(bins[-seq_len(known)], c(character(), expected))) unreadable("expected the bins of %s, found others", a$name)
+  points <- lapply(part$points, function(row) as.numeric(unlist(row)))
+  if (length(points) != length(bins) || any(lengths(points) != width)) unreadable("expected points for each bin of %s, found others", a$name)
+  cuts <- a$cuts
+  if (is_number(a)) {
+    cuts <- cuts_of_bins(bins[seq_len(known)], a)
+    if (!is.null(a$cuts) && !identical(cuts, a$cuts)) unreadable("expected the bins of %s, found others", a$name)
+  } else if (!identical(bins[seq_len(known)], a$listed)) unreadable("expected the bins of %s, found others", a$name)
+  list(attribute = a$name, bins = bins, cuts = cuts, points = do.call(rbind, points))
+}
+
+# The cut points between bins such as (30, 45]: where they are the default grid, the file has them here alone.
+cuts_of_bins <- function(bins, a) {
+  ends <- regmatches(bins, regexec("^([[(])([^ ,]+), ([^ ,]+)\\]$", bins))
+  if (any(lengths(ends) != 4L)) unreadable("expected intervals as bins of %s, found others", a$name)
+  number <- if (a$kind == "date") days_of_text else numbers_of_text
+  low <- number(vapply(ends, `[`, "", 3L))
+  high <- number(vapply(ends, `[`, "", 4L))
+  if (anyNA(c(low, high)) || low[1] != a$low || high[length(high)] != a$high || !identical(low[-1], high[-length(high)])) {
+    unreadable("expected the bins of %s, found others", a$name)
+  }
+  check_cuts(low[-1], a)
+  low[-1]
+}

@@ -1,0 +1,121 @@
+# Checks of parsed JSON by the published JSON Schema: of draft 2020-12, the keywords that it has. Nothing is evaluated.
+
+MODEL_SCHEMA <- NULL # read when the package is loaded
+
+.onLoad <- function(libname, pkgname) {
+  path <- file.path(libname, pkgname, "model-1.schema.json")
+  schema <- jsonlite::fromJSON(read_utf8(path), simplifyVector = FALSE)
+  schema$`$defs` <- list2env(lapply(schema$`$defs`, prepared), parent = emptyenv())
+  assign("MODEL_SCHEMA", prepared(schema), envir = parent.env(environment()))
+}
+
+# Lists of words as vectors, which are compared fast.
+prepared <- function(schema) {
+  if (!is.list(schema)) return(schema)
+  for (key in intersect(names(schema), c("required", "type", "enum"))) schema[[key]] <- unlist(schema[[key]])
+  for (key in intersect(names(schema), c("if", "then", "else", "items", "additionalProperties"))) {
+    schema[[key]] <- prepared(schema[[key]])
+  }
+  if (!is.null(schema$properties)) schema$properties <- lapply(schema$properties, prepared)
+  schema
+}
+
+is_object <- function(x) is.list(x) && !is.null(names(x))
+is_array <- function(x) is.list(x) && is.null(names(x))
+# Whole numbers that a double does not hold are kept as their digits.
+is_digits <- function(x) is.character(x) && nchar(x) > 15L && grepl("^-?[0-9]+$", x)
+
+type_of <- function(x) {
+  if (is.null(x)) "null"
+  else if (is.list(x)) if (is_object(x)) "object" else "array"
+  else if (is.logical(x)) "boolean"
+  else if (is.integer(x)) c("integer", "number")
+  else if (is.double(x)) if (x == floor(x)) c("integer", "number") else "number"
+  else if (is_digits(x)) c("string", "integer", "number")
+  else "string"
+}
+
+# The first way in which a value is not as the schema says, NULL if there is none.
+fault <- function(x, schema, where = "the file") {
+  while (!is.null(schema$`$ref`)) schema <- MODEL_SCHEMA$`$defs`[[sub("^#/[$]defs/", "", schema$`$ref`)]]
+  if (!is.null(schema$type) && !any(type_of(x) %in% schema$type)) {
+    return(sprintf("expected %s to be of type %s, found %s", where, paste(schema$type, collapse = " or "), type_of(x)[1]))
+  }
+  if (!is.null(schema$const) && !identical(as.character(x), as.character(schema$const))) {
+    return(sprintf("expected %s to be %s, found another", where, schema$const))
+  }
+  if (!is.null(schema$enum) && !(is.character(x) && x %in% schema$enum)) {
+    return(sprintf("expected %s to be one of %s, found another", where, paste(schema$enum, collapse = ", ")))
+  }
+  found <- if (is.list(x)) NULL else scalar_fault(x, schema, where)
+  if (is.null(found) && is_array(x)) found <- array_fault(x, schema, where)
+  if (is.null(found) && is_object(x)) found <- object_fault(x, schema, where)
+  if (is.null(found) && !is.null(schema$`if`)) {
+    branch <- if (is.null(fault(x, schema$`if`, where))) schema$then else schema$`else`
+    if (!is.null(branch)) found <- fault(x, branch, where)
+  }
+  found
+}
+
+scalar_fault <- function(x, schema, where) {
+  if (is.character(x) && !is_digits(x)) {
+    size <- nchar(x, "chars")
+    if (!is.null(schema$minLength) && size < schema$minLength) return(sprintf("expected %s to be text, found none", where))
+    if (!is.null(schema$maxLength) && size > schema$maxLength) {
+      return(sprintf("expected %s to have at most %d characters, found more", where, schema$maxLength))
+    }
+    if (!is.null(schema$pattern) && !grepl(schema$pattern, x, perl = TRUE)) {
+      return(sprintf("expected other text as %s", where))
+    }
+  } else if (is.numeric(x) || is_digits(x)) {
+    number <- as.numeric(x)
+    low <- number_of(schema$minimum)
+    above <- number_of(schema$exclusiveMinimum)
+    high <- number_of(schema$maximum)
+    below <- number_of(schema$exclusiveMaximum)
+    if (number < max(low, -Inf) || number > min(high, Inf) || number <= max(above, -Inf) || number >= min(below, Inf)) {
+      return(sprintf("expected a number within bounds as %s, found one beyond", where))
+    }
+  }
+  NULL
+}
+
+number_of <- function(x) if (is.null(x)) NULL else as.numeric(x)
+
+array_fault <- function(x, schema, where) {
+  if (length(x) < max(schema$minItems, 0L) || length(x) > min(schema$maxItems, Inf)) {
+    return(sprintf("expected another number of entries of %s, found %d", where, length(x)))
+  }
+  if (!is.null(schema$items)) {
+    inside <- paste("an entry of", where)
+    if (identical(names(schema$items), "$ref") && length(x)) inside <- paste("an entry of", sub("^an entry of ", "", where))
+    for (one in x) {
+      found <- fault(one, schema$items, inside)
+      if (!is.null(found)) return(found)
+    }
+  }
+  NULL
+}
+
+object_fault <- function(x, schema, where) {
+  keys <- names(x)
+  if (anyDuplicated(keys)) return(sprintf("expected each key of %s once, found one twice", where))
+  absent <- setdiff(schema$required, keys)
+  if (length(absent)) return(sprintf("expected the key %s in %s, found none", absent[1], where))
+  if (length(keys) < max(schema$minProperties, 0L) || length(keys) > min(schema$maxProperties, Inf)) {
+    return(sprintf("expected another number of keys of %s, found %d", where, length(keys)))
+  }
+  declared <- names(schema$properties)
+  if (identical(schema$additionalProperties, FALSE) && !all(keys %in% declared)) {
+    return(sprintf("expected no keys of %s but %s, found others", where, paste(declared, collapse = ", ")))
+  }
+  other <- if (is.list(schema$additionalProperties)) schema$additionalProperties
+  for (i in seq_along(keys)) {
+    inner <- if (keys[i] %in% declared) schema$properties[[keys[i]]] else other
+    if (length(inner)) {
+      found <- fault(x[[i]], inner, if (keys[i] %in% declared) keys[i] else paste("an entry of", where))
+      if (!is.null(found)) return(found)
+    }
+  }
+  NULL
+}
