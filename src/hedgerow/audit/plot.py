@@ -125,7 +125,6 @@ def trade_off_bounds(bounds: pd.DataFrame, claim: float | None, delta: float, ca
 
 
 def _axes(ax: Axes | None, size: tuple[float, float], x: str, y: str, title: str, pad: float | None = None) -> Axes:
-    """Return the axes, new ones if there are none, with labels and a title."""
     import matplotlib.pyplot as plt
 
     if ax is None:

@@ -347,7 +347,6 @@ def _check_categories(features: Features, categories: list[list[str | float | No
 
 
 def _places(which: Any, names: Names, width: int) -> tuple[int, ...]:
-    """Return the indices of the columns that a part of a ColumnTransformer selects."""
     if isinstance(which, (str, int, np.integer)):
         raise ArgumentError("a ColumnTransformer selects one column by a scalar; expected a list of columns")
     if isinstance(which, slice) and all(end is None or isinstance(end, int) for end in (which.start, which.stop)):

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting import first_match
+from hedgerow.audit.counting import regions as first_match
 from hedgerow.audit.counting.bin_values import bin_weights
-from hedgerow.audit.counting.first_match import first_matches
 from hedgerow.audit.counting.outside import BoxCounter
-from hedgerow.audit.counting.regions import Region, count_rows_each
+from hedgerow.audit.counting.regions import Region, count_rows_each, first_matches
 from hedgerow.audit.entropy.domain import Domain
 from tests.audit.counting.boxes import bit_list, enumerated, regions, regions_of
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.audit.counting import first_match
-from hedgerow.audit.counting.first_match import Extension, FewMatchingSets, ManyMatchingSets
+from hedgerow.audit.counting import regions as first_match
+from hedgerow.audit.counting.regions import Extension, FewMatchingSets, ManyMatchingSets
 
 BOXES = 70  # more than one word holds
 MASKS = st.sets(st.integers(0, BOXES - 1), max_size=6).map(lambda boxes: sum(1 << box for box in boxes))

@@ -3,7 +3,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from hedgerow.audit import Paths
-from hedgerow.audit.forests.evidence import evidence_of
+from hedgerow.audit.forests.reconstruct import evidence_of
 from hedgerow.errors import ArgumentError
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.privacy.card import PrivacyCard

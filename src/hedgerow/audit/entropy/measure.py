@@ -212,7 +212,6 @@ def _supports(
     counts: NDArray[np.int64] | None,
     bits: Sequence[float],
 ) -> tuple[tuple[int, ...], str]:
-    """Return the support of each region, and its origin."""
     counted = None if places is None else _counted(paths, places, counts)
     if given is not None:
         checked = _whole(given, len(paths))

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from hedgerow.audit.counting.outside import PerBin
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.entropy.values import Index
-from hedgerow.audit.forests.evidence import Evidence
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.errors import ArgumentError, MissingPackageError, SearchTooLargeError
 from hedgerow.models.conditions import first_that_holds
@@ -36,6 +35,24 @@ MOST_CELLS = 200_000
 """The most cells, times classes, that a table is searched over."""
 MOST_STEPS = 500_000_000
 """The most pairs of a cell and a leaf."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The numbers of one model's leaves."""
+
+    paths: Paths  # the decision paths to its leaves
+    numbers: NDArray[
+        np.int64
+    ]  # rows of each class of `classes` in each leaf, or rows of all classes where these are None
+    classes: tuple[Any, ...] | None  # the classes
+    scale: float | None = None  # the scale of the Laplace noise in each number; None where there is none
+    # For a bootstrap sample, whose draws the numbers count: how many different rows were drawn
+    distinct: NDArray[np.int64] | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        return self.scale is None and self.distinct is None
 
 
 @dataclass(frozen=True, eq=False)

@@ -264,9 +264,7 @@ def lira(
 
     References
     ----------
-    Carlini, Chien, Nasr, Song, Terzis and Tramèr, *Membership Inference Attacks From First Principles*, S&P 2022.
-    Zarifzadeh, Liu and Shokri, *Low-Cost High-Power Membership Inference Attacks*, ICML 2024; its authors' code, too,
-    leaves out the other fit of a split.
+    Those of `OnlineLira` and `Rmia`; the code of the latter's authors, too, leaves out the other fit of a split.
 
     Examples
     --------

@@ -40,7 +40,6 @@ class Leaves(Protocol):
 
 
 def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
-    """Return the function that returns the leaf of each row of a table."""
     released = released_leaf_model(model)
     apply = getattr(released or model, "apply", model)
     is_unfitted = released is None and isinstance(model, Readable)
@@ -214,7 +213,6 @@ class Overfit:
 
 
 def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the records as aligned lines of text."""
     lines = [["leaf", "class", "train", "test", "difference"]]
     for row in table:
         ours, others = 100 * row["train_share"], 100 * row["test_share"]

@@ -68,7 +68,6 @@ class Target:
 
 
 def _factory(target: Any) -> Callable[[], Any]:
-    """Return a factory of unfitted estimators, checked to return one."""
     if not isinstance(target, type) and hasattr(target, "fit") and hasattr(target, "predict"):
         return _Clones(target)
     if callable(target):

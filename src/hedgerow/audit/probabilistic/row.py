@@ -40,12 +40,10 @@ class ListedFactor:
 
     @property
     def value_combinations(self) -> int:
-        """The number of possible combinations of values."""
         return len(self.bins)
 
     @property
     def bin_combinations(self) -> int:
-        """The number of possible combinations of bins."""
         return len(self.bins)
 
     @property
@@ -369,7 +367,6 @@ def known_of(row: RowDistribution, domains: Sequence[Values]) -> Iterator[int]:
 
 
 def texts_of(row: RowDistribution, domains: Sequence[Values]) -> list[str]:
-    """Return the possible values of each attribute of a row, as text."""
     found = [""] * len(domains)
     for factor in row.factors:
         first, *others = factor.attributes
@@ -397,7 +394,6 @@ def _values(factor: Factor, domains: Sequence[Values]) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Return a value, a tuple of values or an interval as text."""
     if isinstance(value, tuple):
         own = [text_of(one) for one in value]
         return own[0] if len(own) == 1 else f"({', '.join(own)})"

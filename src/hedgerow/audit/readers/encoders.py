@@ -115,7 +115,6 @@ def _place(number: float) -> int:
 
 
 def _value(place: int) -> float:
-    """Return the float64 of a rank."""
     return float(np.int64(place).view(np.float64)) if place >= 0 else -float(np.int64(-place - 1).view(np.float64))
 
 
@@ -306,13 +305,11 @@ def _unseen(encoder: Any, place: int, name: str) -> NDArray[np.float64] | float:
 
 
 def _infrequent(encoder: Any, place: int) -> list[Any]:
-    """Return the categories of one column that an encoder merges as infrequent."""
     groups = getattr(encoder, "infrequent_categories_", None)
     return [] if groups is None or groups[place] is None else list(groups[place])
 
 
 def _encoded(encoder: Any, place: int, categories: Sequence[Any]) -> NDArray[np.float64]:
-    """Return the codes of each category of one column."""
     rows = np.empty((len(categories), len(encoder.categories_)), dtype=object)
     for i, own in enumerate(encoder.categories_):
         rows[:, i] = own[0]

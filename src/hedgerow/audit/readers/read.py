@@ -30,7 +30,6 @@ _COUNTS_MISSING = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
 
 
 def paths_of(model: Any, schema: Schema | None = None, features: Features | None = None) -> tuple[Paths, Schema]:
-    """Return the decision paths of a model, and their schema."""
     if not (schema is None or isinstance(schema, Schema)):
         raise ArgumentTypeError(f"expected a Schema or None as schema, got {type(schema).__name__}.")
     released = released_leaf_model(model)
