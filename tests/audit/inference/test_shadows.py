@@ -1,12 +1,16 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+import hedgerow as hr
 from hedgerow.audit import Shadows
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.targets import Target, confidence, shadow_fits
+from hedgerow.errors import LabelsOnlyWarning
 
 X = np.random.default_rng(0).normal(size=(31, 3))
 Y = np.random.default_rng(1).integers(2, size=31)
@@ -53,6 +57,16 @@ def test_confidence_is_the_probability_of_the_label():
 def test_confidence_of_hard_labels_is_one_or_nothing():
     fitted = LinearSVC(random_state=0).fit(X, Y)
     assert confidence(fitted, LabelledRows.of(X, Y)).tolist() == (fitted.predict(X) == Y).tolist()
+
+
+def test_labels_of_a_private_tree_are_attacked_without_a_warning():
+    tree = hr.PrivateTreeClassifier(50.0, max_depth=1, random_state=0).fit(X > 0, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LabelsOnlyWarning)
+        found = confidence(tree, LabelledRows.of(X > 0, Y))
+        with pytest.raises(LabelsOnlyWarning):
+            tree.predict_proba(X > 0)
+    assert found.tolist() == (tree.predict(X > 0) == Y).tolist()
 
 
 def test_confidence_in_a_class_that_a_fit_has_not_seen_is_nothing():

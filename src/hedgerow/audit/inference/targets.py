@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from hedgerow.audit.inference.labelled import Index, LabelledRows, label_values, predicts_numbers
-from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning
+from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning, SeededNoiseWarning
 from hedgerow.text.progress import tracked
 
 Array = NDArray[np.float64]
@@ -179,4 +179,7 @@ def confidence(fitted: Any, rows: LabelledRows) -> Array:
         return (predictions == rows.values).astype(np.float64)
     check_known(fitted, rows, None)
     is_label = label_values(np.asarray(classes)) == rows.values[:, None]
-    return np.where(is_label, np.asarray(fitted.predict_proba(X)), 0.0).sum(axis=1).round(_DIGITS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelsOnlyWarning)  # labels are attacked as they are, fit by fit
+        chances = np.asarray(fitted.predict_proba(X))
+    return np.where(is_label, chances, 0.0).sum(axis=1).round(_DIGITS)
