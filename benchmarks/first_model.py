@@ -1,0 +1,111 @@
+"""From `pip install` to a first printed model, in environments made anew: hedgerow, with and without extras, and peers.
+
+Each learns a model of the same 569 rows from a CSV file, with the defaults that its own pages begin with. Needs the
+package index; a peer that does not install is left out, with the reason.
+"""
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from measure import report, use_all_cores
+from sklearn.datasets import load_breast_cancer
+
+ROOT = Path(__file__).parents[1]
+RUNS = 3
+READ = """
+import pandas as pd
+frame = pd.read_csv("rows.csv")
+labels = frame.pop("diagnosis")
+"""
+TOOLS = {
+    "hedgerow": (
+        str(ROOT),
+        "import hedgerow as hr\ndata = hr.datasets.load('breast_cancer')\n"
+        "print(hr.PrivateTreeClassifier(epsilon=1.0, schema=data.schema).fit(data.frame, data.labels).tree_)",
+    ),
+    "hedgerow, all extras": (
+        f"{ROOT}[all]",
+        "import hedgerow as hr\ndata = hr.datasets.load('breast_cancer')\n"
+        "print(hr.PrivateTreeClassifier(epsilon=1.0, schema=data.schema).fit(data.frame, data.labels).tree_)",
+    ),
+    "diffprivlib, tree": (
+        "diffprivlib",
+        READ + "from diffprivlib.models import DecisionTreeClassifier\nbounds = (frame.min(), frame.max())\n"
+        "print(DecisionTreeClassifier(bounds=bounds, classes=sorted(set(labels))).fit(frame, labels).tree_)",
+    ),
+    "interpret, DP-EBM": (
+        "interpret",
+        READ + "from interpret.privacy import DPExplainableBoostingClassifier\n"
+        "print(DPExplainableBoostingClassifier(silent=True).fit(frame, labels).explain_global().data(0))",
+    ),
+    "imodels, rule list": (
+        "imodels",
+        READ + "from imodels import GreedyRuleListClassifier\n"
+        "model = GreedyRuleListClassifier()\nmodel.fit(frame.to_numpy(), (labels == 'malignant').to_numpy(dtype=int))\n"
+        "print(model)",
+    ),
+}
+
+
+def timed(words, folder):
+    """Return the wall seconds of a command that must succeed."""
+    start = time.perf_counter()
+    subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True)
+    return time.perf_counter() - start
+
+
+def measured(package, code, folder):
+    """Return seconds to install, megabytes, distributions, and seconds to a first model: the first, and the median."""
+    python = folder / "venv" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    install = timed([python, "-m", "pip", "install", "--quiet", "--no-cache-dir", package], folder)
+    size = int(subprocess.run(["du", "-sm", folder / "venv"], check=True, capture_output=True).stdout.split()[0])
+    listed = subprocess.run(
+        [python, "-m", "pip", "list", "--format", "freeze"], check=True, capture_output=True, text=True
+    )
+    found = dict(line.split("==") for line in listed.stdout.splitlines() if "==" in line)
+    runs = [timed([python, "-W", "ignore", "-c", code], folder) for _ in range(RUNS)]
+    shutil.rmtree(folder / "venv")
+    return install, size, found, runs
+
+
+def main() -> None:
+    """Measure each tool in an environment of its own."""
+    use_all_cores()
+    data = load_breast_cancer(as_frame=True)
+    rows = []
+    for name, (package, code) in TOOLS.items():
+        with TemporaryDirectory() as place:
+            folder = Path(place)
+            data.data.assign(diagnosis=data.target.map({0: "malignant", 1: "benign"})).to_csv(
+                folder / "rows.csv", index=False
+            )
+            try:
+                install, size, found, runs = measured(package, code, folder)
+            except subprocess.CalledProcessError as error:
+                print(f"{name} is left out: {str(error.stderr).strip().splitlines()[-1:]}")
+                continue
+        version = found.get(Path(package.split("[")[0]).name, found.get("hedgerow", ""))
+        rows.append(
+            {
+                "tool": name,
+                "version": version,
+                "packages": len(found),
+                "MB": size,
+                "install, seconds": f"{install:.0f}",
+                "first model, seconds": f"{runs[0]:.1f}",
+                "later, seconds": f"{median(runs[1:]):.1f}",
+                "in all, seconds": f"{install + runs[0]:.0f}",
+            }
+        )
+        print(rows[-1])
+    report("first_model", rows)
+
+
+if __name__ == "__main__":
+    main()
