@@ -36,7 +36,11 @@ places_in <- function(column, words, ignore_case = FALSE) {
     return(match(if (ignore_case) chartr("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", text) else text, words))
   }
   numbers <- vapply(words, stored_number, 0, USE.NAMES = FALSE)
-  if (column$dates) numbers <- ifelse(grepl(DATE, words, perl = TRUE), days_of_text(words), numbers)
+  if (column$dates) {
+    are <- grepl(DATE, words, perl = TRUE)
+    if (!all(are | grepl("^(0|-?[1-9][0-9]*)$", words, perl = TRUE))) numbers[] <- NA
+    numbers[are] <- days_of_text(words[are])
+  }
   if (column$kind == "truth") numbers[!numbers %in% c(0, 1)] <- NA
   match(column$values, numbers, incomparables = NA)
 }

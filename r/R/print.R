@@ -149,9 +149,16 @@ print.hedgerow <- function(x, ...) {
 guarantee_line <- function(x) {
   privacy <- x$privacy
   if (is.null(privacy$epsilon)) return(sprintf("guarantee: none (%s)", printable(if (is.null(privacy$void)) "no charges" else privacy$void)))
-  delta <- if (privacy$delta > 0) sprintf(", delta = %s", format(privacy$delta, digits = 4)) else ""
-  void <- if (is.null(privacy$void)) "" else sprintf("; void: %s", printable(privacy$void))
-  sprintf("guarantee: epsilon = %s%s%s", format(privacy$epsilon, digits = 6), delta, void)
+  if (!is.null(privacy$void)) return(sprintf("guarantee: none (%s)", printable(privacy$void)))
+  delta <- if (privacy$delta > 0) sprintf(", delta = %s", rounded_up(privacy$delta, 4)) else ""
+  sprintf("guarantee: epsilon = %s%s", rounded_up(privacy$epsilon, 6), delta)
+}
+
+# An amount with so many digits, never less than it is.
+rounded_up <- function(x, digits) {
+  shown <- signif(x, digits)
+  if (shown < x) shown <- shown + 10^(floor(log10(x)) - digits + 1)
+  format(shown, digits = digits)
 }
 
 as.data.frame.hedgerow <- function(x, row.names = NULL, optional = FALSE, ...) {
@@ -214,7 +221,7 @@ print.hedgerow_card <- function(x, ...) {
   line <- function(name, value) if (!is.null(value) && !identical(value, "")) cat(strwrap(paste0(name, ": ", printable(value)), exdent = 2), sep = "\n")
   line("neighbours", privacy$neighbours)
   for (charge in privacy$charges) {
-    line("charge", sprintf("%s: epsilon = %s, delta = %s%s", charge$purpose, format(charge$epsilon, digits = 6), format(charge$delta, digits = 4),
+    line("charge", sprintf("%s: epsilon = %s, delta = %s%s", charge$purpose, rounded_up(charge$epsilon, 6), rounded_up(charge$delta, 4),
                            if (charge$mechanism == "") "" else paste0(", ", charge$mechanism)))
   }
   line("noise", privacy$noise)
@@ -222,5 +229,6 @@ print.hedgerow_card <- function(x, ...) {
   line("void", privacy$void)
   for (note in privacy$notes) line("note", note)
   line("digest", privacy$digest)
+  line("note", "R checks that the charges add up, and not the digest: hedgerow in Python does")
   invisible(x)
 }

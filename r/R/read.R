@@ -17,6 +17,7 @@ read_model <- function(file) {
   tryCatch({
     problem <- fault(data, MODEL_SCHEMA)
     if (!is.null(problem)) unreadable(problem)
+    check_card(data$privacy)
     model_of(data)
   }, hedgerow_unreadable = function(e) refuse(conditionMessage(e)))
 }
@@ -52,6 +53,19 @@ parse_text <- function(text) {
   data
 }
 
+# A card has the sum of its charges, and is void if one of them is.
+check_card <- function(privacy) {
+  charges <- privacy$charges
+  if (!length(charges)) return(invisible())
+  for (amount in c("epsilon", "delta")) {
+    sum <- sum(vapply(charges, function(one) as.numeric(one[[amount]]), 0))
+    stated <- as.numeric(privacy[[amount]])
+    if (length(stated) != 1L || abs(sum - stated) > 1e-9 * max(sum, stated)) unreadable("expected a card with the sum of its charges, found another")
+  }
+  void <- !vapply(charges, function(one) is.null(one$void), NA)
+  if (any(void) && is.null(privacy$void)) unreadable("expected a card that is void as one of its charges, found another")
+}
+
 # The model of checked data.
 model_of <- function(data) {
   target <- target_of(data$schema$label)
@@ -77,14 +91,15 @@ target_of <- function(label) {
     return(list(name = label$name, number = TRUE, low = label$low, high = label$high, values = middles))
   }
   types <- vapply(label$classes, function(x) type_of(x)[1], "")
-  is_text <- all(types == "string") && !all(types == "integer")
+  if (any(types == "integer")) types[vapply(label$classes, is_digits, NA)] <- "integer"  # those beyond 2^31 are read as text
+  is_text <- all(types == "string")
   if (length(unique(types)) > 1L && !is_text) unreadable("expected classes of one type, found several")
   words <- vapply(label$classes, class_word, "")
   if (anyDuplicated(words)) unreadable("expected different classes, found one twice")
   list(name = label$name, number = FALSE, type = types[1], values = words, ordered = isTRUE(label$ordered))
 }
 
-class_word <- function(x) if (is.logical(x)) if (x) "True" else "False" else word_of(x)
+class_word <- function(x) if (is.logical(x)) if (x) "True" else "False" else if (is.character(x)) x else word_of(x)
 
 attribute_of <- function(data, name) {
   a <- c(list(name = name), data)

@@ -30,10 +30,12 @@ numbers_of_text <- function(text) {
 text_of_number <- function(x) {
   if (is.infinite(x)) return(if (x > 0) "inf" else "-inf")
   if (x == floor(x) && abs(x) < 1e16) return(sprintf("%.0f", x + 0))
-  for (digits in 0:16) {
+  for (digits in 14:16) { # of 15 digits those that are zeros at the end are none of the fewest
     text <- sprintf("%.*e", digits, x)
     if (identical(jsonlite::fromJSON(paste0("[", text, "]")) + 0, x)) break
   }
+  digits <- nchar(sub("0+$", "", sub("^-?[0-9][.]([0-9]*)e.*", "\\1", text)))
+  text <- sprintf("%.*e", digits, x)
   power <- as.integer(sub(".*e", "", text))
   if (power < -4L || power >= 16L) {
     return(paste0(sub("[.]?0*e.*", "", sub("^(-?[0-9])e", "\\1.e", text)), sprintf("e%s%02d", if (power < 0) "-" else "+", abs(power))))

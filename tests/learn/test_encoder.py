@@ -1,5 +1,7 @@
 """The encoder of a schema's tests: what it answers, and pipelines of scikit-learn with it."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -8,8 +10,15 @@ import pytest
 import sklearn
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401 -- makes the search importable
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, cross_val_score
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    HalvingGridSearchCV,
+    TunedThresholdClassifierCV,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError, DomainError, PreparationWarning
@@ -77,6 +86,27 @@ def test_no_row_is_looked_at_before_transform():
         hr.SchemaEncoder("patients.yaml").fit(ROWS)
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        hr.Schema.learn(MANY, hr.Schema({"age": hr.Real(0, 120)}), epsilon=5, bins=3),
+        hr.Schema({"age": hr.Integer(0, 120, (30,))}, unit=hr.Unit("ward", 2)),
+        hr.Schema({"age": hr.Integer(0, 120, (30,))}, weight=hr.Weight("w", 4)),
+    ],
+    ids=["charged", "unit", "weight"],
+)
+def test_a_schema_with_more_than_domains_is_refused(schema):
+    """The estimator behind would have a card that knows nothing of it."""
+    with pytest.raises(ValueError, match="without charges, unit and weight"):
+        hr.SchemaEncoder(schema).fit(MANY)
+
+
+def test_tests_that_read_alike_are_refused():
+    schema = hr.Schema({"a": hr.Integer(0, 9, (3,)), "a <= 3": hr.Boolean()})
+    with pytest.raises(ValueError, match="two written alike"):
+        hr.SchemaEncoder(schema).fit(np.zeros((2, 2), dtype=int))
+
+
 def test_a_row_is_encoded_as_it_is_alone():
     encoder = hr.SchemaEncoder(SCHEMA)
     together = encoder.fit_transform(MANY)
@@ -118,3 +148,57 @@ def test_a_search_charges_the_budget_for_each_fit(search):
     short = tree.set_params(budget=hr.Budget(0.05))
     with pytest.warns(PreparationWarning), pytest.raises(BudgetExceededError):
         search(short, depths, cv=3, error_score="raise").fit(MANY, ILL)
+
+
+PLAIN = """
+import sys, warnings
+import numpy as np
+import hedgerow as hr
+from sklearn.model_selection import GridSearchCV
+assert "sklearn.pipeline" not in sys.modules
+X, y = np.tile([[0], [1]], (30, 1)), np.tile([0, 1], 30)
+warnings.simplefilter("error", hr.errors.PreparationWarning)
+GridSearchCV(hr.PrivateTreeClassifier(1.0), {"max_depth": [1, 2]}, cv=2, error_score="raise").fit(X, y)
+"""
+
+
+def test_a_search_is_warned_of_where_nobody_has_made_a_pipeline():
+    ended = subprocess.run([sys.executable, "-c", PLAIN], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "PreparationWarning: a search chooses by exact scores" in ended.stderr
+
+
+class Own(GridSearchCV):
+    """A search of a user's."""
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (
+            lambda tree: make_pipeline(MinMaxScaler(), Own(tree, {"max_depth": [1]}, cv=2)),
+            {"a search", "an earlier step"},
+        ),
+        (lambda tree: FixedThresholdClassifier(tree), set()),
+        (lambda tree: TunedThresholdClassifierCV(tree, cv=2), {"a search"}),
+    ],
+    ids=["both", "no search", "threshold"],
+)
+def test_all_that_is_in_no_charge_is_named_and_nothing_else(make, told):
+    X, y = np.tile([[0.0, 1.0], [1.0, 1.0]], (30, 1)), np.tile([0, 1], 30)
+    tree = hr.PrivateTreeClassifier(
+        1.0,
+        objective="mixed",
+        schema=hr.Schema({"a": hr.Real(0, 1, (0.5,)), "b": hr.Real(0, 1)}, hr.Label("y", (0, 1))),
+    )
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", PreparationWarning)
+        make(tree).fit(X, y)
+    assert {" ".join(str(one.message).split()[: len(start.split())]) for one in found for start in told} >= told
+    assert bool(found) == bool(told)
+
+
+def test_a_caller_without_a_module_is_no_matter():
+    caller = type("Caller", (), {"fit": lambda _: hr.PrivateTreeClassifier(1.0).fit(np.eye(2, dtype=int), [0, 1])})
+    del caller.__module__
+    caller().fit()

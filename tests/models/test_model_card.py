@@ -65,14 +65,18 @@ def test_without_a_guarantee_none_is_stated():
     assert "**No guarantee of privacy**: `none (by hand)`." in text
     assert head(text)["tags"] == ["tree", "interpretable"]
     assert "epsilon" not in head(text)["privacy"]
+    assert "released values only" not in text
 
 
 def test_persons_and_delta_are_told():
     schema = Schema({"a": hr.Boolean()}, Label("ill", ("no", "yes")))
     person = tree(schema, card("1", unit=Unit("who", 3)))
     assert head(person.to_model_card())["privacy"]["unit"] == "all rows of one who"
-    approximate = tree(schema, card("1", "1/100")).to_model_card()
-    assert head(approximate)["privacy"]["delta"] == 0.01
+    approximate = tree(schema, card("1/1000000", "1/100000")).to_model_card()
+    assert head(approximate)["privacy"]["delta"] == 1e-5
+    assert head(approximate)["privacy"]["epsilon"] == 1e-6
+    odd = tree(schema, card("1", unit=Unit("pat\uffffient \U0001f600", 3)))
+    assert head(odd.to_model_card())["privacy"]["unit"] == "all rows of one pat\uffffient \U0001f600"
     assert "50 %" not in approximate
 
 

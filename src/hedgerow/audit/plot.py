@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hedgerow.models.plot import colour, plain
+from hedgerow.models.plot import check_matplotlib, colour, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +25,7 @@ def overfit_bars(
     ax: Axes | None,
 ) -> Axes:
     """Draw shares in train (filled) above test (outlined), shape ``(n_leaves, n_classes, 2)``."""
+    check_matplotlib()
     import matplotlib.pyplot as plt
     from matplotlib.patches import Patch
 
@@ -125,6 +126,7 @@ def trade_off_bounds(bounds: pd.DataFrame, claim: float | None, delta: float, ca
 
 
 def _axes(ax: Axes | None, size: tuple[float, float], x: str, y: str, title: str, pad: float | None = None) -> Axes:
+    check_matplotlib()
     import matplotlib.pyplot as plt
 
     if ax is None:

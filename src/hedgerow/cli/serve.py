@@ -30,7 +30,7 @@ app = typer.Typer(
 )
 keys_app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make, list and revoke API keys.")
 app.add_typer(keys_app, name="key")
-_NEEDED = ("cryptography", "fastapi", "jinja2", "jwt", "prometheus_client", "sqlalchemy", "uvicorn")
+_NEEDED = ("cryptography", "fastapi", "jinja2", "jwt", "matplotlib", "prometheus_client", "sqlalchemy", "uvicorn")
 AcceptRollback = Annotated[bool, option("Continue with a ledger that lost entries and record it.", "--accept-rollback")]
 ConfigPath = Annotated[Path, option("Configuration, as `hedgerow serve init` writes one.", "--config")]
 CONFIG = Path("curator.yaml")

@@ -7,8 +7,10 @@ try:
     import ibis
     import ibis.expr.operations as ops
 except ModuleNotFoundError as error:
+    if error.name not in ("duckdb", "ibis"):
+        raise
     raise MissingPackageError(
-        "a table that is not CSV in memory needs an extra: pip install 'hedgerow[engines]'."
+        "tables in Parquet or a database, and tallies that are kept, need an extra: pip install 'hedgerow[engines]'."
     ) from error
 
 __all__ = ["duckdb", "ibis", "ops"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 
-from hedgerow.errors import ArgumentTypeError
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn.search.space import Space
 from hedgerow.schema.attributes import Literal
 from hedgerow.schema.schema import Schema
@@ -26,7 +26,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     schema : Schema
-        What is public of the columns. Its label is not used.
+        What is public of the columns, as it was declared. Its label is not used.
 
     Attributes
     ----------
@@ -56,10 +56,16 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):
         ------
         TypeError
             If the schema is none.
+        ValueError
+            If the schema was learned under a charge, has no guarantee, or declares a unit or a weight: a private
+            estimator behind the encoder would know nothing of it. Or if two tests read alike.
         DomainError
             If the table lacks a column.
         """
         table = self._checked(X)
+        names = self.get_feature_names_out().tolist()
+        if len(set(names)) < len(names):
+            raise ArgumentError("expected tests that read differently, got two written alike; rename a column.")
         self.n_features_in_ = table.width
         if table.names is not None:
             self.feature_names_in_ = np.array(table.names, dtype=object)
@@ -84,6 +90,9 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):
     def _check_schema(self) -> None:
         if not isinstance(self.schema, Schema):
             raise ArgumentTypeError(f"schema must be a Schema, got {type(self.schema).__name__}.")
+        if self.schema.charges or self.schema.no_guarantee_reason or self.schema.unit or self.schema.weight:
+            problem = "expected a schema without charges, unit and weight, of which no later step would know; got one"
+            raise ArgumentError(f"{problem} with some. Fit a private estimator with this schema on the table itself.")
 
     def _checked(self, X: Any) -> Table:
         self._check_schema()

@@ -73,7 +73,8 @@ class OfClasses(RowLoss):
         if self.objective != "absolute":
             return self.objective
         if not schema.target.ordered:
-            raise ArgumentError("expected ordered classes with objective='absolute', got others; declare OrderedLabel.")
+            problem = "expected ordered classes with objective='absolute', got others; declare OrderedLabel"
+            raise ArgumentError(f"{problem}, or `ordered: true` in a file.")
         places = range(len(schema.classes))
         return LossTable.of_distances(places, abs, "absolute", f"{len(places) - 1} classes")
 

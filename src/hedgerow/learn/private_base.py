@@ -45,6 +45,8 @@ _SEARCHED = (
     "a search chooses by exact scores of these rows, which no charge and no card has. Search on public rows, or choose "
     "by scores that hedgerow.evaluate releases."
 )
+# Of scikit-learn, by name: to import them takes long.
+_SEARCHES = frozenset(("BaseSearchCV", "RFECV", "SequentialFeatureSelector", "TunedThresholdClassifierCV"))
 _SEEDED = (
     "random_state seeds the noise, so that the model has no guarantee: whoever knows the seed can take the noise off. "
     "It is for tests; leave it out to release a model."
@@ -88,8 +90,7 @@ class PrivateEstimator(TallyEstimator):
 
     def _warn(self, schema: Schema, names: Sequence[str]) -> None:
         super()._warn(schema, names)
-        unaccounted = None if self._noise().no_guarantee_reason else _unaccounted()  # a seeded card is void
-        if unaccounted:
+        for unaccounted in () if self._noise().no_guarantee_reason else _unaccounted():  # a seeded card is void
             warnings.warn(unaccounted, errors.PreparationWarning, stacklevel=3)
         if not (self.random_state is None or isinstance(self.random_state, NoiseSource)):
             warnings.warn(_SEEDED, errors.SeededNoiseWarning, stacklevel=3)
@@ -181,24 +182,28 @@ class PrivateEstimator(TallyEstimator):
         return self.budget.allocate(epsilon, delta, rho=rho, purpose=purpose, no_guarantee_reason=why, unit=schema.unit)
 
 
-def _unaccounted() -> str | None:
-    """Return what a caller learns from the rows without a charge: a step of a pipeline, or a search by scores."""
-    if "sklearn.pipeline" not in sys.modules:  # nobody has made one, and it takes long to import
-        return None
+def _unaccounted() -> list[str]:
+    """Return what callers learn from the rows without a charge: steps of a pipeline, a search by scores."""
+    found, caller = set[str](), inspect.currentframe()
+    while caller is not None:
+        own = caller.f_locals.get("self")
+        if caller.f_code.co_name.startswith("fit") and own is not None:
+            if _has_fitted_steps(own):
+                found.add(_PREPARED)
+            if not _SEARCHES.isdisjoint(base.__name__ for base in type(own).__mro__):
+                found.add(_SEARCHED)
+        caller = caller.f_back
+    return sorted(found)
+
+
+def _has_fitted_steps(caller: object) -> bool:
+    if "sklearn.pipeline" not in sys.modules:  # nobody has made a pipeline, and it takes long to import
+        return False
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
 
-    caller = inspect.currentframe()
-    while caller is not None:
-        own, is_fit = caller.f_locals.get("self"), caller.f_code.co_name.startswith("fit")
-        if is_fit and isinstance(own, Pipeline):
-            steps = (step for _, step in own.steps[:-1] if hasattr(step, "transform"))
-            if any(get_tags(step).requires_fit for step in steps):
-                return _PREPARED
-        if is_fit and type(own).__module__.startswith("sklearn.model_selection"):
-            return _SEARCHED
-        caller = caller.f_back
-    return None
+    steps = caller.steps[:-1] if isinstance(caller, Pipeline) else ()
+    return any(get_tags(step).requires_fit for _, step in steps if hasattr(step, "transform"))
 
 
 def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> PrivacyCard:

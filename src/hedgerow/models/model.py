@@ -326,7 +326,7 @@ class Model(ABC):
 
     def to_model_card(self) -> str:
         """Return the README of a model's repository: a head in YAML with ε, δ, unit and digest, then Markdown."""
-        return model_card(self, self.to_dict()["digest"])
+        return model_card(self.kind, str(self), self.schema, self.privacy, self.to_dict()["digest"])
 
     @abstractmethod
     def _structure(self) -> dict[str, Any]:

@@ -4,53 +4,59 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from decimal import Decimal
 from math import ceil, exp
-from typing import TYPE_CHECKING, Any
 
+from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import amount_text
+from hedgerow.schema.schema import Schema
 from hedgerow.text.values import printable
 
-if TYPE_CHECKING:
-    from hedgerow.models.model import Model
+_UNWRITABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_EXACT = "The file may hold exact functions of the rows it was learned from: whoever has it can learn of single rows."
 
 
-def model_card(model: Model, digest: str) -> str:
+def model_card(kind: str, words: str, schema: Schema, card: PrivacyCard, digest: str) -> str:
     """Return the text; names and values stand in code, where neither Markdown nor HTML is read."""
-    head = "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in _head(model, digest).items())
-    label = model.schema.label
-    title = f"# {model.kind.capitalize()}" + ("" if label is None else f" for {_code(label.name)}")
+    head = "\n".join(_head(kind, schema, card, digest))
+    label = schema.label
+    title = f"# {kind.capitalize()}" + ("" if label is None else f" for {_code(label.name)}")
     parts = [
         f"---\n{head}\n---\n{title}",
-        _promise(model),
+        _promise(card),
         "## The model",
-        _block(str(model)),
+        _block(words),
         "## Privacy card",
-        _block(str(model.privacy)),
+        _block(str(card)),
         "## Use",
-        "The file holds released values only: to predict costs no privacy.",
+        "The file holds released values only: to predict costs no privacy." if card.is_private else _EXACT,
         _block('import hedgerow as hr\n\nmodel = hr.load_model("model.json")\nmodel.predict(rows)', "python"),
         f"SHA-256 of the model's content: {_code(digest)}",
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _head(model: Model, digest: str) -> dict[str, Any]:
-    card = model.privacy
-    privacy: dict[str, Any] = {"guarantee": printable(card.headline), "digest": digest}
+def _head(kind: str, schema: Schema, card: PrivacyCard, digest: str) -> Iterator[str]:
+    tags = [kind.replace(" ", "-"), "interpretable", *(["differential-privacy"] if card.is_private else [])]
+    yield "library_name: hedgerow"
+    yield f"pipeline_tag: tabular-{'regression' if schema.target.as_number else 'classification'}"
+    yield f"tags: {json.dumps(tags)}"
+    yield "privacy:"
+    yield f"  guarantee: {_scalar(card.headline)}"
+    yield f"  digest: {_scalar(digest)}"
     if card.is_private and card.epsilon is not None and card.delta is not None:
-        unit = "one row" if card.unit is None else f"all rows of one {printable(card.unit.column)}"
-        privacy |= {"epsilon": float(amount_text(card.epsilon)), "delta": float(amount_text(card.delta)), "unit": unit}
-    learned = ["differential-privacy"] if card.is_private else []
-    return {
-        "library_name": "hedgerow",
-        "pipeline_tag": "tabular-regression" if model.schema.target.as_number else "tabular-classification",
-        "tags": [model.kind.replace(" ", "-"), "interpretable", *learned],
-        "privacy": privacy,
-    }
+        yield f"  epsilon: {Decimal(amount_text(card.epsilon)):f}"  # with an exponent YAML reads text
+        yield f"  delta: {Decimal(amount_text(card.delta)):f}"
+        yield f"  unit: {_scalar('one row' if card.unit is None else f'all rows of one {card.unit.column}')}"
 
 
-def _promise(model: Model) -> str:
-    card = model.privacy
+def _scalar(text: str) -> str:
+    """Return text as a scalar of YAML, in which some characters may only be written by their number."""
+    return _UNWRITABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(printable(text), ensure_ascii=False))
+
+
+def _promise(card: PrivacyCard) -> str:
     if not card.is_private or card.epsilon is None:
         return f"**No guarantee of privacy**: {_code(card.headline)}."
     unit = "row" if card.unit is None else f"{_code(card.unit.column)}"

@@ -89,6 +89,7 @@ def class_bars(
 
 def _named_lines(leaves: Sequence[str], classes: Sequence[str], caption: str, ax: Axes | None) -> Axes:
     """Return axes with a named line for each leaf, the first on top."""
+    check_matplotlib()
     import matplotlib.pyplot as plt
 
     names = [plain(fill(leaf, 60)) for leaf in leaves]
@@ -201,6 +202,7 @@ def _ranked(groups: Sequence[Group]) -> list[int]:
 
 
 def _drawn_bars(groups: Sequence[Group], ranked: Sequence[Group], caption: str, ax: Axes | None, n_names: int) -> Axes:
+    check_matplotlib()
     import matplotlib.pyplot as plt
 
     n_lines = sum(len(bins) for _, bins in ranked)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
-from hedgerow.models.plot import plain, shortened
+from hedgerow.models.plot import check_matplotlib, plain, shortened
 from hedgerow.models.points import PointBin
 from hedgerow.models.totals import Totals
 from hedgerow.text.markup import Html, element
@@ -73,6 +73,7 @@ def row_texts(totals: Totals, codes: Mapping[str, NDArray[np.integer]], classes:
 
 def draw_form(totals: Totals, caption: str, ax: Axes | None) -> Axes:
     """Draw the points with a box to fill in for each attribute, the total, and the probabilities of totals."""
+    check_matplotlib()
     import matplotlib.pyplot as plt
 
     n_bins = sum(map(len, totals.bins))

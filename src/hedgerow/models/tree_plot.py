@@ -9,7 +9,17 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, count
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.models.plot import NO_BREAK, class_legend, class_patches, colour, drawable, legend_name, plain, shortened
+from hedgerow.models.plot import (
+    NO_BREAK,
+    check_matplotlib,
+    class_legend,
+    class_patches,
+    colour,
+    drawable,
+    legend_name,
+    plain,
+    shortened,
+)
 from hedgerow.schema.literals import Literal
 
 if TYPE_CHECKING:
@@ -130,6 +140,7 @@ def _tops(top: _Box) -> list[float]:
 
 
 def _own_axes(width: float, height: float, caption: str) -> Axes:
+    check_matplotlib()
     import matplotlib.pyplot as plt
 
     title = (len(_wrapped(caption, width)) + 1) * _LINE

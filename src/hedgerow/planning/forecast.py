@@ -13,7 +13,7 @@ import numpy as np
 
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models.plot import colour
+from hedgerow.models.plot import check_matplotlib, colour
 from hedgerow.planning import expected
 from hedgerow.planning.expected import CUT_BINS, Constant, Expected, round_up
 from hedgerow.planning.simulation import ByEpsilon, Simulated, draw_accuracies, simulate, simulate_others
@@ -173,6 +173,7 @@ class Forecast:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the accuracy, or R², on the public table by ε, if other ε were tried; else the average loss at most."""
+        check_matplotlib()
         if self.by_epsilon:
             return draw_accuracies(self.by_epsilon, self.rows, ax)
         import matplotlib.pyplot as plt

@@ -135,6 +135,10 @@ class Schema:
         return tuple(name for name, _ in self.attributes)
 
     @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
     def numbers(self) -> Mapping[str, Numeric]:
         """Those attributes that are numbers or dates, by name."""
         return {name: one for name, one in self.attributes if isinstance(one, Numeric)}
@@ -226,7 +230,7 @@ class Schema:
         """
         derived = self[name].derived
         if derived is None:
-            return table.column(name, self.names.index(name))
+            return table.column(name, self._places[name])
         return derived.column(name, [table.column(column, 0) for column in derived.columns])
 
     def check_columns(self, table: Table, names: Sequence[str] | None = None) -> None:

@@ -29,7 +29,7 @@ from hedgerow.text.values import quoted_text
 
 # docs/models.md says how these were chosen.
 TOTALS, CALIBRATION = Fraction(40), Fraction(80)  # parts of a thousand
-FIRST_SHARE = Fraction(3, 10)  # of what is left: for the queries.histograms, where the residuals are asked afterwards
+FIRST_SHARE = Fraction(3, 10)  # of what is left: for the histograms, where the residuals are asked afterwards
 ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
 ENOUGH_TO_CALIBRATE = 32
 _LARGEST_STEP = 2.0

@@ -61,7 +61,7 @@ class Published:
 
     @property
     def unproven(self) -> str | None:
-        """The same, as charges say it."""
+        """What is not proven, as charges say it; None where all is."""
         return None if self.gap is None else f"not proven: {self.gap}"
 
     def claim(self, epsilon: Fraction, delta: Fraction) -> str | None:
