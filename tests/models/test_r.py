@@ -316,6 +316,7 @@ def hostile(whole: dict[str, Any], stay: dict[str, Any], card: dict[str, Any]) -
         **card,
         "parts": [{**card["parts"][0], "points": card["parts"][0]["points"][:-1]}, *card["parts"][1:]],
     }
+    void = [{**charge, "void": "seeded"} for charge in whole["privacy"]["charges"]]
     return {
         "empty": "",
         "address": "https://example.org/model.json",
@@ -343,6 +344,8 @@ def hostile(whole: dict[str, Any], stay: dict[str, Any], card: dict[str, Any]) -
         "number of no class": json.dumps({**stay, "root": {**stay["root"], "false": {"then": "x", "counts": None}}}),
         "beyond bounds": json.dumps({**stay, "root": {"then": 99, "counts": None, "label": 99}}),
         "points": json.dumps(bad_points),
+        "less was spent": json.dumps({**whole, "privacy": {**whole["privacy"], "epsilon": 0.001}}),
+        "a void charge": json.dumps({**whole, "privacy": {**whole["privacy"], "charges": void}}),
         "points of no whole number": json.dumps({**card, "base": [0.5]}),
         "a million rules": json.dumps({**whole, "rules": [{"if": [], **leaf}] * 10**6}),
     }
