@@ -196,9 +196,3 @@ def test_all_that_is_in_no_charge_is_named_and_nothing_else(make, told):
         make(tree).fit(X, y)
     assert {" ".join(str(one.message).split()[: len(start.split())]) for one in found for start in told} >= told
     assert bool(found) == bool(told)
-
-
-def test_a_caller_without_a_module_is_no_matter():
-    caller = type("Caller", (), {"fit": lambda _: hr.PrivateTreeClassifier(1.0).fit(np.eye(2, dtype=int), [0, 1])})
-    del caller.__module__
-    caller().fit()
