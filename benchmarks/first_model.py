@@ -1,6 +1,6 @@
 """From `pip install` to a first printed model, in environments made anew: hedgerow, with and without extras, and peers.
 
-Each learns a model of the same 569 rows from a CSV file, with the defaults that its own pages begin with. Needs the
+Each learns a model of the same 569 rows from a CSV file, as its own pages begin. Needs the
 package index; a peer that does not install is left out, with the reason.
 """
 
@@ -26,25 +26,28 @@ TOOLS = {
     "hedgerow": (
         str(ROOT),
         "import hedgerow as hr\ndata = hr.datasets.load('breast_cancer')\n"
-        "print(hr.PrivateTreeClassifier(epsilon=1.0, schema=data.schema).fit(data.frame, data.labels).tree_)",
+        "clf = hr.PrivateTreeClassifier(epsilon=1.0, max_depth=2, schema=data.schema)\n"
+        "print(clf.fit(data.frame, data.labels).tree_)",
     ),
     "hedgerow, all extras": (
         f"{ROOT}[all]",
         "import hedgerow as hr\ndata = hr.datasets.load('breast_cancer')\n"
-        "print(hr.PrivateTreeClassifier(epsilon=1.0, schema=data.schema).fit(data.frame, data.labels).tree_)",
+        "clf = hr.PrivateTreeClassifier(epsilon=1.0, max_depth=2, schema=data.schema)\n"
+        "print(clf.fit(data.frame, data.labels).tree_)",
     ),
     "diffprivlib, tree": (
-        "diffprivlib",
-        READ + "from diffprivlib.models import DecisionTreeClassifier\nbounds = (frame.min(), frame.max())\n"
-        "print(DecisionTreeClassifier(bounds=bounds, classes=sorted(set(labels))).fit(frame, labels).tree_)",
+        "diffprivlib scikit-learn<1.8",  # from 1.8 on diffprivlib 0.6.6 cannot be imported
+        "from diffprivlib.models import DecisionTreeClassifier\nfrom sklearn.datasets import load_breast_cancer\n"
+        "X, y = load_breast_cancer(return_X_y=True)\nbounds = (X.min(axis=0), X.max(axis=0))\n"
+        "print(DecisionTreeClassifier(bounds=bounds, classes=[0, 1]).fit(X, y).tree_)",
     ),
     "interpret, DP-EBM": (
         "interpret",
         READ + "from interpret.privacy import DPExplainableBoostingClassifier\n"
-        "print(DPExplainableBoostingClassifier(silent=True).fit(frame, labels).explain_global().data(0))",
+        "print(DPExplainableBoostingClassifier().fit(frame, labels).explain_global().data(0))",
     ),
     "imodels, rule list": (
-        "imodels",
+        "imodels six",  # which it needs without saying so
         READ + "from imodels import GreedyRuleListClassifier\n"
         "model = GreedyRuleListClassifier()\nmodel.fit(frame.to_numpy(), (labels == 'malignant').to_numpy(dtype=int))\n"
         "print(model)",
@@ -63,7 +66,7 @@ def measured(package, code, folder):
     """Return seconds to install, megabytes, distributions, and seconds to a first model: the first, and the median."""
     python = folder / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
-    install = timed([python, "-m", "pip", "install", "--quiet", "--no-cache-dir", package], folder)
+    install = timed([python, "-m", "pip", "install", "--quiet", "--no-cache-dir", *package.split()], folder)
     size = int(subprocess.run(["du", "-sm", folder / "venv"], check=True, capture_output=True).stdout.split()[0])
     listed = subprocess.run(
         [python, "-m", "pip", "list", "--format", "freeze"], check=True, capture_output=True, text=True
@@ -90,7 +93,7 @@ def main() -> None:
             except subprocess.CalledProcessError as error:
                 print(f"{name} is left out: {str(error.stderr).strip().splitlines()[-1:]}")
                 continue
-        version = found.get(Path(package.split("[")[0]).name, found.get("hedgerow", ""))
+        version = found.get(Path(package.split()[0].split("[")[0]).name, found.get("hedgerow", ""))
         rows.append(
             {
                 "tool": name,

@@ -419,3 +419,11 @@ def bytes_received() -> str:
 def usual_runs() -> str:
     """Return how many fits there are on each of two tables by default."""
     return f"{max(int(row['runs']) for row in records('epsilon.csv') if row['kind'] == 'hedgerow'):,}"
+
+
+@table
+def first_model() -> str:
+    """From an empty environment to a first model."""
+    columns = ("version", "packages", "MB", "install, seconds", "first model, seconds", "later, seconds")
+    rows = [(row["tool"], *(row[name] for name in columns)) for row in records("first_model.csv")]
+    return markdown(("tool", *columns), rows, (0, 1))
