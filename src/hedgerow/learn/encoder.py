@@ -32,7 +32,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):
     ----------
     n_features_in_ : int
         The number of columns of the table.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (n_columns,)
         The columns that the schema needs; set where the table's have names.
 
     Examples
