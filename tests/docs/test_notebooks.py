@@ -53,10 +53,10 @@ def test_there_are_three():
 
 def test_a_cell_that_fails_or_draws_nothing_is_found():
     drawn = nbformat.v4.new_code_cell("fig, ax = plt.subplots()")
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="subplots"):
         check_outputs(nbformat.v4.new_notebook(cells=[drawn]))
     failed = nbformat.v4.new_code_cell(
         "1 / 0", outputs=[nbformat.v4.new_output("error", ename="E", evalue="", traceback=[])]
     )
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="error"):
         check_outputs(nbformat.v4.new_notebook(cells=[failed]))

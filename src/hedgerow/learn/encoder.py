@@ -73,9 +73,9 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
         """Return the answers, shape ``(n_samples, n_tests)``; DomainError for a value that the schema refuses."""
-        table = self._checked(X)
-        codes = self.schema.encode(table, sorted({literal.attribute for literal in self._tests}))
-        answers = [self.schema[one.attribute].truth(one)[codes[one.attribute]] for one in self._tests]
+        table, tests = self._checked(X), self._tests
+        codes = self.schema.encode(table, sorted({literal.attribute for literal in tests}))
+        answers = [self.schema[one.attribute].truth(one)[codes[one.attribute]] for one in tests]
         return np.column_stack(answers) if answers else np.zeros((len(table), 0), dtype=np.bool_)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002

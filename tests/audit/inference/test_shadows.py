@@ -64,7 +64,7 @@ def test_labels_of_a_private_tree_are_attacked_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error", LabelsOnlyWarning)
         found = confidence(tree, LabelledRows.of(X > 0, Y))
-        with pytest.raises(LabelsOnlyWarning):
+        with pytest.raises(LabelsOnlyWarning, match="labels alone"):
             tree.predict_proba(X > 0)
     assert found.tolist() == (tree.predict(X > 0) == Y).tolist()
 
