@@ -137,6 +137,6 @@ def composition() -> str:
             rho, basic = releases * drawn_rho(epsilon, epsilon), releases * epsilon
             amounts = (min(basic, epsilon_at(spent, delta)) for spent in (rho, releases * pure_rho(epsilon)))
             cells = (f"{float(amount):.2f}".removesuffix(".00") for amount in amounts)
-            rows.append((f"{releases} of ε = {float(epsilon)}", f"{float(basic):g}", f"{float(rho):g}", *cells))
+            rows.append((f"{releases} of ε = {float(epsilon)}", f"{float(basic):g}", f"{float(rho):.4g}", *cells))
     head = ("releases", "sum of ε", "draws: sum of ρ", "draws: ε at δ = 10⁻⁶", "others: ε at δ = 10⁻⁶")
     return markdown(head, rows)

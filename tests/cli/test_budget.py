@@ -48,7 +48,7 @@ def test_a_budget_that_adds_up_rho_takes_more_draws(folder, run):
     assert "expected a cap" in run("budget", "new", "b.json")[2]
     fit = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "0.5", "--search", "exact", "--budget", "r.json")
     assert [run(*fit, "-o", f"{number}.json")[0] for number in range(4)] == [0, 0, 0, 2]
-    assert "rho: 0.09391" in run("budget", "show", "r.json")[1]  # three times 1/32, and what rounding may cost
+    assert "rho: 0.0935898" in run("budget", "show", "r.json")[1]  # hardly less than three times 1/32
     assert not (folder / "3.json").exists()
 
 

@@ -1,6 +1,7 @@
 """What releases cost in ρ, against the Rényi divergences of exact distributions; and what ρ means in (ε, δ)."""
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
 
@@ -84,7 +85,7 @@ def test_releases_cost_no_more_together_than_the_largest_of_them_allows(parts, m
 
 @pytest.mark.parametrize("weight", [0.1, 1, 4])
 @pytest.mark.claim("for every order α > 1 and any two neighbouring tables")
-def test_a_draw_costs_an_eighth_of_its_weight_squared_on_all_small_neighbours(weight):
+def test_a_draw_costs_no_more_than_is_said_on_all_small_neighbours(weight):
     """Exhaustively: losses of up to 2 of three models of unequal priors, and all changes of a loss from 0 to 1."""
     most, prior = float(drawn_rho(Fraction(weight), Fraction(weight))), np.log([0.5, 0.3, 0.2])
     found = [
@@ -93,7 +94,41 @@ def test_a_draw_costs_an_eighth_of_its_weight_squared_on_all_small_neighbours(we
         for changes in product([0, 0.5, 1], repeat=3)
     ]
     assert max(found) <= most * ROUNDED
-    assert max(found) > 0.8 * most
+    assert max(found) > 0.99 * most
+
+
+ALL_ORDERS = list(map(Decimal, ["1", "1.0001", "1.01", "1.1", "1.3", "1.6", "2", "2.5", "3", "5", "10", "100", "1000"]))
+
+
+@pytest.mark.parametrize("weight", ["0.001", "0.1", "1", "2", "4", "8", "20", "60"])
+@pytest.mark.claim("No triangle X has a larger mean than the best without a right leg")
+def test_two_models_cost_what_a_draw_of_any_may_cost(weight):
+    """By definition, in 60 digits: two models, of which an added row raises the loss of one by 1; any prior, any order.
+
+    The worst prior of the docs has 99.99 % of what is charged, at order 1; no other one, of any order, has more.
+    """
+    with localcontext(prec=60):
+        w, e = Decimal(weight), Decimal(weight).exp()
+        charged = drawn_rho(Fraction(weight), Fraction(weight))
+        charged = Decimal(charged.numerator) / Decimal(charged.denominator)
+        odds = (w * e - e + 1) / (e * (e - 1 - w))
+        found = {
+            (shift, order): divergence(odds * (shift * (1 + w) / 8).exp(), e, order) / order
+            for shift in range(-24, 25)
+            for order in ALL_ORDERS
+        }
+        u = w / (1 - 1 / e)
+        assert max(found.values()) == found[0, 1] <= charged < found[0, 1] * Decimal("1.0001")
+        assert abs(found[0, 1] - (u - 1 - u.ln())) < Decimal("1e-40")
+        assert charged <= w**2 / 8
+
+
+def divergence(odds, ratio, order):
+    """The Rényi divergence of two answers with these odds and others in this ratio; order 1: Kullback and Leibler's."""
+    p, q = ((x / (1 + x), 1 / (1 + x)) for x in (odds * ratio, odds))
+    if order == 1:
+        return sum(a * (a / b).ln() for a, b in zip(p, q, strict=True))
+    return sum(a**order * b ** (1 - order) for a, b in zip(p, q, strict=True)).ln() / (order - 1)
 
 
 @given(st.lists(st.tuples(st.floats(0, 5), st.floats(0, 1), st.floats(-1, 1)), min_size=2, max_size=5))
@@ -107,8 +142,15 @@ def test_a_draw_that_rounds_costs_no_more_than_is_said(models):
 
 
 def test_a_large_weight_costs_no_more_than_its_epsilon():
-    assert drawn_rho(Fraction(20), Fraction(20)) == pure_rho(Fraction(20)) <= 20
-    assert drawn_rho(Fraction(1, 2), Fraction(1, 2)) * 10 == Fraction(5, 16)
+    wide, most = Fraction(20), pure_rho(Fraction(20))
+    assert drawn_rho(wide, wide) < 17 < drawn_rho(wide, Fraction(1)) == most <= 20
+    assert 0.3114 < drawn_rho(Fraction(1, 2), Fraction(1, 2)) * 10 < 0.3115
+
+
+@given(st.fractions(Fraction(1, 10**6), 100), st.fractions(0, 10))
+def test_a_wider_range_costs_no_less(weight, more):
+    """Also where the formula takes over from that of small ranges."""
+    assert drawn_rho(weight, weight) <= drawn_rho(weight + more, weight + more)
 
 
 @given(st.fractions(Fraction(1, 10**6), 50))

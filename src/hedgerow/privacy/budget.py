@@ -26,7 +26,7 @@ class Budget(OfOneProcess):
 
     Neighbouring tables differ by adding or removing one row, or all rows of a `Unit`, the same for all charges. Charges
     compose by addition of ε and δ (basic composition, adaptively chosen); with a cap on ρ, or ``accounting="zcdp"``, by
-    addition of ρ (zero-concentrated differential privacy), in which ten draws of ε = 0.5 cost ρ = 0.3125, that is
+    addition of ρ (zero-concentrated differential privacy), in which ten draws of ε = 0.5 cost ρ = 0.3115, that is
     ε = 4.01 at δ = 10⁻⁶.
 
     A budget has identity: copying it gives the same budget, so that scikit-learn's `clone` cannot multiply it; it

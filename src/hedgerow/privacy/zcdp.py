@@ -8,6 +8,7 @@ follows are fact 6 of ``docs/mathematics.md``.
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
 from sys import float_info
@@ -19,6 +20,8 @@ LARGEST_RHO = Fraction(200)
 """The ρ of noise of scale 0.05, which is none but for a chance of e⁻²⁰⁰: no conversion goes beyond."""
 _LEAST_RHO = Fraction(1, 2**121)
 _DIGITS = 64
+_SMALL_RANGE = Fraction(1, 2**10)  # below it r²/8 is the least ρ but for 1e-8 of it
+_UP, _DOWN = (Context(prec=60, rounding=side) for side in (ROUND_CEILING, ROUND_FLOOR))
 
 
 @lru_cache(maxsize=1024)
@@ -37,10 +40,20 @@ def pure_rho(epsilon: Fraction, each: Fraction | None = None) -> Fraction:
 
 def drawn_rho(epsilon: Fraction, weight: Fraction) -> Fraction:
     """Return the ρ of a draw whose log-ratios have a range of `weight`, where `epsilon` includes rounding errors."""
-    # ``r²/8`` for a range of r, which rounding makes wider by `epsilon` − `weight` at each end: Dong, Durfee and
-    # Rogers, Optimal Differential Privacy Composition for Exponential Mechanisms, ICML 2020, Lemma 3.2; Cesar and
-    # Rogers, Bounding, Concentrating, and Truncating, ALT 2021, Lemma 3.2.
-    return min(_rounded_up((2 * epsilon - weight) ** 2 / 8), pure_rho(epsilon))
+    # Rounding makes the range wider by `epsilon` − `weight` at each end.
+    return min(_rho_of_range(2 * epsilon - weight), pure_rho(epsilon))
+
+
+@lru_cache(maxsize=1024)
+def _rho_of_range(width: Fraction) -> Fraction:
+    """Return ``u − 1 − ln u``, with ``u = r/(1 − e⁻ʳ)`` for a range of r: the least ρ, rounded up; below r²/8."""
+    # Harrison and Manurangsi, Exact zCDP Characterizations for Fundamental Differentially Private Mechanisms, FORC
+    # 2026. It grows with u, and u with r: each step rounds to the side where it is larger.
+    if width < _SMALL_RANGE:
+        return _rounded_up(width**2 / 8)
+    r = _UP.divide(Decimal(width.numerator), Decimal(width.denominator))
+    u = _UP.divide(r, _DOWN.subtract(1, _UP.next_plus(_UP.exp(-r))))
+    return _rounded_up(Fraction(_UP.subtract(_UP.subtract(u, 1), _DOWN.next_minus(_DOWN.ln(u)))))
 
 
 def epsilon_at(rho: Fraction, delta: Fraction) -> Fraction:
