@@ -1,7 +1,5 @@
 """Checks of the arguments of public calls: whole numbers, choices, flags and shares."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Integral, Real
 

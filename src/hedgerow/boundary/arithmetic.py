@@ -15,8 +15,6 @@ multiplication and its applications*, Numerical Algorithms 59, 2012. IEEE 754-20
 *Handbook of Floating-Point Arithmetic*, 2018 (reduction of the argument of the exponential).
 """
 
-from __future__ import annotations
-
 from math import factorial, log
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hash chains: entries as canonical JSON, each with the SHA-256 of the one before."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Durable files: written whole and synchronised to disk before a call returns."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

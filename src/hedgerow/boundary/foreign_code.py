@@ -1,7 +1,5 @@
 """Guard around foreign code that sees private rows: its errors and warnings are replaced by hedgerow's own."""
 
-from __future__ import annotations
-
 import threading
 import warnings
 from collections.abc import Callable, Generator

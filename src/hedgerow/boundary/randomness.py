@@ -1,7 +1,5 @@
 """Generators of random numbers from scikit-learn's ``random_state``; not used for noise."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hedgerow.boundary.foreign_code import guarded

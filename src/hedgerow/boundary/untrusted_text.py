@@ -4,8 +4,6 @@ Files of models, schemas and budgets come from parties that need not be trusted.
 proportional to their size, which is limited, or refused.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """`hedgerow answer`: answer a question that was carried to the curator as a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

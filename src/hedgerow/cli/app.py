@@ -1,7 +1,5 @@
 """The `hedgerow` command with its subcommands. Errors are one line on stderr with exit code 2, without traceback."""
 
-from __future__ import annotations
-
 import re
 import signal
 import sys

@@ -1,7 +1,5 @@
 """`hedgerow ask`: ask a curator's service, or write the question to a file that is carried to the curator."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Generator, Sequence

@@ -1,7 +1,5 @@
 """`hedgerow audit`: residual entropy of the training rows given a released model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

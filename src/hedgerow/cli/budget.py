@@ -1,7 +1,5 @@
 """`hedgerow budget`: privacy budgets in files that separate runs share."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`hedgerow evaluate`: how often a model is right on private rows, under differential privacy."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

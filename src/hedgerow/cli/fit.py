@@ -1,7 +1,5 @@
 """`hedgerow fit`: learn a private rule list, tree or scorecard from a table, of classes or of a number."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable, Mapping

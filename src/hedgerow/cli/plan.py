@@ -1,7 +1,5 @@
 """`hedgerow plan`: what private fits can be expected to do, before anything is spent."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`hedgerow predict`: apply a released model to new rows."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """Output of `hedgerow predict`: a column of predictions, what each follows from, and columns of the input."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

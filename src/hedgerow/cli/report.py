@@ -1,7 +1,5 @@
 """`hedgerow report`: a model for a review board."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated

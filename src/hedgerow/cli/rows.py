@@ -1,7 +1,5 @@
 """Private rows of a command: a CSV file, or a table that an engine counts."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """`hedgerow schema`: create, learn, show and check schemas."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

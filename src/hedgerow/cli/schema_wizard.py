@@ -1,7 +1,5 @@
 """`hedgerow schema wizard`: a schema by questions, one column at a time."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

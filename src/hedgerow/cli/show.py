@@ -1,7 +1,5 @@
 """`hedgerow show`: read a released model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal

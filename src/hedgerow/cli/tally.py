@@ -1,7 +1,5 @@
 """`hedgerow tally`: count a table into a file that models are learned from, merge such files, or print their query."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase

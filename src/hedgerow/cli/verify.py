@@ -1,7 +1,5 @@
 """`hedgerow verify`: check the receipt of an answer or a model, without a network."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Oracles whose target is with a curator elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

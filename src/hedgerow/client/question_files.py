@@ -1,7 +1,5 @@
 """Questions as files, carried by hand to a curator who answers no network."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
@@ -37,7 +35,7 @@ class QuestionFile:
     question: Mapping[str, Any]  # the question, as the service takes it
 
     @classmethod
-    def new(cls, dataset: str, kind: str, question: Mapping[str, Any]) -> QuestionFile:
+    def new(cls, dataset: str, kind: str, question: Mapping[str, Any]) -> "QuestionFile":
         return cls(dataset, kind, str(uuid4()), question)
 
     @property
@@ -56,7 +54,7 @@ class QuestionFile:
             raise ReceiptError("expected a receipt of an answer to this question, got one of another.")
 
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> QuestionFile:
+    def read(cls, path: str | PathLike[str]) -> "QuestionFile":
         data = parse_json(read_text(Path(path), _LARGEST))
         wanted = {"format", "version", "dataset", "kind", "key", "question"}
         if (

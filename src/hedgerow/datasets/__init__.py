@@ -4,8 +4,6 @@ Bounds and cut points are constants of the packaged YAML files, which say where 
 rows when a dataset is loaded. The tables come with the package, in `data/`, whose NOTICE.md has sources and licences.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import lzma
@@ -74,7 +72,7 @@ class Dataset:
     def __post_init__(self) -> None:
         _check_name(self.name)
 
-    def without_sensitive(self) -> Dataset:
+    def without_sensitive(self) -> "Dataset":
         """Return the dataset without the columns that `SENSITIVE` names; SchemaError if no attribute is left."""
         sensitive = SENSITIVE[self.name]
         attributes = tuple((name, kind) for name, kind in self.schema.attributes if name not in sensitive)

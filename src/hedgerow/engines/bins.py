@@ -1,7 +1,5 @@
 """Schemas compiled to Ibis expressions: the bin of every row, evaluated by an engine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

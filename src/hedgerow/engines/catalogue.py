@@ -1,7 +1,5 @@
 """What the catalogue of a database declares of a table's columns, as a draft of a schema; no row is read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hedgerow.engines.engine import DeclaredColumn, Expression

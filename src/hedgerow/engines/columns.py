@@ -1,7 +1,5 @@
 """Columns of tables in databases as Ibis expressions, with the semantics of `hedgerow.tables.columns.Column`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -102,7 +100,7 @@ class EngineColumn:
         spelled = _all_of(self.text, DATE, "-0-9")
         return _days(ibis.cases((spelled, self.text), else_=ibis.null("string")).cast("date"))
 
-    def plain_dates(self, form: date_formats.DateFormat) -> EngineColumn:
+    def plain_dates(self, form: date_formats.DateFormat) -> "EngineColumn":
         """Return text, or numbers as text, with dates of this format as ``YYYY-MM-DD``; as `Column.plain_dates`."""
         if self.holds_dates or self.kind == "boolean":
             return self

@@ -1,7 +1,5 @@
 """Contribution bounding in an engine: the rows of a unit that are counted, by a window function that numbers them."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from itertools import count

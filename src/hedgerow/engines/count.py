@@ -1,7 +1,5 @@
 """Counting in an engine: one aggregate returns patterns of bins with class and number of rows, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Derived columns in an engine: expressions with the meaning of `hedgerow.schema.derived`, one row at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce

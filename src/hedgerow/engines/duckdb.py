@@ -1,7 +1,5 @@
 """DuckDB: listed files, or a table or view of a database file; it can open nothing else."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -4,8 +4,6 @@
 quote values and is dropped; what it logs meanwhile, too.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import threading

@@ -1,7 +1,5 @@
 """Addresses of tables, printed without passwords; the files of one, listed once for the engine that reads them."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """Lookups of values among constants: few constants are compared in turn, many are joined as a table."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from itertools import count

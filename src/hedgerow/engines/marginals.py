@@ -1,7 +1,5 @@
 """Questions of an oracle as aggregates: the rows of each bin by class, and those that a hypothesis gets wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import pairwise

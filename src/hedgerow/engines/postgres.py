@@ -1,7 +1,5 @@
 """PostgreSQL: a table or view of a server, read in a session that can write nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, ClassVar

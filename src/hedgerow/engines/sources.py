@@ -1,7 +1,5 @@
 """The engines, tables opened by their address, and queries: Parquet and CSV files, a DuckDB file, PostgreSQL, Spark."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator
 from contextlib import contextmanager

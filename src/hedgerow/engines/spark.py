@@ -1,7 +1,5 @@
 """Spark: listed files as one table, in the active session or in a new one."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """Tables of tallies: groups of a table as codes, with their rows, as files and databases hold them; SQL for them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from os import PathLike

@@ -1,7 +1,5 @@
 """Private evaluation of a model on rows: what is public is checked, the budget charged, one histogram released."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Evaluations: the noisy histogram of a model's predictions on rows, with what follows from it. Public."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Classifiers as graphs of operators, each of which computes a value of a row from other values of the same row."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,7 +45,7 @@ class GraphClassifier:
     steps: tuple[Step, ...]  # the steps; the last one has a score per class, the first of the largest of which decides
     labels: tuple[str | int | bool, ...] | None  # the class of each score. None: the dataset's, in their order.
 
-    def bound(self, names: Sequence[str], kinds: Sequence[str], classes: Sequence[object]) -> BoundClassifier:
+    def bound(self, names: Sequence[str], kinds: Sequence[str], classes: Sequence[object]) -> "BoundClassifier":
         graph = Graph(self._places(names, kinds), tuple(one.kind for one in self.inputs), self.steps)
         labels = tuple(classes) if self.labels is None else self.labels
         return BoundClassifier(graph, class_codes(labels, classes))

@@ -1,7 +1,5 @@
 """Hypotheses of questions to an oracle, the columns that they take, and the class numbers of their predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar

@@ -1,7 +1,5 @@
 """ONNX's operators as steps of a graph: those that compute a row's values from the same row's."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

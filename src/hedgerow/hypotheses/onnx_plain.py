@@ -1,7 +1,5 @@
 """The parts of an ONNX file as plain data: nodes, constants and inputs, without anything that refers elsewhere."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

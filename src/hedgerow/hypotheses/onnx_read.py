@@ -4,8 +4,6 @@ No runtime runs a file: its operators are evaluated in arithmetic whose result f
 (`hedgerow.hypotheses`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

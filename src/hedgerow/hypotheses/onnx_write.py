@@ -4,8 +4,6 @@ All is in float64. Trees get numbers that are float32, as scikit-learn compares 
 for which a step has no result gets 0/0 as scores.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

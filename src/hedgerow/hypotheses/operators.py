@@ -4,8 +4,6 @@ A value is a matrix of float64 with a row for each row of the table, or with one
 tuple of columns of text. Whole numbers and truth values are float64, too. NaN stands for what is missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property

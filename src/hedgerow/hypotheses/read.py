@@ -1,7 +1,5 @@
 """Readers of hypotheses: objects of known types become data; none of their code runs on a row."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any

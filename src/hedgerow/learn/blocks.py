@@ -1,7 +1,5 @@
 """Draws in blocks: some rules of a list at a time, or some levels of a tree, each block jointly with its leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """scikit-learn's part of the estimators: its base class and mixins, tags, scores, predictions of classes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self, cast
 

@@ -1,7 +1,5 @@
 """The tests of a schema as columns of 0 and 1: a step of a pipeline that learns nothing from rows."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

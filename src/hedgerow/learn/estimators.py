@@ -1,7 +1,5 @@
 """Private estimators by the kind of their models: those of classes, and those of numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

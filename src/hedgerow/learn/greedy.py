@@ -1,7 +1,5 @@
 """Greedy growth of rule lists (SSRL §3.1), rule by rule, and of trees, level by level."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The rows and labels passed to an estimator, and their checks; no message of another library passes through."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Self
 

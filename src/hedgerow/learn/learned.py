@@ -1,7 +1,5 @@
 """Results of learners: rules or tests with counts, labels or probabilities, from which a model is built."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The command line learns, and plans compute, by them, without waiting for scikit-learn to be imported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

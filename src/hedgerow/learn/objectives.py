@@ -1,7 +1,5 @@
 """Objectives of estimators: the loss of a row, of classes and of numbers, as a public table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

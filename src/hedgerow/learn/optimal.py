@@ -1,7 +1,5 @@
 """Estimators of certified optima (`search/certified.py`), lists and trees, by any loss; not private."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real

@@ -1,7 +1,5 @@
 """Parameters and attributes that several estimators share, documented once."""
 
-from __future__ import annotations
-
 import re
 from typing import TypeVar
 

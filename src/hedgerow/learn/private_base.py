@@ -1,7 +1,5 @@
 """Base class of private estimators: a fit from the plan, through the charge, to the card."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """Scorecard estimators: private, of noisy counts and sums, and by logistic regression, to compare with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Self

@@ -1,7 +1,5 @@
 """The search of a private fit: everything jointly, in blocks, or greedily. Public numbers alone decide which."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Base classes of the estimators that learn from a public source and an oracle's answers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 

@@ -1,7 +1,5 @@
 """EXPRIL: learning a private target from an unlabelled source and an oracle's error marginals; its classifiers."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -159,7 +157,7 @@ class Expril(MarginalEstimator):
         equations = [Equations.of(one.matrix, w, one.hypothesis, *one.answer.errors(one.matrix @ w)) for one in used]
         return estimate_labels(equations, *self._expected(questions, equations))
 
-    def _expected(self, questions: list[Question], equations: list[Equations]) -> tuple[float, float]:  # noqa: ARG002
+    def _expected(self, questions: list[Question], equations: "list[Equations]") -> tuple[float, float]:  # noqa: ARG002
         """Return what labels are expected to be, and how far answers say that they deviate from it."""
         return ONE, 0.5
 
@@ -306,7 +304,7 @@ class Equations:
     @classmethod
     def of(
         cls, bins: NDArray[np.float64], weights: Vector, hypothesis: Vector, errors: Vector, variance: float
-    ) -> Equations:
+    ) -> "Equations":
         weighted = bins * weights
         return cls(weighted * np.sign(hypothesis - 0.5), weighted @ hypothesis - errors, variance)
 

@@ -1,7 +1,5 @@
 """EXPRIL for numbers: a regressor of a private target, learned from questions about whether it is high."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Additive regression from one question: sums of levels by bin are sufficient statistics of least squares."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log

@@ -1,7 +1,5 @@
 """Scorecards from one question: the rows of each class by bin are sufficient statistics of an additive model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import log, sqrt
@@ -130,7 +128,7 @@ def prior_of(bins: Schema) -> Floats:
     return found
 
 
-def _learned(found: LogOdds, schema: Schema, rows: Floats, points: int, *, is_exact: bool) -> LearnedScorecard:
+def _learned(found: "LogOdds", schema: Schema, rows: Floats, points: int, *, is_exact: bool) -> LearnedScorecard:
     """Return whole points: of each attribute the mean over rows is in the points that every row starts with.
 
     A bin without rows of the source has 0 points, such as that of missing values where the source has none.

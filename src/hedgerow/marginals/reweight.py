@@ -1,7 +1,5 @@
 """Weights of the source's rows under which its marginals are the target's (Pb. 1 of EXPRIL)."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Caveats of a released model, by what was released alone: it says the same of all rows, or of leaves without any."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

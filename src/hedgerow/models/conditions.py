@@ -1,7 +1,5 @@
 """Conditions and decision paths of a model: literals that fit its schema, texts, and the first path that holds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 

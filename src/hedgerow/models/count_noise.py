@@ -1,7 +1,5 @@
 """Noise of released counts: its scale, by the card, and intervals for the exact numbers."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 They read released probabilities and public costs alone: post-processing, which costs no ε.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from numbers import Real as Number

@@ -1,7 +1,5 @@
 """SQL dialects: the differences between engines that sqlglot does not cover, in one table."""
 
-from __future__ import annotations
-
 import math
 import re
 import struct

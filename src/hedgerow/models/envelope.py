@@ -1,7 +1,5 @@
 """The envelope of model files: format, version, and a digest that shows damage and careless edits (not a signature)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Model files of any kind."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import fields
 from fractions import Fraction

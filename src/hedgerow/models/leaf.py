@@ -1,7 +1,5 @@
 """Leaves: released counts, or sums, of the rows routed to them, a drawn label or drawn probabilities, or both."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Mapping, Sequence

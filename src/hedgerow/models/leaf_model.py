@@ -1,7 +1,5 @@
 """Models with leaves: released models that route each row to one leaf, by decision paths."""
 
-from __future__ import annotations
-
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The README of a model's repository: a head in YAML, as hubs of models read it, and Markdown for people."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

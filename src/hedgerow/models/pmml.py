@@ -3,8 +3,6 @@
 A predicate on a missing value is unknown, and decides for no child, rule or attribute: so does a `Literal`.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

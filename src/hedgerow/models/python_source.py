@@ -13,8 +13,6 @@ A cell is what `predict` takes it for in a column of its type:
   since 1970-01-01. Text and numbers in a declared format of dates are dates.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterable, Sequence
 

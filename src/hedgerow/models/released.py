@@ -1,7 +1,5 @@
 """Released models of estimators."""
 
-from __future__ import annotations
-
 from typing import Any, TypeGuard
 
 from hedgerow.errors import ArgumentTypeError

@@ -3,8 +3,6 @@
 sqlglot quotes names and values; NULL satisfies "is missing" only.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -88,7 +86,7 @@ def expression(lines: Sequence[str], dialect: Dialect, comment: str) -> str:
     return f"/* {dialect.title}; {comment} */ " + "\n".join(lines)
 
 
-def _condition(literal: Literal, raw: _Raw) -> exp.Condition:
+def _condition(literal: Literal, raw: "_Raw") -> exp.Condition:
     values = raw.attribute.values_of(literal)
     match literal.operator:
         case "missing":
@@ -108,7 +106,7 @@ def _condition(literal: Literal, raw: _Raw) -> exp.Condition:
             return exp.and_(*_comparison(literal, raw), exp.not_(raw.absent), *inside)
 
 
-def _comparison(literal: Literal, raw: _Raw) -> list[exp.Condition]:
+def _comparison(literal: Literal, raw: "_Raw") -> list[exp.Condition]:
     operands = [raw.dialect.literal(as_plain(value)) for value in literal.operands]
     if literal.operator == "between":
         return [raw.ordered > operands[0], raw.ordered <= operands[1]]

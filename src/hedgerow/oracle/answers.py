@@ -1,7 +1,5 @@
 """Answers of an oracle: noisy counts or ratios by bin, public once released, and estimates from them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Binning: a public schema that discretises the source, and the bin of each of its rows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

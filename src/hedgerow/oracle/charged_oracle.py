@@ -1,7 +1,5 @@
 """Base classes of oracles: the questions; and those that answer a limited number, with what was charged."""
 
-from __future__ import annotations
-
 import threading
 from abc import abstractmethod
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """One oracle of several: counts of tables that hold different rows add up."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Private rows of an oracle in memory, with what is public of them: columns, their types, and the classes."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

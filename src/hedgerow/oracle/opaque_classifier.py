@@ -1,7 +1,5 @@
 """Opaque classifiers: hypotheses that run their own code on private rows, so that answers carry no guarantee."""
 
-from __future__ import annotations
-
 import warnings
 from copy import deepcopy
 from dataclasses import dataclass

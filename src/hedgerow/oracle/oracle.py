@@ -1,7 +1,5 @@
 """Oracles: they hold private rows and answer questions about bins with noise, until their budget is exhausted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self

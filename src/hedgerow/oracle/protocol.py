@@ -1,7 +1,5 @@
 """What learners ask of an oracle, wherever its target is: in this process, or with a curator elsewhere."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable

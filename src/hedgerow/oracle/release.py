@@ -1,7 +1,5 @@
 """Forms in which an oracle releases its answers, with the loss of each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Private rows of an oracle in a database: each question is one aggregate query."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self

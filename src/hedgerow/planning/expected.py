@@ -1,7 +1,5 @@
 """What is known of each kind and size of model beforehand: average loss, noise, seconds, the chance of a constant."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass

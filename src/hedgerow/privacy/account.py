@@ -1,7 +1,5 @@
 """Accounts: the caps on the privacy loss and the charges against them, as a frozen value."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -179,12 +177,12 @@ class Account:
             remaining_rho=self.remaining_rho,
         )
 
-    def charged(self, charge: Charge) -> Account:
+    def charged(self, charge: Charge) -> "Account":
         """Return the account with one charge more; raises BudgetExceededError if it has too little left."""
         self.check(charge)
         return replace(self, charges=(*self.charges, charge))
 
-    def marked(self, place: int, no_guarantee_reason: str) -> Account:
+    def marked(self, place: int, no_guarantee_reason: str) -> "Account":
         """Return the account with one of its charges marked as void, for this reason."""
         if place >= len(self.charges):
             raise ArgumentError("expected a budget whose charges are only added to, found fewer charges than before.")

@@ -1,7 +1,5 @@
 """Privacy budgets: a cap on (ε, δ) or on ρ, and the record of what was charged against it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
@@ -155,7 +153,7 @@ class Budget(OfOneProcess):
         purpose: str,
         no_guarantee_reason: str | None = None,
         unit: Unit | None = None,
-    ) -> Budget:
+    ) -> "Budget":
         """Charge (ε, δ) at once and return a new budget of that size to spend in parts.
 
         `rho` is the most that will be spent in ρ, a second cap on the new budget; by default it has none, and what

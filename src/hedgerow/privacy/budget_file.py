@@ -1,7 +1,5 @@
 """Privacy budgets in files: one record of charges for several processes and runs of the command line."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

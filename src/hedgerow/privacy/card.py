@@ -1,7 +1,5 @@
 """Privacy cards: what was spent on a model, on what, and what is guaranteed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Charges: what was released, and what it cost in ε, δ and ρ."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The exponential mechanism over whole models, with a bound on the rounding errors of the draw."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

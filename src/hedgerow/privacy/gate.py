@@ -1,7 +1,5 @@
 """The gate that every release passes: charge, query, noise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Gini impurity of splits in exact integers: monotone, with a known sensitivity (docs/mathematics.md, fact 1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """All quantiles of one column, drawn jointly by the exponential mechanism, with a bound on the rounding errors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

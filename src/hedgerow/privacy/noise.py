@@ -4,8 +4,6 @@
 distribution with a seeded NumPy generator, for research and tests; its releases carry no guarantee.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import math
 from collections.abc import Callable, Sequence

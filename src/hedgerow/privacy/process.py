@@ -1,7 +1,5 @@
 """Objects that charge and answer in one process alone: the one that made them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Records of budget files: entries, each with the hash of the one before, and the account that they add up to."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

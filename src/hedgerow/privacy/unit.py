@@ -1,7 +1,5 @@
 """Units of privacy: all rows of one person, of which at most so many are counted; and what a release costs for one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Accuracy of a model of classes on rows, by group, beside the baseline of always one class. **Private**."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self

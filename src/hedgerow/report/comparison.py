@@ -1,7 +1,5 @@
 """Comparisons of candidates: what the reports on several models say, side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -36,7 +34,7 @@ class Comparison(Sheets):
     """
 
     @classmethod
-    def of(cls, reports: Mapping[str, Report]) -> Comparison:
+    def of(cls, reports: Mapping[str, Report]) -> "Comparison":
         """Compare the reports on two to six models that predict the same, by what each model is to be called.
 
         Raises

@@ -3,8 +3,6 @@
 Without a guarantee, what a model says and stores is for the board; with one, it is public.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

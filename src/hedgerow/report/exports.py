@@ -4,8 +4,6 @@ Crates follow version 0.4 of the profile (https://w3id.org/5s-crate/0.4), in a b
 is in one as what it is when a report is made: pending.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Findings: reasons for and against a release, each by a rule of one table, and those of cards, records and forms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 

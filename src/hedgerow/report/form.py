@@ -1,7 +1,5 @@
 """The form of a report: what people state, for no file has it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field, fields
 from os import PathLike

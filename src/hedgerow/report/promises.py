@@ -1,7 +1,5 @@
 """Sections made of card, schema, form and record: the guarantee and its limits, charges, releases, what is stated."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil, exp

@@ -1,7 +1,5 @@
 """Records of what was released about a table: a budget's file, or the export of a curator's ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -49,7 +47,7 @@ class Releases:
         return tuple(release.charge for release in self.releases)
 
     @property
-    def by_unit(self) -> dict[Unit | None, Releases]:
+    def by_unit(self) -> "dict[Unit | None, Releases]":
         """The releases of each unit of privacy; one entry at least. The losses of different units do not add up."""
         units = dict.fromkeys(charge.unit for charge in self.charges) or {None: None}
         return {x: replace(self, releases=tuple(one for one in self.releases if one.charge.unit == x)) for x in units}

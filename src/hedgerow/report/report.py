@@ -1,7 +1,5 @@
 """Reports: a public sheet of what was released, and one for the board with exact functions of the rows, never mixed."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import json

@@ -1,7 +1,5 @@
 """Residuals of a model of numbers on rows, by group, in units of the target beside a constant's. **Private**."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt

@@ -1,7 +1,5 @@
 """The subject of a report: a released model, or one of another library, as the sections need it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction

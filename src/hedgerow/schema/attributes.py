@@ -4,8 +4,6 @@ A *bin* is all that hedgerow uses of a value: one of the declared categories, or
 Bins are numbered from 0; ``missing`` and ``outside`` bins, where declared, come last in this order.
 """
 
-from __future__ import annotations
-
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
@@ -345,11 +343,11 @@ class Attribute(ABC):
         """Return an equivalent literal whose operands are values of the domain, if they are of another type."""
         return literal
 
-    def refined_by(self, literal: Literal) -> Attribute:  # noqa: ARG002 -- numbers are cut where it compares
+    def refined_by(self, literal: Literal) -> "Attribute":  # noqa: ARG002 -- numbers are cut where it compares
         """Return the attribute with bins on which a literal can be told."""
         return self
 
-    def coarse_bins(self, refined: Attribute) -> list[int]:  # noqa: ARG002 -- numbers have finer bins
+    def coarse_bins(self, refined: "Attribute") -> list[int]:  # noqa: ARG002 -- numbers have finer bins
         """Return, for each bin of this attribute when refined, the bin of this one that holds it."""
         return list(range(self.n_bins))
 

@@ -1,7 +1,5 @@
 """Schemas of Boolean tables: the only domain that need not be declared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

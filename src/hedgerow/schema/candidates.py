@@ -1,7 +1,5 @@
 """Candidate antecedents: all conjunctions of up to `max_literals` literals over different attributes; public."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -103,7 +101,7 @@ class Candidates(Sequence[Antecedent]):
     members: tuple[NDArray[np.int32], ...]
 
     @classmethod
-    def of(cls, schema: Schema, max_literals: int, *, negations: bool = True) -> Candidates:
+    def of(cls, schema: Schema, max_literals: int, *, negations: bool = True) -> "Candidates":
         """Build the candidates of up to `max_literals` literals; SchemaError if there are none, or too many to hold."""
         check_integer("max_literals", max_literals, 1)
         check_candidates(schema, int(max_literals), negations=negations)

@@ -1,7 +1,5 @@
 """Contribution bounding in frames: the rows of a unit of privacy that are counted, drawn at random."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from numbers import Integral

@@ -1,7 +1,5 @@
 """Dates: attributes whose values are days of the calendar, cut at the ends of years, months or days."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import re

@@ -1,7 +1,5 @@
 """The kinds of derivations: years since a date, the prefix of a code, a ratio, a sum of items."""
 
-from __future__ import annotations
-
 import datetime
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 The subset has lists, mappings, text, decimal numbers, true, false and null; a date is text.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

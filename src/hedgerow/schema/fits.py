@@ -1,7 +1,5 @@
 """Fit of a table to a schema, column by column: exact counts of private rows, for the curator's eyes only."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

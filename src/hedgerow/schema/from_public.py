@@ -1,7 +1,5 @@
 """Attributes and classes taken from public data; whatever the data hold becomes public."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Default grid of a number: cut points that follow from its declared bounds alone."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Attributes whose bins are listed values: booleans, categories, and values in an order."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Literals: statements about one attribute, such as `age <= 30`; extents: the bins on which they are true."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -149,7 +147,7 @@ class Extent:
         size = self.stop - self.start
         return not self.inverted and size in (0, self.n_known) and others <= {size > 0}
 
-    def complement(self) -> Extent:
+    def complement(self) -> "Extent":
         """Return the set of all other bins."""
         missing, outside = (None if flag is None else not flag for flag in (self.missing, self.outside))
         return Extent(self.n_known, self.start, self.stop, not self.inverted, missing, outside)

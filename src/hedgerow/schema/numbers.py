@@ -1,7 +1,5 @@
 """Numbers as attributes: bounds, and the cut points that discretise them."""
 
-from __future__ import annotations
-
 import math
 import typing
 from bisect import bisect_left

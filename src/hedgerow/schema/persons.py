@@ -1,7 +1,5 @@
 """Columns that look as if they say whose row each is: by their names, which are public, or by how values repeat."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

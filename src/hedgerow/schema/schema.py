@@ -1,7 +1,5 @@
 """Schemas: everything that is public about a table."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

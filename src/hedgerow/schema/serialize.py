@@ -1,7 +1,5 @@
 """Attributes, labels and charges as plain data for files, with checks of what is read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial

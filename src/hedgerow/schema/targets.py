@@ -1,7 +1,5 @@
 """Targets: the column to predict, and the levels into which its values fall: classes, ordered or not, or numbers."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -58,7 +56,7 @@ class Target(ABC):
         return len(self.values)
 
     @property
-    def as_number(self) -> Number | None:
+    def as_number(self) -> "Number | None":
         """The target itself if it is a number; None of classes."""
         return None
 
@@ -305,7 +303,7 @@ class Number(Target):
         return np.where(said == 1, levels, np.where(said == 0, self.steps - levels, 0))
 
     @property
-    def as_number(self) -> Number:
+    def as_number(self) -> "Number":
         return self
 
     @cached_property

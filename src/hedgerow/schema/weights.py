@@ -1,7 +1,5 @@
 """Weights of rows: the column of a survey's weights, between public bounds, in whole steps."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar

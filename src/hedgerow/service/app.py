@@ -3,8 +3,6 @@
 A refused request is told a problem (RFC 9457): fixed texts, exact amounts, and nothing of a row.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Approvals of a curator, who may want to see a question, or an analyst's first one, before it is charged."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import indent

@@ -1,7 +1,5 @@
 """The configuration of a curator's service: a YAML or JSON file with the datasets, and the caps of those who ask."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,7 +96,7 @@ class Config:
     head: Path | None = None  # the file with the head of the ledger; None: beside that of SQLite
 
     @classmethod
-    def read(cls, path: str | Path) -> Config:
+    def read(cls, path: str | Path) -> "Config":
         folder, found, problem = Path(path).absolute().parent, None, ""
         try:
             found = _File.model_validate(read_mapping(path))

@@ -1,7 +1,5 @@
 """The curator, who holds private rows, charges questions in a ledger, and answers them; without the web."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
@@ -71,7 +69,7 @@ class Answer:
     receipt: str  # the curator's signed statement about it; empty where the curator does not sign
 
     @classmethod
-    def read(cls, content: bytes) -> Answer:
+    def read(cls, content: bytes) -> "Answer":
         receipt, _, body = content.partition(b"\n")
         return cls(body, receipt.decode())
 

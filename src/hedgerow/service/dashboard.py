@@ -1,7 +1,5 @@
 """The dashboard: pages for curators, auditors and analysts about what was charged, and nothing of the rows."""
 
-from __future__ import annotations
-
 from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException

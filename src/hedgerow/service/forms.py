@@ -1,7 +1,5 @@
 """The forms of questions as JSON: what may be asked, checked for shape and size before anything else looks at it."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Jobs, a bounded queue of questions that take long, answered one after the other; and limits of concurrency."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """API keys: 256 random bits each, shown once, stored as a SHA-256."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from datetime import UTC, datetime

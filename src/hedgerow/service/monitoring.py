@@ -3,8 +3,6 @@
 The log has lines of JSON that say who did what, from where, and what came of it; the metrics count requests by kind.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """Questions: the cost of each, from public values alone, and its answer, from private rows once it is charged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -45,7 +43,7 @@ _OURS = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
 """Parameters that a form has entries for, or that are the curator's to set."""
 
 
-def read_question(form: Asked, schema: Schema, target: OracleRows, noise: NoiseSource | None = None) -> Question:
+def read_question(form: Asked, schema: Schema, target: OracleRows, noise: NoiseSource | None = None) -> "Question":
     """Check a question against what is public of a dataset; no row is touched, and nothing is charged."""
     if isinstance(form, Fit):
         return _fit_question(form, schema)
@@ -78,7 +76,7 @@ class MarginalQuestion:
     @classmethod
     def of(
         cls, form: Marginals | ErrorMarginals, asked: OracleQuestion, noise: NoiseSource | None, unit: Unit | None
-    ) -> MarginalQuestion:
+    ) -> "MarginalQuestion":
         """Return the question of a form; raises ValueError for amounts that no mechanism is made for."""
         (epsilon, delta), bins = _loss(form), asked.bins
         release = ReleaseForm(_release(delta), epsilon, delta, 1, unit)

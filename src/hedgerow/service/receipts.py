@@ -1,7 +1,5 @@
 """Receipts: signed statements that tie an answer to an entry of the ledger (Ed25519, as a JSON Web Signature)."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Resources of the process: file descriptors and memory, some of them kept for questions."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import resource

@@ -1,7 +1,5 @@
 """Bearer tokens of an identity provider (OpenID Connect), in place of API keys."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

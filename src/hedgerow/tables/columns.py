@@ -6,8 +6,6 @@ arrays are validated once. Values mean the same as in databases (`hedgerow.engin
 number of days since 1970-01-01, a time without a time zone its date.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 The first line, the column names, is public; no error quotes a line below it.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

@@ -5,8 +5,6 @@ ends a line. Whether one line is one row must not depend on who reads it, nor on
 the grammar, or it is refused.
 """
 
-from __future__ import annotations
-
 import codecs
 from dataclasses import dataclass
 from typing import Any

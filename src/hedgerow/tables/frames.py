@@ -4,8 +4,6 @@ Columns of pandas, polars, pyarrow and other frames of narwhals have names, thos
 value: foreign code runs on rows only behind `hedgerow.boundary.foreign_code.guarded`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial

@@ -5,8 +5,6 @@ errors as Excel shows them (``#N/A``). Of merged cells the first holds the value
 has the names of the columns.
 """
 
-from __future__ import annotations
-
 import csv
 import datetime
 import io

@@ -3,8 +3,6 @@
 Everything is in memory; nothing is written. No error quotes a byte below the header.
 """
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import io

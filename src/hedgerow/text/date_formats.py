@@ -4,8 +4,6 @@ A format rewrites the text of a cell as ``YYYY-MM-DD`` where it has this form, a
 engines, SQL and Python do so by the same regular expressions, free of backslashes and of groups without a number.
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Dates of the calendar: whole numbers of days in arithmetic, ``YYYY-MM-DD`` in text."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from typing import Any

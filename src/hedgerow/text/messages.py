@@ -1,7 +1,5 @@
 """Quoting of values in messages: short, and nothing of a table."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Progress bars on stderr."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial

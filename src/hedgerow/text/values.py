@@ -1,7 +1,5 @@
 """Values of tables and schemas: the grammar of numbers, and the text of values in messages and files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from contextlib import suppress

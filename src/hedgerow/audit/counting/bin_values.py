@@ -4,8 +4,6 @@ A number is in a bin if and only if `Attribute.encode` says so: it, and what an 
 float64, in which a number of the grid can be equal to a cut point that it exceeds as a decimal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum

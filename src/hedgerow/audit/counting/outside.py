@@ -6,8 +6,6 @@ variables. Boxes and clauses are single Python integers: each attribute has a fi
 above them, so that one addition shows for all attributes at once which fields are empty.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from math import prod
 

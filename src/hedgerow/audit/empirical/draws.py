@@ -1,7 +1,5 @@
 """Runs of a learner on neighbouring tables, kept in a file, with their outcomes; and such tables."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -59,7 +57,7 @@ class RunCache:
     draws: Draws = field(default_factory=lambda: ([], []))
 
     @classmethod
-    def open(cls, path: Any, settings: dict[str, Any]) -> RunCache:
+    def open(cls, path: Any, settings: dict[str, Any]) -> "RunCache":
         """Return what a file holds of a run with these settings; a last line without end is dropped."""
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         head = {"hedgerow": "empirical epsilon", "settings": digest}

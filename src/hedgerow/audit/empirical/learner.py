@@ -1,7 +1,5 @@
 """Learners that are audited by their outputs, and lower bounds of their privacy loss beside the loss they claim."""
 
-from __future__ import annotations
-
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

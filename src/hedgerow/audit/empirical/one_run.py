@@ -1,7 +1,5 @@
 """One-run audit: a lower bound of the privacy loss from one fit, by rows put in by coins and guesses of the coins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp
@@ -35,7 +33,7 @@ def one_run_epsilon(
     delta: float = 0.0,
     confidence: float = 0.95,
     random_state: RandomState = None,
-) -> OneRunEpsilon:
+) -> "OneRunEpsilon":
     """Run a learner once, guess which of some rows it was given, and say which privacy loss the guesses refute.
 
     A fair coin of its own decides for each canary whether it is among the rows; all other rows are. The rows that look
@@ -158,7 +156,7 @@ def _measured(
     claim: float | None,
     delta: float,
     alarm: float,
-) -> OneRunEpsilon:
+) -> "OneRunEpsilon":
     share, n = alarm / len(counts[0]), len(included)
     tried = list(zip(*counts, strict=True))
     bounds = [epsilon_bound(right, number, n, delta, share) for right, number in tried]

@@ -1,7 +1,5 @@
 """Domain of the rows of a table, regions of a model in it, and prior distributions of public marginals on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

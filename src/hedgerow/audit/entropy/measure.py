@@ -1,7 +1,5 @@
 """Residual entropy of the training rows given a released model, by counting possible rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 from itertools import chain

@@ -1,7 +1,5 @@
 """Residual entropy of a row given its total on a scorecard, by counting the possible rows of each total."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Values of an attribute, bin by bin, in order; large bins are enumerated lazily."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

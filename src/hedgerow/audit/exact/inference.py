@@ -1,7 +1,5 @@
 """Exact attribute inference: the best inference about one row by an attacker who knows all others, and candidates."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -35,7 +33,7 @@ def exact_inference(
     candidates: tuple[Any, Any],
     prior: Sequence[float] | None = None,
     absent: float = 0.0,
-) -> ExactInference:
+) -> "ExactInference":
     """Compute how often the best attacker guesses which of some candidates is in a table, from one private fit.
 
     The attacker knows the learner, all its parameters, the schema, **all other rows** and the chance of each candidate,

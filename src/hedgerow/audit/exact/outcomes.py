@@ -13,8 +13,6 @@ is t larger, so that a test needs the product of these, one of d + 1 for a row t
 A row with a weight is as many equal rows as that has steps: its loss is that of all of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -51,7 +49,7 @@ class Outcomes:
         levels: Index,
         is_member: NDArray[np.bool_],
         steps: Index | None = None,
-    ) -> Outcomes:
+    ) -> "Outcomes":
         """Return the outcomes of rows of these patterns and levels, those of members being in the table now."""
         many = np.ones((len(levels), 1), dtype=np.intp) if steps is None else steps[:, None]
         with np.errstate(divide="ignore"):

@@ -1,7 +1,5 @@
 """Reconstruction of a table from a forest, or from several models of it, and its error about the rows of a true one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -47,7 +45,7 @@ def reconstruct(
     seconds: float = 60,
     n_jobs: int = -1,
     random_state: int = 0,
-) -> GuessedTable:
+) -> "GuessedTable":
     """Find the most likely table of rows behind the leaf counts of a forest, or of several models of one table.
 
     The trees of a forest partition the same rows in many ways, and each stores how many rows of each class are in each

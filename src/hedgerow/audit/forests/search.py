@@ -5,8 +5,6 @@ orderings of the same table are one solution, and the count of a leaf is a sum. 
 concave in this sum, which chords between whole numbers describe.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

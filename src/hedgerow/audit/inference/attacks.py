@@ -1,7 +1,5 @@
 """Membership inference attacks: the protocol, a random forest on predictions and labels, and label-only robustness."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
@@ -151,7 +149,7 @@ class LabelOnlyAttack:
             scores[right] = 0.5 + self._robustness(attempt, perturber, attempt.suspects[right]) / 2
         return scores
 
-    def _robustness(self, attempt: Attempt, perturber: Perturber, index: Index) -> NDArray[np.float64]:
+    def _robustness(self, attempt: Attempt, perturber: "Perturber", index: Index) -> NDArray[np.float64]:
         """Return the share of perturbed copies of each row that are classified correctly, many copies at a time."""
         truth, correct = attempt.rows.values[index], np.zeros(len(index))
         distances = range(1, min(self.max_distance, len(perturber)) + 1)

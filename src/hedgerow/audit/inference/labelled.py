@@ -1,7 +1,5 @@
 """Rows with their labels, from which audits draw subsets. Private: nothing here is released."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self

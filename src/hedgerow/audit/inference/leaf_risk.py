@@ -1,7 +1,5 @@
 """Leaves that disclose by their structure: few rows, rows of one class only, a class with few rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +35,7 @@ def leaf_risk(
     schema: Schema | None = None,
     features: Features | None = None,
     threshold: int = 10,
-) -> LeafRisk:
+) -> "LeafRisk":
     """Check the leaves of a model as output checkers check the cells of a table, before the model is released.
 
     A leaf with fewer rows than a threshold describes few persons; in a pure one, whoever is known to be there has the
@@ -93,7 +91,7 @@ def leaf_risk(
     return LeafRisk(names, totals, counts, tuple(classes), "exact", least)
 
 
-def stored_risk(paths: Paths, conditions: Sequence[str], threshold: int) -> LeafRisk:
+def stored_risk(paths: Paths, conditions: Sequence[str], threshold: int) -> "LeafRisk":
     """Return the risk of leaves by the counts that a model stores, with the decision path to each leaf in words."""
     rows = paths.supports or (None if paths.counts is None else tuple(map(sum, paths.counts)))
     if rows is None:

@@ -1,7 +1,5 @@
 """Likelihood-ratio attacks on shadow fits: LiRA, for models of few confidences, and RMIA, relative to other rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Targets of membership inference: learners that are fitted again and again on parts of a table; their shadow fits."""
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Callable, Sequence
@@ -52,7 +50,7 @@ class Target:
 
     def repeated(
         self,
-        split: Callable[[Target, np.random.Generator], tuple[Any, ...]],
+        split: "Callable[[Target, np.random.Generator], tuple[Any, ...]]",
         generators: Sequence[np.random.Generator],
         n_jobs: int | None,
         *,
@@ -135,7 +133,7 @@ class Shadows:
         """Return the number of splits, each with two fits."""
         return len(self.inside)
 
-    def without(self, split: int) -> Shadows:
+    def without(self, split: int) -> "Shadows":
         """Return all splits but one."""
         inside, outside = (np.delete(array, split, axis=0) for array in (self.inside, self.outside))
         return Shadows(inside, outside, np.delete(self.first, split, axis=0))

@@ -1,7 +1,5 @@
 """Probabilistic datasets: for each row of a table, a distribution over its values; and their alignment with a table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Residual uncertainty given the model and its learner: tables to which it fits another model are excluded."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -127,7 +125,7 @@ class LearnerKnowledge:
 
 def condition_on_learner(
     model: Any,
-    learner: Learner,
+    learner: "Learner",
     schema: Schema | None = None,
     *,
     limit: int = 20_000,
@@ -223,7 +221,7 @@ def disclosed_by(model: Any, schema: Schema) -> Hashable:
     return paths_of(model, schema)[0], stored
 
 
-def refit_of(learner: Learner, known: ProbabilisticDataset, schema: Schema) -> Refit:
+def refit_of(learner: Learner, known: ProbabilisticDataset, schema: Schema) -> "Refit":
     if isinstance(learner, PrivateEstimator):
         raise ArgumentError("expected a deterministic learner, got a private one, which draws its models at random.")
     if isinstance(learner, TallyEstimator):

@@ -1,7 +1,5 @@
 """Possible worlds: explicit sets of tables with their probabilities, PDR's generalised probabilistic datasets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Distribution of one row of a table: a product of independent factors, each over the bins of some attributes."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

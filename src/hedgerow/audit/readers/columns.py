@@ -1,7 +1,5 @@
 """Columns of the array that a model was fitted on, and tests of them as literals of the schema."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, nextafter

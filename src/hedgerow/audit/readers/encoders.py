@@ -1,7 +1,5 @@
 """Columns that fitted transformers of scikit-learn compute from attributes, and comparisons of them as literals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan, nextafter
@@ -67,7 +65,7 @@ class Coded:
             )
         return ((here[0], True),) if len(here) == 1 else tuple((literal, False) for literal in there)
 
-    def mapped(self, change: Map) -> Coded:
+    def mapped(self, change: Map) -> "Coded":
         codes = change(np.array([code for _, code in self.numbers], dtype=np.float64))
         pairs = zip(self.numbers, codes.tolist(), strict=True)
         return Coded(self.attribute, tuple((literal, code) for (literal, _), code in pairs))

@@ -1,7 +1,5 @@
 """Column names of a model, resolved to attributes or literals of a schema."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from math import isfinite
 from re import fullmatch

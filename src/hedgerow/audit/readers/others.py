@@ -1,7 +1,5 @@
 """Decision paths of models of imodels, CORELS, DL8.5 and STreeD; none of these libraries must be installed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Decision paths of a model: all that an audit needs of a model of any library."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, nextafter

@@ -1,7 +1,5 @@
 """Extraction of decision paths from models of any supported library, of which scikit-learn alone is imported."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import copy
 from math import inf, nextafter

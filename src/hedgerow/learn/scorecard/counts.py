@@ -1,7 +1,5 @@
 """Queries of the rows for a scorecard, in whole numbers of exact sensitivity (docs/mathematics.md, fact 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scorecards by logistic regression of the class on bins, rounded to whole points with little loss; not private."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

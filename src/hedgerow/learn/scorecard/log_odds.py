@@ -1,7 +1,5 @@
 """Log-odds by bin from noisy counts, smooth along ordered bins, and the whole points that they are rounded to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

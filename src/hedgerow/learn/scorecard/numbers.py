@@ -1,7 +1,5 @@
 """The plan of a private scorecard of a number: points that add up to it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal

@@ -1,7 +1,5 @@
 """The plan of a private scorecard: its releases, one after the other, and their shares of the budget."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Private rule lists of SSRL, with its mechanisms as published."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sklearn.utils import Tags

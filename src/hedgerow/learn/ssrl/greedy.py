@@ -3,8 +3,6 @@
 docs/privacy.md says which of them are proven. The loop is `hedgerow.learn.greedy.grow`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

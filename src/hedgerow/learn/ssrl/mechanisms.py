@@ -10,8 +10,6 @@ and Smith, *Smooth Sensitivity and Sampling in Private Data Analysis*, STOC 2007
 Foundations of Differential Privacy*, 2014; McSherry and Talwar, *Mechanism Design via Differential Privacy*, FOCS 2007.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable

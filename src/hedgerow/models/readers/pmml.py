@@ -1,7 +1,5 @@
 """PMML: decision trees, those of R's rpart too, rule sets and scorecards. What else changes the meaning is refused."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Rules as text: ``if age <= 40 and sex = f then yes (yes 12, no 3)``, one a line, the last ``else no``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +30,7 @@ class _Line:
     place: int = 0
 
     @classmethod
-    def of(cls, number: int, text: str) -> _Line:
+    def of(cls, number: int, text: str) -> "_Line":
         line = cls(number, [])
         if len(text) > _LONGEST_LINE:
             raise line.problem(f"expected at most {_LONGEST_LINE:,} characters a line, got more")

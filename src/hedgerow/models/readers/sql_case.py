@@ -1,7 +1,5 @@
 """SQL of rule lists and trees as hedgerow writes it, read back: what is read must be written as the same text."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator, Mapping

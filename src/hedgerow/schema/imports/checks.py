@@ -1,7 +1,5 @@
 """Check constraints, as catalogues of databases write them: the bounds and values that they declare of a column."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from functools import reduce

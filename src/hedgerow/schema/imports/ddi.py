@@ -1,7 +1,5 @@
 """DDI codebooks 2.x, read as a draft: what they declare of variables, not the statistics of rows that they hold too."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce

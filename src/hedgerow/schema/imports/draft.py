@@ -1,7 +1,5 @@
 """Drafts of schemas: what another description says of a table's columns, and marks where it says too little."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

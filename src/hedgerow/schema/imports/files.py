@@ -3,8 +3,6 @@
 Of types, of pandas, polars and Arrow, what they declare is read, and no row.
 """
 
-from __future__ import annotations
-
 import csv
 import errno
 import io

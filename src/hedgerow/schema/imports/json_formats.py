@@ -3,8 +3,6 @@
 Of JSON Schema, only references within the file are followed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

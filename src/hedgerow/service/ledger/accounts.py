@@ -1,7 +1,5 @@
 """Rows of the ledger's database that hold the caps of datasets and analysts, and what was charged to each."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The ledger's database, SQLite or PostgreSQL: durable transactions that exclude one another; runs of processes."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Entries of a ledger: canonical JSON, each with the hash of the one before."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The ledger's rules: charge or refuse what would overdraw a cap, commit, then touch rows; no refund."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager

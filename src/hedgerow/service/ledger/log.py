@@ -5,8 +5,6 @@ entry: rows are touched, an answer leaves. If the process ends between the two, 
 is continued. A database that is behind its head, or of another history, has lost what may have been acted on.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -5,8 +5,6 @@ answers themselves, of which it has the digests; they are there to decide quickl
 `KEYS` stands beside it: who may ask is no part of what was charged; so do `APPROVALS` that wait.
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from sqlalchemy import event
 

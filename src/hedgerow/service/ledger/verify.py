@@ -1,7 +1,5 @@
 """Verification: the chain of a ledger, and whether its tables are what its entries say."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Templates, and the headers that every page has: nothing is loaded from elsewhere, and no script runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path

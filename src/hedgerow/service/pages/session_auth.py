@@ -1,7 +1,5 @@
 """Session authentication of the dashboard: log-in, sessions, their forms, and the pages that a role may see."""
 
-from __future__ import annotations
-
 import hmac
 import logging
 import secrets
