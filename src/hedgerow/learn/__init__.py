@@ -18,22 +18,11 @@ if TYPE_CHECKING:
     from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
 
 __all__ = [
-    "Cost",
-    "DPGreedyRLClassifier",
-    "GreedyRuleListClassifier",
-    "OptimalRuleListClassifier",
-    "OptimalRuleListRegressor",
-    "OptimalTreeClassifier",
-    "OptimalTreeRegressor",
-    "PrivateRuleListClassifier",
-    "PrivateRuleListRegressor",
-    "PrivateScorecardClassifier",
-    "PrivateScorecardRegressor",
-    "PrivateTreeClassifier",
-    "PrivateTreeRegressor",
-    "SchemaEncoder",
-    "ScorecardClassifier",
-]
+    "Cost", "DPGreedyRLClassifier", "GreedyRuleListClassifier", "OptimalRuleListClassifier", "OptimalRuleListRegressor",
+    "OptimalTreeClassifier", "OptimalTreeRegressor", "PrivateRuleListClassifier", "PrivateRuleListRegressor",
+    "PrivateScorecardClassifier", "PrivateScorecardRegressor", "PrivateTreeClassifier", "PrivateTreeRegressor",
+    "SchemaEncoder", "ScorecardClassifier",
+]  # fmt: skip
 
 _HOMES = ("encoder", "search.cost", "optimal", "rule_lists", "scorecards", "ssrl.classifier", "trees")
 

@@ -8,16 +8,6 @@ from hedgerow.oracle.oracle import Oracle
 from hedgerow.oracle.protocol import MarginalOracle
 
 __all__ = [
-    "Always",
-    "ClassCounts",
-    "ErrorCounts",
-    "ErrorRatios",
-    "FederatedOracle",
-    "Hypothesis",
-    "LevelSums",
-    "MarginalOracle",
-    "Oracle",
-    "RowCounts",
-    "RowShares",
-    "choose_bins",
-]
+    "Always", "ClassCounts", "ErrorCounts", "ErrorRatios", "FederatedOracle", "Hypothesis", "LevelSums",
+    "MarginalOracle", "Oracle", "RowCounts", "RowShares", "choose_bins",
+]  # fmt: skip

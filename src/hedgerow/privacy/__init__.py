@@ -13,17 +13,9 @@ if TYPE_CHECKING:
     from hedgerow.privacy.record import Record
 
 __all__ = [
-    "Account",
-    "Budget",
-    "Charge",
-    "FileBudget",
-    "Mechanism",
-    "NoiseSource",
-    "PrivacyCard",
-    "Record",
-    "SecureNoise",
+    "Account", "Budget", "Charge", "FileBudget", "Mechanism", "NoiseSource", "PrivacyCard", "Record", "SecureNoise",
     "SeededNoise",
-]
+]  # fmt: skip
 _HOME_OF = {
     "Account": "account",
     "Budget": "budget",

@@ -13,14 +13,6 @@ from opendp.mod import Measurement, enable_features
 enable_features("contrib")
 
 __all__ = [
-    "Measurement",
-    "atom_domain",
-    "c",
-    "l1_distance",
-    "l2_distance",
-    "linf_distance",
-    "m",
-    "max_divergence",
-    "vector_domain",
-    "zero_concentrated_divergence",
-]
+    "Measurement", "atom_domain", "c", "l1_distance", "l2_distance", "linf_distance", "m", "max_divergence",
+    "vector_domain", "zero_concentrated_divergence",
+]  # fmt: skip
