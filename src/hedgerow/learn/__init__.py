@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from hedgerow.learn.scorecards import PrivateScorecardClassifier, PrivateScorecardRegressor, ScorecardClassifier
     from hedgerow.learn.search.cost import Cost
     from hedgerow.learn.ssrl.classifier import DPGreedyRLClassifier
+    from hedgerow.learn.tree_sets import PrivateTreeSet
     from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
 
 __all__ = [
     "Cost", "DPGreedyRLClassifier", "GreedyRuleListClassifier", "OptimalRuleListClassifier", "OptimalRuleListRegressor",
     "OptimalTreeClassifier", "OptimalTreeRegressor", "PrivateRuleListClassifier", "PrivateRuleListRegressor",
     "PrivateScorecardClassifier", "PrivateScorecardRegressor", "PrivateTreeClassifier", "PrivateTreeRegressor",
-    "SchemaEncoder", "ScorecardClassifier",
+    "PrivateTreeSet", "SchemaEncoder", "ScorecardClassifier",
 ]  # fmt: skip
 
-_HOMES = ("encoder", "search.cost", "optimal", "rule_lists", "scorecards", "ssrl.classifier", "trees")
+_HOMES = ("encoder", "search.cost", "optimal", "rule_lists", "scorecards", "ssrl.classifier", "trees", "tree_sets")
 
 
 def __dir__() -> list[str]:

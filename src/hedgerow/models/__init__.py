@@ -7,6 +7,7 @@ from hedgerow.models.points import AttributePoints
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Split, Tree
+from hedgerow.models.tree_set import TreeSet
 
 __all__ = ["AttributePoints", "Caveat", "Leaf", "Rule", "RuleList", "Scorecard", "Split", "Tree"]
-__all__ += ["load_model", "read_model"]
+__all__ += ["TreeSet", "load_model", "read_model"]

@@ -73,7 +73,7 @@ def unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: 
     looks = sum(map(len, paths)) + (0 if exclusive else len(paths) ** 2 // 2)
     if looks * (_A_LOOK + max(attribute.n_bins for _, attribute in schema.attributes)) > _MOST_WORK:
         return
-    boxes = [_box(schema, path) for path in paths]
+    boxes = [box_of(schema, path) for path in paths]
     none = list[int]()
     for place, box in enumerate(boxes):
         earlier = [] if exclusive else boxes[:place]
@@ -91,15 +91,18 @@ def empty(leaves: Sequence[Leaf], rows: Sequence[int | None], noise: CountNoise,
         yield Caveat("empty", f"There may be no rows in {_named(name, none)}: noise alone can make such counts.")
 
 
-def _box(schema: Schema, path: Path) -> dict[str, NDArray[np.bool_]]:
-    box: dict[str, NDArray[np.bool_]] = {}
+Box = dict[str, NDArray[np.bool_]]  # the bins of some attributes; of others, all
+
+
+def box_of(schema: Schema, path: Path) -> Box:
+    box: Box = {}
     for literal, holds in path:
         bins = schema[literal.attribute].truth(literal) == holds
         box[literal.attribute] = box.get(literal.attribute, bins) & bins
     return box
 
 
-def _is_inside(box: dict[str, NDArray[np.bool_]], other: dict[str, NDArray[np.bool_]]) -> bool:
+def _is_inside(box: Box, other: Box) -> bool:
     return all(name in box and not (box[name] & ~bins).any() for name, bins in other.items() if not bins.all())
 
 

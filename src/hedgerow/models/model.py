@@ -322,7 +322,7 @@ class Model(ABC):
         title = self.kind.capitalize() + ("" if label is None else f" for {printable(label.name)}")
         named = {"title": title, "guarantee": printable(self.privacy.headline), "digest": self.to_dict()["digest"]}
         parts = {"picture": picture, "problem": problem, "body": self._body_html}
-        return _page_template().render(**named, **parts, card=Html(self.privacy.to_html()))
+        return page_template().render(**named, **parts, card=Html(self.privacy.to_html()))
 
     def to_model_card(self) -> str:
         """Return the README of a model's repository: a head in YAML with ε, δ, unit and digest, then Markdown."""
@@ -413,7 +413,7 @@ def _folded(title: str, content: str, **attributes: str) -> Html:
 
 
 @cache
-def _page_template() -> Template:
+def page_template() -> Template:
     return templates(Path(__file__).with_name("templates")).get_template("model.html")
 
 

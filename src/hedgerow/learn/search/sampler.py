@@ -109,8 +109,7 @@ class ModelSampler:
     """All models of a plan over one private table."""
 
     def __init__(self, tally: Tally, plan: Draw, states: States, progress: Progress) -> None:
-        if tally.total().sum() >= MOST_ROWS:
-            raise TooManyRowsError("Expected fewer than 2^32 rows for an exact private search, got 2^32 or more.")
+        check_rows(tally)
         self._tally, self._plan, self._states = tally, plan, states
         if isinstance(states, Boxes):
             total = sum(states.sizes.count(choices) for choices in range(plan.depth))
@@ -154,6 +153,11 @@ class ModelSampler:
     def distance(self, other: ModelSampler) -> float:
         """Return by how many rows the tables differ; infinite if rows were both added and removed."""
         return self._tally.distance(other._tally)
+
+
+def check_rows(tally: Tally) -> None:
+    if tally.total().sum() >= MOST_ROWS:
+        raise TooManyRowsError("Expected fewer than 2^32 rows for an exact private search, got 2^32 or more.")
 
 
 _SURE = 200.0  # the log-ratio, beside a weight, by which what is conditioned on outweighs all else

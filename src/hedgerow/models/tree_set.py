@@ -1,0 +1,202 @@
+"""Sets of trees that were released together: text, JSON and a page; wishes choose one of them for free."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from math import prod
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.boundary.arguments import check_integer
+from hedgerow.boundary.durable import write_whole
+from hedgerow.errors import ArgumentError, ModelFormatError, SchemaError
+from hedgerow.models import envelope
+from hedgerow.models.caveats import Box, box_of
+from hedgerow.models.model import page_template
+from hedgerow.models.plot import check_matplotlib, svg_of
+from hedgerow.models.tree import Tree
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema.schema import Schema
+from hedgerow.text.markup import Html, element, joined, table
+from hedgerow.text.messages import number_of
+from hedgerow.text.values import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, repr=False)
+class TreeSet:
+    """Trees that were released together, for one charge: each carries the card of all.
+
+    Attributes
+    ----------
+    models : tuple of Tree
+        The trees, in the order in which they were drawn, which says nothing about which is best.
+
+    Examples
+    --------
+    >>> from hedgerow.models import Leaf, Split
+    >>> from hedgerow.schema import Boolean, Label, Literal
+    >>> schema, card = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1))), PrivacyCard.none("example")
+    >>> roots = [Split(Literal(name, "true"), Leaf(label=1), Leaf(label=0)) for name in ("a", "b")]
+    >>> found = TreeSet(tuple(Tree(schema, root, card) for root in roots))
+    >>> print(found.pick(without=["a"]))
+    if b: 1
+    else: 0
+    >>> found.differences()
+    array([[0. , 0.5],
+           [0.5, 0. ]])
+    """
+
+    models: tuple[Tree, ...]
+    format: ClassVar[str] = "hedgerow/tree-set"
+
+    def __post_init__(self) -> None:
+        if not self.models or any((one.schema, one.privacy) != (self.schema, self.privacy) for one in self.models):
+            raise ArgumentError("expected one tree or more, of one schema and with one privacy card, got others.")
+
+    @property
+    def schema(self) -> Schema:
+        """The public schema of all."""
+        return self.models[0].schema
+
+    @property
+    def privacy(self) -> PrivacyCard:
+        """The card: what all of them cost together."""
+        return self.models[0].privacy
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a set of trees has no {name}; pick one of them: `pick()` returns a tree.")
+
+    def pick(
+        self, *, max_leaves: int | None = None, without: Collection[str] = (), key: Callable[[Tree], Any] = len
+    ) -> Tree:
+        """Return the tree that suits best; it costs nothing more, as all of them are released.
+
+        Parameters
+        ----------
+        max_leaves : int, optional
+            The most leaves.
+        without : collection of str, optional
+            Attributes that it must not use.
+        key : callable, default=len
+            What is to be least, from a tree: its leaves, or a rate that `hedgerow.evaluate` released. Scores of the
+            rows would be a release of their own. Of equals the first is returned.
+
+        Raises
+        ------
+        ValueError
+            If none suits, or an attribute is not in the schema.
+        """
+        if isinstance(without, str):
+            raise ArgumentError("without must be a list of attributes, got one text.")
+        for name in without:
+            if name not in self.schema:
+                raise SchemaError("is in without but not declared.", attribute=str(name))
+        most = None if max_leaves is None else check_integer("max_leaves", max_leaves, 1)
+        fits = (one for one in self.models if most is None or len(one) <= most)
+        found = [one for one in fits if not set(without) & set(one.used_attributes)]
+        if not found:
+            raise ArgumentError(f"no tree of the {len(self)} suits; ask for less, or draw more of them.")
+        return min(found, key=key)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return what each tree predicts of each row, shape ``(n_rows, n_models)``; see `Tree.predict`."""
+        return np.column_stack([one.predict(X) for one in self.models])
+
+    def differences(self) -> NDArray[np.float64]:
+        """Return the share of all possible rows of which two trees predict differently, ``(n_models, n_models)``.
+
+        All combinations of bins count alike; 0 where two trees say the same of every row. No row is read.
+        """
+        every = {name: np.ones(one.n_bins, dtype=bool) for name, one in self.schema.attributes}
+        leaves = [[*zip(one.paths, one.predictions, strict=True)] for one in self.models]
+        boxes = [[(box_of(self.schema, path), said) for path, said in one] for one in leaves]
+
+        def both(one: Box, other: Box) -> float:
+            met = (one.get(name, every[name]) & other.get(name, every[name]) for name in {*one, *other})
+            return prod(float(bins.mean()) for bins in met)
+
+        def share(one: Any, other: Any) -> float:
+            return sum(both(box, at) for box, said in one for at, says in other if said != says)
+
+        return np.array([[share(one, other) for other in boxes] for one in boxes])
+
+    def plot(self, axes: Sequence[Axes] | None = None) -> list[Axes]:
+        """Draw the trees side by side, and return the axes, one for each."""
+        check_matplotlib()
+        from matplotlib import pyplot
+
+        size: Any = {"figsize": (6 * len(self), 4), "squeeze": False}
+        given = pyplot.subplots(1, len(self), **size)[1][0] if axes is None else axes
+        return [one.plot(ax) for one, ax in zip(self.models, given, strict=True)]
+
+    def __str__(self) -> str:
+        trees = [f"tree {number} of {len(self)}\n{one}" for number, one in enumerate(self.models, 1)]
+        return "\n\n".join([*trees, f"guarantee: {printable(self.privacy.headline)}"])
+
+    def __repr__(self) -> str:
+        return f"<TreeSet of {number_of(len(self), 'tree')}; guarantee: {printable(self.privacy.headline)}>"
+
+    @property
+    def _body_html(self) -> Html:
+        names = [f"tree {number}" for number in range(1, len(self) + 1)]
+        apart = [[f"{share:.1%}" for share in row] for row in self.differences().tolist()]
+        rows = [
+            [name, str(len(one)), ", ".join(map(printable, one.used_attributes)), *shares]
+            for name, one, shares in zip(names, self.models, apart, strict=True)
+        ]
+        about = "The trees, and the share of all possible rows of which each two predict differently"
+        titled = zip(names, self.models, strict=True)
+        words = [element("div", element("b", name), element("pre", str(one))) for name, one in titled]
+        shown = element("div", *words, style="display:flex;flex-wrap:wrap;gap:1.5rem")
+        return joined(table(["", "leaves", "attributes", *names], rows, caption=about), shown)
+
+    def _repr_html_(self) -> str:
+        return joined(element("p", f"{self!r}"), self._body_html)
+
+    def to_html(self) -> str:
+        """Return the trees side by side, where they differ, and their card as an HTML fragment."""
+        return self._body_html + element("pre", str(self.privacy))
+
+    def to_page(self) -> str:
+        """Return a whole HTML page: all trees as pictures, side by side, where they differ, in words, and the card."""
+        title = f"{number_of(len(self), 'tree')} for {printable(self.schema.target.name)}"
+        pictures = [svg_of(one.plot, f"Picture of tree {place}") for place, one in enumerate(self.models, 1)]
+        parts = {"picture": joined(*pictures), "problem": "", "body": self._body_html}
+        parts |= {"title": title, "guarantee": printable(self.privacy.headline), "digest": self.to_dict()["digest"]}
+        return page_template().render(**parts, card=Html(self.privacy.to_html()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the set as JSON-ready data: the files of its trees, sealed together with a digest."""
+        return envelope.seal({"format": self.format, "version": 1, "models": [one.to_dict() for one in self.models]})
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Read back what `to_dict` wrote; `ModelFormatError` if it was edited, or is of another format or version."""
+        models = envelope.unseal(data, format=cls.format, version=1).get("models")
+        if not isinstance(models, list):
+            raise ModelFormatError("expected a list of trees.")
+        try:
+            return cls(tuple(map(Tree.from_dict, models)))
+        except ArgumentError as error:
+            problem = str(error)
+        raise ModelFormatError(problem)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the set to a JSON file, atomically; OSError if it cannot be written."""
+        write_whole(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a set from a JSON file; raises as `from_dict` does, and OSError."""
+        return envelope.read(path, lambda text: cls.from_dict(envelope.parse(text)))

@@ -1,0 +1,184 @@
+"""Several trees drawn without replacement: exact probabilities, by going every way that the draws can go."""
+
+from decimal import Decimal
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.learn.search.lattice import Stop
+from hedgerow.learn.search.sets import SetSearch, TreeSampler
+from hedgerow.learn.search.space import Space
+from hedgerow.schema import Boolean, Categorical, Integer
+from tests.learn.draws import ALARM, FACTORS
+from tests.learn.enumerate_models import (
+    PRECISE,
+    Models,
+    Table,
+    all_worlds,
+    chance,
+    exact_chance,
+    executions,
+    neighbours,
+    schema_of,
+    tables,
+)
+from tests.privacy.chances import p_value
+
+WIDE = Integer(0, 2, cuts=(0, 1))
+SPACES = [
+    (schema_of(Boolean()), 1, 3),
+    (schema_of(Boolean(), classes=3), 1, 2),
+    (schema_of(Boolean(), Boolean()), 1, 3),
+    (schema_of(WIDE), 2, 3),
+    (schema_of(Categorical(("a", "b", "c"))), 2, 2),
+    pytest.param(schema_of(Boolean(), Boolean()), 2, 2, marks=pytest.mark.slow),
+    pytest.param(schema_of(WIDE, Boolean()), 1, 3, marks=pytest.mark.slow),
+]
+
+
+def models_of(schema, depth):
+    return Models(Space.of_trees(schema), depth, Fraction(1, 4))
+
+
+def search_of(models):
+    return SetSearch(models.space, models.depth, float(models.stop))
+
+
+def irreducible(tree):
+    """Whether no test has two leaves with the same value."""
+    if isinstance(tree, Stop):
+        return True
+    same = isinstance(tree.caught, Stop) and tree.caught == tree.left
+    return not same and irreducible(tree.caught) and irreducible(tree.left)
+
+
+def brute_force(models, table, n, weight):
+    """Every sequence of different trees with its log-probability to 60 digits: draws from what is left."""
+    weights = {
+        tree: PRECISE.exp(value) for tree, value in models.log_weights(table, weight).items() if irreducible(tree)
+    }
+    found, total = {}, sum(weights.values())
+    for several in permutations(weights, n):
+        one, left = Decimal(1), total
+        for tree in several:
+            one = PRECISE.divide(PRECISE.multiply(one, weights[tree]), left)
+            left = PRECISE.subtract(left, weights[tree])
+        found[several] = PRECISE.ln(one)
+    return found
+
+
+def drawn(models, table, n, weight, measure=chance):
+    """Every sequence of trees that can be drawn with its log-probability: each in one way alone."""
+    sampler, found = TreeSampler(table.tally, search_of(models)), {}
+
+    def run(choose):  # the weights of the table are kept
+        sampler.drawn.clear()
+        return tuple(sampler.sample(float(weight), choose) for _ in range(n))
+
+    for several, draws in executions(run):
+        assert several not in found
+        found[several] = measure(draws)
+    return found
+
+
+@pytest.mark.parametrize(("schema", "depth", "n"), SPACES)
+@pytest.mark.parametrize("weight", [Fraction(1, 8), Fraction(2)])
+def test_every_sequence_of_trees_is_drawn_with_its_exact_probability(schema, depth, n, weight):
+    models, classes = models_of(schema, depth), schema.target.n_levels
+    table = Table(schema, tuple((w, i % classes, 2 * i + 1) for i, w in enumerate(all_worlds(schema))))
+    expected, found = brute_force(models, table, n, weight), drawn(models, table, n, weight)
+    assert found.keys() == expected.keys()
+    assert np.allclose([found[one] for one in expected], list(map(float, expected.values())), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("examples", [6, pytest.param(100, marks=pytest.mark.slow)])
+def test_every_sequence_is_drawn_with_its_exact_probability_from_any_table(examples):
+    @settings(max_examples=examples)
+    @given(st.data())
+    def same(data):
+        models = models_of(*data.draw(st.sampled_from([(schema_of(WIDE), 2), (schema_of(Boolean(), Boolean()), 1)])))
+        table, weight = data.draw(tables(models.schema)), Fraction(data.draw(st.integers(1, 64)), 16)
+        expected, found = brute_force(models, table, 2, weight), drawn(models, table, 2, weight)
+        assert found.keys() == expected.keys()
+        assert max(abs(found[one] - float(value)) for one, value in expected.items()) < 1e-10
+
+    same()
+
+
+@pytest.mark.claim("nothing is subtracted")
+def test_what_is_left_is_exact_where_one_tree_has_all_but_nothing_of_the_weight():
+    """After a tree of weight 1 − e⁻⁶⁰⁰ a difference of float64 would be 0: within the bound on rounding."""
+    models, rows = models_of(schema_of(WIDE), 2), 1200
+    table = Table(models.schema, tuple(((place,), place % 2, rows) for place in range(3)))
+    weight, search = Fraction(1, 2), search_of(models)
+    expected = brute_force(models, table, 2, weight)
+    found = drawn(models, table, 2, weight, exact_chance)
+    allowed = 2 * 4 * 2**-53 * 3 * (18 * 0.5 * 3 * rows + 8 * search.constant)
+    assert max(found.values()) > -0.7
+    assert max(abs(float(found[one] - value)) for one, value in expected.items()) <= allowed < 1e-9
+
+
+@pytest.mark.parametrize(("schema", "depth", "_"), SPACES)
+def test_the_number_of_trees_is_that_of_an_enumeration(schema, depth, _):
+    models = models_of(schema, depth)
+    assert search_of(models).n_trees == sum(map(irreducible, models.priors))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.claim("none is drawn twice, and the draws add up")
+def test_one_row_changes_the_log_probability_of_no_sequence_by_more_than_epsilon(n):
+    @settings(max_examples=8)
+    @given(st.data())
+    def private(data):
+        models = models_of(schema_of(WIDE), 1)
+        epsilon = n * data.draw(st.sampled_from([Fraction(1, 10), Fraction(2)]))
+        weight = search_of(models).mechanism(epsilon, n).each.weight
+        one, other = (drawn(models, table, n, weight) for table in data.draw(neighbours(models.schema)))
+        assert max(abs(one[several] - other[several]) for several in one) <= epsilon
+
+    private()
+
+
+def test_most_of_epsilon_is_used():
+    """So that the test of privacy has power: at a weight 30 % above, this loss is above ε."""
+    models = models_of(schema_of(Boolean()), 1)
+    table = Table(models.schema, (((0,), 0, 40), ((1,), 1, 40)))
+
+    def loss(weight):
+        one, other = (drawn(models, each, 2, weight) for each in (table, table.plus((0,), 1)))
+        return max(abs(one[several] - other[several]) for several in one)
+
+    weight = search_of(models).mechanism(Fraction(1), 2).each.weight
+    assert 0.8 < loss(weight) <= 1 < loss(weight * Fraction(13, 10))
+
+
+@pytest.mark.statistics
+def test_sets_are_drawn_as_often_as_their_probability_says():
+    """Seeded. The test rejects a weight 30 % too small or too large."""
+    models = models_of(schema_of(Boolean()), 1)
+    table = Table(models.schema, (((0,), 0, 7), ((1,), 1, 4), ((1,), 0, 2)))
+    rng, sampler = np.random.default_rng(20261126), TreeSampler(table.tally, search_of(models))
+    draw, several = search_of(models).mechanism(Fraction(1), 2), []
+    for _ in range(6000):
+        sampler.drawn.clear()  # the weights of the table are kept
+        several.append(draw.simulate(sampler, rng))
+
+    def compared(weight):
+        shares = {one: float(value.exp()) for one, value in brute_force(models, table, 2, weight).items()}
+        counts = [several.count(one) for one in shares]
+        return p_value(counts, [len(several) * share for share in shares.values()])
+
+    assert compared(draw.each.weight) > ALARM
+    assert all(compared(draw.each.weight * factor) < ALARM for factor in FACTORS)
+
+
+def test_what_several_draws_cost_is_the_sum_of_what_each_costs():
+    search = SetSearch(Space.of_trees(schema_of(Boolean(), Boolean())), 2, 0.1)
+    one, five = search.mechanism(Fraction(1, 5), 1), search.mechanism(Fraction(1), 5)
+    assert (five.epsilon, five.delta, five.sensitivity) == (1, 0, 1)
+    assert five.rho == 5 * one.rho < Fraction(1, 39)  # about ε²/8k, not ε²/8
+    assert 0 < Fraction(1, 5) - one.each.weight < Fraction(1, 10**4)
