@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from os import PathLike
 from typing import Any, NoReturn, Self
 
@@ -305,6 +306,14 @@ class Tally:
     def bins_and_counts(self) -> tuple[NDArray[np.integer], Counts]:
         """Return the bin of each pattern in each attribute, and its rows of each class, as `Tally` has them."""
         return self._bins, self._counts
+
+    def only(self, names: Sequence[str]) -> Tally:
+        """Return the tally of some attributes, by the patterns of these."""
+        places = {name: self.schema.names.index(name) for name in names}
+        pattern, level = self._counts.nonzero()
+        bins: dict[str, Any] = {name: self._bins[:, place][pattern] for name, place in places.items()}
+        some = replace(self.schema, attributes=tuple((name, self.schema[name]) for name in names))
+        return Tally._group(some, bins, level.astype(np.uint16), self._counts[pattern, level])
 
     def without(self, antecedent: Antecedent) -> Tally:
         """Return the tally of the rows that do not satisfy the antecedent."""

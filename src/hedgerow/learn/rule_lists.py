@@ -31,7 +31,8 @@ class PrivateRuleListClassifier(OfClasses, Classifier, PrivateRuleListEstimator)
     An exact search draws the whole list, the number of rules and the labels included, at once by the exponential
     mechanism from *all* rule lists, with score −loss (monotone, sensitivity 1). The model has labels and no counts,
     unless `release_counts` asks for them at a fifth of ε. What the draw costs is known before any row is read
-    (`search_cost`). With `lookahead`, some rules are drawn jointly at a time, each block for an equal share of ε.
+    (`search_cost`). With `lookahead`, some rules are drawn jointly at a time, each block for an equal share of ε. Of
+    many attributes a few are chosen first (docs/mathematics.md, fact 5), unless the search is "exact".
 
     A greedy search chooses each rule by permute-and-flip on the negated Gini impurity in rows, a monotone score of
     sensitivity 2, or by any other loss than errors, on that of the best values (sensitivity 1); 80 % of ε is shared

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from hedgerow.boundary.arguments import check_choice, check_flag, check_integer, check_probability
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import CostOf, equal_blocks
+from hedgerow.learn.choice import MOST_CHOSEN, WIDE, ChosenPlan, widest, with_options
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import LeafCounts
 from hedgerow.learn.objectives import RowLoss
@@ -94,7 +96,7 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         """
         self._check_parameters()
         check_learnable(self, schema)
-        return self._search_plan(schema).cost
+        return self._search_plan(widest(schema) if self._chooses(schema) else schema).cost
 
     @property
     def _of_leaves(self) -> LeafCounts | None:
@@ -119,8 +121,24 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         cost_of, largest = self._costs(schema)
         return choose_search(self.search, size, lookahead, largest, cost_of, self._parts, self._advice)
 
+    def _chooses(self, schema: Schema) -> bool:
+        """Return whether attributes are chosen first: they are many, and of all of them not every size is searched."""
+        if self.search != "auto" or self.lookahead is not None or len(with_options(schema)) < WIDE:
+            return False
+        searched, (_, largest) = self._search_plan(schema), self._costs(schema)
+        return len(searched.blocks) != 1 or (searched.draws_size and searched.blocks[0] < largest)
+
     def _plan(self, schema: Schema) -> Plan:
-        epsilon, chosen, loss = self._epsilon_of_a_row(schema), self._search_plan(schema), self._row_loss(schema)
+        epsilon = self._epsilon_of_a_row(schema)
+        if not self._chooses(schema):
+            return self._plan_of(schema, epsilon)
+        note = f"of {len(schema):,} attributes at most {MOST_CHOSEN} are chosen first; search='exact' draws from all"
+        cost, model = self._search_plan(widest(schema)).cost, self._drawn.model
+        return ChosenPlan(epsilon=epsilon, notes=(note,), cost=cost, schema=schema, learner=self._plan_of, model=model)
+
+    def _plan_of(self, schema: Schema, epsilon: Fraction) -> Plan:
+        """Return the plan of a model of all attributes of a schema."""
+        chosen, loss = self._search_plan(schema), self._row_loss(schema)
         chose = f"search chosen by its public cost: {chosen.describe(self._parts)}"
         notes = (chose,) if self.search == "auto" and self.lookahead is None else ()
         common: dict[str, Any] = {"epsilon": epsilon, "notes": notes, "target": schema.target}
@@ -182,6 +200,9 @@ def draw_probabilities(
     estimator.check_public()
     plan = estimator._plan(tally.schema)  # pyright: ignore[reportPrivateUsage] -- for this module, not for users
     if not isinstance(plan, DrawPlan):
-        raise ArgumentError("expected an exact draw, got a greedy one, whose chances are unknown; use search='exact'.")
+        raise ArgumentError(
+            "expected an exact draw, got a greedy one, or one of chosen attributes, whose chances are unknown; use "
+            "search='exact'."
+        )
     with search_progress(plan.cost, verbose=bool(estimator.verbose)) as progress:
         return plan.probabilities(tally, progress, given or {})

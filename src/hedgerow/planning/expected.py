@@ -13,10 +13,11 @@ import numpy as np
 
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import learners
+from hedgerow.learn.choice import Choice, ChosenPlan, number_chosen
 from hedgerow.learn.learned import LEAF_SHARE
 from hedgerow.learn.plans import DrawPlan
 from hedgerow.learn.scorecard.plan import TOTALS
-from hedgerow.learn.scorecard.spending import PARTS, Choice, Spending
+from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.searches import SearchEstimator
@@ -150,6 +151,14 @@ def bin_noise(schema: Schema, epsilon: Fraction, delta: Fraction, rows: int) -> 
     choice = Choice.of(spending, schema, rows, None)
     share = PARTS - TOTALS - choice.parts
     return choice.number, 1.96 * sqrt(spending.counts(share, choice.number).variance)
+
+
+def chosen_first(schema: Schema, epsilon: Fraction, rows: int) -> int | None:
+    """Return how many attributes a default tree or list chooses first, if classes are alike; None where it does not."""
+    kinds = _CLASSIFIERS if schema.target.as_number is None else _REGRESSORS
+    if any(isinstance(make(epsilon)._plan(schema), ChosenPlan) for make in kinds.values()):
+        return number_chosen(rows, rows / 2, float(epsilon) / rows_of(schema.unit))
+    return None
 
 
 def rows_in_a_bin(schema: Schema, rows: int) -> float:

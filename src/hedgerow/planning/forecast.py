@@ -366,7 +366,11 @@ def _draws(forecast: Forecast) -> list[str]:
     if forecast.schema.monotone:
         return ["no tree or rule list: they do not keep what the schema declares as monotone", ""]
     if not forecast.draws:
-        return ["no tree or rule list is drawn as a whole: defaults are greedy here, and no bound is known", ""]
+        few = expected.chosen_first(forecast.schema, forecast.epsilon, forecast.rows)
+        why = "defaults are greedy here" if few is None else "these are too few rows to choose attributes by"
+        if few:
+            why = f"{few} of {len(forecast.schema):,} attributes are chosen first"
+        return [f"no tree or rule list is drawn as a whole: {why}, and no bound is known", ""]
     needed = f"epsilon for {100 * forecast.accuracy_loss:g} %"
     head = ("drawn as a whole", "more errors than the best", "", needed, "")
     if forecast.spread is not None:

@@ -10,11 +10,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from hedgerow.learn.choice import prepare_choice
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
 from hedgerow.learn.scorecard.log_odds import Part, Smoothed, smoothed, to_points
 from hedgerow.learn.scorecard.plan import FIRST_SHARE, TOTALS, Fit, Floats, ScorecardPlan, Whole
-from hedgerow.learn.scorecard.spending import PARTS, prepare_choice
+from hedgerow.learn.scorecard.spending import PARTS
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource

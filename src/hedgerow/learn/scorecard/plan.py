@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.learn.choice import Choice, most_moved, prepare_choice
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.scorecard import counts as queries
 from hedgerow.learn.scorecard.counts import STEPS, Residuals, in_steps, whole_log_odds
 from hedgerow.learn.scorecard.log_odds import ACROSS, EACH, Direction, Part, Prior, Smoothed, rounded, smoothed
-from hedgerow.learn.scorecard.spending import PARTS, Choice, Spending, most_moved, prepare_choice
+from hedgerow.learn.scorecard.spending import PARTS, Spending
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Integers, NoiseSource

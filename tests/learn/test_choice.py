@@ -5,14 +5,16 @@ from itertools import combinations, combinations_with_replacement, permutations,
 from math import exp, factorial
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn.scorecard import spending
+from hedgerow.learn import choice
+from hedgerow.learn.choice import Choice, most_moved, number_chosen, widest
 from hedgerow.learn.scorecard.counts import STEPS, associations
-from hedgerow.learn.scorecard.spending import Choice, Spending, most_moved
+from hedgerow.learn.scorecard.spending import Spending
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.replay import Recorder, Replayer
 
@@ -268,7 +270,7 @@ def test_all_pairs_of_attributes_of_a_small_schema_may_be_chosen():
         ask = lambda: associations(table, np.array([512, 512]))  # noqa: E731
         seen.add(tuple(Choice(3, 2, Fraction(1)).draw(ask, STEPS, gate, Fraction(1, 100))))
     assert seen == set(combinations(range(3), 2))
-    assert spending.default_parts(2) < spending.default_parts(10**4) < 500 == spending.default_parts(10**9)
+    assert choice.default_parts(2) < choice.default_parts(10**4) < 500 == choice.default_parts(10**9)
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
@@ -283,3 +285,122 @@ def test_an_epsilon_too_small_for_a_choice_is_refused_before_the_charge():
             assert not budget.spent
             refused += 1
     assert 20 < refused < 40
+
+
+# --- trees and lists of wide tables --------------------------------------------------------------------------------
+
+NUMBER = hr.Number("y", 0, 1, 4)
+SEARCHED = {
+    "tree": (hr.PrivateTreeClassifier, CLASSES),
+    "list": (hr.PrivateRuleListClassifier, CLASSES),
+    "tree of three classes": (hr.PrivateTreeClassifier, hr.Label("y", ("a", "b", "c"))),
+    "tree of a number": (hr.PrivateTreeRegressor, NUMBER),
+}
+
+
+@pytest.fixture
+def quick_searches(monkeypatch):
+    monkeypatch.setattr("hedgerow.learn.search.cost.MOST_SECONDS", 0.05)
+
+
+def chosen(fitted):
+    return sum("choice of attribute" in charge.purpose for charge in fitted.privacy_.charges)
+
+
+@pytest.mark.parametrize(
+    ("rows", "others", "epsilon", "number"),
+    [(1000, 399, 1, 0), (1000, 400, 1, 5), (10_000, 4000, 0.1, 5), (20_000, 500, 1, 12), (10**9, 10**8, 1, 12)],
+)
+def test_trees_and_lists_choose_a_few_or_none(rows, others, epsilon, number):
+    assert number_chosen(rows, others, epsilon) == number
+
+
+@pytest.mark.parametrize("kind", SEARCHED)
+@pytest.mark.parametrize("examples", [3, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.usefixtures("quick_searches")
+@pytest.mark.claim("depends on released values alone")
+def test_trees_and_lists_of_wide_tables_do_the_same_on_neighbouring_tables(kind, examples):
+    estimator, target = SEARCHED[kind]
+
+    @settings(max_examples=examples)
+    @given(st.integers(0, 2**32 - 1), st.integers(0, 12), st.sampled_from([1, 200]), st.booleans())
+    def same(seed, count, epsilon, secure):
+        rng = np.random.default_rng(seed)
+        rows = rows_of(40, target.n_levels, rng, count + 1)
+        tables = tally(rows[1:], 40, target), tally(rows, 40, target)
+        for table, neighbour in (tables, tables[::-1]):
+            source = SecureNoise() if secure else SeededNoise(rng)
+            recorder = Recorder(source)
+            found = estimator(epsilon, schema=table.schema, random_state=recorder).fit_tally(table)
+            replayer = Replayer(recorder.trace)
+            again = estimator(epsilon, schema=table.schema, random_state=replayer).fit_tally(neighbour)
+            assert again._model.paths == found._model.paths
+            replayer.finish()
+            assert sum(charge.epsilon for charge in found.privacy_.charges) == epsilon
+            assert chosen(found) in ((0,) if epsilon == 1 else range(13))
+
+    same()
+
+
+@pytest.mark.parametrize("kind", SEARCHED)
+@pytest.mark.usefixtures("quick_searches")
+def test_the_replay_catches_an_association_that_moves_further_before_a_tree_or_list(kind, monkeypatch):
+    monkeypatch.setattr("hedgerow.learn.choice.most_moved", lambda shares: 2 * (STEPS - int(shares.max())))
+    estimator, target = SEARCHED[kind]
+    rows = [((0,) * 40, 0)] * 30 + [((1,) * 40, target.n_levels - 1)]
+    recorder = Recorder(SeededNoise(np.random.default_rng(0)))
+    estimator(600, schema=booleans(40, target), random_state=recorder).fit_tally(tally(rows, 40, target))
+    with pytest.raises(AssertionError, match="further than declared"):
+        estimator(600, schema=booleans(40, target), random_state=Replayer(recorder.trace)).fit_tally(
+            tally(rows[:-1], 40, target)
+        )
+
+
+@pytest.mark.parametrize("kind", SEARCHED)
+def test_one_attribute_that_matters_is_found_and_the_model_says_so(kind):
+    """By chance not once in 10⁶: it stands out by more than 60 scales of the noise."""
+    estimator, target = SEARCHED[kind]
+    bins = np.random.default_rng(0).integers(0, 2, (4000, 100))
+    levels = np.eye(target.n_levels, dtype=int)[bins[:, 7] * (target.n_levels - 1)]
+    fitted = estimator(4, schema=booleans(100, target)).fit_tally(hr.Tally(booleans(100, target), bins, levels))
+    assert chosen(fitted) == 11
+    assert sum(charge.epsilon for charge in fitted.privacy_.charges) == 4
+    assert any("of 100 attributes at most 12 are chosen first" in note for note in fitted.privacy_.notes)
+    frame = pd.DataFrame(bins.astype(bool), columns=[f"x{i}" for i in range(100)])
+    said = fitted.predict(frame)
+    assert all(len(set(said[bins[:, 7] == one])) == 1 for one in (0, 1))
+    assert said[bins[:, 7] == 0][0] != said[bins[:, 7] == 1][0]
+
+
+@pytest.mark.parametrize(
+    "given", [{"search": "exact", "max_depth": 2}, {"lookahead": 1, "max_depth": 2}, {"max_depth": 1}]
+)
+def test_nothing_is_chosen_where_all_attributes_can_be_searched_or_shall_be(given):
+    schema = booleans(60)
+    table = hr.Tally(schema, np.zeros((1, 60), dtype=np.int8), np.array([[2000, 3000]]))
+    assert not chosen(hr.PrivateTreeClassifier(1, **given).fit_tally(table))
+
+
+def test_what_is_told_of_the_search_is_of_the_widest_attributes_that_can_be_chosen():
+    mixed = hr.Schema(
+        dict(booleans(40).attributes) | {f"n{i}": hr.Integer(0, 9, cuts=[2, 5]) for i in range(12)}, CLASSES
+    )
+    clf = hr.PrivateTreeClassifier(1)
+    some = hr.Schema({name: mixed[name] for name in widest(mixed)}, CLASSES)
+    assert set(some) == {f"n{i}" for i in range(12)}
+    assert clf.search_cost(mixed) == clf.search_cost(some)
+
+
+@pytest.mark.usefixtures("quick_searches")
+@pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
+def test_an_epsilon_too_small_for_the_choice_of_a_tree_is_refused_before_the_charge():
+    """A choice of 12 for 210 thousandths is refused first: it has the smallest share by sensitivity."""
+    X, refused = np.arange(4000).reshape(100, 40) % 7 % 2 == 0, 0
+    for size in range(6, 22, 2):
+        budget = hr.Budget(1)
+        try:
+            hr.PrivateTreeClassifier(Fraction(size, 2**38), budget=budget).fit(X, X[:, 0])
+        except ValueError:
+            assert not budget.spent
+            refused += 1
+    assert 0 < refused < 8

@@ -1,0 +1,159 @@
+"""Attributes chosen first, where they are many: by how strongly each is associated with the target, for a share of ε.
+
+docs/mathematics.md, fact 5. A scorecard, a tree or a list is then learned on these alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from math import cbrt, sqrt
+
+import numpy as np
+
+from hedgerow.learn.base import Learned
+from hedgerow.learn.plans import Plan
+from hedgerow.learn.scorecard.counts import STEPS, Whole, associations, between_ends, in_steps
+from hedgerow.learn.scorecard.spending import PARTS, Spending
+from hedgerow.learn.search.sampler import Progress
+from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.noise import DiscreteLaplace, Integers, NoiseSource, TwoSidedPermuteAndFlip
+from hedgerow.schema.candidates import reachable
+from hedgerow.schema.schema import Schema
+from hedgerow.tally import Tally
+
+# docs/models.md says how these were chosen.
+_BY_DEFAULT = 2.2  # the cube root of rows times ε, for each attribute that is chosen
+_LEAST = 2
+_KEEP_ALL, _KEEP_ALL_OF_A_NUMBER, _KEEP_ALL_WITH_DELTA = 7, 4, 25  # of as many attributes for each that would be chosen
+_ENOUGH = 15  # rows times ε for an attribute
+_EACH_BIT, _MOST = 35, 500  # parts of a thousand, by digits of the number
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How many of all attributes a model is made of, and for how much they are chosen: from public numbers."""
+
+    all: int  # attributes of the schema
+    number: int  # how many are used
+    parts: Fraction = Fraction(0)  # of a thousand of the budget; 0 where all are used
+
+    @classmethod
+    def of(cls, spending: Spending, schema: Schema, rows: float, most: int | None) -> Choice:
+        """Return the choice of `most` attributes, or of as many as this number of rows and the noise allow.
+
+        `rows` were released, or are those of a plan.
+        """
+        n, keep_all = len(schema), _KEEP_ALL if schema.target.as_number is None else _KEEP_ALL_OF_A_NUMBER
+        keep_all = keep_all if spending.is_pure else _KEEP_ALL_WITH_DELTA
+        per_noise, strength = (rows * sqrt(2 / spending.counts(Fraction(PARTS), k).variance) for k in (n, 1))
+        is_enough, few = per_noise >= _ENOUGH, max(_LEAST, round(2 * sqrt(per_noise)))
+        k = max(_LEAST, round(cbrt(strength) / _BY_DEFAULT))
+        if not is_enough:
+            k = min(max(k, few), most or n)
+        elif most or n <= keep_all * k:
+            k = most or n
+        return cls(n, n) if k >= n else cls(n, k, default_parts(n))
+
+    def draw(self, ask: Callable[[], Integers], moved: int, gate: Gate, epsilon: Fraction) -> Sequence[int]:
+        """Draw the attributes one after the other, each for an equal share of `epsilon`, by what `ask` returns.
+
+        These are associations, one an attribute, of which an added row moves each by `moved` at most, up or down.
+        """
+        scores, places, chosen = cache(lambda: -np.asarray(ask())), list(range(self.all)), list[int]()
+        mechanism = TwoSidedPermuteAndFlip(epsilon / self.number, moved)
+        for number in range(1, self.number + 1):
+            purpose = f"choice of attribute {number} of {self.number}"
+            place = gate.release(mechanism, lambda: scores()[places], purpose=purpose)
+            chosen.append(places.pop(int(place)))
+        return sorted(chosen)
+
+
+def default_parts(n: int) -> Fraction:
+    """Return the share of a choice from n attributes: the noise that the best must outdo grows as their logarithm."""
+    return Fraction(min(_EACH_BIT * n.bit_length(), _MOST))
+
+
+def most_moved(shares: Whole) -> int:
+    """Return by how much a row can move an association with these class shares in steps, at most."""
+    return 2 * (STEPS - int(shares.min()))
+
+
+def prepare_choice(noise: NoiseSource, spending: Spending, n: int, row: int) -> Fraction:
+    """Raise ValueError where ε is too small for a choice from n attributes; return the parts that one takes."""
+    parts = default_parts(n)
+    if spending.is_pure:
+        noise.prepare(TwoSidedPermuteAndFlip(spending.epsilon * parts / PARTS / n, 2 * STEPS * row))
+    return parts
+
+
+MOST_CHOSEN = 12  # attributes of a tree or list: as many as are searched to five levels within the limits
+WIDE = 3 * MOST_CHOSEN  # attributes of which trees and lists choose
+_ENOUGH_TO_CHOOSE = 400  # rows outside the most frequent class, times ε
+_COUNTED = Fraction(1, 25)  # the share of ε of the rows of each class
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenPlan(Plan):
+    """A tree or list of a few of many attributes; of all where the noisy count of rows is too small to choose by."""
+
+    schema: Schema
+    learner: Callable[[Schema, Fraction], Plan]  # from attributes, and what is left of ε
+    model: str  # pyright: ignore[reportIncompatibleVariableOverride] -- as the learner's
+
+    def prepare(self, noise: NoiseSource) -> None:
+        noise.prepare(self._total)
+        noise.prepare(TwoSidedPermuteAndFlip(self._for_choice / MOST_CHOSEN, 2 * STEPS * self._row))
+        left = self.epsilon * (1 - _COUNTED)
+        for schema, epsilon in ((self.schema, left), (widest(self.schema), left - self._for_choice)):
+            self.learner(schema, epsilon).prepare(noise)
+
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> Learned:
+        by_class = cache(lambda: tally if self._row == 1 else between_ends(tally))
+        what = "rows of each class" if self._row == 1 else "rows, and the sum of the number"
+        counts = np.array(gate.release(self._total, lambda: by_class().total(), purpose=what), dtype=np.float64)
+        counts = np.maximum(counts, 1)
+        rows, others = counts.sum() / self._row, (counts.sum() - counts.max()) / self._row
+        number = number_chosen(rows, others, float(self.epsilon))
+        chosen = tally
+        if number:
+            names, shares = with_options(self.schema), in_steps(counts / counts.sum())
+            ask = cache(lambda: associations(by_class().only(names), shares))
+            moved = most_moved(shares) * self._row
+            drawn = Choice(len(names), number).draw(ask, moved, gate, self._for_choice)
+            chosen = tally.only([names[place] for place in drawn])
+        return self.learner(chosen.schema, gate.remaining).learn(chosen, gate, progress)
+
+    @property
+    def _row(self) -> int:
+        """How much a row counts: a number's level is in part the lowest and in part the highest."""
+        return 1 if self.schema.target.as_number is None else self.schema.target.n_levels - 1
+
+    @property
+    def _total(self) -> DiscreteLaplace:
+        return DiscreteLaplace(self.epsilon * _COUNTED, self._row)
+
+    @property
+    def _for_choice(self) -> Fraction:
+        return self.epsilon * default_parts(len(with_options(self.schema))) / PARTS
+
+
+def number_chosen(rows: float, others: float, epsilon: float) -> int:
+    """Return how many attributes a tree or list of a wide table chooses; 0 for none, where all are used.
+
+    `others` are the rows outside the most frequent class.
+    """
+    return min(round(cbrt(rows * epsilon) / _BY_DEFAULT), MOST_CHOSEN) if others * epsilon >= _ENOUGH_TO_CHOOSE else 0
+
+
+def with_options(schema: Schema) -> list[str]:
+    """Return the attributes that a rule or test can be about."""
+    return [name for name, one in schema.attributes if reachable(schema, one).count_literals(negations=False)]
+
+
+def widest(schema: Schema) -> Schema:
+    """Return as many attributes as are chosen at most, those with the most bins: no choice takes longer to search."""
+    names = sorted(with_options(schema), key=lambda name: -schema[name].n_bins)[:MOST_CHOSEN]
+    return replace(schema, attributes=tuple((name, one) for name, one in schema.attributes if name in names))
