@@ -27,12 +27,10 @@ def check_flag(name: str, value: object) -> None:
 
 
 def check_share(name: str, value: object, low: float = 0) -> None:
-    """Check that an argument is a number from `low` to less than 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) < 1:
         raise ArgumentError(f"{name} must be in [{low:g}, 1), got {describe_argument(value)}.")
 
 
 def check_probability(name: str, value: object) -> None:
-    """Check that an argument is a number above 0 and below 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise ArgumentError(f"{name} must be between 0 and 1, got {describe_argument(value)}.")

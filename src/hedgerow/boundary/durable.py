@@ -13,7 +13,6 @@ from hedgerow.errors import FileAccessError, FileError
 
 
 def write_synced(handle: int, text: str | bytes) -> None:
-    """Write text or bytes to an open file and synchronise it to disk; the file holds nothing else."""
     data = memoryview(text.encode() if isinstance(text, str) else text)
     os.lseek(handle, 0, os.SEEK_SET)
     while data:

@@ -101,7 +101,6 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def named_values(option: str, texts: Sequence[str] | None, form: str, each: str) -> dict[str, str]:
-    """Return the values by name of an option that is given as NAME=VALUE, once for each name."""
     found: dict[str, str] = {}
     for text in texts or ():
         name, _, value = text.rpartition("=")

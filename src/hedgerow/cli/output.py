@@ -109,7 +109,6 @@ def written(path: Path) -> Generator[None]:
 
 
 def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
-    """Check, before any work, that a file can be written without losing another one."""
     from hedgerow.privacy.budget_file import is_budget  # which loads OpenDP, and the help needs none
 
     if path.is_dir():

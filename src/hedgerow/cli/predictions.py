@@ -113,7 +113,6 @@ def class_weights(values: Sequence[Value], given: Sequence[str] | None) -> dict[
 
 
 def costs_in(path: Path, classes: Sequence[Value]) -> dict[Any, Any]:
-    """Return the costs in a file, by class; what they must be is checked by the estimator."""
     lines = cost_lines(path)
     if any(isinstance(key, bool) and key not in classes for line in (lines, *lines.values()) for key in line):
         problem = f"the file of --costs has true or false in place of a class ({listed(classes)})"

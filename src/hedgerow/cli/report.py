@@ -117,7 +117,6 @@ def _names(paths: list[Path]) -> dict[str, Path]:
 
 
 def _write_form(path: Path, context: typer.Context, *, force: bool) -> None:
-    """Write an empty form, which nothing else that is given would change."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
     if not given <= {"new_form", "force"}:

@@ -36,7 +36,6 @@ class FileRows:
         self.columns = read_header(self._source)
 
     def counted(self, schema: Schema | None) -> Any:
-        """Read the file; its rows are counted later."""
         return read_table(self.path, self._format, self._source, () if schema is None else schema.number_columns)
 
     def learn(self, classifier: Any, label: str, *, quietly: bool) -> Any:  # quietly: it shows its own progress

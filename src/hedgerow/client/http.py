@@ -75,7 +75,6 @@ class Connection(OfOneProcess):
         return self._until_answered("GET", path)
 
     def json(self, response: httpx2.Response) -> Any:
-        """Return the data of a response; raises ServiceError if they are not JSON."""
         with suppress(UnreadableError, UnicodeDecodeError):
             return parse_json(response.content.decode())
         raise ServiceError("expected JSON from the service, got another answer.", status=response.status_code)

@@ -114,7 +114,6 @@ def _final_bins(schema: Schema, name: str, codes: NDArray[Any]) -> BinCodes:
 
 
 def check_read(name: str, codes: NDArray[Any]) -> None:
-    """Raise DomainError for codes of values that are none of such a column."""
     for code, error in _ERRORS.items():
         if (codes == code).any():
             raise DomainError(error, column=name)

@@ -32,7 +32,6 @@ _LARGEST = 2**40  # of a count: the sum of all has 64 bits
 
 
 def check_groups(by: str | None, groups: Sequence[str]) -> None:
-    """Check that no two groups, nor a group and all rows, have one name."""
     if by is not None and len({ALL, *groups}) <= len(groups):
         raise ArgumentError(f"expected groups with names of their own, got two alike, or {ALL!r}; use other values.")
 
@@ -160,7 +159,6 @@ class Evaluation:
         return self._estimate(Measure.mean("mean cost", matrix, float(np.ptp(matrix)) / 2))
 
     def _estimate(self, measure: Measure, group: int | None = None) -> Estimate:
-        """Return a figure, of all rows by the counts of every group."""
         counts = self._cells.ravel() if group is None else self._cells[group]
         one = measure if group is not None else measure.repeated(len(self.counts))
         return one.estimate(counts, self._noise, has_others=rows_of(self.privacy.unit) == 1)

@@ -105,12 +105,10 @@ class Measure:
         return cls(name, np.ones(values.size, dtype=bool), *[values.ravel()] * 3, widest=widest, is_share=False)
 
     def repeated(self, times: int) -> Measure:
-        """Return it over the cells of so many groups."""
         over = {name: np.tile(getattr(self, name), times) for name in ("inside", "low", "middle", "high")}
         return replace(self, **over)
 
     def estimate(self, counts: Counts, noise: CountNoise, *, has_others: bool) -> Estimate:
-        """Return the figure by noisy counts of cells."""
         own = counts[self.inside]
         low, middle, high = (values[self.inside] for values in (self.low, self.middle, self.high))
         total = int(own.sum())
@@ -159,7 +157,6 @@ class ErrorBins:
         return 2 * len(self._starts) - 3
 
     def of(self, levels: NDArray[np.int64], outcomes: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Return the bin of rows of these levels for which these outcomes are predicted."""
         off = levels - self.places[outcomes]
         size = np.searchsorted(self._starts, np.abs(off), side="right") - 1
         return len(self._starts) - 2 + np.sign(off) * size

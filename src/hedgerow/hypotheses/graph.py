@@ -181,6 +181,5 @@ class GraphBuilder:
         self.steps = list[Step]()
 
     def add(self, operator: Operator, inputs: tuple[int, ...], width: int) -> int:
-        """Add a step; return the number of its value."""
         self.steps.append(Step(operator, inputs, width))
         return self.n_inputs + len(self.steps) - 1

@@ -35,7 +35,6 @@ class TargetColumns:
     named: bool  # whether columns are selected by name; else by position
 
     def place(self, name: str) -> int:
-        """Return the index of a column; ValueError if there is none of that name."""
         if name not in self.names:
             raise ArgumentError(f"it uses the column {shown(name)}, which the target does not have")
         return self.names.index(name)

@@ -89,7 +89,6 @@ class Call:
     operands: tuple[Operand | None, ...]
 
     def refuse(self, expected: str) -> NoReturn:
-        """Raise the error of a node that takes something else."""
         operator = shown(self.node.operator)
         raise HypothesisError(f"expected {expected} for the operator {operator} of an ONNX file, got others.")
 

@@ -197,7 +197,6 @@ def _chosen(call: Call, value: Operand | None, places: Constant) -> RowValue:
 
 
 def _labelled(call: Call, labels: Constant, place: RowValue) -> RowValue:
-    """Return the label at the place of the largest score."""
     if place.scores is None or place.labels is not None or len(labels.items) != place.scores.width:
         call.refuse("a label for each score")
     return replace(place, number=-1, labels=labels.items)

@@ -135,7 +135,6 @@ def read_trees(node: Node, width: int, n_scores: int) -> tuple[BinaryTree, ...]:
 
 
 def _lists(node: Node) -> Mapping[str, Sequence[Any]]:
-    """Return the attributes that have one value a node, all of the same length."""
     given = node.attributes
     names = ("treeids", "nodeids", "featureids", "modes", "truenodeids", "falsenodeids")
     lists: dict[str, Sequence[Any]] = {name: given.get(f"nodes_{name}", ()) for name in names}

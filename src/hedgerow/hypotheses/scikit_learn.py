@@ -379,7 +379,6 @@ def plain_array(values: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def plain_vector(values: Any, length: int = -1) -> Floats:
-    """Return a copy of a vector of finite numbers; see `plain_array`."""
     return plain_array(values, (length,))
 
 

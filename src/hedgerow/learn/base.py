@@ -59,7 +59,6 @@ class Readable:
         check_is_fitted(self)
 
     def _checked(self, X: Any) -> Any:
-        """Return the rows as the model takes them."""
         self._check_fitted()
         return X
 
@@ -259,7 +258,6 @@ class TallyEstimator(Readable):
         raise NotImplementedError
 
     def _publish(self, schema: Schema, learned: Learned, card: PrivacyCard) -> Self:
-        """Set the fitted attributes: the learned model with its card."""
         model = learned.model(schema, card)
         if not self._is_from_data or not schema.no_guarantee_reason or not hasattr(self, "n_features_in_"):
             # else scikit-learn has set them
@@ -360,7 +358,6 @@ def check_largest_points(points: Any) -> None:
 
 
 def check_auto(name: str, value: Any, low: float, high: float) -> None:
-    """Check that an argument is "auto" or a number between bounds."""
     is_number = isinstance(value, Real) and not isinstance(value, bool) and low <= cast(float, value) <= high
     if not is_number and not (isinstance(value, str) and value == "auto"):
         raise ArgumentError(f"{name} must be 'auto' or a number from {low} to {high}, got {describe_argument(value)}.")

@@ -79,7 +79,6 @@ class ExactChoice:
 
 
 def _gini(counts: Counts) -> Fraction:
-    """Return the unnormalised Gini impurity exactly."""
     n = int(counts.sum())
     return n - Fraction(sum(int(count) ** 2 for count in counts), n) if n else Fraction(0)
 

@@ -210,7 +210,6 @@ def release_tree_counts(
 
 
 def divided(tally: Tally, space: Space, option: int) -> tuple[tuple[int, Tally], tuple[int, Tally]]:
-    """Return both branches of an option with their rows."""
     antecedent = space.antecedents[option]
     return (CAUGHT, tally.within(antecedent)), (LEFT, tally.without(antecedent))
 

@@ -30,7 +30,6 @@ class RowLoss:
         raise NotImplementedError
 
     def _row_loss(self, schema: Schema) -> Objective:
-        """Return the loss of a row; raises ValueError where it does not fit the target."""
         raise NotImplementedError
 
     @property

@@ -100,7 +100,6 @@ class SearchEstimator(PrivateEstimator, RowLoss):
 
     @property
     def _of_leaves(self) -> LeafCounts | None:
-        """What is released about the rows of the leaves of a drawn model."""
         return LeafCounts() if self.release_counts else None
 
     def _costs(self, schema: Schema) -> tuple[CostOf, int]:
@@ -112,7 +111,6 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         raise NotImplementedError
 
     def _options(self, schema: Schema) -> dict[str, Any]:
-        """Return the rules or tests to choose from, as plans have them."""
         raise NotImplementedError
 
     def _search_plan(self, schema: Schema) -> SearchPlan:

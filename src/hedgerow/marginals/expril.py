@@ -95,7 +95,6 @@ class Expril(MarginalEstimator):
         raise NotImplementedError
 
     def _asked(self, hypothesis: Any, X: Any, weights: Weights) -> Any:  # noqa: ARG002 -- itself, if it has classes
-        """Return the classifier that is asked about."""
         return hypothesis
 
     def _next_hypothesis(self, X: Any, labels: Vector, weights: Weights) -> Any:
@@ -107,7 +106,6 @@ class Expril(MarginalEstimator):
         return self._fitted_to(Table.of(X).take(rows), said, weights.values[rows] * len(rows))
 
     def _rounded(self, labels: Vector) -> NDArray[Any]:
-        """Return what the estimated labels stand for."""
         raise NotImplementedError
 
     def _shares(self, labels: Vector, weights: Weights) -> dict[str, float]:
@@ -166,7 +164,6 @@ class Expril(MarginalEstimator):
         return fit_weighted(estimator, X, labels, weights)
 
     def _default(self, X: Any) -> Pipeline:
-        """Return the unfitted estimator that is learned by default."""
         raise NotImplementedError
 
 
@@ -271,7 +268,6 @@ def _weights(questions: list[Question]) -> Weights:
 
 
 def fit_weighted(estimator: Any, X: Any, labels: NDArray[Any], weights: Vector) -> Any:
-    """Fit an estimator, or a pipeline that ends in one, with weights of the rows."""
     name = f"{estimator.steps[-1][0]}__sample_weight" if isinstance(estimator, Pipeline) else "sample_weight"
     return estimator.fit(X, labels, **{name: weights})
 

@@ -146,7 +146,6 @@ def _learned(found: "LogOdds", schema: Schema, rows: Floats, points: int, *, is_
 
 
 def card_of(oracle: MarginalOracle, left_out: Sequence[str]) -> PrivacyCard:
-    """Return an oracle's card, with a note of the columns that were left out."""
     card = oracle.privacy
     if not left_out:
         return card

@@ -54,7 +54,6 @@ def complement(literal: Literal, attribute: Attribute) -> Literal | None:
 
 
 def in_words(literal: Literal, attribute: Attribute, *, holds: bool) -> str:
-    """Return the text of a literal, or of its negation: that of the complement if there is one."""
     if holds:
         return str(literal)
     other = complement(literal, attribute)

@@ -67,7 +67,6 @@ def leaf_bars(
 def number_bars(
     leaves: Sequence[str], predicted: Sequence[float], low: float, unit: str, caption: str, ax: Axes | None
 ) -> Axes:
-    """Draw one bar a leaf, from the lower bound to the number that it predicts."""
     axes = _named_lines(leaves, (), caption, ax)
     axes.barh(range(len(leaves)), [said - low for said in predicted], left=low, height=0.5, color=colour(0))
     axes.set_xlabel(plain(unit))
@@ -196,7 +195,6 @@ def points_curves(groups: Sequence[Group], in_order: Sequence[int], title: str, 
 
 
 def _ranked(groups: Sequence[Group]) -> list[int]:
-    """Return the places of the attributes whose points differ most."""
     spans = [float(np.ptp([row for _, row in bins], axis=0).max()) for _, bins in groups]
     return sorted(range(len(groups)), key=lambda place: -spans[place])[:MOST_ATTRIBUTES]
 

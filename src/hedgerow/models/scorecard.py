@@ -330,7 +330,6 @@ class Scorecard(Model):
         return point_sums.reasons(self.parts, codes, n_rows, highest_is_best=is_high)
 
     def _is_high(self, favourable: Value | None) -> bool:
-        """Return whether more points are better."""
         if not self.has_one_total or not self.parts:
             found = "no attribute" if self.has_one_total else f"{len(self.base)} classes"
             raise ArgumentError(f"expected a scorecard of attributes, for two classes or a number; got {found}.")

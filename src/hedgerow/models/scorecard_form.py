@@ -29,7 +29,6 @@ _INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
 
 
 def card_text(totals: Totals) -> str:
-    """Return the points of each bin, the base, and the probabilities of totals."""
     lines = [["attribute", "bin", *totals.columns]]
     for bins in totals.bins:
         for place, one in enumerate(bins):
@@ -42,7 +41,6 @@ def card_text(totals: Totals) -> str:
 
 
 def risk_lines(totals: Totals) -> list[list[str]]:
-    """Return totals with what they mean as lines of a table, its titles first."""
     has_interval = totals.error is not None
     titles = ["total", totals.meaning, *(["95 % by noise"] if has_interval else [])]
     rows = ([str(one.total), one.shown, *([" to ".join(one.ends)] if has_interval else [])] for one in totals.risks)

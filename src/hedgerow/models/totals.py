@@ -132,7 +132,6 @@ class _Totals:
 
     @cached_property
     def bins(self) -> tuple[tuple[PointBin, ...], ...]:
-        """The bins of each attribute that is used."""
         return tuple(tuple(point_bins(part, self.schema[part.attribute])) for part in self.parts)
 
     @property
@@ -150,7 +149,6 @@ class _Totals:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The titles of the columns of points."""
         return ("points",) if self.has_one_total else self.classes
 
 
@@ -170,7 +168,6 @@ class ClassTotals(_Totals):
         return (totals > 0).astype(np.intp) if self.has_one_total else totals.argmax(axis=1)
 
     def shares(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the class probabilities that totals give, shape ``(n_rows, n_classes)``."""
         from scipy.special import expit, softmax  # takes long to import
 
         odds = self.unit * totals
@@ -285,7 +282,6 @@ class NumberTotals(_Totals):
 
     @cached_property
     def risks(self) -> tuple[Estimate, ...]:
-        """Totals with what they mean."""
         number, (low, high) = self.number, self._ends
         short = high - low < _MOST_TOTALS
         totals = range(low, high + 1) if short else _ends_and_between(low, high, low + 1, high - 1, _MOST_TOTALS)
@@ -303,7 +299,6 @@ class NumberTotals(_Totals):
 
     @property
     def meaning(self) -> str:
-        """The name of the number."""
         return self.label
 
     @property

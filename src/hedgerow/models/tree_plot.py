@@ -221,7 +221,6 @@ def _pieces(text: str, width: float, *, bold: bool) -> Iterator[str]:
 
 
 def _width(line: str, *, bold: bool = False) -> float:
-    """Return the width of a line in inches."""
     from matplotlib import rcParams
 
     fonts = [rcParams[name] for name in ("font.family", "font.sans-serif", "font.serif", "font.monospace")]

@@ -146,7 +146,6 @@ class ErrorRatios:
 
 
 def answer_of(by: str, bins: Schema, numbers: Sequence[Counts], noise: float, steps: int) -> Any:
-    """Return the answer with these `PARTS`; `noise` is their variance."""
     made: Any = {"rows": RowCounts, "classes": ClassCounts, "levels": LevelSums, "errors": ErrorCounts}[by]
     return made(bins, *numbers, noise, *([steps] if len(numbers) == 2 else []))
 

@@ -50,7 +50,6 @@ class OracleRows(ABC):
         """Check that there is a column for each attribute."""
 
     def _kind(self, name: str, bins: Schema) -> str:  # noqa: ARG002 -- in an array, columns go by position
-        """Return the kind of the column that an attribute is in."""
         return self.kinds[name]
 
     @abstractmethod

@@ -82,7 +82,6 @@ def telling_answers(oracle: MarginalOracle) -> AbstractContextManager[None]:
 
 
 def check_oracle(oracle: object, y: object) -> None:
-    """Check that a learner is given an oracle, and no labels."""
     if y is not None:
         raise ArgumentTypeError("Expected no labels, which stay with their curator; got y. Call fit(X, oracle=oracle).")
     if not isinstance(oracle, MarginalOracle):

@@ -79,7 +79,6 @@ class Form:
 
 
 def check_form(budget: Any, max_queries: Any, release: str, unit: Any = None) -> None:
-    """Check the parameters of an oracle, before a row is touched."""
     if not (budget is None or isinstance(budget, Budget)):
         raise ArgumentTypeError(f"budget must be a Budget, or None for exact answers; got {type(budget).__name__}.")
     if not (unit is None or isinstance(unit, Unit)):

@@ -105,7 +105,6 @@ def expected_draws(schema: Schema, epsilon: Fraction, spread: float | None = Non
 
 
 def even_spread(number: Number) -> float:
-    """Return the standard deviation of numbers that are spread evenly between the bounds."""
     return (number.high - number.low) / sqrt(12)
 
 

@@ -225,7 +225,6 @@ def _check_kind(path: Path, handle: int) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Generator[BinaryIO]:
-    """Open a budget's file under an exclusive lock on the file itself."""
     # A process that waited may hold a file that was replaced meanwhile: it tries again.
     while True:
         with _opened(path) as file:
@@ -264,7 +263,6 @@ def _replace(path: Path, text: str, *, like: os.stat_result) -> None:
 
 
 def _write(path: Path, handle: int, text: str) -> None:
-    """Write the text to disk; an error names the budget's file."""
     problem = None
     try:
         write_synced(handle, text)
@@ -304,7 +302,6 @@ def _parse(path: Path, file: BinaryIO) -> Record:
 
 
 def is_budget(path: str | PathLike[str]) -> bool:
-    """Return True if a file says that it is a budget, intact or not."""
     with suppress(OSError, ValueError, TypeError, AttributeError):
         return parse_json(read_text(path)).get("format") == FORMAT
     return False

@@ -149,7 +149,6 @@ def both_amounts(name: str, amount: Fraction | None) -> dict[str, float | str | 
 
 
 def charges_html(charges: Sequence[Charge], *, mechanism: bool = True) -> str:
-    """Return charges as an HTML table, escaped; nothing where there are none."""
     lines = [charge.entries(mechanism=mechanism) for charge in charges]
     return table(("epsilon", "charged for"), lines) if lines else ""
 

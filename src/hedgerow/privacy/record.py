@@ -199,7 +199,6 @@ def _content(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(table: object) -> dict[str, str]:
-    """Return the entry's name of a table, if it has one."""
     if table is None:
         return {}
     if not isinstance(table, str) or not table or len(table) > LONGEST_TABLE or printable(table) != table:

@@ -190,7 +190,6 @@ MOST_RULES = 200
 
 
 def reconstructed(subject: Subject, data: Any = None) -> Reconstruction | str:
-    """Return the reconstruction audit of the model, or the reason that there is none."""
     if subject.paths is None:
         return "The decision paths of this model are not known."
     if not subject.paths.exclusive and len(subject.paths) > MOST_RULES:

@@ -192,7 +192,6 @@ def largest_rate(fpr: float, epsilon: Fraction, delta: Fraction) -> float:
 
 
 def factor_text(epsilon: Fraction) -> str:
-    """Return e^ε in words, rounded up."""
     if epsilon > Fraction(_MOST):
         return f"e^{float(epsilon):.4g}, which is more than 10^300"
     return f"{rounded_up(exp(float(epsilon)), 2):,.2f}"
@@ -204,6 +203,5 @@ def percent_up(share: float) -> str:
 
 
 def rounded_up(number: float, digits: int) -> float:
-    """Return a number rounded up to so many decimals, but for what floats are off."""
     scale = 10**digits
     return ceil(number * scale * (1 - 1e-13)) / scale

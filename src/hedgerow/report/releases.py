@@ -132,7 +132,6 @@ def _chosen(names: set[str], dataset: str | None) -> str:
 
 
 def _released(entries: Sequence[dict[str, Any]], dataset: str) -> tuple[tuple[PastRelease, ...], Fraction | None]:
-    """Return the releases of a dataset over all its epochs, and the cap of the latest one."""
     found, cap = dict[str, PastRelease](), None
     for entry in entries:
         if entry["kind"] == "declared" and entry["dataset"] == dataset:

@@ -230,7 +230,6 @@ class Subject:
 
 
 def check_optional(given: object, kind: Any, what: str, name: str) -> None:
-    """Check the type of an argument that may be None."""
     if not (given is None or isinstance(given, kind)):
         raise ArgumentTypeError(f"expected {what} or None as {name}, got {type(given).__name__}.")
 

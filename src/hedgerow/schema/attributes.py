@@ -385,7 +385,6 @@ def _check_choice(key: str, value: object, allowed: Sequence[str]) -> None:
 
 
 def check_values(key: str, values: object) -> None:
-    """Raise SchemaError, naming the key, for what is no tuple of values."""
     problem = (
         f"expected a list of text or numbers, got {shown(values)} (in YAML, quote words such as yes, no, on, off)."
     )

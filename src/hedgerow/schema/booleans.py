@@ -38,7 +38,6 @@ def advise(error: DomainError) -> DomainError:
 
 
 def learning_problems(schema: Schema) -> tuple[SchemaError, ...]:
-    """Return every reason for which learners refuse a schema; none if they accept it."""
     found: list[SchemaError] = []
     try:
         schema.target  # noqa: B018 -- raises where the schema declares no label

@@ -71,7 +71,6 @@ def reachable(schema: Schema, attribute: Attribute) -> Attribute:
 
 
 def check_candidates(schema: Schema, max_literals: int, *, negations: bool = True) -> int:
-    """Return the number of candidates; SchemaError if there are none, or too many to hold."""
     size = count_candidates(schema, max_literals, negations=negations)
     if size > MOST_CANDIDATES:
         literals = longest_candidate(schema, max_literals, negations=negations)

@@ -163,7 +163,6 @@ def with_format(attribute: Attribute, form: str | None) -> Attribute:
 
 
 def format_of(text: Any) -> DateFormat:
-    """Return the format that a schema declares; SchemaError says what is wrong with one."""
     found = DateFormat(text) if isinstance(text, str) else None
     if found is not None and found.problem is None:
         return found

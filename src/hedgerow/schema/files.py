@@ -50,7 +50,6 @@ def read_mapping(path: str | PathLike[str]) -> Any:
 
 
 def mapping_text(path: str | PathLike[str], data: dict[str, Any]) -> str:
-    """Return plain data as the text of a JSON (name ends in ``.json``) or YAML file."""
     check_ending(path)
     if _is_json(path):
         return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

@@ -71,7 +71,6 @@ class TableFit:
 
     @property
     def is_accepted(self) -> bool:
-        """True if learners accept the table with this schema."""
         return not (self.faults or self.problems)
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,7 +149,6 @@ def beside_the_rows(names: Sequence[str], schema: Schema) -> _Names:
 
 
 def absent_columns(schema: Schema, name: str, names: Sequence[str]) -> list[ColumnFit]:
-    """Return the columns that an attribute is, or is derived from, and that a table does not have."""
     return [_absent(column, schema[name].kind) for column in schema.columns([name]) if column not in names]
 
 

@@ -165,7 +165,6 @@ def _typed(column: Column) -> pa.Array:
 def public_parts(
     table: Table, label: str | None, bins: int, missing_values: Sequence[Value], outside: Literal["error", "bin"]
 ) -> tuple[dict[str, Attribute], Target | None]:
-    """Return the attributes and the target of a public table; see `Schema.from_public`."""
     check_choice("outside", outside, ("error", "bin"))
     columns = {name: table.column(name, i) for i, name in enumerate(table.column_names)}
     found = None

@@ -104,7 +104,6 @@ def check_bounds(low: float, high: float, *, whole: bool) -> None:
 
 
 def check_numbers(key: str, values: Iterable[object], *, whole: bool) -> None:
-    """Raise SchemaError, naming the key, for a value that is not a number of a domain."""
     for value in values:
         if not whole and not is_number(value):
             raise SchemaError(f"expected a finite number, got {shown(value)}.", key=key)

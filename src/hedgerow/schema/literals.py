@@ -170,7 +170,6 @@ def name_problem(name: object) -> str | None:
 
 
 def values_problem(values: Iterable[object]) -> str | None:
-    """Return why one of these texts cannot be a value or a class; None if all can."""
     for text in values:
         if isinstance(text, str) and (not text or text != text.strip()):
             expected = "expected text that is not blank and has no surrounding spaces, which are trimmed off the data"

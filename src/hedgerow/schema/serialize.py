@@ -156,7 +156,6 @@ def weight_from_dict(data: object) -> Weight:
 
 
 def _name(name: object) -> str:
-    """Return a name that was read as text or as a whole number."""
     if isinstance(name, bool) or not isinstance(name, (str, int)):
         problem = f"expected text for a name, got {shown(name)}"
         raise SchemaError(f"{problem}; in YAML, put quotes around yes, no, on, off and numbers.")
@@ -208,7 +207,6 @@ def key_faults(data: Mapping[str, Any], *, required: Sequence[str], allowed: Seq
 
 
 def names_of(attributes: Iterable[tuple[Any, Any]]) -> set[str]:
-    """Return the names of attributes; SchemaError for another name or kind."""
     if not attributes:
         raise SchemaError("expected at least one attribute, got none.")
     found: set[str] = set()

@@ -150,7 +150,6 @@ def _fit_question(form: Fit, schema: Schema) -> FitQuestion:
 
 
 def _parameters(form: Fit, schema: Schema) -> dict[str, Any]:
-    """Return the parameters of a form, with classes where it has their names."""
     found: dict[str, Any] = dict(form.parameters)
     for name in ("class_weight", "costs"):
         if isinstance(given := found.get(name), dict):

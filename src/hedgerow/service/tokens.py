@@ -85,7 +85,6 @@ class Tokens:
         return found
 
     def _key(self, token: str) -> jwt.PyJWK:
-        """Return the issuer's key that a token says it is signed with; raises if there is none."""
         published: _Published | None = getattr(self, "_published", None)
         kid = jwt.get_unverified_header(token)["kid"]
         return jwt.PyJWKSet.from_json(read_text(self.keys))[kid] if published is None else published[kid]

@@ -35,7 +35,6 @@ class Source(Protocol):
 
 
 def read_header(path: str | PathLike[str] | Source, *, shown: str | None = None) -> list[str]:
-    """Return the column names of a CSV file; reads its first line only."""
     name = str(path) if shown is None else shown
     line, _ = _first_line(_source(path), name)
     quotes = f"{name}: expected a CSV file with a header, found a first line whose quotes do not match"

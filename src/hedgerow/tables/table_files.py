@@ -103,7 +103,6 @@ def check_no_spreadsheet(data: str) -> None:
 
 
 def check_table_name(data: str) -> None:
-    """Check that this names a file of text, standard input or a Parquet file."""
     check_no_spreadsheet(data)
     if not is_text(data) and not data.lower().endswith(".parquet"):
         problem = f"{data}: expected a file of {', '.join(TEXTS)} (or .gz of these), .xlsx or .parquet"

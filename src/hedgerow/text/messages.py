@@ -26,7 +26,6 @@ def number_of(count: int, one: str, many: str = "") -> str:
 
 
 def repeated(names: Iterable[str]) -> list[str]:
-    """Return the names that occur more than once, in order."""
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
 

@@ -48,7 +48,6 @@ class BoxCounter:
         return self._packed[masks]
 
     def _used(self, packed: int) -> int:
-        """Return the flags of the attributes whose fields are not empty."""
         return (packed + self._full) & self._flags
 
     def _bins_of(self, flags: int) -> int:

@@ -108,7 +108,6 @@ class FewMatchingSets:
         return FewMatchingSets(found, self.kind)
 
     def opened(self) -> int:
-        """Return the union of the matching sets, as a mask."""
         return reduce(or_, self.rows)
 
     def sample(self) -> list[int]:

@@ -41,7 +41,6 @@ class Runner:
     reduce: Callable[[Any], Outcome]  # from what a fit returns, its outcome
 
     def part(self, side: int, places: range, seed: int | None) -> tuple[int, list[Outcome]]:
-        """Do some of the runs on one table; a seed decides each of them by its place."""
         return side, [self.reduce(output_of(self.fit, *self.sides[side], _own(seed, side, place))) for place in places]
 
 
@@ -128,7 +127,6 @@ def _is_outcome(found: Any) -> bool:
 
 
 def run(runner: Runner, kept: RunCache, runs: int, seed: int | None, n_jobs: int | None, *, verbose: bool) -> Draws:
-    """Run until there are so many outcomes a side, and return these."""
     size, done = max(1, -(-runs // _PARTS)), [len(side) for side in kept.draws]
     parts = [
         (side, range(at, min(at + size, runs)), seed)

@@ -119,7 +119,6 @@ class Domain:
 
 
 def _refined(schema: Schema, literals: Iterable[Literal]) -> Schema:
-    """Return the schema with the numbers that literals compare with among its cut points."""
     found: dict[str, Attribute] = {}
     for literal in set(literals):
         name = literal.attribute
@@ -141,7 +140,6 @@ def normalised(model: Paths, schema: Schema) -> Paths:
 
 
 def _bits_of(name: str, attribute: Attribute) -> list[_Bit]:
-    """Return the columns of 0 and 1 into which an attribute is binarised."""
     own: list[_Bit] = [(name, operator, operand) for operator, operand in attribute.indicators]
     return own + [(name, bin, None) for bin in attribute.bins[len(attribute.known_bins) :]]
 
@@ -220,7 +218,6 @@ class Prior:
 
     @property
     def bits(self) -> float:
-        """The entropy, in bits, of a row before any model is read."""
         return sum(
             mass / sum(masses) * surprisal
             for masses, surprisals in zip(self.masses, self.surprisals, strict=True)

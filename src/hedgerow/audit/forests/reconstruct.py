@@ -231,7 +231,6 @@ def classes_of(evidence: Sequence[Evidence], schema: Schema) -> tuple[Any, ...] 
 
 
 def rows_of(evidence: Sequence[Evidence], given: Any, *, has_prior: bool) -> tuple[int, int]:
-    """Return the least and the largest possible number of rows of the table."""
     totals = {int(one.numbers.sum()) for one in evidence if one.is_exact}
     if len(totals) > 1:
         raise ArgumentError("expected models of one table, got exact counts of different numbers of rows.")

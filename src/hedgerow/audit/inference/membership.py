@@ -114,7 +114,6 @@ def membership(
 def _trial(
     attack: Attack, sizes: tuple[int, int, int, int], target: Target, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Split the rows, fit and attack; return the ROC curve and the area under it."""
     rows = target.rows
     known, known_others, members, others = np.split(rng.permutation(len(rows)), np.cumsum(sizes)[:-1])
     fitted = target.fitted(np.concatenate([known, members]), rng)

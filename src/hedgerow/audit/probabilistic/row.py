@@ -46,7 +46,6 @@ class ListedFactor:
 
     @property
     def uniform(self) -> bool:
-        """True if all possible combinations are equally likely."""
         return len(set(self.masses)) == 1
 
     @cached_property
@@ -58,7 +57,6 @@ class ListedFactor:
 
     @cached_property
     def marginals(self) -> tuple[tuple[Fraction, ...], ...]:
-        """For each attribute, the probability of each bin."""
         found = [[0] * n for n in self.n_bins]
         for combination, mass in zip(self.bins, self.masses, strict=True):
             for counts, bin in zip(found, combination, strict=True):
@@ -67,7 +65,6 @@ class ListedFactor:
         return tuple(tuple(Fraction(count, total) for count in counts) for counts in found)
 
     def outcomes(self, domain: Sequence[Values]) -> Iterator[Outcome]:
-        """Yield the possible combinations of values, in order."""
         total = sum(self.masses)
         for combination, mass in zip(self.bins, self.masses, strict=True):
             yield (
@@ -76,7 +73,6 @@ class ListedFactor:
             )
 
     def allows(self, codes: Index) -> NDArray[np.bool_]:
-        """Return which of some combinations of bins are possible."""
         possible = set(self.bins)
         return np.fromiter((tuple(row) in possible for row in codes.tolist()), dtype=bool, count=len(codes))
 

@@ -181,7 +181,6 @@ _SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 
 
 def made_by(transformer: Any, schema: Schema) -> tuple[Feature, ...]:
-    """Return the meaning of each output column of a fitted transformer on tables of the schema."""
     # computed by transforming the values that the schema declares, in float64: no row is read
     check_is_fitted(transformer)
     first = first_step(transformer)
@@ -317,7 +316,6 @@ def _encoded(encoder: Any, place: int, categories: Sequence[Any]) -> NDArray[np.
 
 
 def _width(encoder: Any, place: int) -> int:
-    """Return how many output columns an encoder has for one input column."""
     if isinstance(encoder, OrdinalEncoder):
         return 1
     rare = len(_infrequent(encoder, place))
@@ -337,7 +335,6 @@ def scaled(scaler: Any, schema: Schema, given: Feature, place: int, *, is_sparse
 
 
 def binned(bins: KBinsDiscretizer, schema: Schema, given: Feature, place: int) -> list[Feature]:
-    """Return the output columns of a discretiser for one input column."""
     name = given.attribute if not isinstance(given, str) else given
     if schema[name].missing == "bin" or schema[name].outside == "bin":
         raise SchemaError(
@@ -366,7 +363,6 @@ def _between(name: str, low: float, high: float) -> Feature:
 
 
 def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
-    """Return a column after a transformer that maps its numbers one by one."""
     if isinstance(given, (Coded, Rescaled)) and given.narrow:
         raise SchemaError(
             "is encoded in lower precision than float64, so later steps round differently; fit with dtype=np.float64.",

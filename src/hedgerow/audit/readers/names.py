@@ -53,7 +53,6 @@ def meanings(names: Iterable[object], schema: Schema) -> tuple[str | Literal, ..
 
 
 def finite_number(text: str) -> float | None:
-    """Return the number that a text spells; None if it is none, or not a finite one."""
     try:
         return float(text) if isfinite(float(text)) else None
     except ValueError:
@@ -70,7 +69,6 @@ def _unclear(name: str, problem: str, schema: Schema) -> SchemaError:
 
 
 def _spelled(column: str, literal: Literal) -> str:
-    """Return the spelling of the value in the name of a literal's column."""
     return column[column.rfind(literal.attribute) + len(literal.attribute) :]
 
 
@@ -105,7 +103,6 @@ def _is_bin(text: str) -> bool:
 
 
 def _literals_called(column: str, attributes: Iterable[tuple[str, Attribute]]) -> Iterator[Literal]:
-    """Yield the literals that a column of this name can mean."""
     for name, attribute in attributes:
         for literal in attribute.literals(name, negations=True):
             if column in _dummy_names(literal, attribute) or (column == str(literal) and column != name):

@@ -137,7 +137,6 @@ def _tests(binarizer: Any, schema: Schema, features: Features | None) -> Iterato
 
 
 def _given(binarizer: Any, schema: Schema, features: Features | None) -> tuple[Columns, dict[Any, int]]:
-    """Return the input columns of STreeD, and the position of each by its name or number."""
     kinds = (binarizer.binary_columns, binarizer.categorical_columns, binarizer.continuous_columns)
     keys = list(dict.fromkeys(key for kind in kinds for key in kind))
     if all(isinstance(key, str) for key in keys):

@@ -160,7 +160,6 @@ def children_of(tree: Any, node: int) -> list[tuple[int, bool]]:
 
 
 def _splits_on_missing(tree: Any, columns: Columns) -> bool:
-    """Return whether a tree splits on an attribute that can be missing."""
     asked = [columns.features[i] for i in tree.feature[tree.children_left != _NOWHERE]]
     names = [x if isinstance(x, str) else x.attribute for x in asked if not isinstance(x, Literal)]
     return any(columns.schema[name].missing == "bin" for name in names)

@@ -94,7 +94,6 @@ class NumberFit(Fit):
         return self._finish(parts, self._together(parts, base))
 
     def _describe(self, found: Floats) -> None:
-        """Take rows, mean and standard deviation from released moments."""
         high, both, low = np.maximum(found, 1)
         self._count_rows(np.array([low + both / 2, high + both / 2]))
         variance = high / self._rows - self._shares[1] ** 2

@@ -369,7 +369,6 @@ def _field(one: Element) -> str:
 
 
 def _conjuncts(one: Element) -> Iterator[Question]:
-    """Yield the questions of a rule, all of which must hold."""
     if one.tag == "CompoundPredicate" and one.given.get("booleanOperator") == "and":
         for part in _parts(one):
             yield from _conjuncts(part)

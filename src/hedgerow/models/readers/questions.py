@@ -243,7 +243,6 @@ class Choice:
 
     @classmethod
     def of(cls, asked: Asked, attribute: str, targets: Sequence[T], made: Mapping[T, Choice | Leaf]) -> Choice | Leaf:
-        """Return the choice that leads from each bin of an attribute to what is made of its target."""
         kind, masks = asked.schema[attribute], dict[T, Mask]()
         for target in dict.fromkeys(targets):
             masks[target] = np.array([one is target or one == target for one in targets])

@@ -166,7 +166,6 @@ def _property(name: str, given: object, top: object, required: bool) -> DraftCol
 
 
 def _bounds(one: Mapping[str, Any], *, of_dates: bool) -> Limits:
-    """Return the bounds of numbers or dates, excluded ones beside others."""
     dates = limits_between(one, "formatMinimum", "formatExclusiveMinimum", "formatMaximum", "formatExclusiveMaximum")
     given = dict(one)
     for inside, outside in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):

@@ -41,7 +41,6 @@ def read_caps(data: Mapping[str, Any]) -> Account:
 
 
 def read_amounts(data: Mapping[Any, Any]) -> dict[str, Any]:
-    """Read back what `amounts_data` wrote."""
     return {name: None if data[name] is None else parse_amount(data[name]) for name in ("epsilon", "delta", "rho")}
 
 

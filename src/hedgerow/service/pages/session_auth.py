@@ -55,7 +55,6 @@ class Sessions:
         self._sessions = OrderedDict[str, Session]()
 
     def begin(self, caller: Caller, key: str | None) -> str:
-        """Begin a session, and return its name, which has 256 random bits."""
         name, now = new_name(), time.monotonic()
         with self._lock:
             for old in [one for one, session in self._sessions.items() if session.ends <= now]:
