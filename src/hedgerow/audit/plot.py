@@ -1,19 +1,15 @@
 """Plots of audit results."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from hedgerow.models.plot import check_matplotlib, colour, plain
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from hedgerow.text.axes import Axes
 
 
 def overfit_bars(

@@ -1,14 +1,12 @@
 """Output of commands: text, files, which are written atomically and replaced only with --force, and plots."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -16,10 +14,8 @@ from rich.markup import escape
 
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, FileError
+from hedgerow.text.axes import Axes
 from hedgerow.text.values import printable
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 ROOM = 2**22
 """Bytes of disk that are reserved for a model before its budget is charged: more than all but the largest need."""

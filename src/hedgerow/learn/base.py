@@ -1,12 +1,10 @@
 """Base classes of the estimators: counting a table into a tally, predicting with the fitted model, and reading it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, cast
+from typing import Any, ClassVar, Literal, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +24,8 @@ from hedgerow.schema.attributes import DIRECTIONS, Direction
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
+from hedgerow.text.axes import Axes
 from hedgerow.text.messages import describe_argument
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 LARGEST_POINTS = 1000
 SMOOTH = 0.01, 1000  # the least, and the largest: outside, float64 does not hold the precision of many bins

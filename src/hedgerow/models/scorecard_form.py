@@ -1,11 +1,9 @@
 """Scorecards as text, and as forms to print and to fill in by hand: as a figure, and as HTML."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from textwrap import TextWrapper, wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +12,9 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models.plot import check_matplotlib, plain, shortened
 from hedgerow.models.points import PointBin
 from hedgerow.models.totals import Totals
+from hedgerow.text.axes import Axes
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _WIDEST = 40  # characters to which a column of text is aligned; longer names and classes stand out
 _MOST_BINS, _MOST_CLASSES = 150, 6

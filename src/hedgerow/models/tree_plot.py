@@ -1,13 +1,11 @@
 """Diagrams of trees: boxes from the root down, laid out in inches so that text fits into them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hedgerow.models.plot import (
     NO_BREAK,
@@ -21,9 +19,7 @@ from hedgerow.models.plot import (
     shortened,
 )
 from hedgerow.schema.literals import Literal
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from hedgerow.text.axes import Axes
 
 _SIZE = 8.0  # of text, in points
 _LINE = 1.35 * _SIZE / 72  # height of a line
@@ -48,8 +44,8 @@ class DrawnSplit:
     """Content of a split's box, and its branches."""
 
     literal: Literal
-    true: DrawnNode
-    false: DrawnNode
+    true: "DrawnNode"
+    false: "DrawnNode"
 
 
 DrawnNode = DrawnSplit | DrawnLeaf
@@ -64,7 +60,7 @@ class _Box:
     level: int
     leaf: DrawnLeaf | None = None
     note: tuple[str, ...] = ()
-    below: tuple[_Box, ...] = ()
+    below: "tuple[_Box, ...]" = ()
 
     @cached_property
     def width(self) -> float:
@@ -76,7 +72,7 @@ class _Box:
         bar = _BAR if self.leaf is not None and self.leaf.shares else 0.0
         return (len(self.title) + len(self.note)) * _LINE + 2 * _PAD + bar
 
-    def walk(self) -> Iterator[_Box]:
+    def walk(self) -> "Iterator[_Box]":
         yield self
         for box in self.below:
             yield from box.walk()

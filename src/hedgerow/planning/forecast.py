@@ -1,13 +1,11 @@
 """Forecasts of private fits from public numbers: the schema, about how many rows there are, and ε."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, isfinite
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,11 +19,8 @@ from hedgerow.privacy.charge import Amount, amount_text, exact
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.schema import Schema
+from hedgerow.text.axes import Axes
 from hedgerow.text.messages import number_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 ACCURACY_LOSS = 0.05
 _SHARE_FOR_CUTS = Fraction(1, 5)

@@ -1,13 +1,11 @@
 """Fits of default models to rows of a public table: accuracy or R² on others of its rows, at an ε and a size."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -18,10 +16,8 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning
 from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.models.plot import colour
 from hedgerow.schema.schema import Schema
+from hedgerow.text.axes import Axes
 from hedgerow.text.progress import tracked
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _SEED = 20261123
 

@@ -1,7 +1,5 @@
 """Empirical ε: a lower bound of any learner's privacy loss, by events chosen on some runs and counted on others."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -9,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,9 +22,7 @@ from hedgerow.audit.plot import trade_off_bounds
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from hedgerow.text.axes import Axes
 
 Floats = NDArray[np.float64]
 Outcomes = Sequence[Hashable]
@@ -49,7 +45,7 @@ def empirical_epsilon(
     n_jobs: int | None = None,
     file: str | PathLike[str] | None = None,
     verbose: bool = False,
-) -> EmpiricalEpsilon:
+) -> "EmpiricalEpsilon":
     """Run a learner again and again on two neighbouring tables, and say which privacy loss its outputs refute.
 
     An event, a set of outcomes, is chosen on a quarter of the runs and counted on the others: no run is used twice. A
@@ -133,7 +129,7 @@ def _settings(fit: Any, sides: tuple[LabelledRows, LabelledRows], seed: int | No
 
 def measured(
     learner: str, draws: tuple[list[Outcome], list[Outcome]], claim: float | None, delta: float, alarm: float
-) -> EmpiricalEpsilon:
+) -> "EmpiricalEpsilon":
     """Return what outcomes on two tables refute, with one false alarm in 1/`alarm`."""
     cut = max(int(len(draws[0]) * _FIRST), 1)
     first, rest = reduced((draws[0][:cut], draws[1][:cut]), (draws[0][cut:], draws[1][cut:]))

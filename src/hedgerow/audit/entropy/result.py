@@ -1,14 +1,12 @@
 """Residual uncertainty about the training rows given a model: the result of a reconstruction audit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from math import ceil, fsum, isnan, lgamma, log, log2, prod
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +19,8 @@ from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
+from hedgerow.text.axes import Axes
 from hedgerow.text.messages import describe_argument
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 VIEWS = {
     "exact": "Supports are the exact leaf counts that the model stores.",

@@ -1,11 +1,9 @@
 """Exact membership risk of a draw: the most powerful attack on each row, and trade-off curves, without shadow fits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import nan
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -26,10 +24,8 @@ from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
+from hedgerow.text.axes import Axes
 from hedgerow.text.messages import describe_argument
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Drawn = PrivateTreeClassifier | PrivateRuleListClassifier | PrivateTreeRegressor | PrivateRuleListRegressor
 """The estimators whose model is drawn from all."""
@@ -96,7 +92,7 @@ def exact_membership(
     y: Any,
     *,
     others: tuple[Any, Any] | None = None,
-) -> ExactMembership:
+) -> "ExactMembership":
     """Compute what the best membership inference attack on one private fit gains, for every row of a table.
 
     The attacker knows the learner, all its parameters, the schema, and **all other rows**, sees the released model, and
@@ -158,7 +154,7 @@ def cells_of(estimator: Any, X: Any, y: Any, others: LabelledRows | None) -> Cel
     return Cells.of(rows, others, _declared_schema(estimator, rows))
 
 
-def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells) -> ExactMembership:
+def _measured(estimator: SearchEstimator, draw: DrawProbabilities, cells: Cells) -> "ExactMembership":
     levels, target = cells.levels, cells.tally.schema.target
     is_member = np.arange(len(levels)) < cells.n_members
     outcomes = Outcomes.of(draw, cells.patterns, levels, is_member, cells.steps)

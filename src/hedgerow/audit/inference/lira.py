@@ -1,10 +1,8 @@
 """Membership inference by shadow fits: ROC curve with intervals over random splits, and the separation of each row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -19,10 +17,7 @@ from hedgerow.audit.plot import roc_band
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
+from hedgerow.text.axes import Axes
 
 SHADOW_ATTACKS: Mapping[str, Callable[[], ShadowAttack]] = {
     "online": OnlineLira,

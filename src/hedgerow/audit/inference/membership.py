@@ -1,11 +1,9 @@
 """Membership inference attacks on a learner, over repeated random splits, and their ROC curves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score, roc_curve
@@ -18,10 +16,8 @@ from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError
 from hedgerow.models.released import released_model
+from hedgerow.text.axes import Axes
 from hedgerow.text.messages import describe_argument
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 FPR: Array = np.geomspace(1e-4, 1, 201)
 """The false positive rates of stored curves: 50 a decade."""
@@ -47,7 +43,7 @@ def membership(
     random_state: RandomState = None,
     n_jobs: int | None = None,
     verbose: bool = False,
-) -> Membership:
+) -> "Membership":
     """Attack a learner by membership inference: fit it on random halves of a table, and infer the training rows.
 
     Each time, the rows are split at random into members and non-members (`train_share`), and the target is fitted on

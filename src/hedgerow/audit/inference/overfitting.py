@@ -1,13 +1,11 @@
 """Distributional overfitting: distance between the leaf distributions of training rows and held-out rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +18,8 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.learn.base import Readable
 from hedgerow.models.released import released_leaf_model, released_model
 from hedgerow.tables.frames import column_of
+from hedgerow.text.axes import Axes
 from hedgerow.text.values import quoted_text, shown_text, value_text
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 PRIVATE = "An exact function of the rows: for the curator's eyes only, not for release."
 _Counts = tuple[tuple[int, ...], ...]
