@@ -25,8 +25,7 @@ _TRIES = 6
 _FIRST_PAUSE = 0.25  # seconds, then twice as long each time
 _LARGEST = 2**26  # bytes of an answer
 _HERE = ("127.0.0.1", "localhost", "::1")
-_AGAIN = ("still-running", "busy")
-"""Problems that another try may solve."""
+_AGAIN = ("still-running", "busy")  # problems that another try may solve
 SETTLED = ("evaluation-failed", "key-reused")
 """Problems that the same key would meet again. After any other the question is sent with its key: it may be charged."""
 

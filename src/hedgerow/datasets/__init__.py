@@ -33,8 +33,7 @@ _SHA256 = {
 }
 _FOLDER = files("hedgerow") / "datasets"
 
-NAMES: tuple[str, ...] = tuple(sorted(("breast_cancer", *_SHA256)))
-"""The datasets that `load` knows."""
+NAMES: tuple[str, ...] = tuple(sorted(("breast_cancer", *_SHA256)))  # the datasets that `load` knows
 
 SENSITIVE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -13,8 +13,7 @@ from hedgerow.text.messages import shown
 from hedgerow.text.values import quoted_text
 
 Codes = NDArray[np.int64]
-NO_CLASS = -1
-"""The prediction for a row without a result: none of the classes, hence wrong."""
+NO_CLASS = -1  # the prediction for a row without a result: none of the classes, hence wrong
 _Class = TypeVar("_Class")
 
 

@@ -16,10 +16,8 @@ from hedgerow.hypotheses.onnx_plain import MOST_WIDE, Constant, Node
 from hedgerow.hypotheses.operators import Elementwise, Join, Number, Operator
 from hedgerow.text.messages import shown
 
-MOST_WORK = 2**21
-"""The most numbers, products and comparisons for a row."""
-LEAST_WORK = 64
-"""What a step counts as at least, however narrow: reading it takes time, too."""
+MOST_WORK = 2**21  # the most numbers, products and comparisons for a row
+LEAST_WORK = 64  # what a step counts as at least, however narrow: reading it takes time, too
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,16 +15,13 @@ from hedgerow.errors import HypothesisError, MissingPackageError
 from hedgerow.hypotheses.graph import Input, InputKind
 from hedgerow.text.messages import shown
 
-LARGEST_ONNX = 6_000_000
-"""The most bytes of a file."""
+LARGEST_ONNX = 6_000_000  # the most bytes of a file
 MOST_NODES = 20_000
 MOST_INPUTS = 10_000
 MOST_OUTPUTS = 16
-MOST_WIDE = 2**16
-"""The most columns of a value."""
+MOST_WIDE = 2**16  # the most columns of a value
 _ML = "ai.onnx.ml"
-OPSETS = {"": (7, 28), _ML: (1, 5)}
-"""The versions of each domain whose operators are read."""
+OPSETS = {"": (7, 28), _ML: (1, 5)}  # the versions of each domain whose operators are read
 KINDS: Mapping[int, InputKind] = {1: "single", 6: "whole", 7: "whole", 8: "text", 9: "boolean", 11: "double"}
 """The kinds by TensorProto.DataType: float, int32, int64, string, bool and double."""
 _STORED = {
@@ -220,8 +217,7 @@ def _check_size(found: float, shape: tuple[int, ...]) -> None:
         raise HypothesisError("expected as many numbers in a tensor as its shape has, got more or fewer.")
 
 
-MOST_PARTS = 100_000
-"""The most messages within a message."""
+MOST_PARTS = 100_000  # the most messages within a message
 _MOST_FIELDS = 400_000
 _DEEPEST = 12
 _RUN = re.compile(rb"(?:\x40[\x80-\xff]{0,9}[\x00-\x7f])*(?:\x3d[\x00-\xff]{4})*")  # fields 8 and 7: ints, floats

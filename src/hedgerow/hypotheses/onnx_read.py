@@ -108,8 +108,7 @@ CLASSIFIERS: Mapping[str, Reader] = {
 
 
 MOST_TREES = 5_000
-DEEPEST = 20_000
-"""The most comparisons on the way from the root to the leaf, of all trees together."""
+DEEPEST = 20_000  # the most comparisons on the way from the root to the leaf, of all trees together
 _MOST_SHARES = 2**22
 _SWAPPED = {"BRANCH_GTE": "BRANCH_LT", "BRANCH_GT": "BRANCH_LEQ"}
 _MODES = ("LEAF", "BRANCH_LEQ", "BRANCH_LT", *_SWAPPED)

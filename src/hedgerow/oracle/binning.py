@@ -22,8 +22,7 @@ from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import Value, plain_word
 
-ROWS_PER_NOISE = 4
-"""Target for the rows of a bin, in standard deviations of the noise on it (EXPRIL §4.2)."""
+ROWS_PER_NOISE = 4  # target for the rows of a bin, in standard deviations of the noise on it (EXPRIL §4.2)
 MOST_BINS = 12
 """The most bins per attribute with ``bins="auto"``: hedgerow's choice. EXPRIL's rule has no such limit."""
 _LIMITS = {"auto": MOST_BINS, "published": float("inf")}

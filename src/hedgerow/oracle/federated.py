@@ -24,8 +24,7 @@ from hedgerow.schema.targets import Target
 from hedgerow.text.messages import STAYS, notes_of
 from hedgerow.text.values import quoted_text
 
-_LARGEST = 2**44
-"""Of a sum of counts: all bins and classes of a question together stay within 64 bits."""
+_LARGEST = 2**44  # of a sum of counts: all bins and classes of a question together stay within 64 bits
 _METHODS = {
     "rows": "marginals",
     "classes": "class_marginals",

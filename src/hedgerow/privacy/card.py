@@ -26,8 +26,7 @@ from hedgerow.text.values import printable, quoted_text
 
 NEIGHBOURS = neighbours_of(None)
 _FOLLOWS = ("guarantee", "neighbours", "epsilon", "epsilon_exact", "delta", "delta_exact")  # from the charges
-SOFTWARE = f"hedgerow {__version__}"
-"""The software that made a model, as cards name it."""
+SOFTWARE = f"hedgerow {__version__}"  # the software that made a model, as cards name it
 
 
 @dataclass(frozen=True)

@@ -203,10 +203,8 @@ def join_reasons(*given: str | None) -> str | None:
     return ("; ".join(parts) or "; ") if parts else None
 
 
-LARGEST = Fraction(10**300)
-"""The largest amount: a sum of such amounts still has a float."""
-Amount = float | Fraction | Decimal | str
-"""The types of an amount in calls; `exact` gives its value."""
+LARGEST = Fraction(10**300)  # the largest amount: a sum of such amounts still has a float
+Amount = float | Fraction | Decimal | str  # the types of an amount in calls; `exact` gives its value
 _WRITTEN = re.compile(r"[0-9]{1,400}/[0-9]{1,400}|([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
 _LONGEST = 10**LONGEST_AMOUNT
 _LONGEST_SUM = 10**2500  # digits are written down, and Python writes 4,300 at most

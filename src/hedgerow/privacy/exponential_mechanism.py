@@ -15,14 +15,11 @@ from hedgerow.errors import ArgumentError, StateError
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.zcdp import drawn_rho
 
-MOST_ROWS = 2**32
-"""Tables with as many rows or more are refused: the bound on rounding holds below."""
+MOST_ROWS = 2**32  # tables with as many rows or more are refused: the bound on rounding holds below
 WEIGHT_DIGITS = 20
 """Binary digits of the weight of a loss of whole rows: times a number below 2³² it is exact in float64."""
-UNIT = Fraction(1, 2**53)
-"""Relative rounding error of one operation in float64."""
-ULPS = 4
-"""The most by which NumPy's exp and log may be off, in units in the last place: the bounds on rounding."""
+UNIT = Fraction(1, 2**53)  # relative rounding error of one operation in float64
+ULPS = 4  # the most by which NumPy's exp and log may be off, in units in the last place: the bounds on rounding
 _LANES = 9  # starts, so that a point is computed at each place of a vector, and in the rest that fills none
 _LENGTH = 263  # of arrays that hold all points again and again: longer than any unrolled loop
 _EXPONENTS = -np.geomspace(2**-10, 700, 53)  # what is less than e⁻⁴⁰ is lost in the 1 that it is added to

@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 from hedgerow.errors import TooManyRowsError
 from hedgerow.privacy.noise import Integers
 
-RESOLUTION = 2**20
-"""Steps per row in which impurities are measured: public, a power of two, the same for every table."""
-SENSITIVITY = 2 * RESOLUTION
-"""By how much one added row can raise a score, in steps; it never lowers one."""
-MOST_ROWS = 2**43
-"""Of as many rows or more, impurities in steps may not fit in 64 bits: they are refused."""
+RESOLUTION = 2**20  # steps per row in which impurities are measured: public, a power of two, the same for every table
+SENSITIVITY = 2 * RESOLUTION  # by how much one added row can raise a score, in steps; it never lowers one
+MOST_ROWS = 2**43  # of as many rows or more, impurities in steps may not fit in 64 bits: they are refused
 _LARGEST_INT64_TOTAL = 3_037_000_499  # the largest n with n² < 2⁶³
 
 

@@ -15,8 +15,7 @@ from hedgerow.privacy.charge import Charge
 from hedgerow.text.values import printable
 
 FORMAT = "hedgerow/budget"
-LONGEST_TABLE = 200
-"""The most characters of a table's name."""
+LONGEST_TABLE = 200  # the most characters of a table's name
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _DIGEST = re.compile("[0-9a-f]{64}")
 

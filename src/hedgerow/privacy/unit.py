@@ -15,10 +15,8 @@ from hedgerow.text.values import quoted_text
 ONE_ROW = "one row that fits the schema"
 _DIFFER = "tables that differ by adding or removing"
 _EARLIER = re.compile(f"(?s)({_DIFFER} all rows of one .+), of which (at most [0-9]+|one), drawn at random, count")
-MOST_ROWS = 10_000
-"""The largest `max_rows`: noise grows with it."""
-Loss = tuple[Fraction, Fraction, Fraction | None]
-"""ε, δ, and ρ where it is less than what follows from ε."""
+MOST_ROWS = 10_000  # the largest `max_rows`: noise grows with it
+Loss = tuple[Fraction, Fraction, Fraction | None]  # ε, δ, and ρ where it is less than what follows from ε
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.text.values import quoted_text
 
-STRONG, WEAK = 1, 10
-"""The largest ε of a strong guarantee, and of one that needs a look."""
+STRONG, WEAK = 1, 10  # the largest ε of a strong guarantee, and of one that needs a look
 _TIERS = "Ponomareva et al., How to DP-fy ML, JAIR 77 (2023)"
 _CRYPTIC_DELTA = (
     "Dwork and Roth, The Algorithmic Foundations of Differential Privacy (2014), section 2.3: a delta of 1/n permits "

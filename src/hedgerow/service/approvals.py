@@ -15,10 +15,8 @@ from hedgerow.text.messages import shown
 
 Approval = Literal["off", "first", "every"]
 APPROVAL: tuple[Approval, ...] = get_args(Approval)
-MOST_PENDING = 32
-"""The most questions of one analyst to one dataset that wait."""
-LONGEST = 2**16
-"""The most characters of a question that somebody is to read."""
+MOST_PENDING = 32  # the most questions of one analyst to one dataset that wait
+LONGEST = 2**16  # the most characters of a question that somebody is to read
 _OF_ALL = ""  # in place of a question's digest: what is approved is the analyst
 
 

@@ -17,8 +17,7 @@ from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import QuestionError, UnreadableError
 from hedgerow.text.messages import shown
 
-LARGEST_QUESTION = 2**23
-"""The most bytes of a question."""
+LARGEST_QUESTION = 2**23  # the most bytes of a question
 MOST_ENTRIES = 100_000
 """The most entries of a question's lists and mappings: what takes long to check is many of them, not long text."""
 MOST_ATTRIBUTES = 10_000

@@ -19,10 +19,8 @@ from hedgerow.service.curator import Answer, Caller, Curator
 from hedgerow.service.forms import Kind
 
 State = Literal["queued", "running", "answered", "refused", "cancelled"]
-MOST_WAITING = 32
-"""The most questions that wait, of all analysts."""
-MOST_OF_ONE = 8
-"""The most questions that wait, of one analyst."""
+MOST_WAITING = 32  # the most questions that wait, of all analysts
+MOST_OF_ONE = 8  # the most questions that wait, of one analyst
 _MOST_KEPT = 1000  # jobs that have ended
 
 
@@ -110,12 +108,9 @@ class Jobs:
 
 MOST_AT_ONCE = 4
 """The most questions of one analyst that are answered at once, those that wait until they may leave included."""
-MOST_FREE_AT_ONCE = 2
-"""The most free requests of one caller that are worked on at once."""
-MOST_TURNS_WAITING = 64
-"""The most requests of one caller that wait for a turn: of questions, and of free ones."""
-FREE_SECONDS = 10.0
-"""For how long a caller waits for what is free."""
+MOST_FREE_AT_ONCE = 2  # the most free requests of one caller that are worked on at once
+MOST_TURNS_WAITING = 64  # the most requests of one caller that wait for a turn: of questions, and of free ones
+FREE_SECONDS = 10.0  # for how long a caller waits for what is free
 _T = TypeVar("_T")
 
 

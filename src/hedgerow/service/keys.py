@@ -17,8 +17,7 @@ from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.tables import KEYS
 from hedgerow.text.messages import shown
 
-PREFIX = "hr_"
-"""How a key begins, unlike a token of an identity provider."""
+PREFIX = "hr_"  # how a key begins, unlike a token of an identity provider
 
 
 class Keys:

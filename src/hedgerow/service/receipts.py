@@ -21,8 +21,7 @@ from hedgerow.privacy.unit import reworded
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.text.values import printable
 
-LARGEST_ANSWER = 2**26
-"""The most bytes of an answer."""
+LARGEST_ANSWER = 2**26  # the most bytes of an answer
 _LARGEST = 2**14  # bytes of a key or receipt
 _REQUIRED = ("dataset", "epoch", "analyst", "request", "entry", "question", "answer", "epsilon", "delta", "rho")
 

@@ -7,8 +7,7 @@ from contextlib import suppress
 
 from hedgerow.errors import ArgumentError, ServiceBusyError
 
-MOST_CONNECTIONS = 1000
-"""The most connections of all ports together."""
+MOST_CONNECTIONS = 1000  # the most connections of all ports together
 RESERVED = 512
 """File descriptors that no connection takes: they are for the ledger, the engines, and connections that are ended."""
 _FEWEST_CONNECTIONS = 64

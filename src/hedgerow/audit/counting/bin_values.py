@@ -132,8 +132,7 @@ def _as_written(number: float) -> Fraction:
     return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
 
 
-Resolution = Mapping[str, float]
-"""For real attributes, the step to which they are recorded."""
+Resolution = Mapping[str, float]  # for real attributes, the step to which they are recorded
 
 
 def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> PerBin:

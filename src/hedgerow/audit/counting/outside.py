@@ -11,8 +11,7 @@ from math import prod
 
 PerBin = tuple[tuple[int, ...], ...]
 """For each attribute, a whole number for each of its bins, such as the number of values in the bin."""
-Box = tuple[int, ...]
-"""For each attribute, the mask of allowed bins."""
+Box = tuple[int, ...]  # for each attribute, the mask of allowed bins
 Clauses = frozenset[int]
 
 

@@ -273,8 +273,7 @@ def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"
 
 
-_LONGEST = 10**4300
-"""The least number that Python neither writes nor reads in full, by default."""
+_LONGEST = 10**4300  # the least number that Python neither writes nor reads in full, by default
 
 
 def _json_number(value: Any) -> Any:

@@ -17,8 +17,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models.released import released_scorecard
 from hedgerow.models.scorecard import Scorecard
 
-MOST_TOTALS = 2**20
-"""The most different totals that are counted."""
+MOST_TOTALS = 2**20  # the most different totals that are counted
 Total = tuple[int, ...]
 
 

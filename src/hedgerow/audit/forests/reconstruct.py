@@ -30,8 +30,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
 
-MOST_ROWS = 20_000
-"""The most rows that are matched: their distances are a square table."""
+MOST_ROWS = 20_000  # the most rows that are matched: their distances are a square table
 
 
 def reconstruct(

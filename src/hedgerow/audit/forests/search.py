@@ -29,10 +29,8 @@ from hedgerow.schema.schema import Schema
 
 _UNIT = 1000  # steps of the objective in one unit of log-likelihood, or in that of one row where noise is larger
 _OFF = 0.01  # by how much a log-likelihood may be too low
-MOST_CELLS = 200_000
-"""The most cells, times classes, that a table is searched over."""
-MOST_STEPS = 500_000_000
-"""The most pairs of a cell and a leaf."""
+MOST_CELLS = 200_000  # the most cells, times classes, that a table is searched over
+MOST_STEPS = 500_000_000  # the most pairs of a cell and a leaf
 
 
 @dataclass(frozen=True, eq=False)

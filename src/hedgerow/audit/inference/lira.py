@@ -26,10 +26,8 @@ SHADOW_ATTACKS: Mapping[str, Callable[[], ShadowAttack]] = {
     "rmia-offline": OfflineRmia,
 }
 """The attacks by shadow fits that have a name."""
-RATES = (0.001, 0.01)
-"""The false positive rates whose true positive rates are printed."""
-CONFIDENCE = 0.95
-"""The confidence of printed and drawn intervals."""
+RATES = (0.001, 0.01)  # the false positive rates whose true positive rates are printed
+CONFIDENCE = 0.95  # the confidence of printed and drawn intervals
 
 
 @dataclass(frozen=True, eq=False, repr=False)

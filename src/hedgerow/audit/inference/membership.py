@@ -19,13 +19,11 @@ from hedgerow.models.released import released_model
 from hedgerow.text.axes import Axes
 from hedgerow.text.messages import describe_argument
 
-FPR: Array = np.geomspace(1e-4, 1, 201)
-"""The false positive rates of stored curves: 50 a decade."""
+FPR: Array = np.geomspace(1e-4, 1, 201)  # the false positive rates of stored curves: 50 a decade
 FPR.setflags(write=False)
 RATES = (0.001, 0.01, 0.1)
 """The false positive rates whose true positive rates are printed, where there are enough rows to measure them."""
-BAND = (0.05, 0.95)
-"""The quantiles over splits that bound intervals and bands."""
+BAND = (0.05, 0.95)  # the quantiles over splits that bound intervals and bands
 PRIVATE = "A function of the rows: for the curator's eyes only, not for release."
 ATTACKS: Mapping[str, Callable[[], Attack]] = {"random-forest": RandomForestAttack, "label-only": LabelOnlyAttack}
 """The attacks that have a name."""

@@ -210,8 +210,7 @@ def _choices(atoms: Sequence[tuple[tuple[Any, ...], int]], n: int) -> list[tuple
 
 Learner = TallyEstimator | Callable[[pd.DataFrame, pd.Series], Any]
 """An estimator of hedgerow, or a function that fits a model to rows and their labels."""
-Atom = tuple[Any, ...]
-"""An equivalence class of rows that a learner does not distinguish."""
+Atom = tuple[Any, ...]  # an equivalence class of rows that a learner does not distinguish
 
 
 def disclosed_by(model: Any, schema: Schema) -> Hashable:

@@ -11,8 +11,7 @@ from hedgerow.audit.entropy.values import Values
 from hedgerow.errors import ArgumentError
 from hedgerow.tables.frames import Table
 
-World = tuple[tuple[Any, ...], ...]
-"""A table: its rows, each with a value for every attribute in the domains' order."""
+World = tuple[tuple[Any, ...], ...]  # a table: its rows, each with a value for every attribute in the domains' order
 
 
 @dataclass(frozen=True, repr=False, eq=False, init=False)

@@ -23,8 +23,7 @@ from hedgerow.text.values import quoted_text, value_text
 _LISTED = 8  # maximum number of values that are listed in full
 _LONG = 72  # maximum length of a list of more than two values
 
-Outcome = tuple[tuple[Any, ...], Fraction]
-"""A value for each attribute of a factor, and their joint probability."""
+Outcome = tuple[tuple[Any, ...], Fraction]  # a value for each attribute of a factor, and their joint probability
 
 
 @dataclass(frozen=True)
@@ -195,8 +194,7 @@ class BoxFactor:
         return found
 
 
-Factor = ListedFactor | BoxFactor
-"""Joint distribution of some attributes of a row, independent of all others."""
+Factor = ListedFactor | BoxFactor  # joint distribution of some attributes of a row, independent of all others
 
 
 def drawn_places(masses: Sequence[int], n: int, rng: np.random.Generator) -> Index:

@@ -33,8 +33,7 @@ from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 
-Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""A monotone, non-decreasing map of numbers, elementwise."""
+Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]  # a monotone, non-decreasing map of numbers, elementwise
 _AT_ONCE = 64  # values that are transformed at once
 
 

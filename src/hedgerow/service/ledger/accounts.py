@@ -19,8 +19,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger.tables import CAPS, TOTALS
 from hedgerow.text.messages import shown
 
-WHOLE = ""
-"""The name under which a dataset's own cap stands beside those of its analysts."""
+WHOLE = ""  # the name under which a dataset's own cap stands beside those of its analysts
 _ALIKE = str.maketrans("01I|", "olll")  # with case, what looks alike in ASCII
 
 

@@ -8,8 +8,7 @@ answers themselves, of which it has the digests; they are there to decide quickl
 import sqlalchemy as sa
 from sqlalchemy import event
 
-VERSION = 1
-"""Of these tables: a ledger of another one is refused, and left as it is."""
+VERSION = 1  # of these tables: a ledger of another one is refused, and left as it is
 METADATA = sa.MetaData()
 
 ENTRIES = sa.Table(

@@ -22,10 +22,8 @@ from hedgerow.service.keys import Keys
 from hedgerow.service.monitoring import note, template
 from hedgerow.service.pages.render import render
 
-LIFETIME = 8 * 3600
-"""Seconds after which a session ends."""
-MOST_OF_ONE = 10
-"""The most sessions of one caller; the oldest ends where there would be more."""
+LIFETIME = 8 * 3600  # seconds after which a session ends
+MOST_OF_ONE = 10  # the most sessions of one caller; the oldest ends where there would be more
 
 
 def new_name() -> str:

@@ -309,8 +309,7 @@ class Palette:
 
 
 Size = tuple[float, float]
-WIDE, NARROW = (8.6, 2.3), (3.6, 2.2)
-"""Inches."""
+WIDE, NARROW = (8.6, 2.3), (3.6, 2.2)  # inches
 LIGHT = Palette("#4d5753", "#1f6f54", "#9a3412", "#e3e6e2")
 DARK = Palette("#a9b4ae", "#6fcf9f", "#f0a36b", "#2c3431")
 
