@@ -114,10 +114,8 @@ def check_kept(estimator: Any, schema: Schema) -> None:
             attribute=schema.weight.name,
         )
     if schema.weight is not None and getattr(estimator, "release_counts", False):
-        raise ArgumentError(
-            "leave release_counts out where rows have weights: sums of weights are no counts of rows. "
-            "objective='mixed' has probabilities."
-        )
+        problem = "leave release_counts out where rows have weights: sums of weights are no counts of rows"
+        raise ArgumentError(f"{problem}. objective='mixed' has probabilities.")
     for name in () if estimator.keeps_monotone else schema.monotone:
         raise SchemaError(
             "is declared as monotone, which only scorecards keep; learn one, or leave `monotone` out.", attribute=name

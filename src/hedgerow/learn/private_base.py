@@ -172,10 +172,8 @@ class PrivateEstimator(TallyEstimator):
         if self.budget is None:
             return Budget(epsilon, delta)
         if delta and rho is None and self.budget.remaining_rho is not None:
-            raise ArgumentError(
-                "the budget adds up rho, for which this mechanism has no proof; use Budget(epsilon, delta) with "
-                "accounting='basic'."
-            )
+            problem = "the budget adds up rho, for which this mechanism has no proof"
+            raise ArgumentError(f"{problem}; use Budget(epsilon, delta) with accounting='basic'.")
         purpose, why = charge.purpose, charge.no_guarantee_reason
         return self.budget.allocate(epsilon, delta, rho=rho, purpose=purpose, no_guarantee_reason=why, unit=schema.unit)
 

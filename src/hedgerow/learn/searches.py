@@ -167,10 +167,8 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         if self.search == "greedy":
             self._check_greedy("with search='greedy'")
         if self.lookahead is not None and getattr(self, self._size_name) is None:
-            raise ArgumentError(
-                f"{self._size_name} must be a whole number with lookahead, got None: a size is drawn with all "
-                f"{self._parts} jointly."
-            )
+            problem = f"{self._size_name} must be a whole number with lookahead, got None"
+            raise ArgumentError(f"{problem}: a size is drawn with all {self._parts} jointly.")
 
     def _check_greedy(self, when: str) -> None:
         """Refuse what a greedy search does not use."""

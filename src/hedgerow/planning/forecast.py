@@ -287,10 +287,8 @@ def plan(
     if schema.label is None or not len(schema):
         raise ArgumentError("expected a schema with attributes and a label to forecast for, got one without.")
     if schema.weight is not None:
-        raise ArgumentError(
-            "leave the weight out of the schema: the sum of all weights is private. Forecast at epsilon times the "
-            "usual weight over the largest."
-        )
+        problem = "leave the weight out of the schema: the sum of all weights is private"
+        raise ArgumentError(f"{problem}. Forecast at epsilon times the usual weight over the largest.")
     if check_integer("rows", rows, 1) >= MOST_ROWS:
         raise ArgumentError("rows must be below 2^32, the most that draws of models and cut points take.")
     check_integer("runs", runs, 1)

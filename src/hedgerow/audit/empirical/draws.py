@@ -166,10 +166,8 @@ def _of_value(value: Any) -> Outcome:
         return float(value)
     if isinstance(value, Hashable):
         return repr(value)
-    raise ArgumentTypeError(
-        f"expected a model, a number, an array or a hashable value from fit, got {type(value).__name__}; pass "
-        "outcome= to reduce it to one of these."
-    )
+    problem = f"expected a model, a number, an array or a hashable value from fit, got {type(value).__name__}"
+    raise ArgumentTypeError(f"{problem}; pass outcome= to reduce it to one of these.")
 
 
 def _vector(values: Any) -> list[float]:

@@ -103,10 +103,8 @@ def empirical_epsilon(
     check_settings(fit, claim, delta, confidence)
     given = fit.get_params() if isinstance(fit, BaseEstimator) else {}
     if any(name.split("__")[-1] == "random_state" and value is not None for name, value in given.items()):
-        raise ArgumentError(
-            "expected an estimator with random_state=None, got one that is set: all its runs would be the same; pass "
-            "random_state= to empirical_epsilon to repeat an audit."
-        )
+        problem = "expected an estimator with random_state=None, got one that is set: all its runs would be the same"
+        raise ArgumentError(f"{problem}; pass random_state= to empirical_epsilon to repeat an audit.")
     sides = LabelledRows.of_pair("table", table), LabelledRows.of_pair("neighbour", neighbour)
     seed = None if random_state is None else int(generator(random_state).integers(2**31))
     reduce = partial(outcome_of, rows=max(sides, key=len).table.data) if outcome is None else partial(_reduced, outcome)

@@ -143,10 +143,8 @@ def exact_membership(
 def cells_of(estimator: Any, X: Any, y: Any, others: LabelledRows | None) -> Cells:
     """Check that an estimator draws from all models by a public schema, and encode rows and others by that."""
     if not isinstance(estimator, SearchEstimator):
-        raise ArgumentTypeError(
-            f"expected a private tree or rule list, got {type(estimator).__name__}: only a draw from all models has an "
-            "exact likelihood ratio."
-        )
+        problem = f"expected a private tree or rule list, got {type(estimator).__name__}"
+        raise ArgumentTypeError(f"{problem}: only a draw from all models has an exact likelihood ratio.")
     rows = LabelledRows.of(X, y)
     estimator.check_public()
     if not len(rows) + (0 if others is None else len(others)):

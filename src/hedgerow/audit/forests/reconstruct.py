@@ -176,10 +176,8 @@ def _of_paths(paths: Paths) -> Evidence:
     if paths.counts is not None and paths.classes is not None:
         return Evidence(paths, np.array(paths.counts, dtype=np.int64), paths.classes)
     if paths.supports is None:
-        raise ArgumentError(
-            "expected a model with leaf counts, got one without; release it with counts (release_counts=True), or "
-            "leave it out."
-        )
+        problem = "expected a model with leaf counts, got one without"
+        raise ArgumentError(f"{problem}; release it with counts (release_counts=True), or leave it out.")
     return Evidence(paths, np.array(paths.supports, dtype=np.int64)[:, None], None)
 
 

@@ -276,10 +276,8 @@ def _solved(
             "number of rows, and that all models are of one table."
         )
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        raise ArgumentError(
-            f"expected to find a table within {settings.seconds:g} s, found none; allow more `seconds`, or pass fewer "
-            "models."
-        )
+        problem = f"expected to find a table within {settings.seconds:g} s, found none"
+        raise ArgumentError(f"{problem}; allow more `seconds`, or pass fewer models.")
     rows = np.array([[solver.value(variable) for variable in own] for own in variables], dtype=np.int64)
     gap = max(solver.objective_value - solver.best_objective_bound, 0.0) / program.unit
     return SolverResult(rows, status == cp_model.OPTIMAL, gap, perf_counter() - start)

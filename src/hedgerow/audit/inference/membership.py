@@ -251,7 +251,5 @@ def curve(members: Array, others: Array) -> tuple[Array, float]:
 def check_rate(fpr: float, finest: float, scored: str, more: str) -> None:
     """Check that a false positive rate can be measured by the non-members scored, and name what more of would help."""
     if not finest <= fpr <= 1:
-        raise ArgumentError(
-            f"expected fpr between {finest:.3g} and 1, got {describe_argument(fpr)}; with {scored}, lower rates cannot "
-            f"be measured: audit more {more}."
-        )
+        problem = f"expected fpr between {finest:.3g} and 1, got {describe_argument(fpr)}"
+        raise ArgumentError(f"{problem}; with {scored}, lower rates cannot be measured: audit more {more}.")

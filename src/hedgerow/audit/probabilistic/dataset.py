@@ -135,10 +135,8 @@ class ProbabilisticDataset:
             )
             paths = paths_of(model, schema, features)[0]
         if found.domain.independent_bits:
-            raise ArgumentError(
-                "expected attributes, got independent bits, which are not columns of a table; set "
-                "`independent_bits=False`."
-            )
+            problem = "expected attributes, got independent bits, which are not columns of a table"
+            raise ArgumentError(f"{problem}; set `independent_bits=False`.")
         refined, weights = found.domain.schema, found.domain.weights
         masses = weights if prior is None else Prior.of(prior, found.schema, found.domain).masses
         domains = tuple(Values.of(name, a, (resolution or {}).get(name)) for name, a in refined.attributes)

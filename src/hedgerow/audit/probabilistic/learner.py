@@ -231,10 +231,8 @@ def refit_of(learner: Learner, known: ProbabilisticDataset, schema: Schema) -> "
         raise ArgumentTypeError(f"expected an estimator of hedgerow or a function, got {type(learner).__name__}.")
     marks = (bin[0] for values in known.domains for bin in values.bins if bin)
     if any(value is Mark.OUTSIDE or isinstance(value, pd.Interval) for value in marks):
-        raise ArgumentError(
-            "expected a resolution for each real attribute, and no attribute with `outside: bin`; a function needs the "
-            "values of each bin."
-        )
+        problem = "expected a resolution for each real attribute, and no attribute with `outside: bin`"
+        raise ArgumentError(f"{problem}; a function needs the values of each bin.")
     return _ValuesRefit(learner, known, schema)
 
 

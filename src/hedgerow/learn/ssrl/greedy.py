@@ -223,20 +223,16 @@ class DPGreedyRLEstimator(PrivateEstimator, RuleListEstimator):
         spends = PUBLISHED[self.mechanism].spends_delta
         if self.delta is None:
             if spends:
-                raise ArgumentError(
-                    f"delta must be chosen for mechanism={self.mechanism!r}, such as delta=1e-9: below 1/n for a table "
-                    "of n rows. SSRL takes 1/n²."
-                )
+                problem = f"delta must be chosen for mechanism={self.mechanism!r}, such as delta=1e-9"
+                raise ArgumentError(f"{problem}: below 1/n for a table of n rows. SSRL takes 1/n².")
             return
         delta = exact(self.delta, "delta")
         if spends and not 0 < delta < 1:
             raise ArgumentError(f"delta must be between 0 and 1, got {describe_argument(self.delta)}.")
         if delta and not spends:
             takers = ", ".join(name for name, published in PUBLISHED.items() if published.spends_delta)
-            raise ArgumentError(
-                f"delta must be None with mechanism={self.mechanism!r}, got {describe_argument(self.delta)}; "
-                f"it is for {takers}."
-            )
+            problem = f"delta must be None with mechanism={self.mechanism!r}, got {describe_argument(self.delta)}"
+            raise ArgumentError(f"{problem}; it is for {takers}.")
 
     def _plan(self, schema: Schema) -> Plan:
         if schema.target.n_levels != 2:
@@ -245,10 +241,8 @@ class DPGreedyRLEstimator(PrivateEstimator, RuleListEstimator):
                 f"{schema.target.n_levels}; use PrivateRuleListClassifier."
             )
         if rows_of(schema.unit) > 1:
-            raise ArgumentError(
-                "expected a schema without a unit, or a unit with max_rows=1: SSRL's proofs are for single rows; use "
-                "PrivateRuleListClassifier."
-            )
+            problem = "expected a schema without a unit, or a unit with max_rows=1: SSRL's proofs are for single rows"
+            raise ArgumentError(f"{problem}; use PrivateRuleListClassifier.")
         return GreedyAsPublished(
             candidates=Candidates.of(schema, int(self.max_literals), negations=bool(self.negations)),
             most=int(self.max_rules or 1) - 1,

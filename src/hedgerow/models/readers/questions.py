@@ -147,10 +147,8 @@ def _answers(one: Question, attribute: Attribute, *, as_missing: bool) -> tuple[
     if one.operator in ("!=", "not in"):
         yes[place:] = True
     elif len(yes) > place and not as_missing and one.operator not in ("=", "in"):
-        raise one.problem(
-            f"expected `outside: error` or `outside: clip` of {shown(one.attribute)} in the schema, got `bin`; "
-            "the model compares values beyond the bounds too."
-        )
+        problem = f"expected `outside: error` or `outside: clip` of {shown(one.attribute)} in the schema, got `bin`"
+        raise one.problem(f"{problem}; the model compares values beyond the bounds too.")
     return yes & ~unknown, unknown
 
 

@@ -163,8 +163,6 @@ def literals_of(asked: Asked, one: Question) -> tuple[Literal, ...]:
         raise one.problem(f"expected a test of {shown(one.attribute)} that some values pass and others do not.")
     found = conjunction(one.attribute, attribute, yes, np.logical_not(yes))
     if found is None:
-        raise one.problem(
-            f"expected a test of {shown(one.attribute)} that hedgerow's conditions can say; declare `missing: error` "
-            "and `outside: error` for it in a schema."
-        )
+        problem = f"expected a test of {shown(one.attribute)} that hedgerow's conditions can say"
+        raise one.problem(f"{problem}; declare `missing: error` and `outside: error` for it in a schema.")
     return found
