@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hedgerow.boundary.signatures import read_signed
 from hedgerow.client.question_files import digest_of
 from hedgerow.errors import ReceiptError, ServiceError
-from hedgerow.learn.estimators import estimators_of
+from hedgerow.learn.learners import estimators_of
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.model import Model
 from hedgerow.oracle.answers import PARTS

@@ -13,7 +13,7 @@ from hedgerow.client.http import RECEIPT, Connection
 from hedgerow.client.oracle import RemoteOracle
 from hedgerow.client.question_files import body_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ServiceError
-from hedgerow.learn.estimators import estimators_of
+from hedgerow.learn.learners import estimators_of
 from hedgerow.models.decisions import by_text, cost_matrix
 from hedgerow.models.model import Model
 from hedgerow.privacy.charge import Amount, exact

@@ -23,6 +23,7 @@ from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Target
 from hedgerow.text.messages import describe_argument
 
 # Sizes that nobody chose, those of lists with the default rule
@@ -127,3 +128,11 @@ REGRESSORS: Learners = {
     "tree": _learner("PrivateTreeRegressor", OfReleasedNumbers, PrivateTreeEstimator),
     "scorecard": _learner("PrivateScorecardRegressor", PrivateScorecardEstimator, predicts_number=True),
 }
+
+
+def estimators_of(target: Target) -> Learners:
+    """Return the estimators of a target, by the kind of their models, as questions to a service name them."""
+    from hedgerow import learn  # scikit-learn takes long to import
+
+    learners = CLASSIFIERS if target.as_number is None else REGRESSORS
+    return {kind: getattr(learn, one.__name__) for kind, one in learners.items() if kind != "dp-greedyrl"}

@@ -189,7 +189,7 @@ def _scored(name: str, truths: Sequence[NDArray[Any]], said: Sequence[NDArray[An
 
 def _models(schema: Schema, epsilon: Fraction, delta: Fraction, seed: int) -> dict[str, PrivateEstimator]:
     """Return default models of which none refuses the schema, and whose noise is seeded: their rows are public."""
-    from hedgerow.learn.estimators import estimators_of  # scikit-learn takes long to import
+    from hedgerow.learn.learners import estimators_of
 
     common: Any = {"schema": schema, "random_state": seed}
     makers = estimators_of(schema.target)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import ArgumentError, SchemaError, UselessModelWarning
 from hedgerow.hypotheses import read_onnx
 from hedgerow.hypotheses.hypothesis import Always
-from hedgerow.learn.estimators import estimators_of
+from hedgerow.learn.learners import estimators_of
 from hedgerow.models.decisions import by_class
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.released import released_model
