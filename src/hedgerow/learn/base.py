@@ -89,17 +89,16 @@ class Readable:
     def _repr_mimebundle_(self, **given: Any) -> dict[str, Any]:
         bundle: dict[str, Any] = super()._repr_mimebundle_(**given)  # pyright: ignore -- BaseEstimator's
         if "text/html" in bundle:
-            bundle["text/html"] = self._shown + bundle["text/html"]
+            bundle["text/html"] = self._shown() + bundle["text/html"]
         return bundle
 
     @property
     def _repr_html_(self) -> Any:
         diagram = super()._repr_html_  # pyright: ignore -- BaseEstimator's, which has none where text is displayed
-        return lambda: self._shown + diagram()
+        return lambda: self._shown() + diagram()
 
-    @property
     def _shown(self) -> str:
-        """The fitted model, above scikit-learn's diagram of the parameters."""
+        """Return the fitted model, to stand above scikit-learn's diagram; no property, which `dir` would compute."""
         from sklearn.exceptions import NotFittedError  # takes long to import
 
         try:
