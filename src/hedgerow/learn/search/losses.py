@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -49,6 +49,9 @@ class LossTable:
             raise ArgumentError("expected losses that depend on what is predicted, got the same for all.")
         object.__setattr__(self, "entries", tuple(tuple(entry / most for entry in row) for row in shifted))
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.unit, len(self.entries)))  # to hash a thousand fractions takes longer than a draw
+
     @classmethod
     def of_costs(cls, costs: NDArray[np.float64]) -> Self:
         """Return the losses of a matrix of costs: a row of the class of a line, the class of a column predicted."""
@@ -60,7 +63,7 @@ class LossTable:
     @classmethod
     def of_distances(cls, values: Sequence[float], of: Callable[[Fraction], Fraction], name: str, unit: str) -> Self:
         """Return the losses of numbers, or of places in an order: a function of the value less the predicted one."""
-        exact = [Fraction(value) for value in values]
+        exact, of = [Fraction(value) for value in values], cache(of)  # of few distances, where levels are even
         return cls(name, unit, tuple(tuple(of(y - said) for said in exact) for y in exact))
 
     def __str__(self) -> str:
@@ -94,6 +97,7 @@ class Loss:
             raise ArgumentError("expected losses between 0 and 1, got another one.")
 
     @classmethod
+    @lru_cache(maxsize=16)  # a fit asks for the same one several times
     def of(cls, objective: Objective, n_classes: int, steps: int = STEPS) -> Self:
         # Errors: the values are the classes, each with probability 1, and a row of another class costs 1. Otherwise
         # the values are the mixtures of each class with all classes alike, and with λ = 0 for Brier's score B, ½ for
