@@ -1,13 +1,14 @@
-"""New databases for ledgers, of both kinds."""
+"""New databases for ledgers, of both kinds.
+
+All tests read this file, and most need neither SQLAlchemy nor a ledger: these are imported where they are used.
+"""
 
 import secrets
 from pathlib import Path
 from tempfile import gettempdir
 
 import pytest
-import sqlalchemy as sa
 
-from hedgerow.service.ledger.ledger import Ledger
 from tests.engines.servers import POSTGRES
 
 
@@ -17,6 +18,8 @@ def ledger_url(request, tmp_path):
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/ledger.db"
         return
+    import sqlalchemy as sa
+
     server = sa.make_url(request.getfixturevalue("postgres_url")).set(drivername="postgresql+psycopg")
     name = f"ledger_{secrets.token_hex(6)}"
     engine = sa.create_engine(server, isolation_level="AUTOCOMMIT")
@@ -30,7 +33,9 @@ def ledger_url(request, tmp_path):
 
 def head_of(url):
     """Return the file with the head of a ledger."""
-    parsed = sa.make_url(url)
+    from sqlalchemy import make_url
+
+    parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return Path(f"{parsed.database}-head")
     return Path(gettempdir()) / f"hedgerow-{parsed.database}.head"
@@ -38,4 +43,6 @@ def head_of(url):
 
 def ledger_at(url, **more):
     """Open a ledger of either kind."""
+    from hedgerow.service.ledger.ledger import Ledger
+
     return Ledger(url, head_of(url), **more)
