@@ -112,7 +112,7 @@ def test_by_the_librarys_own_code_one_row_more_changes_more(make, monkeypatch):
     bins = choose_bins(X[:50], 2)
     foreign = types.SimpleNamespace(predict=make(15).predict)
     # eight probe rows show it at times only
-    monkeypatch.setattr("hedgerow.oracle.opaque_classifier._try_out", lambda *_: None)
+    monkeypatch.setattr("hedgerow.oracle.frame_rows._try_out", lambda *_: None)
     moved = []
     for size in SIZES:
         pair = [true_answers(X[:n], y[:n], bins, foreign, run_code=True) for n in (size, size + 1)]

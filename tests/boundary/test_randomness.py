@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.boundary.randomness import generator
+from hedgerow.boundary.arguments import generator
 
 
 def test_a_seed_gives_a_generator_and_anything_else_an_error_that_does_not_quote_it():

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from hedgerow.errors import HypothesisError
-from hedgerow.oracle.opaque_classifier import opaque_classifier
+from hedgerow.oracle.frame_rows import opaque_classifier
 from hedgerow.schema import Label
 from hedgerow.tables.frames import Table
 

@@ -1,10 +1,11 @@
-"""Checks of the arguments of public calls: whole numbers, choices, flags and shares."""
+"""Checks of the arguments of public calls: whole numbers, choices, flags, shares and sources of chance (no noise)."""
 
 from collections.abc import Sequence
 from numbers import Integral, Real
 
 import numpy as np
 
+from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError
 from hedgerow.text.messages import describe_argument
 
@@ -34,3 +35,20 @@ def check_share(name: str, value: object, low: float = 0) -> None:
 def check_probability(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise ArgumentError(f"{name} must be between 0 and 1, got {describe_argument(value)}.")
+
+
+RandomState = int | np.random.RandomState | np.random.Generator | None
+"""What scikit-learn takes as ``random_state``, and NumPy's generators."""
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    """Return NumPy's generator of a seed; anything else is refused without being quoted."""
+    expected = "random_state must be None, a whole number, a numpy.random.RandomState or a numpy.random.Generator"
+    problem = ArgumentError(f"{expected}, got {describe_argument(random_state)}.")
+
+    def make() -> np.random.Generator:
+        if isinstance(random_state, np.random.RandomState):
+            return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+        return np.random.default_rng(random_state)
+
+    return guarded(make, problem)

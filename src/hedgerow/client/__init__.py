@@ -1,6 +1,5 @@
 """The learner's side of a curator's service."""
 
-from hedgerow.client.connect import RemoteCurator, RemoteDataset, connect
-from hedgerow.client.oracle import RemoteOracle
+from hedgerow.client.connect import RemoteCurator, RemoteDataset, RemoteOracle, connect
 
 __all__ = ["RemoteCurator", "RemoteDataset", "RemoteOracle", "connect"]

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boundary.randomness import RandomState
+from hedgerow.boundary.arguments import RandomState
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnitWarning
 from hedgerow.evaluation.evaluation import ALL, Evaluation, check_groups
 from hedgerow.evaluation.measures import ErrorBins

@@ -12,7 +12,7 @@ from typing import Literal, Self
 import numpy as np
 
 from hedgerow import errors
-from hedgerow.boundary.randomness import RandomState
+from hedgerow.boundary.arguments import RandomState
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.plans import Plan

@@ -17,9 +17,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.boundary.arguments import check_choice, check_integer
+from hedgerow.boundary.arguments import RandomState, check_choice, check_integer, generator
 from hedgerow.boundary.foreign_code import guarded
-from hedgerow.boundary.randomness import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Always, codes_of, has_hypothesis
 from hedgerow.marginals.base import MarginalClassifier, MarginalEstimator

@@ -7,16 +7,14 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from hedgerow._version import __version__
-from hedgerow.boundary.arguments import check_flag
-from hedgerow.boundary.randomness import RandomState
+from hedgerow.boundary.arguments import RandomState, check_flag
 from hedgerow.errors import ArgumentError, ArgumentTypeError, OracleExhaustedError
 from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.hypotheses.read import HypothesisCharges, charges_of
 from hedgerow.oracle.answers import PARTS, ErrorCounts, ErrorRatios, RowCounts, RowShares, answer_of
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
-from hedgerow.oracle.frame_rows import OracleFrame, OracleRows, target_label
-from hedgerow.oracle.opaque_classifier import OPAQUE_REASON, OpaqueClassifier
+from hedgerow.oracle.frame_rows import OPAQUE_REASON, OpaqueClassifier, OracleFrame, OracleRows, target_label
 from hedgerow.oracle.release import UNPROVEN_RATIO, Form, Release, card_notes, check_form
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import PrivacyCard

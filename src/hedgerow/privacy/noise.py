@@ -15,7 +15,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boundary.randomness import RandomState, generator
+from hedgerow.boundary.arguments import RandomState, generator
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.process import read_only

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of
+from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
-from hedgerow.audit.entropy.totals import totals
 from hedgerow.audit.exact.membership import ExactMembership
 from hedgerow.audit.inference.leaf_risk import LeafRisk
 from hedgerow.audit.inference.lira import ShadowMembership

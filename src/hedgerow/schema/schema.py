@@ -8,8 +8,8 @@ from functools import cached_property
 from os import PathLike
 from typing import Any, Literal, Self
 
+from hedgerow.boundary.arguments import RandomState
 from hedgerow.boundary.durable import write_whole
-from hedgerow.boundary.randomness import RandomState
 from hedgerow.boundary.untrusted_text import check_plain
 from hedgerow.errors import ArgumentTypeError, DomainError, SchemaError, UnreadableError
 from hedgerow.privacy.budget import Budget

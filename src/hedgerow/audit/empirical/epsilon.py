@@ -19,8 +19,7 @@ from hedgerow.audit.empirical.draws import Outcome, RunCache, Runner, outcome_of
 from hedgerow.audit.empirical.learner import LossBound, check_settings, learner_name
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.plot import trade_off_bounds
-from hedgerow.boundary.arguments import check_integer
-from hedgerow.boundary.randomness import RandomState, generator
+from hedgerow.boundary.arguments import RandomState, check_integer, generator
 from hedgerow.errors import ArgumentError
 from hedgerow.text.axes import Axes
 

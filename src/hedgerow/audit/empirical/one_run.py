@@ -12,8 +12,7 @@ from scipy.stats import binom
 
 from hedgerow.audit.empirical.learner import LossBound, check_settings, learner_name, output_of
 from hedgerow.audit.inference.labelled import LabelledRows, predicts_numbers
-from hedgerow.boundary.arguments import check_integer
-from hedgerow.boundary.randomness import RandomState, generator
+from hedgerow.boundary.arguments import RandomState, check_integer, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.text.messages import describe_argument
 

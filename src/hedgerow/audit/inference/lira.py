@@ -14,8 +14,7 @@ from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OfflineRmia, 
 from hedgerow.audit.inference.membership import FPR, PRIVATE, check_rate, curve
 from hedgerow.audit.inference.targets import Array, ShadowAttack, Shadows, Target, shadow_fits
 from hedgerow.audit.plot import roc_band
-from hedgerow.boundary.arguments import check_integer, check_probability
-from hedgerow.boundary.randomness import RandomState, generator
+from hedgerow.boundary.arguments import RandomState, check_integer, check_probability, generator
 from hedgerow.errors import ArgumentError
 from hedgerow.text.axes import Axes
 

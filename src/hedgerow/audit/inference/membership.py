@@ -12,8 +12,7 @@ from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, R
 from hedgerow.audit.inference.labelled import label_values, predicts_numbers
 from hedgerow.audit.inference.targets import Array, Target, check_known
 from hedgerow.audit.plot import roc_band
-from hedgerow.boundary.arguments import check_integer, check_probability
-from hedgerow.boundary.randomness import RandomState, generator
+from hedgerow.boundary.arguments import RandomState, check_integer, check_probability, generator
 from hedgerow.errors import ArgumentError
 from hedgerow.models.released import released_model
 from hedgerow.text.axes import Axes

@@ -23,7 +23,7 @@ from hedgerow.audit.probabilistic.row import RowDistribution, factors_of, known_
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import paths_of
-from hedgerow.boundary.randomness import RandomState, generator
+from hedgerow.boundary.arguments import RandomState, generator
 from hedgerow.errors import ArgumentError, DomainError, StateError
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table

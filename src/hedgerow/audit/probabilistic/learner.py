@@ -21,7 +21,7 @@ from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset
 from hedgerow.audit.probabilistic.row import RowDistribution
 from hedgerow.audit.readers.read import paths_of
-from hedgerow.boundary.randomness import RandomState, generator
+from hedgerow.boundary.arguments import RandomState, generator
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.private_base import PrivateEstimator
