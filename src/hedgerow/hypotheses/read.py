@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -163,7 +163,7 @@ def _parts(hypothesis: Any) -> list[Any]:
 
 _PLAIN = (str, int, float, bool, type(None))
 _REBUILT = (Schema, *KINDS)  # rebuilt from the text of a file
-_ARRAYS = ("Floats", "NDArray[np.int64]", "NDArray[np.bool_]")  # as fields are annotated
+_ARRAYS = (NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_])  # as fields are annotated
 _OURS = __name__.rpartition(".")[0]
 
 
@@ -183,9 +183,10 @@ def check_data(value: Any) -> None:
     elif kind is dict:
         check_data((*value.keys(), *value.values()))
     elif is_dataclass(value) and kind.__module__.rpartition(".")[0] == _OURS:
+        types = get_type_hints(kind)
         for field in fields(value):
             part = getattr(value, field.name)
-            if type(part) is not np.ndarray or field.type not in _ARRAYS:
+            if type(part) is not np.ndarray or types[field.name] not in _ARRAYS:
                 check_data(part)
             elif part.dtype.kind not in "fib":
                 raise ArgumentError("one of its arrays does not hold numbers")

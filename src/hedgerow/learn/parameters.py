@@ -1,7 +1,7 @@
 """Parameters and attributes that several estimators share, documented once."""
 
 import re
-from typing import TypeVar
+from typing import TypeVar, get_type_hints
 
 SHARED = {
     "epsilon": """
@@ -159,7 +159,7 @@ _PLACE = re.compile(r"^( *)%\((.+)\)s$", re.MULTILINE)
 def documented(estimator: Documented) -> Documented:
     """Replace the lines ``%(name)s`` of a class's docstring by the shared entries, and those of its kind."""
     fitted = getattr(estimator, "_fitted")  # noqa: B009 -- the protected name of the attribute with the model
-    kind = next(base.__annotations__[fitted] for base in estimator.__mro__ if fitted in base.__annotations__)
+    kind = get_type_hints(estimator)[fitted].__name__
     classes = "\nclasses_ : ndarray of shape (n_classes,)\n    The class labels."
     learned = f"{fitted} : {kind}\n    The model." + (classes if hasattr(estimator, "predict_proba") else "")
     shared = SHARED | {"model": learned}
