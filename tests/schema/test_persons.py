@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import SeededNoiseWarning, UnitWarning
-from hedgerow.schema.persons import names_key, names_person, repeats, unit_advice
+from hedgerow.schema.contributions import names_key, names_person, repeats, unit_advice
 from hedgerow.tables.frames import Table
 
 

@@ -16,7 +16,7 @@ from hedgerow.cli.rows import UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError, UnitWarning
 from hedgerow.evaluation.evaluate import Groups, Histogram
-from hedgerow.schema.persons import unit_advice
+from hedgerow.schema.contributions import unit_advice
 
 app = typer.Typer(add_completion=False)
 

@@ -30,7 +30,7 @@ from hedgerow.planning.forecast import ACCURACY_LOSS
 from hedgerow.privacy.charge import exact
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
-from hedgerow.schema.persons import unit_advice
+from hedgerow.schema.contributions import unit_advice
 
 app = typer.Typer(add_completion=False)
 MANY_ROWS = 1_000  # a fit that may need more says so first

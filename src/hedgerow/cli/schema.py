@@ -19,10 +19,10 @@ from hedgerow.privacy.charge import amount_text, exact
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.booleans import learning_problems
+from hedgerow.schema.contributions import names_key, names_person, repeats
 from hedgerow.schema.dates import format_of, with_format
 from hedgerow.schema.files import check_ending, mapping_text
 from hedgerow.schema.from_public import public_date_formats, typed_table
-from hedgerow.schema.persons import names_key, names_person, repeats
 from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.serialize import FILL_IN
 from hedgerow.tables.columns import Column

@@ -19,10 +19,10 @@ from hedgerow.cli.output import check_output, say
 from hedgerow.cli.rows import ONLY_TEXT
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
 from hedgerow.schema import Draft, DraftColumn, Schema, Unit, import_schema
+from hedgerow.schema.contributions import names_key, names_person, repeats
 from hedgerow.schema.files import check_ending, mapping_text, read_mapping
 from hedgerow.schema.from_public import typed_table
 from hedgerow.schema.imports.draft import suggested, with_suggestions
-from hedgerow.schema.persons import names_key, names_person, repeats
 from hedgerow.schema.serialize import FILL_IN, KINDS, attribute_from_dict, label_from_dict
 from hedgerow.tables.columns import Column
 from hedgerow.tables.table_files import PIPE, TextFormat, columns_of, is_text, read_table

@@ -13,7 +13,7 @@ from hedgerow.cli.output import check_output, print_or_write, say
 from hedgerow.cli.rows import open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError
-from hedgerow.schema.persons import unit_advice
+from hedgerow.schema.contributions import unit_advice
 from hedgerow.tally import Tally
 
 app = typer.Typer(add_completion=False)

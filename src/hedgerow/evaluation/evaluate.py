@@ -26,8 +26,8 @@ from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.schema.attributes import Attribute
+from hedgerow.schema.contributions import unit_advice
 from hedgerow.schema.listed import Categorical
-from hedgerow.schema.persons import unit_advice
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Labels, Table
 from hedgerow.tally import Tally

@@ -25,7 +25,7 @@ from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_rea
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
-from hedgerow.schema.persons import unit_advice
+from hedgerow.schema.contributions import unit_advice
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.weights import Weight
 from hedgerow.tally import Tally

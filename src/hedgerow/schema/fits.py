@@ -11,8 +11,8 @@ from hedgerow.errors import DomainError
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute
 from hedgerow.schema.booleans import learning_problems
+from hedgerow.schema.contributions import names_person, repeats
 from hedgerow.schema.dates import date_line, recognised_formats
-from hedgerow.schema.persons import names_person, repeats
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.schema.weights import Weight

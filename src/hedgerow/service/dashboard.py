@@ -16,8 +16,7 @@ from hedgerow.service.curator import ROLES, Role
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.monitoring import Metrics, Observed, log_request
-from hedgerow.service.pages.render import FOLDER, HEADERS, Headers, render
-from hedgerow.service.pages.session_auth import FAILED, UNTOLD, Endpoint, SessionAuth
+from hedgerow.service.pages.session_auth import FAILED, FOLDER, HEADERS, UNTOLD, Endpoint, Headers, SessionAuth, render
 from hedgerow.service.pages.views import Views
 
 PLACE = "/dashboard"

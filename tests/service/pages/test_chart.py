@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from hedgerow.service.pages.render import FOLDER
+from hedgerow.service.pages.session_auth import FOLDER
 from hedgerow.service.pages.views import DARK, LIGHT, NARROW, WIDE, Chart, draw
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

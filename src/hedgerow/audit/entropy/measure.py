@@ -1,4 +1,4 @@
-"""Residual entropy by counting possible rows: of the rows given a model, and of a row given its total on a scorecard."""
+"""Residual entropy by possible rows: of the rows given a model, and of a row given its total on a scorecard."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -10,9 +10,9 @@ from typing import Any, Literal, Self
 
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import DomainError, SchemaError
+from hedgerow.schema.contributions import names_key, plain_name
 from hedgerow.schema.files import mapping_text
 from hedgerow.schema.literals import is_number
-from hedgerow.schema.persons import names_key, plain_name
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.serialize import FILL_IN, KINDS
 from hedgerow.text.days import FIRST, LAST, Day, as_day, as_plain

@@ -28,8 +28,7 @@ from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.accounts import WHOLE, read_amounts
 from hedgerow.service.ledger.entry import Entry
 from hedgerow.service.ledger.ledger import Ledger
-from hedgerow.service.pages.render import PICTURE
-from hedgerow.service.pages.session_auth import Visit
+from hedgerow.service.pages.session_auth import PICTURE, Visit
 
 Currency = Literal["epsilon", "rho"]
 
