@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from functools import cache, cached_property
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -193,6 +193,29 @@ def log_sum(values):
     for value, times in Counter(values).items():
         total = PRECISE.add(total, PRECISE.multiply(PRECISE.exp(value), Decimal(times)))
     return PRECISE.ln(total)
+
+
+def irreducible(tree):
+    """Whether no test has two leaves with the same value."""
+    if isinstance(tree, Stop):
+        return True
+    same = isinstance(tree.caught, Stop) and tree.caught == tree.left
+    return not same and irreducible(tree.caught) and irreducible(tree.left)
+
+
+def sets_one_by_one(models, table, n, weight):
+    """Every sequence of different trees with its log-probability to 60 digits: draws from what is left."""
+    weights = {
+        tree: PRECISE.exp(value) for tree, value in models.log_weights(table, weight).items() if irreducible(tree)
+    }
+    found, total = {}, sum(weights.values())
+    for several in permutations(weights, n):
+        one, left = Decimal(1), total
+        for tree in several:
+            one = PRECISE.divide(PRECISE.multiply(one, weights[tree]), left)
+            left = PRECISE.subtract(left, weights[tree])
+        found[several] = PRECISE.ln(one)
+    return found
 
 
 def executions(run):

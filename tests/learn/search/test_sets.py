@@ -1,29 +1,27 @@
 """Several trees drawn without replacement: exact probabilities, by going every way that the draws can go."""
 
-from decimal import Decimal
 from fractions import Fraction
-from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.learn.search.lattice import Stop
 from hedgerow.learn.search.sets import SetSearch, TreeSampler
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Categorical, Integer
 from tests.learn.draws import ALARM, FACTORS
 from tests.learn.enumerate_models import (
-    PRECISE,
     Models,
     Table,
     all_worlds,
     chance,
     exact_chance,
     executions,
+    irreducible,
     neighbours,
     schema_of,
+    sets_one_by_one,
     tables,
 )
 from tests.privacy.chances import p_value
@@ -48,29 +46,6 @@ def search_of(models):
     return SetSearch(models.space, models.depth, float(models.stop))
 
 
-def irreducible(tree):
-    """Whether no test has two leaves with the same value."""
-    if isinstance(tree, Stop):
-        return True
-    same = isinstance(tree.caught, Stop) and tree.caught == tree.left
-    return not same and irreducible(tree.caught) and irreducible(tree.left)
-
-
-def brute_force(models, table, n, weight):
-    """Every sequence of different trees with its log-probability to 60 digits: draws from what is left."""
-    weights = {
-        tree: PRECISE.exp(value) for tree, value in models.log_weights(table, weight).items() if irreducible(tree)
-    }
-    found, total = {}, sum(weights.values())
-    for several in permutations(weights, n):
-        one, left = Decimal(1), total
-        for tree in several:
-            one = PRECISE.divide(PRECISE.multiply(one, weights[tree]), left)
-            left = PRECISE.subtract(left, weights[tree])
-        found[several] = PRECISE.ln(one)
-    return found
-
-
 def drawn(models, table, n, weight, measure=chance):
     """Every sequence of trees that can be drawn with its log-probability: each in one way alone."""
     sampler, found = TreeSampler(table.tally, search_of(models)), {}
@@ -90,7 +65,7 @@ def drawn(models, table, n, weight, measure=chance):
 def test_every_sequence_of_trees_is_drawn_with_its_exact_probability(schema, depth, n, weight):
     models, classes = models_of(schema, depth), schema.target.n_levels
     table = Table(schema, tuple((w, i % classes, 2 * i + 1) for i, w in enumerate(all_worlds(schema))))
-    expected, found = brute_force(models, table, n, weight), drawn(models, table, n, weight)
+    expected, found = sets_one_by_one(models, table, n, weight), drawn(models, table, n, weight)
     assert found.keys() == expected.keys()
     assert np.allclose([found[one] for one in expected], list(map(float, expected.values())), rtol=0, atol=1e-10)
 
@@ -102,7 +77,7 @@ def test_every_sequence_is_drawn_with_its_exact_probability_from_any_table(examp
     def same(data):
         models = models_of(*data.draw(st.sampled_from([(schema_of(WIDE), 2), (schema_of(Boolean(), Boolean()), 1)])))
         table, weight = data.draw(tables(models.schema)), Fraction(data.draw(st.integers(1, 64)), 16)
-        expected, found = brute_force(models, table, 2, weight), drawn(models, table, 2, weight)
+        expected, found = sets_one_by_one(models, table, 2, weight), drawn(models, table, 2, weight)
         assert found.keys() == expected.keys()
         assert max(abs(found[one] - float(value)) for one, value in expected.items()) < 1e-10
 
@@ -115,7 +90,7 @@ def test_what_is_left_is_exact_where_one_tree_has_all_but_nothing_of_the_weight(
     models, rows = models_of(schema_of(WIDE), 2), 1200
     table = Table(models.schema, tuple(((place,), place % 2, rows) for place in range(3)))
     weight, search = Fraction(1, 2), search_of(models)
-    expected = brute_force(models, table, 2, weight)
+    expected = sets_one_by_one(models, table, 2, weight)
     found = drawn(models, table, 2, weight, exact_chance)
     allowed = 2 * 4 * 2**-53 * 3 * (18 * 0.5 * 3 * rows + 8 * search.constant)
     assert max(found.values()) > -0.7
@@ -168,7 +143,7 @@ def test_sets_are_drawn_as_often_as_their_probability_says():
         several.append(draw.simulate(sampler, rng))
 
     def compared(weight):
-        shares = {one: float(value.exp()) for one, value in brute_force(models, table, 2, weight).items()}
+        shares = {one: float(value.exp()) for one, value in sets_one_by_one(models, table, 2, weight).items()}
         counts = [several.count(one) for one in shares]
         return p_value(counts, [len(several) * share for share in shares.values()])
 

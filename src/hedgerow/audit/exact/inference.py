@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.exact.membership import Drawn, cells_of, whole_weight
-from hedgerow.audit.exact.outcomes import Cells, Floats, number_chances
+from hedgerow.audit.exact.outcomes import Cells, Floats, number_chances, repeated
+from hedgerow.audit.exact.sets import set_chances
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
-from hedgerow.boundary.arguments import check_share
+from hedgerow.boundary.arguments import check_integer, check_share
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.searches import SearchEstimator, draw_probabilities
+from hedgerow.learn.tree_sets import PrivateTreeSet
 
 _MOST_PASSES = 1_000
 _MOST_LIKELIHOODS = 10_000_000
@@ -26,15 +28,16 @@ _LEAST_WEIGHT = 1e-5  # below it the rows that condition a draw are too many
 
 
 def exact_inference(
-    estimator: Drawn,
+    estimator: Drawn | PrivateTreeSet,
     X: Any,
     y: Any,
     *,
     candidates: tuple[Any, Any],
     prior: Sequence[float] | None = None,
     absent: float = 0.0,
+    n_models: int = 1,
 ) -> "ExactInference":
-    """Compute how often the best attacker guesses which of some candidates is in a table, from one private fit.
+    """Compute how often the best attacker guesses which of some candidates is in a table, from private fits.
 
     The attacker knows the learner, all its parameters, the schema, **all other rows** and the chance of each candidate,
     and sees the released model. Candidates that differ in one attribute make this attribute inference; in the label, or
@@ -53,6 +56,9 @@ def exact_inference(
         The chance of each candidate before the model is seen; they and `absent` sum to 1. Default: all alike.
     absent : float, default=0
         The chance that none is in the table.
+    n_models : int, default=1
+        Independent fits of the same table, each for the estimator's ε, which the attacker sees together. Of a
+        `PrivateTreeSet`, which is seen with all its trees, all sets are listed: it must be small.
 
     Raises
     ------
@@ -75,17 +81,22 @@ def exact_inference(
     (0.5, 0.666, 0.332)
     """
     others = LabelledRows.of_pair("candidates", candidates)
-    cells = cells_of(estimator, X, y, others)
-    chances = _prior(prior, absent, len(others))
-    joint = _Joint(estimator, cells)
-    numbers = joint.numbers()
-    joint.find({}, 1.0, np.zeros(len(others)))
-    lost, shares = np.array(joint.losses), np.array(joint.chances)
-    shares /= shares.sum()
-    evidence = np.exp(-joint.weight * lost)
-    likelihoods = np.column_stack([shares[:, None] * evidence / (shares @ evidence), shares])
-    success = sum(float((numbers * each).max(axis=1).sum()) for each in likelihoods * chances)
-    return ExactInference(lost, shares, chances, success)
+    cells = cells_of(estimator, X, y, others, (SearchEstimator, PrivateTreeSet))
+    chances, n = _prior(prior, absent, len(others)), check_integer("n_models", n_models, 1)
+    if isinstance(estimator, PrivateTreeSet):
+        lost, each = set_chances(estimator, cells)
+        shares = each[:, -1]
+    else:
+        joint = _Joint(estimator, cells)
+        numbers = joint.numbers()
+        joint.find({}, 1.0, np.zeros(len(others)))
+        lost, shares = np.array(joint.losses), np.array(joint.chances)
+        shares /= shares.sum()
+        evidence = np.exp(-joint.weight * lost)
+        likelihoods = np.column_stack([shares[:, None] * evidence / (shares @ evidence), shares])
+        each = (numbers * likelihoods[:, None]).reshape(-1, len(chances))
+    outcomes = repeated(each, n)
+    return ExactInference(lost, shares, chances, float((outcomes * chances).max(axis=1).sum()), outcomes)
 
 
 class _Joint:
@@ -183,17 +194,20 @@ class ExactInference:
     ----------
     losses, joint : ndarray of shape (n_combinations, n_candidates), (n_combinations,)
         The combinations of losses of the candidates, from 0 to 1, that a model can have (of errors, 0 and 1), and the
-        chance of each in a draw from the other rows alone.
+        chance of each in a draw from the other rows alone. Of a set, all sets, and the mean losses of their trees.
     prior : ndarray of shape (n_candidates + 1,)
         The chance of each candidate before the model is seen, and at the end that of none.
     success : float
         The chance that the best attacker guesses right, who sees the counts or means of leaves, too, if released.
+    likelihoods : ndarray of shape (n_outcomes, n_candidates + 1)
+        The chances of all outcomes that a test needs, with each candidate and, at the end, without any.
     """
 
     losses: Floats
     joint: Floats
     prior: Floats
     success: float
+    likelihoods: Floats
 
     @property
     def baseline(self) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from hedgerow.audit.exact.outcomes import Cells, Floats, Outcomes
+from hedgerow.audit.exact.outcomes import Cells, Floats, Outcomes, repeated
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.audit.plot import risk_curve
@@ -17,6 +17,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.objectives import OBJECTIVE
 from hedgerow.learn.plans import DrawProbabilities
+from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.learn.rule_lists import PrivateRuleListClassifier, PrivateRuleListRegressor
 from hedgerow.learn.search.outside import MOST_WEIGHT
 from hedgerow.learn.searches import SearchEstimator, draw_probabilities
@@ -140,9 +141,11 @@ def exact_membership(
     return _measured(estimator, draw_probabilities(estimator, cells.tally), cells)
 
 
-def cells_of(estimator: Any, X: Any, y: Any, others: LabelledRows | None) -> Cells:
+def cells_of(
+    estimator: Any, X: Any, y: Any, others: LabelledRows | None, kinds: tuple[type, ...] = (SearchEstimator,)
+) -> Cells:
     """Check that an estimator draws from all models by a public schema, and encode rows and others by that."""
-    if not isinstance(estimator, SearchEstimator):
+    if not isinstance(estimator, kinds):
         problem = f"expected a private tree or rule list, got {type(estimator).__name__}"
         raise ArgumentTypeError(f"{problem}: only a draw from all models has an exact likelihood ratio.")
     rows = LabelledRows.of(X, y)
@@ -193,7 +196,7 @@ def whole_weight(draw: DrawProbabilities, schema: Schema) -> float:
     return weight
 
 
-def _declared_schema(estimator: SearchEstimator, rows: LabelledRows) -> Schema:
+def _declared_schema(estimator: PrivateEstimator, rows: LabelledRows) -> Schema:
     schema = estimator.schema
     if isinstance(schema, Schema) and schema.unit is not None:
         raise ArgumentError(
@@ -283,11 +286,22 @@ class ExactMembership:
         either = np.expm1(-(w + counts) / 2) ** 2 / (-np.expm1(-w) * (1 + np.exp(-counts)))
         return float(max(np.tanh(w / 4), either))
 
-    def trade_off(self, row: int) -> TradeOff:
-        """Return the ROC curve of the best attack on one row, by its place; `ValueError` if there is no such row."""
+    def trade_off(self, row: int, n_models: int = 1) -> TradeOff:
+        """Return the ROC curve of the best attack on one row, by its place; `ValueError` if there is no such row.
+
+        With `n_models`, of the best attack that sees as many independent fits, each for `epsilon`.
+        """
         if check_integer("row", row, 0) >= len(self):
             raise ArgumentError(f"expected a row from 0 to {len(self) - 1}, got {describe_argument(row)}.")
-        return TradeOff.of(self.inside[row], self.outside[row])
+        chances = np.column_stack([self.inside[row], self.outside[row]])
+        return TradeOff.of(*repeated(chances, check_integer("n_models", n_models, 1)).T)
+
+    def joint_advantage(self, n_models: int) -> Floats:
+        """Return the advantage, ``(n_rows,)``, of the best attack that sees as many independent fits as `n_models`."""
+        check_integer("n_models", n_models, 1)
+        kinds, places = np.unique(np.stack([self.inside, self.outside], axis=2), axis=0, return_inverse=True)
+        each = [np.abs(np.diff(repeated(kind, n_models))).sum() / 2 for kind in kinds]
+        return np.array(each)[places.reshape(-1)]
 
     def worst(self, n: int = 10) -> pd.DataFrame:
         """Return the rows with the largest advantage, the largest first, with their place as index."""

@@ -31,6 +31,7 @@ from hedgerow.tally import Counts, Tally
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 _MOST_OUTCOMES = 2**27  # 1 GiB of chances
+_MOST_REPEATED = 2**22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,6 +131,25 @@ def ratio_chances(more: Counts, step: float) -> Floats:
     found = np.ones(1)
     for amount in np.abs(more):
         found = np.convolve(found, number_chances(np.array([amount, 0]), step)[:, 0])
+    return found
+
+
+def repeated(chances: Floats, n: int) -> Floats:
+    """Return the chances of what n independent draws say together, outcomes of equal likelihood ratios as one.
+
+    From those of one draw, shape ``(n_outcomes, n_cases)``, to ``(n, n_cases)``; ratios are equal to nine digits.
+    """
+    found = np.ones((1, chances.shape[1]))
+    for _ in range(n):
+        if len(found) * len(chances) > _MOST_REPEATED:
+            raise ArgumentError("expected fewer outcomes of several draws; ask for fewer models, or fewer candidates.")
+        found = (found[:, None] * chances).reshape(-1, chances.shape[1])
+        with np.errstate(divide="ignore"):
+            ratios = np.log(found) - np.log(found.max(axis=1, keepdims=True))
+        _, places = np.unique(ratios.round(9), axis=0, return_inverse=True)
+        summed = np.zeros((places.max() + 1, chances.shape[1]))
+        np.add.at(summed, places.reshape(-1), found)
+        found = summed
     return found
 
 

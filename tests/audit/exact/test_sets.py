@@ -1,0 +1,97 @@
+"""What several models of one table give away together: by all models, and all sets of them, one by one."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.audit import exact_inference, exact_membership
+from hedgerow.errors import ArgumentError, SearchTooLargeError
+from hedgerow.learn.search.space import Space
+from tests.learn.enumerate_models import Models, Table, sets_one_by_one
+
+SCHEMA = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Label("y", (0, 1)))
+X = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 1]])
+Y = np.array([0, 1, 1, 1, 0])
+ROW = np.array([[1, 0]]), [0]
+
+
+def table(*more):
+    rows = [*zip(X.tolist(), Y.tolist(), strict=True), *more]
+    return Table(SCHEMA, tuple((tuple(bins), label, 1) for bins, label in rows))
+
+
+def total_variation(one, other):
+    return sum(abs(one[key] - other[key]) for key in one) / 2
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_independent_draws_are_told_apart_as_all_combinations_of_models_say(n):
+    learner = hr.PrivateTreeClassifier(2.0, max_depth=1, schema=SCHEMA, search="exact")
+    found = exact_membership(learner, X, Y, others=ROW)
+    models = Models(Space.of_trees(SCHEMA), 1, Fraction(1, 10))
+    weight = Fraction(found.weight)
+    one, other = (
+        {tree: float(value.exp()) for tree, value in models.log_probabilities(of, weight).items()}
+        for of in (table(), table(([1, 0], 0)))
+    )
+    several = [{key: np.prod([each[tree] for tree in key]) for key in product(each, repeat=n)} for each in (one, other)]
+    expected = total_variation(*several)
+    assert found.joint_advantage(n)[-1] == pytest.approx(expected, rel=1e-6)
+    assert found.trade_off(5, n).advantage == pytest.approx(expected, rel=1e-6)
+    guess = exact_inference(learner, X, Y, candidates=ROW, absent=0.5, n_models=n)
+    assert guess.advantage == pytest.approx(expected, rel=1e-6)
+
+
+def test_several_candidates_and_draws_are_guessed_as_all_combinations_of_models_say():
+    learner = hr.PrivateTreeClassifier(2.0, max_depth=1, schema=SCHEMA, search="exact")
+    rows = [([1, 0], 0), ([0, 1], 0), ([0, 0], 1)]
+    candidates, prior = (np.array([bins for bins, _ in rows]), [label for _, label in rows]), [0.5, 0.3, 0.2]
+    found = exact_inference(learner, X, Y, candidates=candidates, prior=prior, n_models=2)
+    models, weight = (
+        Models(Space.of_trees(SCHEMA), 1, Fraction(1, 10)),
+        Fraction(exact_membership(learner, X, Y).weight),
+    )
+    each = [
+        {tree: float(value.exp()) for tree, value in models.log_probabilities(table(row), weight).items()}
+        for row in rows
+    ]
+    pairs = product(each[0], repeat=2)
+    assert found.success == pytest.approx(
+        sum(max(p * of[a] * of[b] for p, of in zip(prior, each, strict=True)) for a, b in pairs), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize(("depth", "n"), [(1, 1), (1, 2), (1, 3), (2, 2)])
+def test_a_set_is_told_apart_as_all_sequences_of_trees_say(depth, n):
+    learner = hr.PrivateTreeSet(3.0, n, max_depth=depth, schema=SCHEMA)
+    found = exact_inference(learner, X, Y, candidates=ROW, absent=0.5)
+    weight = learner._plan(SCHEMA).mechanism.each.weight
+    models = Models(Space.of_trees(SCHEMA), depth, Fraction(1, 10))
+    one, other = (
+        {key: float(value.exp()) for key, value in sets_one_by_one(models, of, n, weight).items()}
+        for of in (table(), table(([1, 0], 0)))
+    )
+    assert found.advantage == pytest.approx(total_variation(one, other), rel=1e-7)
+    assert found.likelihoods.sum(axis=0) == pytest.approx([1, 1])
+    assert found.losses.shape == (len(one), 1)
+
+
+def test_a_draw_alone_is_hardly_more_than_a_set_of_one_and_a_set_less_than_its_epsilon():
+    alone = exact_membership(hr.PrivateTreeClassifier(1.0, max_depth=1, schema=SCHEMA), X, Y, others=ROW).advantage[-1]
+    of = [
+        exact_inference(hr.PrivateTreeSet(1.0, n, max_depth=1, schema=SCHEMA), X, Y, candidates=ROW, absent=0.5)
+        for n in (1, 2, 3)
+    ]
+    assert of[0].advantage == pytest.approx(alone, rel=0.2)
+    assert of[0].advantage > of[1].advantage > of[2].advantage > 0
+
+
+def test_what_cannot_be_listed_is_refused():
+    with pytest.raises(SearchTooLargeError, match="Use fewer trees"):
+        exact_inference(hr.PrivateTreeSet(3.0, 5, max_depth=2, schema=SCHEMA), X, Y, candidates=ROW, absent=0.5)
+    learner = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=SCHEMA)
+    with pytest.raises(ArgumentError, match="n_models must be a whole number >= 1"):
+        exact_membership(learner, X, Y).joint_advantage(0)
