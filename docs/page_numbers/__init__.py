@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
-from page_numbers import audits, benchmark_models, benchmark_times, draws, large_tables, models, outcomes, study_ssrl
+from page_numbers import (
+    audits,
+    benchmark_models,
+    benchmark_times,
+    draws,
+    large_tables,
+    models,
+    outcomes,
+    study_sets,
+    study_ssrl,
+)
 
-__all__ = ["audits", "benchmark_models", "benchmark_times", "draws", "large_tables", "models", "outcomes", "study_ssrl"]
+__all__ = [
+    "audits",
+    "benchmark_models",
+    "benchmark_times",
+    "draws",
+    "large_tables",
+    "models",
+    "outcomes",
+    "study_sets",
+    "study_ssrl",
+]

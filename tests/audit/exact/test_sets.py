@@ -8,6 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit import exact_inference, exact_membership
+from hedgerow.audit.exact.outcomes import repeated
 from hedgerow.errors import ArgumentError, SearchTooLargeError
 from hedgerow.learn.search.space import Space
 from tests.learn.enumerate_models import Models, Table, sets_one_by_one
@@ -87,6 +88,12 @@ def test_a_draw_alone_is_hardly_more_than_a_set_of_one_and_a_set_less_than_its_e
     ]
     assert of[0].advantage == pytest.approx(alone, rel=0.2)
     assert of[0].advantage > of[1].advantage > of[2].advantage > 0
+
+
+def test_outcomes_below_the_smallest_float_are_left_out():
+    found = repeated(np.array([[1.0, 0.5], [1e-200, 0.5], [0.0, 1e-300]]), 2)
+    assert np.isfinite(found).all()
+    assert found.sum(axis=0) == pytest.approx([1, 1])
 
 
 def test_what_cannot_be_listed_is_refused():

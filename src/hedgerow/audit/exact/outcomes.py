@@ -144,6 +144,7 @@ def repeated(chances: Floats, n: int) -> Floats:
         if len(found) * len(chances) > _MOST_REPEATED:
             raise ArgumentError("expected fewer outcomes of several draws; ask for fewer models, or fewer candidates.")
         found = (found[:, None] * chances).reshape(-1, chances.shape[1])
+        found = found[found.any(axis=1)]  # less than the smallest float is nothing
         with np.errstate(divide="ignore"):
             ratios = np.log(found) - np.log(found.max(axis=1, keepdims=True))
         _, places = np.unique(ratios.round(9), axis=0, return_inverse=True)

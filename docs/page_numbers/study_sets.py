@@ -1,0 +1,63 @@
+"""The study of several models of one table: docs/studies/sets.md."""
+
+from __future__ import annotations
+
+import csv
+
+from page_numbers.marks import NAMES, ROOT, Row, markdown, short, table
+
+
+def _rows(name: str) -> list[Row]:
+    with (ROOT / "docs" / "studies" / "sets" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@table
+def set_costs() -> str:
+    """Accuracy of the trees of a set by their number."""
+    keys = ("first", "mean", "best", "worst")
+    rows = ((NAMES[row["dataset"]], row["k"], *(short(row[key], 3) for key in keys)) for row in _rows("costs"))
+    return markdown(("data", "trees", *keys), rows)
+
+
+@table
+def set_small() -> str:
+    """Exact advantage on one row, of independent draws and of sets."""
+    rows = _rows("small")
+
+    def cell(k: str, law: str) -> tuple[str, str]:
+        (row,) = (row for row in rows if (row["k"], row["epsilon of"]) == (k, law))
+        return short(row["independent"], 3), short(row["set"], 3)
+
+    head = ("trees", "ε = 1 of each: independent", "a set", "ε = 1 of all: independent", "a set")
+    counts = dict.fromkeys(row["k"] for row in rows)
+    return markdown(head, ((k, *cell(k, "each"), *cell(k, "all")) for k in counts))
+
+
+@table
+def set_draws() -> str:
+    """Exact advantage on all rows of a table, of independent draws."""
+    rows = _rows("draws")
+    each, whole = ([row for row in rows if row["epsilon of"] == law] for law in ("each", "all"))
+    keys = ("largest", "bound")
+    lines = (
+        (one["k"], *(short(row[key], 3) for row in (one, other) for key in keys))
+        for one, other in zip(each, whole, strict=True)
+    )
+    return markdown(("draws", "ε = 1 of each: largest", "bound", "ε = 1 of all: largest", "bound"), lines)
+
+
+@table
+def set_rashomon() -> str:
+    """Residual entropy of the best trees together, and of the most telling one."""
+    keys = ("error of the worst", "uncertainty of all", "uncertainty of the least alone", "rows alone in their cell")
+    rows = ((NAMES[row["dataset"]], row["k"], *(short(row[key], 3) for key in keys)) for row in _rows("rashomon"))
+    head = (
+        "data",
+        "trees",
+        "errors of the worst",
+        "left to guess, together",
+        "most telling one",
+        "rows alone in a cell",
+    )
+    return markdown(head, rows)

@@ -1,0 +1,164 @@
+"""Several models of one table: what they leak together, and what a private set costs.
+
+`python -m studies.sets` writes docs/studies/sets/*.csv and the picture, in minutes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import hedgerow as hr
+from hedgerow.audit import exact_inference, exact_membership, joint_reconstruction, reconstruction
+from hedgerow.learn.search.space import Space
+from hedgerow.models import Leaf, Split, Tree
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.tables.frames import Table
+from studies.results import write_csv
+
+FOLDER = Path(__file__).parents[1] / "docs" / "studies" / "sets"
+NAMES = ("compas", "breast_cancer")
+KS = (1, 2, 3, 5, 10, 20)
+
+
+def rashomon(frame: pd.DataFrame, labels: Any, schema: hr.Schema, most: int) -> list[Tree]:
+    """Return the trees of two tests with the fewest errors, by listing all, with the exact counts of their leaves."""
+    card, classes = PrivacyCard.none("not private"), list(schema.classes)
+    codes = np.array([classes.index(value) for value in np.asarray(labels).tolist()])
+    bins = {name: np.asarray(found) for name, found in schema.encode(Table.of(frame)).items()}
+    tests = [one for (one,) in Space.of_trees(schema).antecedents]
+    holds = {one: schema[one.attribute].truth(one)[bins[one.attribute]] for one in tests}
+
+    def leaf(rows: Any) -> Leaf:
+        return Leaf(tuple(int(n) for n in np.bincount(codes[rows], minlength=len(classes))))
+
+    found = []
+    for root, below in permutations(tests, 2):
+        if root.attribute == below.attribute:
+            continue
+        first, second = holds[root], holds[below]
+        leaves = [leaf(rows) for rows in (first, ~first & second, ~first & ~second)]
+        errors = sum(sum(one.counts or ()) - max(one.counts or (0,)) for one in leaves)
+        found.append((errors, len(found), Tree(schema, Split(root, leaves[0], Split(below, *leaves[1:])), card)))
+    return [tree for _, _, tree in sorted(found)[:most]]
+
+
+def rashomon_curve(name: str) -> Iterator[dict[str, Any]]:
+    """Yield residual entropy of the first k trees of a Rashomon set together, and of the most telling one of them."""
+    data = hr.datasets.load(name)
+    frame, labels, schema = data.frame, data.labels, data.schema
+    trees = rashomon(frame, labels, schema, max(KS))
+    for k in KS:
+        joint = joint_reconstruction(trees[:k], frame)
+        alone = [reconstruction(tree, data=frame).uncertainty for tree in trees[:k]]
+        wrong = max((tree.predict(frame) != np.asarray(labels)).mean() for tree in trees[:k])
+        yield {
+            "dataset": name,
+            "k": k,
+            "error of the worst": wrong,
+            "uncertainty of all": joint.uncertainty,
+            "uncertainty of the least alone": min(alone),
+            "uncertainty of the first": alone[0],
+            "rows alone in their cell": sum(n == 1 for n in joint.supports) / len(frame),
+        }
+
+
+def membership_curve(name: str) -> Iterator[dict[str, Any]]:
+    """Yield the exact advantage on all rows of k independent draws, each for ε = 1, and each for 1/k."""
+    data = hr.datasets.load(name)
+    frame, labels, schema = data.frame, data.labels, data.schema
+    for k in KS:
+        for law, epsilon in (("each", 1.0), ("all", 1.0 / k)):
+            learner = hr.PrivateTreeClassifier(epsilon, max_depth=2, schema=schema, search="exact")
+            found = exact_membership(learner, frame, labels).joint_advantage(k)
+            yield {
+                "dataset": name,
+                "k": k,
+                "epsilon of": law,
+                "median": float(np.median(found)),
+                "largest": float(found.max()),
+                "bound": float(np.tanh(k * epsilon / 4)),
+            }
+
+
+def small_sets() -> Iterator[dict[str, Any]]:
+    """Yield the exact advantage on a row that most trees get wrong, of sets and of independent draws."""
+    schema = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Label("y", (0, 1)))
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
+    y, row = X[:, 0], (np.array([[1, 0]]), [0])
+    for k in (1, 2, 3, 4):
+        for law, epsilon in (("each", 1.0 * k), ("all", 1.0)):
+            of_set = hr.PrivateTreeSet(epsilon, k, max_depth=1, schema=schema)
+            alone = hr.PrivateTreeClassifier(epsilon / k, max_depth=1, schema=schema, search="exact")
+            several = exact_inference(alone, X, y, candidates=row, absent=0.5, n_models=k)
+            together = exact_inference(of_set, X, y, candidates=row, absent=0.5)
+            one, other = together.likelihoods[:, 0], together.likelihoods[:, 1]
+            yield {
+                "k": k,
+                "epsilon of": law,
+                "independent": several.advantage,
+                "set": together.advantage,
+                "largest loss of the set": float(np.abs(np.log(one / other)).max()),
+                "epsilon": epsilon,
+            }
+
+
+def costs(name: str) -> Iterator[dict[str, Any]]:
+    """Yield the accuracy of a tree drawn alone, and of the best, mean and worst of a set, at the same ε. Seeded."""
+    data = hr.datasets.load(name)
+    for k in (1, 2, 5, 10):
+        found = []
+        for seed in range(10):
+            trees = hr.PrivateTreeSet(1.0, k, max_depth=2, schema=data.schema, random_state=seed)
+            said = trees.fit(data.frame, data.labels).predict(data.frame)
+            found.append((said == np.asarray(data.labels)[:, None]).mean(axis=0))
+        each = np.array(found)
+        yield {
+            "dataset": name,
+            "k": k,
+            "first": each[:, 0].mean(),
+            "mean": each.mean(),
+            "best": each.max(axis=1).mean(),
+            "worst": each.min(axis=1).mean(),
+        }
+
+
+def picture(curve: pd.DataFrame, leaks: pd.DataFrame) -> Any:
+    from matplotlib import pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for name, part in curve.groupby("dataset"):
+        left.plot(part["k"], part["uncertainty of all"], "o-", label=f"{name}, together")
+        left.plot(part["k"], part["uncertainty of the least alone"], "o:", label=f"{name}, most telling one")
+    left.set(xlabel="trees of the Rashomon set, without privacy", ylabel="share left to guess", ylim=(0, 1))
+    for (name, law), part in leaks.groupby(["dataset", "epsilon of"]):
+        right.plot(part["k"], part["largest"], "o-" if law == "each" else "o:", label=f"{name}, ε = 1 of {law}")
+    right.set(xlabel="private draws", ylabel="largest advantage on a row", ylim=(0, None))
+    for ax in (left, right):
+        ax.legend(fontsize=8)
+    return figure
+
+
+def main() -> None:
+    """Write all tables and the picture."""
+    warnings.simplefilter("ignore", hr.errors.SeededNoiseWarning)
+    FOLDER.mkdir(exist_ok=True)
+    made = {
+        "rashomon": [row for name in NAMES for row in rashomon_curve(name)],
+        "draws": list(membership_curve("breast_cancer")),
+        "small": list(small_sets()),
+        "costs": [row for name in NAMES for row in costs(name)],
+    }
+    for name, rows in made.items():
+        write_csv(pd.DataFrame(rows), FOLDER / f"{name}.csv")
+    picture(pd.DataFrame(made["rashomon"]), pd.DataFrame(made["draws"])).savefig(FOLDER / "leaks.png", dpi=110)
+
+
+if __name__ == "__main__":
+    main()
