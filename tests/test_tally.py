@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import Tally, tally
@@ -107,7 +107,6 @@ BOOLEAN_TABLES = {
 
 @pytest.mark.parametrize("make", BOOLEAN_TABLES.values(), ids=BOOLEAN_TABLES)
 @given(rows=booleans)
-@settings(max_examples=20)
 def test_booleans_count_as_row_by_row_without_a_schema(make, rows):
     tally = Tally.count(make([row[:-1] for row in rows]), [row[-1] for row in rows])
     counted = Counter(rows)
@@ -133,7 +132,6 @@ def test_no_rows_are_a_tally_of_nothing(labels):
 
 @pytest.mark.parametrize("max_literals", [1, 2, 3, 4])
 @given(block=st.sampled_from([tally._BLOCK, 3]), classes=st.sampled_from([2, 3]), data=st.data())
-@settings(max_examples=20)
 def test_class_counts_are_those_of_rows_evaluated_one_by_one(block, max_literals, classes, data):
     table = [row for row in data.draw(tables) if row["ill"] in SCHEMA.classes[:classes]]
     schema = Schema(SCHEMA.attributes, Label("ill", SCHEMA.classes[:classes]))
@@ -151,7 +149,6 @@ def test_class_counts_are_those_of_rows_evaluated_one_by_one(block, max_literals
 
 
 @given(tables, st.integers(0, 10**6))
-@settings(max_examples=20)
 def test_class_counts_are_exact_for_many_rows(table, scale):
     few = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA)
     scale = 2**46 + scale
@@ -307,7 +304,6 @@ def test_a_boolean_column_is_neither_words_nor_numbers(attribute):
 
 @pytest.mark.parametrize("max_literals", [1, 2, 3])
 @given(table=tables)
-@settings(max_examples=20)
 def test_patterns_are_distinct_rows_with_the_candidates_that_each_satisfies(max_literals, table):
     candidates = Candidates.of(SCHEMA, max_literals)
     counted = Tally.count(pl.DataFrame(columns(table)), "ill", SCHEMA)

@@ -34,7 +34,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("data", ["data.csv", "data.parquet", "*.parquet", "duckdb:///clinic.duckdb::patients"])
-@pytest.mark.parametrize("search", ["greedy", "exact"])
+@pytest.mark.parametrize("search", ["exact", pytest.param("greedy", marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("folder")
 def test_a_table_is_learned_from_and_audited_wherever_it_is(run, data, search):
     code, _, err = run("fit", data, *FIT, "--search", search, "--release-counts" if search == "exact" else "--json")

@@ -45,7 +45,7 @@ MAKES = {
     "commas.csv": ("--decimal", ","),
     "data.parquet": (),
 }
-MUCH_ALIKE, SLOW = ("semicolons.csv", "old-mac.csv", "windows.csv", "mark.csv"), pytest.mark.slow
+MUCH_ALIKE, SLOW = ("tabs.tsv", "semicolons.csv", "old-mac.csv", "windows.csv", "mark.csv"), pytest.mark.slow
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW if name in MUCH_ALIKE else ()) for name in MAKES])

@@ -19,7 +19,7 @@ from tests.learn.enumerate_models import Table, chance, executions, schema_of
 ALARM = 1e-6
 FACTORS = [Fraction(7, 10), Fraction(13, 10)]
 EPSILONS = [Fraction(1, 100), Fraction(1, 10), Fraction(1), Fraction(10)]
-SIZES = [12, pytest.param(400, marks=pytest.mark.slow)]
+SIZES = [6, pytest.param(400, marks=pytest.mark.slow)]
 DRAWS = [700, pytest.param(10_000, marks=pytest.mark.slow)]
 
 

@@ -226,7 +226,7 @@ def test_a_list_drawn_in_these_blocks_has_the_composed_probability(plan):
     check_composed(plan, some_rows(plan.candidates.schema), Fraction(3, 2))
 
 
-@pytest.mark.parametrize("examples", [8, pytest.param(80, marks=SLOW)])
+@pytest.mark.parametrize("examples", [4, pytest.param(80, marks=SLOW)])
 def test_a_list_drawn_in_blocks_has_the_composed_probability(examples):
     @settings(max_examples=examples)
     @given(list_plans(), st.data(), st.sampled_from(EPSILONS))
@@ -432,7 +432,7 @@ def test_one_row_changes_no_tree_in_blocks_by_more_than_epsilon(examples):
     private()
 
 
-@pytest.mark.parametrize("examples", [8, pytest.param(60, marks=SLOW)])
+@pytest.mark.parametrize("examples", [4, pytest.param(60, marks=SLOW)])
 def test_one_row_changes_no_list_in_blocks_by_more_than_epsilon(examples):
     """Of what is released, and of everything that is drawn on the way."""
 

@@ -216,7 +216,7 @@ def rows_of(n, levels, rng, count):
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-@pytest.mark.parametrize("examples", [5, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.claim("depends on released values alone")
 def test_default_choices_do_the_same_on_neighbouring_tables(kind, examples):
     @settings(max_examples=examples)

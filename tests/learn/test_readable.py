@@ -112,6 +112,16 @@ def test_a_notebook_shows_the_model_above_scikit_learns_diagram(fitted):
         assert "text/html" not in fitted._repr_mimebundle_()
 
 
+def test_a_picture_is_drawn_once_where_a_notebook_shows_it(monkeypatch):
+    drawn = []
+    monkeypatch.setattr("hedgerow.models.model.svg_of", lambda _, title: drawn.append(title) or "")
+    clf = clone(LEAVES["greedy list"]).fit(ROWS, ROWS["risk"])
+    assert "_repr_html_" in dir(clf)
+    assert drawn == []
+    clf._repr_mimebundle_()
+    assert len(drawn) == 1
+
+
 def test_before_a_fit_and_in_a_pipeline_the_diagram_is_scikit_learns():
     clf = clone(LEAVES["greedy list"])
     for shown in (clf._repr_html_(), clf._repr_mimebundle_()["text/html"]):

@@ -98,7 +98,7 @@ def least_cost(rows, labels, cost):
     return best
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(st.data(), st.integers(2, 3))
 def test_the_certified_optimum_of_costs_is_the_least_by_trying_each(data, n):
     entries = st.sampled_from([0.25, 0.5, 1.0, 2.0, 4.0])
@@ -390,7 +390,7 @@ def frame_of(rows):
     )
 
 
-@pytest.mark.parametrize("examples", [6, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("regressor", PRIVATE)
 def test_regressors_do_the_same_on_neighbouring_tables(regressor, examples):
     @settings(max_examples=examples)

@@ -63,7 +63,7 @@ def check(learn, rows, row, source, epsilon=1):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("examples", [6, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.claim("so one charge pays for all of them")
 @pytest.mark.claim("No candidate is dropped because of its support")
 def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
@@ -91,7 +91,7 @@ def test_private_learners_do_the_same_under_secure_noise(examples, name):
     same()
 
 
-@pytest.mark.parametrize("examples", [4, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [2, pytest.param(200, marks=pytest.mark.slow)])
 def test_learning_cut_points_does_the_same_on_neighbouring_tables(examples):
     @settings(max_examples=examples)
     @given(st.lists(ROW, max_size=30), ROW)
@@ -110,7 +110,7 @@ def test_lists_drawn_by_pairs_do_the_same_on_neighbouring_tables(monkeypatch, ma
     learner(estimator)(frame(ROWS), recorder)
     assert [type(sampler._states) for _, sampler, _ in recorder.trace] == [Pairs] * (max_rules - 2)
 
-    @settings(max_examples=5)
+    @settings(max_examples=2)
     @given(rows=st.lists(ROW, max_size=30), row=ROW)
     def same(rows, row):
         check(learner(estimator), rows, row, SecureNoise())

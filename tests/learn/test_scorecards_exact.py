@@ -68,8 +68,11 @@ def test_points_that_may_only_rise_or_fall_do(points, sign):
         assert (np.diff(found.get("dose", np.zeros(5))[:4]) * sign <= 0).all()
 
 
+SMALLER = [pytest.param(one, marks=pytest.mark.slow) for one in ({"C": 0.001, "points": 1}, {"max_attributes": 1})]
+
+
 @pytest.mark.parametrize("case", HARD)
-@pytest.mark.parametrize("parameters", [{}, {"C": 1000}, {"C": 0.001, "points": 1}, {"max_attributes": 1}])
+@pytest.mark.parametrize("parameters", [{}, {"C": 1000}, *SMALLER])
 def test_tables_that_tell_little_or_all_make_scorecards_too(case, parameters):
     data = HARD[case](patients(500))
     clf = fit(data, **parameters)

@@ -50,7 +50,7 @@ def check(learn, rows, more, source, epsilon=1):
 
 @pytest.mark.usefixtures("_one_key")
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("examples", [3, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [2, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.claim("and no release relies on it")
 def test_private_learners_do_the_same_with_a_person_more(examples, name):
     estimator, choices = LEARNERS[name]
@@ -71,7 +71,7 @@ def test_private_learners_do_the_same_with_a_person_more(examples, name):
 
 
 @pytest.mark.usefixtures("_one_key")
-@pytest.mark.parametrize("examples", [3, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [2, pytest.param(100, marks=pytest.mark.slow)])
 def test_learning_cut_points_does_the_same_with_a_person_more(examples):
     declared = hr.Schema({"age": hr.Integer(0, 120), "dose": hr.Real(0, 1, missing="bin", outside="clip")}, unit=UNIT)
 

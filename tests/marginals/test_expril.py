@@ -3,6 +3,7 @@
 import inspect
 import pickle
 import warnings
+from itertools import product
 
 import matplotlib as mpl
 import numpy as np
@@ -95,9 +96,14 @@ def test_they_are_scikit_learn_estimators(name):
         clone(changed).predict(SOURCE)
 
 
-@pytest.mark.parametrize("release", ["counts", "gaussian", "ratio"])
-@pytest.mark.parametrize("variant", ["cumulative", "instantaneous"])
-@pytest.mark.parametrize("reweight", [False, True])
+CASES = [*product(("counts", "gaussian", "ratio"), ("cumulative", "instantaneous"), (False, True))]
+SOONER = (0, 3, 5, 6, 8, 11)  # each two of the three
+
+
+@pytest.mark.parametrize(
+    ("release", "variant", "reweight"),
+    [pytest.param(*each, marks=() if place in SOONER else pytest.mark.slow) for place, each in enumerate(CASES)],
+)
 def test_expril_learns_from_exact_and_from_noisy_answers(release, variant, reweight):
     learner = hr.ExprilClassifier(TREE, variant=variant, reweight=reweight)
     assert learner.fit(SOURCE, oracle=oracle(release=release)).score(TEST, TRUTH) > 0.8

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -32,7 +32,6 @@ def recorded(rows, kind, release, *questions, noise=None, budget=None):
 
 
 @pytest.mark.parametrize("release", RELEASES)
-@settings(max_examples=15)
 @given(
     kind=st.sampled_from([*FRAMES]),
     rows=ROWS,

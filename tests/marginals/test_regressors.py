@@ -66,8 +66,11 @@ def oracle(budget=None, questions=3, **parameters):
     return hr.Oracle(TARGET, WAGES, budget, questions, number=NUMBER, **parameters)
 
 
-@pytest.mark.parametrize("release", ["counts", "gaussian"])
-@pytest.mark.parametrize("name", LEARNERS)
+SLOW = [("expril", "gaussian"), ("instantaneous", "counts")]  # each is learned, and from each kind of answers
+CASES = [(name, release) for name in LEARNERS for release in ("counts", "gaussian") if (name, release) not in SLOW]
+
+
+@pytest.mark.parametrize(("name", "release"), [*CASES, *(pytest.param(*each, marks=pytest.mark.slow) for each in SLOW)])
 def test_they_learn_from_exact_and_from_noisy_answers(name, release):
     learner, least = LEARNERS[name](), 0.5 if name == "instantaneous" else 0.6
     assert learner.fit(SOURCE, oracle=oracle(release=release)).score(TEST, TRUTH) > least + 0.1
@@ -267,17 +270,25 @@ ROWS = [(0.1 * i, i, i % 3 == 0, 2.0 * i) for i in range(20)]
 NEW = (None, 40, True, 39.0)
 
 
-@pytest.mark.parametrize("release", ["counts", "gaussian"])
+RELEASES = ["counts", pytest.param("gaussian", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("name", REPLAYED)
-@settings(max_examples=4)
-@given(rows=st.lists(ROW, max_size=20), row=ROW, seed=st.integers(0, 2**32))
-def test_neighbouring_targets_are_asked_the_same(name, release, rows, row, seed):
-    check(name, rows, row, release, SeededNoise(np.random.default_rng(seed)))
+@pytest.mark.parametrize("examples", [2, pytest.param(50, marks=pytest.mark.slow)])
+def test_neighbouring_targets_are_asked_the_same(examples, name, release):
+    @settings(max_examples=examples)
+    @given(st.lists(ROW, max_size=20), ROW, st.integers(0, 2**32))
+    def same(rows, row, seed):
+        check(name, rows, row, release, SeededNoise(np.random.default_rng(seed)))
+
+    same()
 
 
-def test_neighbouring_targets_are_asked_the_same_under_secure_noise():
+@pytest.mark.parametrize("release", ["counts", "gaussian"])
+def test_neighbouring_targets_are_asked_the_same_under_secure_noise(release):
     for name in REPLAYED:
-        check(name, ROWS, NEW, "counts", SecureNoise())
+        check(name, ROWS, NEW, release, SecureNoise())
 
 
 @pytest.mark.parametrize("name", REPLAYED)

@@ -60,7 +60,7 @@ def check(name, rows, row, release, noise, **options):
         assert again.predict_proba(SOURCE).tolist() == found.predict_proba(SOURCE).tolist()
 
 
-@pytest.mark.parametrize("release", ["counts", "gaussian"])
+@pytest.mark.parametrize("release", ["counts", pytest.param("gaussian", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("examples", [2, pytest.param(200, marks=pytest.mark.slow)])
 def test_neighbouring_targets_are_asked_the_same(examples, name, release):
@@ -72,9 +72,9 @@ def test_neighbouring_targets_are_asked_the_same(examples, name, release):
     same()
 
 
-@pytest.mark.parametrize("release", ["counts", "gaussian"])
-def test_neighbouring_targets_are_asked_the_same_under_secure_noise(release):
-    check("cumulative", ROWS, NEW, release, SecureNoise())
+@pytest.mark.parametrize(("name", "release"), [("cumulative", "counts"), *((name, "gaussian") for name in LEARNERS)])
+def test_neighbouring_targets_are_asked_the_same_under_secure_noise(name, release):
+    check(name, ROWS, NEW, release, SecureNoise())
 
 
 ROWS = [(0.1 * i, i, i % 3 == 0, i % 2 == 0) for i in range(20)]

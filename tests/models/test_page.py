@@ -1,6 +1,7 @@
 """The page of a model: whole in itself, escaped, and readable on a screen of any width."""
 
 import re
+from functools import cache
 
 import matplotlib as mpl
 import pytest
@@ -21,11 +22,15 @@ OWN = {"html", "head", "meta", "link", "title", "style", "body", "header", "h1",
 OWN |= {"table", "caption", "thead", "tbody", "tr", "th", "td", "b", "footer", "dl", "dt", "dd"}
 
 
+@cache
+def page_of(name: str) -> str:
+    return MODELS[name].to_page()
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_a_page_has_the_picture_the_parts_the_card_and_the_digest(name: str) -> None:
     model = MODELS[name]
-    page = model.to_page()
-    found = Read(page)
+    found = Read(page_of(name))
     assert {"svg", "path", "table", "footer"} <= found.tags <= OWN | SHAPES
     label = model.schema.label
     assert label is not None
@@ -39,7 +44,7 @@ def test_a_page_has_the_picture_the_parts_the_card_and_the_digest(name: str) -> 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_page_asks_for_nothing_and_runs_nothing(name: str) -> None:
-    page = MODELS[name].to_page()
+    page = page_of(name)
     found = Read(page)
     assert not re.search(r"https?:|@import|<script|javascript:|\son\w+=|url\((?!#)", page)
     assert any(key == "content" and value.startswith("default-src 'none'") for key, value in found.given)

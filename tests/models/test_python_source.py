@@ -74,7 +74,9 @@ def test_a_category_is_compared_as_the_schema_types_it() -> None:
     assert model.predict(pd.DataFrame({"grade": [1, 2]})).tolist() == ["low", "high"]
 
 
-@pytest.mark.parametrize("code", ["9007199254740993", "-123456789012345678", "10000000000000000"])
+@pytest.mark.parametrize(
+    "code", ["9007199254740993", "-123456789012345678", pytest.param("10000000000000000", marks=pytest.mark.slow)]
+)
 def test_a_whole_number_of_many_digits_is_a_category_however_the_schema_types_it(code: str) -> None:
     """As the identifiers of SNOMED CT are, of up to 18 digits: text in the schema, whole numbers in a database."""
     label = Label("y", (0, 1))

@@ -3,7 +3,7 @@ from itertools import combinations
 
 import matplotlib as mpl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
@@ -155,7 +155,6 @@ def test_a_very_large_tree_is_drawn_small_enough_to_be_written() -> None:
 
 
 @given(model=trees())
-@settings(max_examples=15)
 def test_any_tree_can_be_drawn(model: Tree) -> None:
     import matplotlib.pyplot as plt
 

@@ -50,7 +50,7 @@ def first_above(points, name):
     return min((e for e in good if all(good[other] for other in good if other >= e)), default=None)
 
 
-@pytest.mark.parametrize("rows", [10, 100])
+@pytest.mark.parametrize("rows", [100, pytest.param(10, marks=pytest.mark.slow)])
 def test_the_points_drawn_are_the_forecasts_at_each_epsilon(rows):
     forecast = hr.plan(SCHEMA, rows, 1, public=a_table(), runs=3, curve_runs=2)
     tried = {Fraction(1): 3} | dict.fromkeys(map(Fraction, ("1/20", "1/5", "1/2", "2", "8")), 2)

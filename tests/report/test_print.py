@@ -108,7 +108,10 @@ def pages_of(tmp_path):
     return count
 
 
-@pytest.mark.parametrize("make", [a_constant_list, a_tree_of_64_leaves, a_scorecard, an_overfitted_tree])
+SMALL = [pytest.param(make, marks=pytest.mark.slow) for make in (a_constant_list, a_scorecard)]
+
+
+@pytest.mark.parametrize("make", [a_tree_of_64_leaves, an_overfitted_tree, *SMALL])
 def test_reports_on_paper_are_short_whatever_the_model(make, pages_of, tmp_path):
     model, train, test = make(), a_table(3600), a_table(500, seed=1)
     if make is a_scorecard:

@@ -158,7 +158,7 @@ def value(derived: Derivation, row: dict[str, Any]) -> Any:
 
 def _age(birth: datetime.date, until: datetime.date) -> int:
     """Count birthdays: on 1 March of common years for who was born on 29 February."""
-    years = 0
+    years = until.year - birth.year - 1
     while _birthday(birth, birth.year + years + 1) <= (until.year, until.month, until.day):
         years += 1
     while _birthday(birth, birth.year + years) > (until.year, until.month, until.day):

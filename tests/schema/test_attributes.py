@@ -133,13 +133,13 @@ def test_an_attribute_of_many_bins_is_asked_of_a_literal_in_no_time():
     start = time.process_time()
     assert cuts.count_literals(negations=True) == 2 * 50_000  # no intervals: more than ten cut points
     assert values.count_literals(negations=True) == 2 * 50_000 + 2
-    for place in range(0, 50_000, 5):
+    for place in range(0, 50_000, 50):
         assert cuts.literal_on("c", cuts.extent(Literal("c", "<=", (place,))).complement()).operator == ">"
         assert values.literal_on("c", values.extent(Literal("c", "=", (place,))).complement()) is None
-    assert time.process_time() - start < 10  # it was 200 s
+    assert time.process_time() - start < 1  # it was 20 s
 
 
-@pytest.mark.parametrize("size", [255, 256, 257, 65_535, 65_536, 65_537, 65_538])
+@pytest.mark.parametrize("size", [255, 256, 257, 65_536, 65_537])
 def test_many_bins_keep_their_numbers(size):
     attribute = Categorical(tuple(range(size)))
     assert attribute.encode(column([str(size - 1)])).tolist() == [size - 1]

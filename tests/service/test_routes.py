@@ -99,24 +99,25 @@ def test_a_job_that_waits_has_no_answer_yet_and_can_be_cancelled(tmp_path):
         rows.go.set()
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/v1/datasets"),
-        ("GET", WARDS),
-        ("GET", f"{WARDS}/budget"),
-        ("GET", f"{WARDS}/dummy"),
-        ("POST", f"{WARDS}/cost"),
-        ("POST", f"{WARDS}/marginals"),
-        ("POST", f"{WARDS}/error-marginals"),
-        ("POST", f"{WARDS}/fits"),
-        ("GET", "/v1/jobs/x"),
-        ("DELETE", "/v1/jobs/x"),
-        ("GET", "/v1/ledger"),
-    ],
-)
-def test_nothing_is_told_without_a_key(service, method, path):
-    for headers in ({}, {"Authorization": "Bearer hr_x"}, {"Authorization": "Basic YTpi"}, {"Authorization": "Bearer"}):
+ROUTES = [
+    ("GET", "/v1/datasets"),
+    ("GET", WARDS),
+    ("GET", f"{WARDS}/budget"),
+    ("GET", f"{WARDS}/dummy"),
+    ("POST", f"{WARDS}/cost"),
+    ("POST", f"{WARDS}/marginals"),
+    ("POST", f"{WARDS}/error-marginals"),
+    ("POST", f"{WARDS}/fits"),
+    ("GET", "/v1/jobs/x"),
+    ("DELETE", "/v1/jobs/x"),
+    ("GET", "/v1/ledger"),
+]
+
+
+@pytest.mark.parametrize("authorization", [None, "Bearer hr_x", "Basic YTpi", "Bearer"])
+def test_nothing_is_told_without_a_key(service, authorization):
+    headers = {} if authorization is None else {"Authorization": authorization}
+    for method, path in ROUTES:
         response = service.client("").request(method, path, headers=key("one") | headers, content=MARGINALS)
         told = problem(response, 401, "unknown-key")
         assert response.headers["www-authenticate"] == "Bearer"

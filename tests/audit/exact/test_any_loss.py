@@ -121,7 +121,7 @@ def rows_of(n, low=0):
     return st.lists(st.tuples(st.sampled_from(BINS), st.integers(0, n - 1)), min_size=low, max_size=6)
 
 
-@pytest.mark.parametrize("examples", [5, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("learner", LEARNERS, ids=IDS)
 def test_the_best_guess_of_a_candidate_is_right_as_often_as_by_all_models(learner, examples):
     """By the definition: for every model, the candidate with the largest chance times likelihood."""

@@ -68,7 +68,7 @@ def test_the_distance_is_that_of_all_models(examples, objective):
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_labels_are_told_apart_as_by_all_models(objective):
-    @settings(max_examples=12)
+    @settings(max_examples=6)
     @given(models(100, objective), st.data(), st.sampled_from(WEIGHTS))
     def same(found, data, weight):
         without, inside = data.draw(neighbours(found.schema))
@@ -88,7 +88,7 @@ def test_labels_are_told_apart_as_by_all_models(objective):
 def test_a_noisy_count_composes_as_its_whole_distribution_does(for_counts):
     """One bit of discrete Laplace noise is a sufficient statistic: nothing is lost by it."""
 
-    @settings(max_examples=8)
+    @settings(max_examples=5)
     @given(models(20), st.data(), st.sampled_from(EPSILONS))
     def same(found, data, weight):
         without, inside = data.draw(neighbours(found.schema))

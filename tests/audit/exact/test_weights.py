@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -19,7 +19,6 @@ def distance(one, other):
     return sum(abs(one[model] - other[model]) for model in one) / 2
 
 
-@settings(max_examples=20)
 @given(WEIGHED.filter(bool))
 def test_the_risk_of_a_weighted_row_is_that_of_all_models(rows):
     table, weight = table_of(rows), weight_of_a_row(max_depth=1)
@@ -34,7 +33,6 @@ def test_the_risk_of_a_weighted_row_is_that_of_all_models(rows):
     assert (found.advantage <= found.draw_bound + 1e-9).all()
 
 
-@settings(max_examples=20)
 @given(WEIGHED, st.sampled_from(KINDS), st.integers(0, STEPS))
 def test_rows_that_join_and_labels_that_are_inferred(rows, row, steps):
     weight, flipped = weight_of_a_row(max_depth=1), (*row[:2], not row[2])

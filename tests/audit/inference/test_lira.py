@@ -68,12 +68,13 @@ def test_the_gain_of_rows_is_the_exact_advantage():
 
 
 @pytest.mark.xdist_group("processes")
-def test_a_seed_repeats_whatever_the_number_of_processes_and_the_kind_of_frame():
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_seed_repeats_whatever_the_number_of_processes_and_the_kind_of_frame(n_jobs):
     table = people(60)
-    learner = hr.PrivateRuleListClassifier(epsilon=1.0, max_rules=2, schema=SCHEMA)
+    learner = hr.PrivateRuleListClassifier(epsilon=1.0, max_rules=2, search="greedy", schema=SCHEMA)
     found = lira(learner, table, table["risk"], repeats=4, random_state=5)
     frame = pl.from_pandas(table)
-    assert same(found, lira(learner, frame, frame["risk"], repeats=4, random_state=5, n_jobs=2))
+    assert same(found, lira(learner, frame, frame["risk"], repeats=4, random_state=5, n_jobs=n_jobs))
     assert same(
         found, lira(lambda: clone(learner), table, table["risk"], repeats=4, random_state=np.random.default_rng(5))
     )

@@ -51,7 +51,7 @@ def naive_tree(problem, most, impurity):
 
 
 @SOME_SCORES
-@pytest.mark.parametrize("examples", [40, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [15, pytest.param(3000, marks=pytest.mark.slow)])
 def test_growth_by_the_smallest_score_is_the_naive_greedy_algorithm(examples, name):
     @settings(max_examples=examples)
     @given(problems("tree", most_rows=40), st.integers(0, 4))

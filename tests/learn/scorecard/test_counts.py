@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -242,7 +242,6 @@ def test_residuals_by_class_are_the_rows_one_by_one(rows, attribute, base, data)
     assert not found.reshape(-1, 3).sum(axis=1).any()
 
 
-@settings(max_examples=15)
 @given(ROWS, ROW, st.integers(0, 3), BASES, st.data())
 @pytest.mark.claim("are not negative and add up to m")
 def test_one_row_more_moves_residuals_by_class_by_at_most_their_sensitivity(rows, row, i, base, data):

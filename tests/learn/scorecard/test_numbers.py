@@ -144,7 +144,7 @@ def test_residuals_are_the_rows_one_by_one(rows, attribute, base, values, bound)
     assert np.abs(found - expected).max(initial=0) <= len(rows)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(ROWS, ROW, st.floats(-2, 2), by_bin(), by_bin(), st.integers(1, STEPS), st.integers(0, 2))
 def test_one_row_more_moves_residuals_by_what_it_is_alone_and_at_most_the_bound(
     rows, row, base, first, then, bound, attribute
@@ -235,7 +235,7 @@ def test_each_way_asks_for_what_it_should_and_charges_all_of_the_budget(way, del
     assert sum(charge.epsilon for charge in clf.privacy_.charges) == epsilon
 
 
-@pytest.mark.parametrize("examples", [5, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "more",
     [{}, {"epsilon": 1000}, {"epsilon": 1000, "max_attributes": 1}, {"epsilon": 100, "delta": 1e-6}],
@@ -405,7 +405,7 @@ def test_a_number_that_is_rarely_large_keeps_its_mean():
     assert fit(data, 10.0).predict(data).mean() == pytest.approx(np.clip(data["y"], -4, 4).mean(), abs=0.1)
 
 
-@pytest.mark.parametrize("examples", [4, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("more", [{}, {"epsilon": 1000}, {"epsilon": 300, "delta": 1e-6}], ids=["few", "many", "delta"])
 def test_scorecards_of_numbers_do_the_same_with_a_person_more(more, examples, monkeypatch):
     """The choice of rows is coupled: fact 7 of docs/mathematics.md compares tables under one key."""

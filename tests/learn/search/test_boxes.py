@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.learn.search import boxes as module
@@ -47,7 +47,6 @@ def all_boxes(boxes, choices):
     assert len(schema) >= len(boxes.axes)
 
 
-@settings(max_examples=15)
 @given(boxed, st.integers(1, 4))
 def test_every_state_that_choices_lead_to_is_a_box_of_one_group_and_once(space, depth):
     boxes = Boxes.of(space, depth)
@@ -57,7 +56,6 @@ def test_every_state_that_choices_lead_to_is_a_box_of_one_group_and_once(space, 
     assert frozenset() not in worlds
 
 
-@settings(max_examples=15)
 @given(boxed, st.integers(1, 3))
 def test_the_options_that_divide_a_box_are_those_that_divide_its_worlds(space, depth):
     boxes, catches = Boxes.of(space, depth), Models(space, 0).catches
@@ -74,7 +72,6 @@ def test_the_options_that_divide_a_box_are_those_that_divide_its_worlds(space, d
         assert told == is_open
 
 
-@settings(max_examples=15)
 @given(boxed, st.integers(2, 4))
 def test_a_child_is_what_an_option_catches_or_leaves_of_a_set(space, depth):
     for axis in Boxes.of(space, depth).axes:

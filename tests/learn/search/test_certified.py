@@ -21,7 +21,7 @@ from tests.learn.best_models import account, problems
 from tests.learn.objectives import ALL_OBJECTIVES, objective_of
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
-SIZES = pytest.mark.parametrize("examples", [25, pytest.param(5000, marks=pytest.mark.slow)])
+SIZES = pytest.mark.parametrize("examples", [10, pytest.param(5000, marks=pytest.mark.slow)])
 objectives = st.sampled_from(ALL_OBJECTIVES)
 terms_of = st.builds(SearchSettings, st.integers(0, 4), st.integers(0, 5), PENALTIES, objectives)
 
@@ -127,7 +127,7 @@ def clock(ticks):
     return SimpleNamespace(monotonic=lambda: next(readings))
 
 
-@SIZES
+@pytest.mark.parametrize("examples", [25, pytest.param(5000, marks=pytest.mark.slow)])  # of which some must be stopped
 @pytest.mark.parametrize("narrow", [False, True], ids=["as it is", "with a first search that finds little"])
 def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
     stopped = []

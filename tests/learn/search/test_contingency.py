@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.learn.search import cubes
@@ -30,7 +30,6 @@ def counted(table, boxes, group, places, label, worlds=None):
     )
 
 
-@settings(max_examples=15)
 @given(some_rows())
 def test_cells_and_what_options_catch_in_them_are_counted(found):
     table, boxes, rows = found
@@ -47,7 +46,6 @@ def test_cells_and_what_options_catch_in_them_are_counted(found):
         assert np.array_equal(sides, 2 * caught - cells[..., None])
 
 
-@settings(max_examples=10)
 @given(some_rows())
 def test_blocks_of_patterns_add_up(found):
     _, boxes, rows = found
@@ -58,7 +56,6 @@ def test_blocks_of_patterns_add_up(found):
         assert np.array_equal(rows.table(group, rows.classes, rows.caught_bins), whole)
 
 
-@settings(max_examples=10)
 @given(some_rows(), st.data())
 def test_an_option_catches_the_patterns_whose_worlds_it_catches(found, data):
     table, boxes, rows = found

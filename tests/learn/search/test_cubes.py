@@ -31,7 +31,7 @@ from tests.learn.enumerate_models import (
 )
 from tests.learn.objectives import KINDS_OF_LOSS
 
-SIZES = [15, pytest.param(300, marks=pytest.mark.slow)]
+SIZES = [8, pytest.param(300, marks=pytest.mark.slow)]
 wide = st.one_of(schemas.map(Space.of_trees), schemas.map(list_space))
 
 

@@ -30,7 +30,7 @@ from tests.learn.enumerate_models import (
     tables,
 )
 
-SIZES = [12, pytest.param(300, marks=pytest.mark.slow)]
+SIZES = [6, pytest.param(300, marks=pytest.mark.slow)]
 TWO = schema_of(Boolean(), Boolean(missing="bin"))
 SPACES = {
     "booleans": list_space(TWO, 2, negations=False),

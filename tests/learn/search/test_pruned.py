@@ -25,7 +25,7 @@ def value_of(problem, rows, settings, expansion, objective="errors"):
 
 
 @BLOCKS
-@pytest.mark.parametrize("examples", [20, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [8, pytest.param(3000, marks=pytest.mark.slow)])
 def test_the_states_that_are_kept_hold_an_optimal_model(block_bytes, examples):
     @settings(max_examples=examples)
     @given(problems(), st.integers(0, 4), st.integers(0, 4), PENALTIES, st.sampled_from(OBJECTIVES))
@@ -163,7 +163,7 @@ def test_a_narrow_search_follows_few_options_and_does_not_call_itself_complete(p
             assert (np.bincount(edges.state) <= width).all()
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(problems(), st.integers(1, 4))
 def test_progress_tells_of_every_state_of_every_level_that_is_expanded(problem, depth):
     told = []

@@ -40,7 +40,7 @@ def check(mechanism, rows, row, source, **parameters):
 
 
 @pytest.mark.parametrize("mechanism", PROVEN)
-@pytest.mark.parametrize("examples", [6, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.claim("hedgerow never does it, with `smooth-*` neither")
 def test_they_do_the_same_on_neighbouring_tables(examples, mechanism):
     @settings(max_examples=examples)
@@ -52,7 +52,7 @@ def test_they_do_the_same_on_neighbouring_tables(examples, mechanism):
 
 
 @pytest.mark.parametrize("mechanism", PROVEN)
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(rows=st.lists(PATIENT, max_size=30), row=PATIENT)
 @pytest.mark.claim("the choice is made of noisy counts only")
 def test_they_do_the_same_under_secure_noise(mechanism, rows, row):
