@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 import time
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,8 @@ import hedgerow as hr
 from hedgerow.learn.greedy import PrivateChoice, grow
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import SecureNoise
+from hedgerow.privacy.gini import SENSITIVITY, Gini
+from hedgerow.privacy.noise import PermuteAndFlip, SecureNoise
 from hedgerow.schema import Candidates
 
 
@@ -50,7 +52,7 @@ def row_by_row_fit(X, y, candidates):
             left = ~self.mask(antecedent)
             return Rows(self.X[left], self.y[left])
 
-    choose = PrivateChoice(Gate(Budget(1), SecureNoise()), Budget(1).epsilon / 5)
+    choose = PrivateChoice(Gate(Budget(1), SecureNoise()), PermuteAndFlip(Fraction(1, 5), SENSITIVITY), Gini())
     return grow(Rows(X, y.astype(int)), candidates, 4, choose)
 
 

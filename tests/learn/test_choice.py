@@ -15,7 +15,7 @@ from hedgerow.learn import choice
 from hedgerow.learn.choice import Choice, most_moved, number_chosen, widest
 from hedgerow.learn.scorecard.counts import STEPS, associations
 from hedgerow.learn.scorecard.spending import Spending
-from hedgerow.privacy.noise import SecureNoise, SeededNoise
+from hedgerow.privacy.noise import SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
 from tests.learn.replay import Recorder, Replayer
 
 CLASSES = hr.Label("y", (0, 1))
@@ -170,7 +170,7 @@ def test_choices_have_their_exact_chances():
     asked, epsilon = Direct(SeededNoise(np.random.default_rng(5))), Fraction(4)
     for _ in range(draws):
         asked.answers.clear()
-        planned.draw(lambda: scores, moved, asked, epsilon)
+        planned.draw(lambda: scores, TwoSidedPermuteAndFlip(epsilon / 2, moved), asked)
         places = [0, 1, 2]
         found[tuple(places.pop(int(place)) for place in asked.answers)] += 1
 
@@ -268,7 +268,7 @@ def test_all_pairs_of_attributes_of_a_small_schema_may_be_chosen():
     table, gate = tally(rows_of(3, 2, np.random.default_rng(2), 10), 3), Direct(SeededNoise(np.random.default_rng(0)))
     for _ in range(200):
         ask = lambda: associations(table, np.array([512, 512]))  # noqa: E731
-        seen.add(tuple(Choice(3, 2, Fraction(1)).draw(ask, STEPS, gate, Fraction(1, 100))))
+        seen.add(tuple(Choice(3, 2, Fraction(1)).draw(ask, TwoSidedPermuteAndFlip(Fraction(1, 200), STEPS), gate)))
     assert seen == set(combinations(range(3), 2))
     assert choice.default_parts(2) < choice.default_parts(10**4) < 500 == choice.default_parts(10**9)
 

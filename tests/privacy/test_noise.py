@@ -5,6 +5,7 @@ Every test draws enough to reject a scale 30 % too small or too large, and check
 
 from fractions import Fraction
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,13 +14,16 @@ from hypothesis import strategies as st
 
 from hedgerow.privacy.noise import (
     DiscreteLaplace,
+    GumbelChoice,
     PermuteAndFlip,
     SecureNoise,
     SeededNoise,
     Siblings,
+    TwoSidedGumbelChoice,
     TwoSidedPermuteAndFlip,
 )
 from tests.privacy.chances import ALARM, FACTORS, IDS, p_value
+from tests.privacy.renyi import rho_of
 
 SIZES = [12_000, pytest.param(400_000, marks=pytest.mark.slow)]
 SOURCES = [SecureNoise(), SeededNoise(np.random.default_rng(20260))]
@@ -70,6 +74,51 @@ def test_two_sided_permute_and_flip_has_noise_of_twice_the_scale(source, draws):
     assert p_value(found, permute_and_flip(scores, scale)) > ALARM
     for factor in (*FACTORS, Fraction(1, 2)):
         assert p_value(found, permute_and_flip(scores, float(factor) * scale)) < ALARM
+
+
+def gumbel(scores, scale):
+    """Return exact chances of the exponential mechanism."""
+    weights = np.exp((min(scores) - np.array(scores)) / scale)
+    return weights / weights.sum()
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("draws", SIZES)
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+@pytest.mark.parametrize(("kind", "sides"), [(GumbelChoice, 1), (TwoSidedGumbelChoice, 2)])
+def test_choices_for_budgets_in_rho_are_the_exponential_mechanism(kind, sides, source, draws):
+    scores, scale = [0, 3, 5, 9, 9, 30], 8.0
+    found = choices(source, Fraction(sides, 2), scores, 4, draws, kind)
+    assert p_value(found, gumbel(scores, scale)) > ALARM
+    for factor in FACTORS:
+        assert p_value(found, gumbel(scores, float(factor) * scale)) < ALARM
+    assert p_value(found, permute_and_flip(scores, scale)) < ALARM
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 4])
+@pytest.mark.parametrize(("kind", "moves"), [(GumbelChoice, (0, 1, 2)), (TwoSidedGumbelChoice, (-1, 0, 1))])
+@pytest.mark.claim("Gumbel noise chooses in place of permute-and-flip")
+def test_a_choice_by_gumbel_noise_costs_its_rho_and_hardly_less(kind, moves, epsilon):
+    """On all scores from 0 to 8 in steps of 2 of three candidates and all that a row may change, for many orders."""
+    mechanism = kind(Fraction(epsilon), max(moves))
+    scale, worst, loss = mechanism._directions * max(moves) / epsilon, 0.0, 0.0
+    for scores, change in product(product(range(0, 9, 2), repeat=3), product(moves, repeat=3)):
+        if scores[0] == 0:
+            one, other = (np.log(gumbel(np.array(scores) + more, scale)) for more in (0, np.array(change)))
+            worst, loss = max(worst, rho_of(dict(enumerate(one)), dict(enumerate(other)))), max(loss, *abs(one - other))
+    told = float(mechanism.rho)
+    assert 0.9 * told < worst <= told * (1 + 1e-9)
+    assert loss <= epsilon * (1 + 1e-9)
+
+
+@pytest.mark.claim("Gumbel noise chooses in place of permute-and-flip")
+def test_permute_and_flip_would_cost_more():
+    """Its log-ratios have a range of more than ε, and at ε = 1 it costs 1.88 times what Gumbel noise does."""
+    one, other = permute_and_flip([0, 1, 1, 1], 1.0), permute_and_flip([1, 1, 1, 1], 1.0)
+    log_ratios = np.log(one / other)
+    flipped = rho_of(dict(enumerate(np.log(one))), dict(enumerate(np.log(other))))
+    assert np.ptp(log_ratios) > 1.3
+    assert flipped > 1.8 * float(GumbelChoice(Fraction(1), 1).rho)
 
 
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=5), st.data())
@@ -198,7 +247,8 @@ def test_what_is_charged_is_at_least_what_opendp_accounts_and_hardly_more(epsilo
 
 
 @pytest.mark.parametrize(
-    "kind", [lambda e: PermuteAndFlip(e, 2**21), lambda e: TwoSidedPermuteAndFlip(e, 2), DiscreteLaplace]
+    "kind",
+    [lambda e: PermuteAndFlip(e, 2**21), lambda e: TwoSidedGumbelChoice(e, 2), DiscreteLaplace],
 )
 def test_an_epsilon_too_small_to_be_of_use_is_refused_in_words(kind):
     with pytest.raises(ValueError, match="epsilon for one release must be >= "):
@@ -209,7 +259,8 @@ def test_distances_are_those_of_the_declared_metrics():
     flip = PermuteAndFlip(Fraction(1), 2)
     assert flip.distance(np.array([1, 5]), np.array([3, 5])) == 2
     assert flip.distance(np.array([1, 5]), np.array([2, 4])) == np.inf  # not monotone
-    either = TwoSidedPermuteAndFlip(Fraction(1), 2)
+    assert GumbelChoice(Fraction(1), 2).distance(np.array([1, 5]), np.array([2, 4])) == np.inf
+    either = TwoSidedGumbelChoice(Fraction(1), 2)
     assert either.distance(np.array([1, 5]), np.array([2, 3])) == 2
     assert either.distance(np.array([1, 5]), np.array([1])) == np.inf
     assert either.distance(np.array([1, 5]), np.array([1, 5])) == 0
@@ -223,6 +274,7 @@ def test_mechanisms_say_what_their_noise_is():
     assert (
         str(TwoSidedPermuteAndFlip(Fraction(1, 2), 7)) == "permute-and-flip, two-sided, noise of scale 4 sensitivities"
     )
+    assert str(GumbelChoice(Fraction(1, 2), 7)) == "exponential mechanism, monotone, noise of scale 2 sensitivities"
 
 
 def test_sources_say_what_they_are():

@@ -101,11 +101,11 @@ ALL_ORDERS = list(map(Decimal, ["1", "1.0001", "1.01", "1.1", "1.3", "1.6", "2",
 
 
 @pytest.mark.parametrize("weight", ["0.001", "0.1", "1", "2", "4", "8", "20", "60"])
-@pytest.mark.claim("No triangle X has a larger mean than the best without a right leg")
+@pytest.mark.claim("no triangle has a larger mean than the best without a right leg")
 def test_two_models_cost_what_a_draw_of_any_may_cost(weight):
     """By definition, in 60 digits: two models, of which an added row raises the loss of one by 1; any prior, any order.
 
-    The worst prior of the docs has 99.99 % of what is charged, at order 1; no other one, of any order, has more.
+    The worst prior has 99.99 % of what is charged, at order 1; no other one, of any order, has more.
     """
     with localcontext(prec=60):
         w, e = Decimal(weight), Decimal(weight).exp()

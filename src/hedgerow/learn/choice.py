@@ -26,7 +26,7 @@ from hedgerow.tally import Tally
 
 # docs/models.md says how these were chosen.
 _BY_DEFAULT = 2.2  # the cube root of rows times ε, for each attribute that is chosen
-_LEAST = 2
+LEAST = 2
 _KEEP_ALL, _KEEP_ALL_OF_A_NUMBER, _KEEP_ALL_WITH_DELTA = 7, 4, 25  # of as many attributes for each that would be chosen
 _ENOUGH = 15  # rows times ε for an attribute
 _EACH_BIT, _MOST = 35, 500  # parts of a thousand, by digits of the number
@@ -49,21 +49,21 @@ class Choice:
         n, keep_all = len(schema), _KEEP_ALL if schema.target.as_number is None else _KEEP_ALL_OF_A_NUMBER
         keep_all = keep_all if spending.is_pure else _KEEP_ALL_WITH_DELTA
         per_noise, strength = (rows * sqrt(2 / spending.counts(Fraction(PARTS), k).variance) for k in (n, 1))
-        is_enough, few = per_noise >= _ENOUGH, max(_LEAST, round(2 * sqrt(per_noise)))
-        k = max(_LEAST, round(cbrt(strength) / _BY_DEFAULT))
+        is_enough, few = per_noise >= _ENOUGH, max(LEAST, round(2 * sqrt(per_noise)))
+        k = max(LEAST, round(cbrt(strength) / _BY_DEFAULT))
         if not is_enough:
             k = min(max(k, few), most or n)
         elif most or n <= keep_all * k:
             k = most or n
         return cls(n, n) if k >= n else cls(n, k, default_parts(n))
 
-    def draw(self, ask: Callable[[], Integers], moved: int, gate: Gate, epsilon: Fraction) -> Sequence[int]:
-        """Draw the attributes one after the other, each for an equal share of `epsilon`, by what `ask` returns.
+    def draw(self, ask: Callable[[], Integers], mechanism: TwoSidedPermuteAndFlip, gate: Gate) -> Sequence[int]:
+        """Draw the attributes one after the other, each by `mechanism`, by what `ask` returns.
 
-        These are associations, one an attribute, of which an added row moves each by `moved` at most, up or down.
+        These are associations, one an attribute, of which an added row moves each by the sensitivity at most, up or
+        down.
         """
         scores, places, chosen = cache(lambda: -np.asarray(ask())), list(range(self.all)), list[int]()
-        mechanism = TwoSidedPermuteAndFlip(epsilon / self.number, moved)
         for number in range(1, self.number + 1):
             purpose = f"choice of attribute {number} of {self.number}"
             place = gate.release(mechanism, lambda: scores()[places], purpose=purpose)
@@ -79,14 +79,6 @@ def default_parts(n: int) -> Fraction:
 def most_moved(shares: Whole) -> int:
     """Return by how much a row can move an association with these class shares in steps, at most."""
     return 2 * (STEPS - int(shares.min()))
-
-
-def prepare_choice(noise: NoiseSource, spending: Spending, n: int, row: int) -> Fraction:
-    """Raise ValueError where ε is too small for a choice from n attributes; return the parts that one takes."""
-    parts = default_parts(n)
-    if spending.is_pure:
-        noise.prepare(TwoSidedPermuteAndFlip(spending.epsilon * parts / PARTS / n, 2 * STEPS * row))
-    return parts
 
 
 MOST_CHOSEN = 12  # attributes of a tree or list: as many as are searched to five levels within the limits
@@ -122,7 +114,8 @@ class ChosenPlan(Plan):
             names, shares = with_options(self.schema), in_steps(counts / counts.sum())
             ask = cache(lambda: associations(by_class().only(names), shares))
             moved = most_moved(shares) * self._row
-            drawn = Choice(len(names), number).draw(ask, moved, gate, self._for_choice)
+            mechanism = TwoSidedPermuteAndFlip(self._for_choice / number, moved)
+            drawn = Choice(len(names), number).draw(ask, mechanism, gate)
             chosen = tally.only([names[place] for place in drawn])
         return self.learner(chosen.schema, gate.remaining).learn(chosen, gate, progress)
 

@@ -85,16 +85,15 @@ def _gini(counts: Counts) -> Fraction:
 
 @dataclass(frozen=True)
 class PrivateChoice:
-    """Permute-and-flip on the score, stopping being a candidate too. ε-DP a call (mathematics.md, fact 1)."""
+    """A choice by the score, stopping being a candidate too. ε-DP a call (mathematics.md, fact 1)."""
 
     gate: Gate  # what is charged
-    epsilon: Fraction  # what each choice costs
+    mechanism: PermuteAndFlip  # what chooses
     score: Score
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:  # noqa: ARG002
-        mechanism = PermuteAndFlip(self.epsilon, self.score.sensitivity)
         purpose = f"choice of rule {position + 1}"
-        return self.gate.release(mechanism, lambda: self.score.split_scores(*query()), purpose=purpose)
+        return self.gate.release(self.mechanism, lambda: self.score.split_scores(*query()), purpose=purpose)
 
 
 NodeCounts = list[tuple[Counts, Counts]]
@@ -141,19 +140,18 @@ def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Tak
 
 @dataclass(frozen=True)
 class PrivateTests:
-    """Permute-and-flip on the score at every node of a level, stopping being a candidate too. ε-DP a level.
+    """A choice by the score at every node of a level, stopping being a candidate too. ε-DP a level.
 
     The nodes of a level hold different rows, so that one added row changes the scores of one node only: one charge
     serves them all (parallel composition), and at that node fact 1 of docs/mathematics.md holds.
     """
 
     gate: Gate  # what is charged
-    epsilon: Fraction  # what each level costs
+    mechanism: PermuteAndFlip  # what chooses at a node
     score: Score
 
     def __call__(self, query: Callable[[], NodeCounts], level: int) -> list[int]:
-        mechanism = Siblings(PermuteAndFlip(self.epsilon, self.score.sensitivity))
         purpose = f"choice of the tests of level {level + 1}"
         return self.gate.release(
-            mechanism, lambda: [self.score.split_scores(*node) for node in query()], purpose=purpose
+            Siblings(self.mechanism), lambda: [self.score.split_scores(*node) for node in query()], purpose=purpose
         )

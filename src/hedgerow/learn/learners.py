@@ -20,6 +20,7 @@ from hedgerow.learn.search.space import Space
 from hedgerow.learn.searches import SearchEstimator
 from hedgerow.learn.ssrl.greedy import DPGreedyRLEstimator
 from hedgerow.privacy.charge import Amount, exact
+from hedgerow.privacy.noise import TwoSidedGumbelChoice, TwoSidedPermuteAndFlip
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
@@ -101,6 +102,7 @@ class PrivateScorecardEstimator(PrivateEstimator, ScorecardEstimator):
             most=self._most_attributes,
             points=int(self.points),
             monotone=monotone,
+            choice=TwoSidedGumbelChoice if self._adds_up_rho else TwoSidedPermuteAndFlip,
             **prior,
         )
 

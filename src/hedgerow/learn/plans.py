@@ -40,6 +40,7 @@ class Plan:
     notes: tuple[str, ...] = ()  # notes on the card
     cost: Cost | None = None  # of an exact search
     model: ClassVar[str]  # the kind of model: "rule list", "tree" or "scorecard"
+    is_fixed: ClassVar[bool] = False  # whether what is released, and for which ε, depends on no earlier answer
 
     @property
     def rho(self) -> Fraction | None:
@@ -88,13 +89,28 @@ class GreedyPlan(LeafPlan):
     loss: Loss | None = None  # by which leaves predict, of the released counts; None for the commonest, or means
     most: int  # how many rules, or levels, are chosen
     of_leaves: LeafCounts
+    choice: type[PermuteAndFlip] = PermuteAndFlip  # `GumbelChoice` where a budget adds up ρ
 
     @property
-    def _each(self) -> Fraction:
-        return self.epsilon * (1 - LEAF_SHARE) / max(self.most, 1)
+    def _choice(self) -> PermuteAndFlip:
+        each = self.epsilon * (1 - LEAF_SHARE) / max(self.most, 1)
+        return self.choice(each, self.score.sensitivity)
+
+    @property
+    def _for_leaves(self) -> Fraction:
+        return self.epsilon * LEAF_SHARE if self.most else self.epsilon
+
+    @property
+    def rho(self) -> Fraction | None:
+        each = self._choice.rho
+        return None if each is None else self.most * each + pure_rho(self._for_leaves)
+
+    def _left(self, gate: Gate) -> Fraction:
+        """Return the ε of the counts: what choices that were not made leave as well, so far as ρ allows."""
+        return max(gate.remaining, self._for_leaves)
 
     def prepare(self, noise: NoiseSource) -> None:
-        noise.prepare(Siblings(PermuteAndFlip(self._each, self.score.sensitivity)))
+        noise.prepare(Siblings(self._choice))
         noise.prepare(self.of_leaves.mechanism(self.target, self.epsilon * LEAF_SHARE))
 
     def _values(self, counts: Counts) -> list[int] | None:
@@ -103,15 +119,15 @@ class GreedyPlan(LeafPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyList(GreedyPlan):
-    """A rule list grown rule by rule, each chosen by permute-and-flip."""
+    """A rule list grown rule by rule."""
 
     candidates: Candidates  # the candidate rules
     model = "rule list"
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
-        antecedents = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._each, self.score))
+        antecedents = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._choice, self.score))
         antecedents = [antecedents[place] for place in reachable_rules(tally.schema, antecedents)[:-1]]
-        left = gate.remaining
+        left = self._left(gate)
         counts = learned.release_leaf_counts(tally, antecedents, gate, left, self.of_leaves)
         while antecedents and not self.predicts_means:
             one, other = self._values(counts[-2:]) or counts[-2:].argmax(axis=1).tolist()
@@ -124,14 +140,14 @@ class GreedyList(GreedyPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyTree(GreedyPlan):
-    """A tree grown level by level, each test chosen by permute-and-flip."""
+    """A tree grown level by level."""
 
     space: Space  # the tests to choose from
     model = "tree"
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:  # noqa: ARG002
-        tree = grow_tree(tally, self.space, self.most, PrivateTests(gate, self._each, self.score))
-        left = gate.remaining
+        tree = grow_tree(tally, self.space, self.most, PrivateTests(gate, self._choice, self.score))
+        left = self._left(gate)
         counts = learned.release_tree_counts(tally, self.space, tree, gate, left, self.of_leaves)
         tree = tree if self.loss is None else learned.grafted(tree, map(Stop, self._values(counts) or ()))
         return LearnedTree(self.space, tree, loss=self.loss, **self._found(counts, left, None))
@@ -160,6 +176,7 @@ class DrawPlan(LeafPlan):
     """Base class of plans that draw a model: the cost, and a share of ε for what is released of the leaves."""
 
     draw: ListDraw | TreeDraw
+    is_fixed = True
 
     def probabilities(
         self, tally: Tally, progress: Progress, given: Mapping[int, NDArray[np.bool_]]

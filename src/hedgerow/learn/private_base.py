@@ -21,7 +21,17 @@ from hedgerow.learn.search.sampler import Progress
 from hedgerow.models.caveats import Caveat
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
-from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_reasons, total, unit_of
+from hedgerow.privacy.charge import (
+    Amount,
+    Charge,
+    Reserve,
+    amount_text,
+    exact,
+    join_reasons,
+    total,
+    total_rho,
+    unit_of,
+)
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
@@ -131,6 +141,11 @@ class PrivateEstimator(TallyEstimator):
         """Return the ε at which mechanisms run: a unit of k rows is charged k times as much."""
         return exact(self.epsilon or 0, "epsilon") / (rows_of(schema.unit) * schema.steps)
 
+    @property
+    def _adds_up_rho(self) -> bool:
+        """Whether a shared budget adds up ρ, for which choices are made by other noise."""
+        return self.budget is not None and self.budget.remaining_rho is not None
+
     def _plan(self, schema: Schema) -> Plan:
         """Return the plan; a search that is too large is refused here, before any row is read."""
         raise NotImplementedError
@@ -206,13 +221,24 @@ def _card(plan: Plan, schema: Schema, share: Budget, noise: NoiseSource) -> Priv
     """Make the card: all that was charged, so that its amounts do not depend on the releases."""
     epsilon, delta = _loss(plan, schema)[0] - share.spent, share.remaining_delta
     unused = Charge("reserved and not used", epsilon, delta, rho=share.remaining_rho, unit=schema.unit)
+    charges = (*share.charges, *([unused] if unused.epsilon or unused.delta else []))
     return PrivacyCard(
-        (*schema.charges, *share.charges, *([unused] if unused.epsilon or unused.delta else [])),
+        (*schema.charges, *charges),
         noise=noise.description,
         software=SOFTWARE,
         no_guarantee_reason=_no_guarantee_reason(plan, schema, noise),
         notes=(*unit_notes(schema.unit), *_weight_notes(schema.weight), *_grid_notes(schema), *plan.notes),
+        reserve=None if plan.is_fixed or noise.no_guarantee_reason else _reserve(_loss(plan, schema), charges),
     )
+
+
+def _reserve(loss: Loss, charges: Sequence[Charge]) -> Reserve | None:
+    """Return by how much ρ a fit could have cost more than these charges, had its answers led it to other releases."""
+    epsilon, delta, rho = loss
+    most, spent = Charge("the fit", epsilon, delta, rho=rho).zcdp, total_rho(charges)
+    if most is None or spent is None or spent >= most:
+        return None
+    return Reserve("what other answers would have led to", Fraction(0), rho=most - spent, unit=unit_of(charges))
 
 
 def _loss(plan: Plan, schema: Schema) -> Loss:

@@ -34,10 +34,10 @@ class PrivateRuleListClassifier(OfClasses, Classifier, PrivateRuleListEstimator)
     (`search_cost`). With `lookahead`, some rules are drawn jointly at a time, each block for an equal share of ε. Of
     many attributes a few are chosen first (docs/mathematics.md, fact 5), unless the search is "exact".
 
-    A greedy search chooses each rule by permute-and-flip on the negated Gini impurity in rows, a monotone score of
-    sensitivity 2, or by any other loss than errors, on that of the best values (sensitivity 1); 80 % of ε is shared
-    equally by the choices. The rest of ε, and what unused choices leave, buys one histogram of rules by class
-    (sensitivity 1), which gives all predictions and displayed counts.
+    A greedy search chooses each rule by permute-and-flip, or Gumbel noise if `budget` adds up ρ, on the negated Gini
+    impurity in rows, a monotone score of sensitivity 2, or by any other loss than errors, on that of the best values
+    (sensitivity 1); 80 % of ε is shared equally by the choices. The rest of ε, and what unused choices leave, buys one
+    histogram of rules by class (sensitivity 1), which gives all predictions and displayed counts.
 
     Rules that no row can reach by the schema, and last rules that say the same as the default rule, are left out.
 

@@ -20,6 +20,7 @@ from hedgerow.learn.private_base import PrivateEstimator, search_progress
 from hedgerow.learn.search.cost import Cost, largest_size
 from hedgerow.learn.search.losses import Loss
 from hedgerow.privacy.gini import Gini
+from hedgerow.privacy.noise import GumbelChoice, PermuteAndFlip
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
@@ -154,7 +155,8 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         common |= {"of_leaves": self._of_leaves or LeafCounts(), "most": self._size(schema), **self._options(schema)}
         score: Any = Gini() if self.has_default_objective else Loss.of(loss, schema.target.n_levels)
         by_counts = self.has_default_objective or self.predicts_means  # leaves have their commonest class, or means
-        return self._grown(score=score, loss=None if by_counts else score, **common)
+        choice = GumbelChoice if self._adds_up_rho else PermuteAndFlip
+        return self._grown(score=score, loss=None if by_counts else score, choice=choice, **common)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

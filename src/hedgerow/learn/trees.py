@@ -28,10 +28,10 @@ class PrivateTreeClassifier(OfClasses, Classifier, PrivateTreeEstimator):
     With `lookahead`, the upper levels are drawn jointly, then the subtrees below them, and so on, each block for an
     equal share of ε. The subtrees of a block hold different rows and share one charge (parallel composition).
 
-    A greedy search chooses every node's test by permute-and-flip on the negated Gini impurity in rows, a monotone score
-    of sensitivity 2; by any other loss than errors, on that of the best values of both sides (sensitivity 1). The nodes
-    of a level hold different rows and share one charge; 80 % of ε is shared equally by the levels, and the rest buys
-    one histogram of leaves by class, which gives the predictions.
+    A greedy search chooses every node's test by permute-and-flip, or Gumbel noise if `budget` adds up ρ, on the negated
+    Gini impurity in rows, a monotone score of sensitivity 2; by any other loss than errors, on that of the best values
+    of both sides (sensitivity 1). The nodes of a level hold different rows and share one charge; 80 % of ε is shared
+    equally by the levels, and the rest buys one histogram of leaves by class, which gives the predictions.
 
     Parameters
     ----------

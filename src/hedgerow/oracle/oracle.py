@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import GaussianCounts, Mechanism, NoiseSource, noise_source
 from hedgerow.privacy.process import read_only
 from hedgerow.privacy.unit import Unit, loss_of, rows_of
+from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number
 from hedgerow.tables.frames import Labels, Table
@@ -207,7 +209,7 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         self._release, self._unit = release, unit
         self._noise: NoiseSource = noise_source(noise)
         self._form = None if budget is None else Form.of(release, budget, self._max_queries, unit)
-        self._run_code = False
+        self._run_code, self._spared = False, Fraction(0)
 
     @property
     def privacy(self) -> PrivacyCard:
@@ -223,7 +225,7 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
             noise=self._noise.description,
             software=software,
             notes=card_notes(self._denials, self._unit, with_delta=any(charge.delta for charge in charges)),
-            reserve=None if self._form is None else self._form.reserve(self.queries_left, self._reserves),
+            reserve=None if self._form is None else self._form.reserve(self.queries_left, self._reserves, self._spared),
         )
 
     def noise_scale(self, n_attributes: int) -> float:
@@ -303,6 +305,8 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
                 reasons = join_reasons(why, noise.no_guarantee_reason)
                 own = Charge(purpose, epsilon, delta, str(mechanism), reasons, rho=rho, unit=self._unit)
                 is_charged = own.epsilon or own.delta or own.no_guarantee_reason
+                if self._asked > 1 and not own.delta:  # the attributes of the first were chosen by no answer
+                    self._spared += pure_rho(own.epsilon) - (own.zcdp or 0)
                 self._record([*prior.charges, (own, own)] if is_charged else prior.charges, prior)
                 return self._counted(question)
 

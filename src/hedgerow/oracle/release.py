@@ -13,7 +13,7 @@ from hedgerow.boundary.arguments import check_choice, check_integer
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.charge import Charge, total, total_rho, unit_of
+from hedgerow.privacy.charge import Charge, Reserve, total, total_rho, unit_of
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.privacy.zcdp import largest_rho, pure_rho
@@ -55,21 +55,28 @@ class Form:
             return GaussianCounts(self.epsilon, self.delta, self.questions, question, squares, rows=rows)
         return DiscreteLaplace(self.epsilon / self.questions / rows_of(self.unit), attributes * steps, steps)
 
-    def reserve(self, left: int, others: Collection[Charge] = ()) -> Charge | None:
-        """Return what may still be charged, for questions left and for `others`, of hypotheses; None: nothing."""
-        parts = [*others, *self._own_reserve(left)]
+    def reserve(self, left: int, others: Collection[Charge] = (), spared: Fraction | int = 0) -> Charge | None:
+        """Return what may still be charged, for questions left and for `others`, of hypotheses; None: nothing.
+
+        `spared` is the ρ that earlier questions would have cost more with fewer attributes: who asks chose them by the
+        answers, so that only what all questions may cost is fixed beforehand.
+        """
+        parts = [*others, *self._own_reserve(left, spared)]
         if len(parts) < 2:
             return parts[0] if parts else None
         epsilon, delta = total(part.epsilon for part in parts), total(part.delta for part in parts)
-        return Charge("questions left, hypotheses' included", epsilon, delta, rho=total_rho(parts), unit=unit_of(parts))
+        purpose = "questions left, hypotheses' included"
+        return Reserve(purpose, epsilon, delta, rho=total_rho(parts), unit=unit_of(parts))
 
-    def _own_reserve(self, left: int) -> list[Charge]:
+    def _own_reserve(self, left: int, spared: Fraction | int) -> list[Charge]:
+        if spared and not left:
+            return [Reserve("questions about fewer attributes", Fraction(0), rho=Fraction(spared), unit=self.unit)]
         if not left or (self.release == "gaussian" and self.questions > 1):  # all were charged with the first
             return []
         epsilon, delta = self.epsilon / self.questions, self.delta if self.release == "gaussian" else Fraction(0)
         rho = largest_rho(epsilon, delta) if delta else pure_rho(epsilon)
         purpose = number_of(left, "question") + " left"
-        return [Charge(purpose, left * epsilon, left * delta, rho=left * rho, unit=self.unit)]
+        return [Reserve(purpose, left * epsilon, left * delta, rho=left * rho + spared, unit=self.unit)]
 
     def scale(self, question: int, attributes: int, steps: int = 1) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count, or a sum of steps."""

@@ -10,6 +10,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy.charge import (
     Amount,
     Charge,
+    Reserve,
     amount_text,
     both_amounts,
     charges_html,
@@ -46,7 +47,8 @@ class PrivacyCard:
     notes : tuple of str
         What the guarantee does not cover.
     reserve : Charge or None
-        What the questions may still be charged that an oracle has left; None where nothing more can be asked.
+        What the questions may still be charged that an oracle has left, and what it, or a fit that chose its releases
+        by earlier ones, would have been charged in ρ for other answers; None for nothing.
 
     Raises
     ------
@@ -81,6 +83,8 @@ class PrivacyCard:
             "no_guarantee_reason",
             join_reasons(self.no_guarantee_reason, *(charge.no_guarantee_reason for charge in self.charges)),
         )
+        if type(self.reserve) is Charge:
+            object.__setattr__(self, "reserve", Reserve(**vars(self.reserve)))
         _ = self.epsilon, self.delta, self.rho, unit_of(self.planned)  # raises if they do not add up
         if not self.charges and not self.no_guarantee_reason:
             raise ArgumentError("Expected a reason in `no_guarantee_reason` for a card without charges, got none.")
@@ -117,16 +121,16 @@ class PrivacyCard:
 
     @property
     def planned(self) -> tuple[Charge, ...]:
-        """The charges, and what may still be charged: what was fixed before the first answer."""
+        """The charges and the reserve: what was fixed before the first answer."""
         return (*self.charges, *([] if self.reserve is None else [self.reserve]))
 
     def epsilon_at(self, delta: Amount) -> Fraction | None:
         """Return the least ε at which all that was fixed beforehand is known to be (ε, δ)-differentially private.
 
-        The sum of all ε, or what the sum of all ρ means at δ, whichever is less; of an oracle's card, with all the
-        questions that it has left. Of charges that were put together afterwards, of releases that somebody chose by the
-        answers, it is a running figure and no bound: that is `Budget.epsilon_at`, of a cap. ValueError if δ is not in
-        (0, 1).
+        The sum of all ε, or what the sum of all ρ means at δ, whichever is less, with the reserve: all the questions
+        that an oracle has left, and whatever a fit could have released. Of charges that were put together afterwards,
+        of releases that somebody chose by the answers, it is a running figure and no bound: that is
+        `Budget.epsilon_at`, of a cap. ValueError if δ is not in (0, 1).
 
         Examples
         --------
@@ -186,7 +190,8 @@ class PrivacyCard:
             rho = "" if self.rho is None else f", rho = {amount_text(self.rho)}"
             head.append(("spent", f"epsilon = {amount_text(self.epsilon)}, delta = {amount_text(self.delta)}{rho}"))
         if self.reserve is not None:
-            most = f"epsilon = {amount_text(self.reserve.epsilon)}"
+            name = "epsilon" if self.reserve.epsilon else "rho"
+            most = f"{name} = {amount_text(self.reserve.epsilon or self.reserve.zcdp or 0)}"
             head.append(
                 ("reserve", f"{self.reserve.purpose}, of up to {most} more: bounds in rho hold for all together")
             )
@@ -251,7 +256,7 @@ class PrivacyCard:
             software=str(data["software"]),
             no_guarantee_reason=None if data["void"] is None else str(data["void"]),
             notes=tuple(str(note) for note in data["notes"]),
-            reserve=Charge.from_dict(data["reserve"]) if "reserve" in data else None,
+            reserve=Reserve.from_dict(data["reserve"]) if "reserve" in data else None,
         )
         earlier = data["neighbours"] != card.neighbours == reworded(str(data["neighbours"]))
         object.__setattr__(card, "_has_earlier_words", earlier)

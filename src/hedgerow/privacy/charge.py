@@ -140,6 +140,14 @@ class Charge:
         return self
 
 
+class Reserve(Charge):
+    """What may still be charged, or would have been for other answers: its ρ is what is said, whatever its ε."""
+
+    @property
+    def zcdp(self) -> Fraction | None:
+        return super().zcdp if self.rho is None else self.rho
+
+
 def both_amounts(name: str, amount: Fraction | None) -> dict[str, float | str | None]:
     """Return an amount as JSON-ready data, as a float and exactly."""
     return {
@@ -155,7 +163,7 @@ def charges_html(charges: Sequence[Charge], *, mechanism: bool = True) -> str:
 
 def renewed(charge: Charge, *, no_guarantee_reason: str | None = None) -> Charge:
     """Return a new, equal charge that no caller holds, with one more reason why it is void, if given."""
-    if type(charge) is not Charge:
+    if type(charge) not in (Charge, Reserve):
         raise ArgumentError(f"expected a Charge, got {type(charge).__name__}.")
     text = (charge.purpose, charge.mechanism, charge.no_guarantee_reason or "", no_guarantee_reason or "")
     if any(type(part) is not str for part in text):

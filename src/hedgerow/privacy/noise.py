@@ -19,7 +19,7 @@ from hedgerow.boundary.arguments import RandomState, generator
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.process import read_only
-from hedgerow.privacy.zcdp import gaussian, largest_rho, pure_rho
+from hedgerow.privacy.zcdp import drawn_rho, gaussian, largest_rho, pure_rho
 
 Integers = NDArray[np.int64]
 _LARGEST_SCALE = 2**40  # in sensitivities; the smallest is its inverse
@@ -159,6 +159,7 @@ class PermuteAndFlip:
     delta = Fraction(0)
     rho = None
     _directions = 1  # in which one row may move scores
+    _name = "permute-and-flip"
 
     def distance(self, one: Integers, other: Integers) -> float:
         """Return max |one - other|, infinite where some scores rise and others fall, or are not as many."""
@@ -173,18 +174,24 @@ class PermuteAndFlip:
         return self.of_scale(_scale(self))
 
     def of_scale(self, scale: float) -> dp.Measurement:
+        return self._noisy_min(scale, dp.max_divergence())
+
+    def _noisy_min(self, scale: float, measure: Any) -> dp.Measurement:
         metric = dp.linf_distance(T="i64", monotonic=self._directions == 1)
         space = dp.vector_domain(dp.atom_domain(T="i64")), metric
-        return dp.m.make_noisy_max(*space, dp.max_divergence(), scale=scale, negate=True)
+        return dp.m.make_noisy_max(*space, measure, scale=scale, negate=True)
 
     def simulate(self, values: Integers, rng: np.random.Generator) -> int:
-        """Draw by the exponential-noise form: argmax of −score + Exp(scale)."""
+        """Draw by the noisy-max form: argmax of −score + noise of this scale."""
         scale = self._directions * float(self.sensitivity / self.epsilon)
-        return int(np.argmax(rng.exponential(scale, len(values)) - values))
+        return int(np.argmax(scale * self._noise(rng, len(values)) - values))
+
+    def _noise(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        return rng.standard_exponential(size)
 
     def __str__(self) -> str:
         kind = "monotone" if self._directions == 1 else "two-sided"
-        return f"permute-and-flip, {kind}, noise of scale {float(self._directions / self.epsilon):.4g} sensitivities"
+        return f"{self._name}, {kind}, noise of scale {float(self._directions / self.epsilon):.4g} sensitivities"
 
 
 @dataclass(frozen=True)
@@ -197,6 +204,32 @@ class TwoSidedPermuteAndFlip(PermuteAndFlip):
     def distance(self, one: Integers, other: Integers) -> float:
         """Return max |one - other|, infinite where there are not as many scores."""
         return float(np.max(np.abs(other - one), initial=0)) if len(one) == len(other) else math.inf
+
+
+class GumbelChoice(PermuteAndFlip):
+    """Choose by the exponential mechanism, that is noisy max with Gumbel noise: where a budget adds up ρ.
+
+    At the scale of permute-and-flip it is ε-differentially private, too, and its log-ratios have a range of ε: it costs
+    a quarter of the ρ or little more (docs/mathematics.md, fact 6). It errs more, so that permute-and-flip chooses
+    where ε alone is added up.
+    """
+
+    _name = "exponential mechanism"
+
+    @property
+    def rho(self) -> Fraction:
+        """The loss ρ of a range of ε."""
+        return drawn_rho(self.epsilon, self.epsilon)
+
+    def build(self) -> dp.Measurement:
+        return self._noisy_min(_scale(self), dp.zero_concentrated_divergence())  # at its scale, ε is the range here
+
+    def _noise(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        return rng.gumbel(size=size)
+
+
+class TwoSidedGumbelChoice(GumbelChoice, TwoSidedPermuteAndFlip):
+    """`GumbelChoice` where an added row may raise some scores and lower others."""
 
 
 @dataclass(frozen=True)

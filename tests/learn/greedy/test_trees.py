@@ -124,7 +124,7 @@ def test_each_level_is_one_charge_before_any_row_is_counted():
 
     score = SimpleNamespace(sensitivity=3, split_scores=lambda caught, total: f"scores of {caught} and {total}")
     gate = Gate(budget, SimpleNamespace(prepare=prepare, no_guarantee_reason=None))
-    assert PrivateTests(gate, Fraction(1, 4), score)(count, 2) == [7]
+    assert PrivateTests(gate, PermuteAndFlip(Fraction(1, 4), 3), score)(count, 2) == [7]
     assert seen == [(Siblings(PermuteAndFlip(Fraction(1, 4), 3)), ["scores of caught and total"])]
     (charge,) = budget.charges
     assert (charge.purpose, charge.epsilon) == ("choice of the tests of level 3", Fraction(1, 4))

@@ -1,6 +1,6 @@
 """The plan of a private scorecard of a number: points that add up to it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -10,7 +10,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from hedgerow.learn.choice import prepare_choice
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
 from hedgerow.learn.scorecard.log_odds import Part, Smoothed, smoothed, to_points
@@ -18,7 +17,7 @@ from hedgerow.learn.scorecard.plan import FIRST_SHARE, TOTALS, Fit, Floats, Scor
 from hedgerow.learn.scorecard.spending import PARTS
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import NoiseSource
+from hedgerow.privacy.noise import Mechanism, NoiseSource
 from hedgerow.tally import Tally
 from hedgerow.text.values import quoted_text
 
@@ -47,9 +46,20 @@ class NumberPlan(ScorecardPlan):
     def prepare(self, noise: NoiseSource) -> None:
         n, spending = len(self.schema), self.spending
         noise.prepare(spending.counts(TOTALS, 1, self.row**2, first=True).mechanism)
-        chosen = prepare_choice(noise, spending, n, self.row)
-        least = (PARTS - TOTALS - chosen - SIZES * len(ENOUGH)) * (1 - FIRST_SHARE) / n / len(ENOUGH)
+        least = (
+            (PARTS - TOTALS - self._prepare_choice(noise) - SIZES * len(ENOUGH)) * (1 - FIRST_SHARE) / n / len(ENOUGH)
+        )
         noise.prepare(spending.counts(min(least, SIZES), 1, STEPS).mechanism)
+
+    def _ways(self, k: int, rest: Fraction) -> Iterator[list[Mechanism]]:
+        for passes in range(len(ENOUGH) + 1):
+            left = rest - passes * SIZES
+            share = FIRST_SHARE if passes else Fraction(1)
+            sizes, residuals = (SIZES, passes), (left * (1 - share) / max(passes, 1) / k, passes * k)
+            yield [
+                self.spending.counts(left * share, k, self.row).mechanism,
+                *(self.spending.counts(p, 1, STEPS).mechanism for p, times in (sizes, residuals) for _ in range(times)),
+            ]
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
         return NumberFit(self, tally, gate).run()

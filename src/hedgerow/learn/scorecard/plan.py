@@ -1,25 +1,26 @@
 """The plan of a private scorecard: its releases, one after the other, and their shares of the budget."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import product
 from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.choice import Choice, most_moved, prepare_choice
+from hedgerow.learn.choice import LEAST, Choice, default_parts, most_moved
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.scorecard import counts as queries
 from hedgerow.learn.scorecard.counts import STEPS, Residuals, in_steps, whole_log_odds
 from hedgerow.learn.scorecard.log_odds import ACROSS, EACH, Direction, Part, Prior, Smoothed, rounded, smoothed
-from hedgerow.learn.scorecard.spending import PARTS, Spending
+from hedgerow.learn.scorecard.spending import PARTS, Spending, rho_of
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import Integers, NoiseSource
+from hedgerow.privacy.noise import Integers, Mechanism, NoiseSource, TwoSidedPermuteAndFlip
 from hedgerow.privacy.zcdp import largest_rho
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -47,12 +48,49 @@ class ScorecardPlan(Plan):
     across: float = ACROSS  # the prior's standard deviation from one end of a number to the other
     each: float = EACH  # that of other bins
     monotone: Mapping[str, Direction]  # numbers whose points only rise, or only fall
+    choice: type[TwoSidedPermuteAndFlip] = TwoSidedPermuteAndFlip  # `TwoSidedGumbelChoice` where a budget adds up ρ
     model = "scorecard"
 
     @property
-    def rho(self) -> Fraction | None:
-        """The ρ that (ε, δ) allows; None without δ."""
-        return largest_rho(self.epsilon, self.delta) if self.delta else None
+    def rho(self) -> Fraction:
+        """The ρ that (ε, δ) allows; without δ, the most that a fit may cost, whatever attributes and counts it asks."""
+        if self.delta:
+            return largest_rho(self.epsilon, self.delta)
+        n = len(self.schema)
+        most = min(self.most or n, n)  # with fewer attributes each takes more
+        return max(self._rho_with(k, Fraction(0) if k == n else default_parts(n)) for k in {min(LEAST, most), most})
+
+    def _rho_with(self, k: int, taken: Fraction) -> Fraction:
+        """Return the most that a fit of k attributes may cost, where so many parts are for their choice."""
+        chosen = rho_of([self.chooser(taken, k, 1)]) * k if taken else Fraction(0)
+        first, rest = self.spending.counts(TOTALS, 1, first=True).mechanism, PARTS - TOTALS - taken
+        return rho_of([first]) + chosen + max(map(rho_of, self._ways(k, rest)))
+
+    def _ways(self, k: int, rest: Fraction) -> Iterator[list[Mechanism]]:
+        """Yield the mechanisms of each way that a fit of k attributes may take with the rest of its parts."""
+        for calibration, share in product((Fraction(0), CALIBRATION), (Fraction(1), FIRST_SHARE)):
+            left = rest - calibration
+            yield [
+                *([self.spending.counts(calibration, 1).mechanism] if calibration else []),
+                self.spending.counts(left * share, k, self.row).mechanism,
+                *self._residuals(left * (1 - share), k),
+            ]
+
+    def _residuals(self, parts: Fraction, k: int) -> list[Mechanism]:
+        changes = _moved_by_residuals(self.schema)
+        return [self.spending.counts(parts / k, changes, STEPS).mechanism] * k if parts else []
+
+    def chooser(self, parts: Fraction, number: int, moved: int) -> TwoSidedPermuteAndFlip:
+        """Return what chooses one of so many attributes, for as many parts of the budget together."""
+        return self.choice(self.epsilon * parts / PARTS / number, moved)
+
+    def _prepare_choice(self, noise: NoiseSource) -> Fraction:
+        """Raise ValueError where ε is too small for a choice of attributes; return the parts that one takes."""
+        n = len(self.schema)
+        parts = default_parts(n)
+        if self.spending.is_pure:
+            noise.prepare(self.chooser(parts, n, 2 * STEPS * self.row))
+        return parts
 
     @property
     def row(self) -> int:
@@ -66,7 +104,7 @@ class ScorecardPlan(Plan):
     def prepare(self, noise: NoiseSource) -> None:
         n, spending = len(self.schema), self.spending
         noise.prepare(spending.counts(TOTALS, 1, first=True).mechanism)
-        least = (PARTS - TOTALS - prepare_choice(noise, spending, n, 1)) * (1 - FIRST_SHARE) / n
+        least = (PARTS - TOTALS - self._prepare_choice(noise)) * (1 - FIRST_SHARE) / n
         noise.prepare(spending.counts(least, _moved_by_residuals(self.schema), STEPS).mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedScorecard:  # noqa: ARG002
@@ -148,7 +186,8 @@ class Fit:
             return queries.associations(self._by_class, shares)
 
         if self._spending.is_pure:
-            return choice.draw(ask, moved, self._gate, self._plan.epsilon * choice.parts / PARTS), choice.parts
+            chooser = self._plan.chooser(choice.parts, choice.number, moved)
+            return choice.draw(ask, chooser, self._gate), choice.parts
         scores, _ = self._counts(choice.parts, choice.all, ask, "associations of all attributes", moved)
         return sorted(np.argsort(-scores, kind="stable")[: choice.number].tolist()), choice.parts
 

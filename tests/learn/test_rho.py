@@ -1,0 +1,119 @@
+"""What models of pure ε cost in ρ: the most of all ways that a fit may take, which a shared budget is charged."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.learn.choice import Choice, default_parts
+from hedgerow.learn.scorecard.plan import Fit
+from hedgerow.privacy.charge import total_rho
+from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.privacy.zcdp import drawn_rho, pure_rho
+
+pytestmark = pytest.mark.filterwarnings("ignore::hedgerow.errors.UselessModelWarning")
+X = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (200, 9)).astype(bool), columns=[f"x{i}" for i in range(9)])
+COLUMNS = {name: hr.Boolean(missing="bin") for name in X.columns}
+CLASSES = [hr.Label("y", range(n)) for n in (2, 3)]
+NUMBER = hr.Number("y", 0, 10, levels=11)
+
+
+def in_rho(made, y, rho=100):
+    """Return the charge to a budget that adds up ρ, and the fitted model's card."""
+    budget = hr.Budget(rho=rho)
+    card = made.set_params(budget=budget).fit(X, y).privacy_
+    (charge,) = budget.charges
+    return charge, card
+
+
+@pytest.mark.parametrize("label", [*CLASSES, NUMBER], ids=["two classes", "three", "a number"])
+def test_no_way_that_a_scorecard_may_take_costs_more_than_its_plan_or_is_left_out(label, monkeypatch):
+    """All numbers of attributes, and whatever counts it has enough rows for: the worst way is what is charged."""
+    kind = hr.PrivateScorecardRegressor if label is NUMBER else hr.PrivateScorecardClassifier
+    schema = hr.Schema(COLUMNS, label=label)
+    y = np.random.default_rng(1).integers(0, 2, len(X))
+    planned = kind(2, schema=schema).planned_charge(schema).zcdp
+    found = list[Fraction]()
+    for k, *enough in product([2, 5, 9], *[[False, True]] * (3 if label is NUMBER else 2)):
+        choice = Choice(9, k, default_parts(9) if k < 9 else Fraction(0))
+        is_enough = iter(enough * 2)
+        monkeypatch.setattr(Choice, "of", classmethod(lambda *_, choice=choice: choice))
+        monkeypatch.setattr(Fit, "_is_enough", lambda *_, answers=is_enough: next(answers))
+        card = kind(2, schema=schema).fit(X, y).privacy_
+        found.append(total_rho(card.charges))
+        assert total_rho(card.planned) == planned
+        assert card.reserve is None or card.reserve.epsilon == 0
+        charge, shared = in_rho(kind(2, schema=schema), y)
+        assert charge.zcdp <= planned
+        assert total_rho(shared.planned) == charge.zcdp
+    assert max(found) == planned < pure_rho(Fraction(2)) / 2
+
+
+@pytest.mark.parametrize("kind", [hr.PrivateRuleListClassifier, hr.PrivateTreeClassifier])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), 4])
+def test_greedy_growth_is_charged_choice_by_choice_where_a_budget_adds_up_rho(kind, epsilon):
+    schema = hr.Schema(COLUMNS, label=CLASSES[0])
+    size = {"max_rules": 5} if kind is hr.PrivateRuleListClassifier else {"max_depth": 4}
+    each = epsilon * Fraction(4, 5) / 4
+    made = kind(epsilon, schema=schema, search="greedy", **size)
+    assert made.planned_charge(schema).zcdp == pure_rho(Fraction(epsilon))
+    charge, card = in_rho(made, np.arange(len(X)) % 2)
+    assert charge.zcdp == 4 * drawn_rho(each, each) + pure_rho(Fraction(epsilon) / 5)
+    assert charge.zcdp < pure_rho(Fraction(epsilon)) / (10 if epsilon < 1 else 5)
+    assert total_rho(card.planned) == charge.zcdp
+    assert (card.epsilon, charge.epsilon) == (epsilon, epsilon)
+    assert all("exponential mechanism" in one.mechanism for one in card.charges if "choice" in one.purpose)
+
+
+class Stops:
+    """Noise that stops after so many choices, and adds none to counts."""
+
+    no_guarantee_reason, description = "a test", "a test"
+
+    def __init__(self, after):
+        self.left = after
+
+    def prepare(self, mechanism):
+        if isinstance(mechanism, DiscreteLaplace):
+            return lambda counts: counts
+        return self._choose
+
+    def _choose(self, scores):
+        self.left -= 1
+        return 0 if self.left >= 0 else len(scores) - 1
+
+
+@pytest.mark.parametrize("after", range(6))
+@pytest.mark.parametrize("unit", [None, hr.schema.Unit("who", 3)])
+def test_a_list_that_stops_early_under_rho_spends_no_more_and_its_counts_get_what_is_left(unit, after):
+    schema = hr.Schema(COLUMNS, label=CLASSES[0], unit=unit)
+    rows, budget = X if unit is None else X.assign(who=np.arange(len(X)) // 2), hr.Budget(rho=10)
+    made = hr.PrivateRuleListClassifier(3, schema=schema, max_rules=6, search="greedy", budget=budget)
+    card = made.set_params(random_state=Stops(after)).fit(rows, np.arange(len(X)) % 2).privacy_
+    *choices, counts = [one for one in card.charges if one.purpose != "reserved and not used"]
+    assert len(choices) == min(after + 1, 5)
+    assert total_rho(card.charges) <= budget.charges[0].zcdp
+    assert card.epsilon == 3
+    assert counts.epsilon == Fraction(3, 5) if len(choices) == 5 else counts.epsilon > Fraction(3, 5)
+    left = budget.charges[0].zcdp - total_rho(choices)
+    assert 0.999 * left < counts.zcdp <= left or (unit and len(choices) == 5)
+
+
+def test_counts_of_several_attributes_declare_what_a_row_changes_of_each():
+    recorded = []
+
+    class Spy:
+        no_guarantee_reason, description = None, "spy"
+
+        def prepare(self, mechanism):
+            recorded.append(mechanism)
+            return hr.privacy.SecureNoise().prepare(mechanism)
+
+    schema = hr.Schema(COLUMNS, label=CLASSES[0])
+    hr.PrivateScorecardClassifier(5, schema=schema, random_state=Spy()).fit(X, np.arange(len(X)) % 2)
+    histograms = [one for one in recorded if isinstance(one, DiscreteLaplace) and one.each == 1]
+    assert {one.sensitivity for one in histograms} <= set(range(2, 10))
+    assert histograms
