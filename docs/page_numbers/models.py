@@ -50,3 +50,15 @@ def ways() -> str:
     )
     head = ("table", "columns", "rows", "known of it", "commands", "refused", "schema lines edited")
     return markdown(head, (tuple(row[key] for key in keys) for row in rows))
+
+
+@table
+def reasons() -> str:
+    """Rows whose first reason code another draw changes, by table and epsilon."""
+    found = {(row["table"], float(row["epsilon"])): row for row in records("reasons.csv")}
+    rows = []
+    for name in ("adult", "compas", "german"):
+        lines = [found[name, epsilon] for epsilon in (0.5, 1.0, 2.0, 5.0)]
+        shares = (f"{100 * float(row['another first reason']):.1f} %" for row in lines)
+        rows.append((NAMES[name], f"{int(lines[0]['rows']):,}", *shares))
+    return markdown(("another first reason", "rows", "ε = 0.5", "1", "2", "5"), rows)
