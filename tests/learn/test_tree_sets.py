@@ -1,5 +1,6 @@
 """Private sets of trees: what a fit charges, refuses and keeps; the law of the draws is in search/test_sets.py."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, BudgetExceededError, SchemaError, SearchTooLargeError
+from hedgerow.learn.search.sets import SetSearch
+from hedgerow.learn.search.space import Space
 from hedgerow.models import Tree, TreeSet
 from hedgerow.schema import Boolean, Integer, Label, Schema
 
@@ -47,6 +50,18 @@ def test_all_trees_there_are_can_be_drawn_and_no_more_which_is_refused_before_th
     with pytest.raises(ArgumentError, match="n_models of 4 at most, which is how many trees of this depth there are"):
         hr.PrivateTreeSet(1, 5, **ask).fit(X[:, :1], Y)
     assert budget.spent == 1
+
+
+def test_a_set_of_as_many_trees_as_have_one_test_is_not_counted_and_larger_ones_are():
+    search = SetSearch(Space.of_trees(Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))), 2, 0.1)
+    assert [search.has(n) for n in (6, 7, 30, 31)] == [True, True, True, False]
+    assert [replace(search, depth=0).has(n) for n in (2, 3)] == [True, False]
+
+
+def test_a_search_whose_open_options_take_gigabytes_is_refused():
+    wide = Schema({f"a{i}": Boolean() for i in range(400)}, Label("y", (0, 1)))
+    with pytest.raises(SearchTooLargeError, match="Use a smaller max_depth"):
+        hr.PrivateTreeSet(1.0, schema=wide).planned_charge(wide)
 
 
 def test_equal_seeds_give_equal_sets_and_others_other_ones():

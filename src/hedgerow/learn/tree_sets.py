@@ -79,8 +79,9 @@ class PrivateTreeSet(PrivateEstimator, Contract):
     adaptive). No test has two leaves that say the same, so that no tree is published twice; two may predict the same by
     other tests, which `TreeSet.differences` shows. Labels alone are released, no counts.
 
-    Whoever has the set chooses by public wishes for free: `TreeSet.pick`. What a set costs against one tree is in
-    docs/studies/sets.md: each tree is as good as one drawn alone for ε/n_models.
+    Whoever has the set chooses by public wishes for free: `TreeSet.pick`. The first tree is as good as one drawn alone
+    for ε/n_models, later ones are less good, and within ε a set discloses more than as many independent draws: who
+    needs one tree draws one (docs/studies/sets.md).
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ class PrivateTreeSet(PrivateEstimator, Contract):
         space = Space.of_trees(schema)
         search = SetSearch(space, min(int(self.max_depth), space.n_options), STOP_PROBABILITY)
         search.cost.check(_TOO_LARGE)
-        if search.n_trees < self.n_models:
+        if not search.has(int(self.n_models)):
             raise ArgumentError(
                 f"expected n_models of {int(search.n_trees):,} at most, which is how many trees of this depth there "
                 f"are, got {int(self.n_models):,}."

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
@@ -50,7 +50,8 @@ class SetSearch:
     @property
     def cost(self) -> Cost:
         n, sides = self.space.n_options, self.space.n_sides
-        return masks_cost(options=n, sides=sides, depth=self.depth, classes=self.n_values)
+        found = masks_cost(options=n, sides=sides, depth=self.depth, classes=self.n_values)
+        return replace(found, largest=found.evaluations)  # which options are open is held for all states
 
     @cached_property
     def levels(self) -> Sequence[Any]:
@@ -77,6 +78,11 @@ class SetSearch:
         """The prior's log-weight of taking one of the open options in each state, by level."""
         chance = math.log1p(-self.stop_probability)
         return [chance - np.log(np.maximum(one.sum(axis=1), 1)) for one in self.is_open]
+
+    def has(self, n_models: int) -> bool:
+        """Return whether there are so many trees."""
+        of_one_test = self.n_values + (self.space.n_options * self.n_values * (self.n_values - 1) if self.depth else 0)
+        return n_models <= of_one_test or n_models <= self.n_trees
 
     @cached_property
     def n_trees(self) -> float:
