@@ -16,12 +16,11 @@ from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.packages import ibis
 from hedgerow.engines.sources import ask, require_table
 from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
-from hedgerow.schema import Unit
+from hedgerow.schema import Schema, Unit
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, BinCodes, bins_of_codes
 from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.schema.contributions import no_unit
 from hedgerow.schema.fits import ColumnFit, TableFit, absent_columns, beside_the_rows, kind_of, unclipped
-from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DATE, FOUND_NO_NUMBER
 
 MOST_PATTERNS = 5_000_000  # the most groups (a pattern with a class) that are fetched

@@ -12,11 +12,10 @@ from hedgerow.engines.engine import Expression, literal_text
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.packages import ibis
 from hedgerow.engines.sources import engine_of
+from hedgerow.schema import Derivation, Schema
 from hedgerow.schema.attributes import MISSING, Cell
 from hedgerow.schema.dates import date_format
-from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.derived import LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, YearsSince
-from hedgerow.schema.schema import Schema
 
 
 def with_derived(table: Expression, schema: Schema, only: Collection[str] | None = None) -> Expression:

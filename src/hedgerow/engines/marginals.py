@@ -18,8 +18,7 @@ from hedgerow.engines.packages import ibis
 from hedgerow.engines.sources import ask, require_table
 from hedgerow.errors import DomainError
 from hedgerow.models.model import Model
-from hedgerow.schema.literals import Literal
-from hedgerow.schema.schema import Schema
+from hedgerow.schema import Literal, Schema
 from hedgerow.schema.targets import Target
 from hedgerow.tables.columns import FOUND_INFINITY
 

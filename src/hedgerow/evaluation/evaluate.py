@@ -25,10 +25,8 @@ from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_rea
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
-from hedgerow.schema.attributes import Attribute
+from hedgerow.schema import Attribute, Categorical, Schema
 from hedgerow.schema.contributions import unit_advice
-from hedgerow.schema.listed import Categorical
-from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Labels, Table
 from hedgerow.tally import Tally
 from hedgerow.text.messages import shown

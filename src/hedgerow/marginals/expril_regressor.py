@@ -14,8 +14,7 @@ from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.marginals.base import MarginalRegressor
 from hedgerow.marginals.expril import Equations, Expril, Question, fit_weighted, prepared
 from hedgerow.marginals.reweight import LEAST_MEAN, LEAST_NOISE, Weights, log_evidence
-from hedgerow.oracle.answers import ErrorCounts
-from hedgerow.oracle.protocol import MarginalOracle
+from hedgerow.oracle import ErrorCounts, MarginalOracle
 
 _LEAVES = 64  # of the tree that is asked about in the place of a regressor
 _DEVIATIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # deviations of labels from their mean among which the answers decide

@@ -12,11 +12,9 @@ from scipy.linalg import cho_factor, cho_solve
 from hedgerow.marginals.base import MarginalRegressor
 from hedgerow.marginals.logistic import card_of, prior_of, source_bins
 from hedgerow.marginals.reweight import LEAST_MEAN, LEAST_NOISE, by_sampling, log_evidence
-from hedgerow.oracle.answers import LevelSums
+from hedgerow.oracle import LevelSums, MarginalOracle
 from hedgerow.oracle.binning import bin_matrix
-from hedgerow.oracle.protocol import MarginalOracle
-from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Number
+from hedgerow.schema import Number, Schema
 
 SPREADS = (0.025, 0.05, 0.1, 0.2, 0.4)
 """Standard deviations of the prior, in shares of the number's range, among which the answer decides."""

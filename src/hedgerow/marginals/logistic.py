@@ -22,10 +22,7 @@ from hedgerow.models.scorecard import Scorecard
 from hedgerow.oracle.binning import bin_matrix, bins_or_chosen, is_constant
 from hedgerow.oracle.protocol import MarginalOracle
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.listed import Boolean, Categorical
-from hedgerow.schema.numbers import Real
-from hedgerow.schema.schema import Schema
+from hedgerow.schema import Attribute, Boolean, Categorical, Real, Schema
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.values import quoted_text

@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, SchemaError
-from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.literals import Literal
-from hedgerow.schema.schema import Schema
+from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.text.values import Value
 
 Cases = Sequence[tuple[Sequence[Literal], Value]]

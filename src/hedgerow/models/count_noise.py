@@ -9,8 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge
+from hedgerow.privacy import Charge, PrivacyCard
 from hedgerow.privacy.unit import rows_of
 
 CONFIDENCE = 0.95  # how often an interval contains the exact number

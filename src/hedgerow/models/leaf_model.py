@@ -18,8 +18,7 @@ from hedgerow.models.conditions import Pieces, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
 from hedgerow.models.leaf import TOO_NOISY, Leaf, commented, leaf_note, leaf_predictions, leaf_probabilities, share_text
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
-from hedgerow.schema.literals import Literal
-from hedgerow.schema.targets import Number
+from hedgerow.schema import Literal, Number
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
 

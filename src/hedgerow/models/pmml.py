@@ -13,10 +13,9 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import MOST_CHARACTERS, Cases
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.points import MOST_REASONS, Bins, Points, bin_literal, ordered_bins
+from hedgerow.schema import Literal, Schema
 from hedgerow.schema.attributes import Attribute, Cell
-from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import as_number
-from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.text.days import as_plain
 from hedgerow.text.messages import shown

@@ -15,9 +15,7 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models import python_source
 from hedgerow.models.conditions import Pieces
-from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.literals import Literal
-from hedgerow.schema.schema import Schema
+from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.text.messages import shown
 from hedgerow.text.values import printable
 

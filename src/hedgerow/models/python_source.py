@@ -17,12 +17,11 @@ import datetime
 from collections.abc import Iterable, Sequence
 
 from hedgerow.models.conditions import Cases, Pieces
+from hedgerow.schema import Literal, Schema
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.dates import date_format
 from hedgerow.schema.derived import LARGEST, LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, YearsSince
-from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import as_number
-from hedgerow.schema.schema import Schema
 from hedgerow.text.date_formats import SERIAL, SERIAL_ZERO
 from hedgerow.text.days import as_plain
 from hedgerow.text.values import WHOLE, Value, plain_word, printable, spelled_number, value_text

@@ -13,12 +13,11 @@ from sqlglot import exp
 from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import Cases, Pieces
 from hedgerow.models.dialects import Dialect, among
+from hedgerow.schema import Literal, Schema
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.dates import date_format
 from hedgerow.schema.derived import LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, YearsSince
-from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import as_number
-from hedgerow.schema.schema import Schema
 from hedgerow.text.days import as_plain
 from hedgerow.text.messages import shown
 from hedgerow.text.values import Value, is_double, plain_word, printable, spelled_number

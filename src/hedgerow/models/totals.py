@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import ArgumentError
 from hedgerow.models import pmml, points
 from hedgerow.models.points import AttributePoints, PointBin, Points, extreme_totals, point_bins
-from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Number
+from hedgerow.schema import Number, Schema
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import printable, shown_text
 

@@ -16,8 +16,7 @@ from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.plot import check_drawable, shade
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema.literals import Literal
-from hedgerow.schema.schema import Schema
+from hedgerow.schema import Literal, Schema
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable, shown_text
 

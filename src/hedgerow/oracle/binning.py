@@ -13,10 +13,8 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
 from hedgerow.privacy.charge import Charge
+from hedgerow.schema import Boolean, Categorical, Real, Schema
 from hedgerow.schema.attributes import Attribute, Cell
-from hedgerow.schema.listed import Boolean, Categorical
-from hedgerow.schema.numbers import Real
-from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument

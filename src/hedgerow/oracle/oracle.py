@@ -17,16 +17,14 @@ from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
 from hedgerow.oracle.frame_rows import OPAQUE_REASON, OpaqueClassifier, OracleFrame, OracleRows, target_label
 from hedgerow.oracle.release import UNPROVEN_RATIO, Form, Release, card_notes, check_form
-from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy import Budget, PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import GaussianCounts, Mechanism, NoiseSource, noise_source
 from hedgerow.privacy.process import read_only
 from hedgerow.privacy.unit import Unit, loss_of, rows_of
 from hedgerow.privacy.zcdp import pure_rho
-from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Number
+from hedgerow.schema import Number, Schema
 from hedgerow.tables.frames import Labels, Table
 from hedgerow.text.messages import number_of
 

@@ -23,9 +23,8 @@ from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.searches import SearchEstimator
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.unit import rows_of
+from hedgerow.schema import Number, Schema
 from hedgerow.schema.private_cuts import plan_cuts
-from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Number
 
 Kind = Literal["tree", "rule list"]
 PARTS_OF: dict[Kind, str] = {"tree": "levels", "rule list": "rules"}

@@ -8,12 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.audit import ExactMembership, LeafRisk, Membership, ShadowMembership
 from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
-from hedgerow.audit.exact.membership import ExactMembership
-from hedgerow.audit.inference.leaf_risk import LeafRisk
-from hedgerow.audit.inference.lira import ShadowMembership
-from hedgerow.audit.inference.membership import Membership
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
 from hedgerow.errors import HedgerowError
 from hedgerow.models.model import Listing

@@ -12,9 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+from hedgerow.audit import ExactMembership, LabelledRows
 from hedgerow.audit.entropy.result import groups_of
-from hedgerow.audit.exact.membership import ExactMembership
-from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.readers.columns import Features
 from hedgerow.boundary.arguments import check_flag
 from hedgerow.boundary.durable import reserved

@@ -25,8 +25,7 @@ from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.report.form import Form
-from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Number
+from hedgerow.schema import Number, Schema
 from hedgerow.tables.frames import column_of
 from hedgerow.text.values import listed, value_text
 

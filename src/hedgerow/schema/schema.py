@@ -12,9 +12,8 @@ from hedgerow.boundary.arguments import RandomState
 from hedgerow.boundary.durable import write_whole
 from hedgerow.boundary.untrusted_text import check_plain
 from hedgerow.errors import ArgumentTypeError, DomainError, SchemaError, UnreadableError
-from hedgerow.privacy.budget import Budget
+from hedgerow.privacy import Budget, NoiseSource
 from hedgerow.privacy.charge import Amount, Charge
-from hedgerow.privacy.noise import NoiseSource
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Attribute, BinCodes, Direction
 from hedgerow.schema.contributions import check_unit

@@ -11,9 +11,7 @@ from typing import Any, Literal
 
 from hedgerow import errors
 from hedgerow.boundary.chain import digest
-from hedgerow.privacy.account import Account
-from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.noise import NoiseSource
+from hedgerow.privacy import Account, NoiseSource, PrivacyCard
 from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals

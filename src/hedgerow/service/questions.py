@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, SchemaError, UselessModelWarning
-from hedgerow.hypotheses import read_onnx
-from hedgerow.hypotheses.hypothesis import Always
+from hedgerow.hypotheses import Always, read_onnx
 from hedgerow.learn.learners import estimators_of
 from hedgerow.models.decisions import by_class
 from hedgerow.models.files import model_from_dict
@@ -22,8 +21,7 @@ from hedgerow.oracle.frame_rows import OracleRows
 from hedgerow.oracle.oracle import OracleQuestion, ask_once
 from hedgerow.oracle.release import Form as ReleaseForm
 from hedgerow.oracle.release import Release
-from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy import Budget, PrivacyCard
 from hedgerow.privacy.charge import Charge, exact
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, loss_of, rows_of

@@ -14,9 +14,7 @@ from hedgerow.audit.readers.paths import Paths
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models.conditions import Path
-from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.literals import Literal
-from hedgerow.schema.schema import Schema
+from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import Value, quoted_text
 

@@ -23,9 +23,7 @@ from hedgerow.audit.entropy.values import Index
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.errors import ArgumentError, MissingPackageError, SearchTooLargeError
 from hedgerow.models.conditions import first_that_holds
-from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.literals import Literal
-from hedgerow.schema.schema import Schema
+from hedgerow.schema import Attribute, Literal, Schema
 
 _UNIT = 1000  # steps of the objective in one unit of log-likelihood, or in that of one row where noise is larger
 _OFF = 0.01  # by how much a log-likelihood may be too low

@@ -12,9 +12,8 @@ from hedgerow.audit.readers.names import finite_number, meaning, meanings
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models.conditions import Path
+from hedgerow.schema import Literal, Schema
 from hedgerow.schema.attributes import Attribute, Cell
-from hedgerow.schema.literals import Literal
-from hedgerow.schema.schema import Schema
 from hedgerow.text.values import Value, plain_word, quoted_text
 
 Features = Sequence[Feature] | BaseEstimator

@@ -28,9 +28,7 @@ from hedgerow.audit.readers.names import finite_number, meanings
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models.conditions import Path
-from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.literals import Literal
-from hedgerow.schema.schema import Schema
+from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.tables.frames import Table
 
 Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]  # a monotone, non-decreasing map of numbers, elementwise

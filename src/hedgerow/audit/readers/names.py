@@ -5,10 +5,8 @@ from math import isfinite
 from re import fullmatch
 
 from hedgerow.errors import ArgumentTypeError, SchemaError
-from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.literals import Literal
+from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.schema.numbers import as_number
-from hedgerow.schema.schema import Schema
 from hedgerow.text.values import quoted_text, value_text
 
 _INFREQUENT = "infrequent_sklearn"

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import Path, complement, first_that_holds, literals_of
-from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.literals import Extent, Literal
-from hedgerow.schema.schema import Schema
+from hedgerow.schema import Attribute, Extent, Literal, Schema
 from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
 from hedgerow.text.values import printable, quoted_text

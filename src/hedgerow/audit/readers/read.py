@@ -20,8 +20,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.conditions import Path
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.released import released_leaf_model
-from hedgerow.schema.literals import Literal
-from hedgerow.schema.schema import Schema
+from hedgerow.schema import Literal, Schema
 
 _NOWHERE = -1  # the child of a leaf
 _COUNTS_MISSING = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)

@@ -31,10 +31,7 @@ from hedgerow.models.readers.questions import (
 from hedgerow.models.readers.rules_text import literals_of
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
-from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.listed import Categorical
-from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Number
+from hedgerow.schema import Attribute, Categorical, Number, Schema
 from hedgerow.text.messages import shown
 from hedgerow.text.values import NUMBER
 

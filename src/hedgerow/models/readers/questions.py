@@ -18,11 +18,8 @@ from hedgerow.models.model import Model
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.tree import Node, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema.attributes import Attribute
-from hedgerow.schema.listed import Boolean, Categorical
-from hedgerow.schema.literals import Extent, Literal
+from hedgerow.schema import Attribute, Boolean, Categorical, Extent, Literal, Schema
 from hedgerow.schema.numbers import Integer, Numeric, Real, as_number
-from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.text.messages import shown
 from hedgerow.text.values import plain_word, value_text

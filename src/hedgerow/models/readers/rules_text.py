@@ -10,8 +10,7 @@ from hedgerow.errors import ModelFormatError
 from hedgerow.models.model import Model
 from hedgerow.models.readers.questions import MOST_PARTS, Asked, Question, conjunction, derived, no_guarantee, target_of
 from hedgerow.models.rule_list import Rule, RuleList
-from hedgerow.schema.literals import Literal
-from hedgerow.schema.schema import Schema
+from hedgerow.schema import Literal, Schema
 from hedgerow.text.messages import shown
 from hedgerow.text.values import LONGEST_TEXT, NUMBER
 

@@ -19,9 +19,8 @@ from hedgerow.models.model import Model
 from hedgerow.models.readers.questions import MOST_PARTS, no_guarantee
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.tree import Node, Split, Tree
-from hedgerow.schema.attributes import Attribute
+from hedgerow.schema import Attribute, Schema
 from hedgerow.schema.literals import Literal, is_number
-from hedgerow.schema.schema import Schema
 from hedgerow.text.values import spelled_number, value_text
 
 _HEAD = re.compile(r"/\* ([A-Za-z]+); [^\n]{0,2000}? \*/ ")

@@ -13,8 +13,7 @@ from sqlalchemy.engine import Connection, Row
 
 from hedgerow import errors
 from hedgerow.boundary.chain import digest
-from hedgerow.privacy.account import Account
-from hedgerow.privacy.charge import Charge
+from hedgerow.privacy import Account, Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger import accounts
 from hedgerow.service.ledger.database import begin_run
