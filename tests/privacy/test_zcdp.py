@@ -101,7 +101,7 @@ ALL_ORDERS = list(map(Decimal, ["1", "1.0001", "1.01", "1.1", "1.3", "1.6", "2",
 
 
 @pytest.mark.parametrize("weight", ["0.001", "0.1", "1", "2", "4", "8", "20", "60"])
-@pytest.mark.claim("no triangle has a larger mean than the best without a right leg")
+@pytest.mark.claim("two answers at its ends are worst, and of all orders α → 1")
 def test_two_models_cost_what_a_draw_of_any_may_cost(weight):
     """By definition, in 60 digits: two models, of which an added row raises the loss of one by 1; any prior, any order.
 
