@@ -114,10 +114,10 @@ def test_the_rest_of_yaml_is_refused_with_its_place(text: str) -> None:
 
 
 LARGE = {
-    "keys": "".join(f"k{i}: v\n" for i in range(10_000)),  # each was counted among all others
+    "keys": "".join(f"k{i}: v\n" for i in range(5_000)),  # each was counted among all others
     "sexagesimal": "1:30" + ":30" * 60_000,
     "hexadecimal": "0x" + "F" * 200_000,
-    "anchors": "&a [" + ",".join(["&b [x]"] * 10_000) + "]",
+    "anchors": "&a [" + ",".join(["&b [x]"] * 5_000) + "]",
 }
 
 
@@ -126,4 +126,4 @@ def test_time_is_in_proportion_to_the_text(name: str) -> None:
     start = time.process_time()
     with suppress(UnreadableError):
         parse_yaml(LARGE[name])
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 3
