@@ -4,6 +4,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -35,6 +36,12 @@ from hedgerow.schema.contributions import unit_advice
 app = typer.Typer(add_completion=False)
 MANY_ROWS = 1_000  # a fit that may need more says so first
 Kind = Literal["rule-list", "tree", "scorecard", "dp-greedyrl"]
+_hints = cache(get_type_hints)
+
+
+@cache
+def _parameters(make: Callable[..., Any]) -> Mapping[str, Parameter]:
+    return signature(make).parameters
 
 
 @dataclass(frozen=True)
@@ -47,12 +54,12 @@ class _Parameter:
     metavar: str | None = None
 
     def option(self, name: str) -> Parameter:
-        makes = [make for make in (*CLASSIFIERS.values(), *REGRESSORS.values()) if name in signature(make).parameters]
-        default = signature(makes[0]).parameters[name].default
+        makes = [make for make in (*CLASSIFIERS.values(), *REGRESSORS.values()) if name in _parameters(make)]
+        default = _parameters(makes[0])[name].default
         flag = [f"--{name.replace('_', '-')}"] if default is False else []
         text = f"{self.help}  \\[{default}]" if self.panel and not isinstance(default, bool | None) else self.help
         found = option(text, *flag, rich_help_panel=self.panel, metavar=self.metavar)
-        kind = get_type_hints(makes[0])[name] if self.type is None else self.type
+        kind = _hints(makes[0])[name] if self.type is None else self.type
         return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, found])
 
 
@@ -148,7 +155,7 @@ def _given(model: Kind, parameters: dict[str, Any], makers: Learners, schema: Sc
         raise ArgumentError(f"the label is a number: expected --model {' or '.join(makers)}, got --model {model}.")
     given = {name: value for name, value in parameters.items() if value not in (None, [])}
     for name in given:
-        takers = [kind for kind, make in makers.items() if name in signature(make).parameters]
+        takers = [kind for kind, make in makers.items() if name in _parameters(make)]
         if model not in takers:
             label, other = ("with classes", "that is a number")[:: 1 if makers is CLASSIFIERS else -1]
             only = f"--model {' or '.join(takers)}" if takers else f"a label {other}"

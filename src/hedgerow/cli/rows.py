@@ -1,5 +1,6 @@
 """Private rows of a command: a CSV file, or a table that an engine counts."""
 
+import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import narwhals as nw
+import pyarrow as pa
 
 from hedgerow.cli.options import TableOptions, option
 from hedgerow.cli.output import stage
@@ -41,6 +43,7 @@ class FileRows:
     def learn(self, classifier: Any, label: str, *, quietly: bool) -> Any:  # quietly: it shows its own progress
         """Read the file, and fit once what is public and each row is checked: one that does not fit costs nothing."""
         classifier.check_public()
+        _leave_out_pandas()
         with stage(f"reading {self.path}"):
             table = nw.from_native(self.counted(classifier.schema), eager_only=True)
         X, y = table.drop(label).to_native(), table.get_column(label)
@@ -61,6 +64,21 @@ class FileRows:
         rows = {row for column in found.columns for row in column.rows}
         lines = lines_of_rows(self._source, rows)
         return lines if len(lines) == len(rows) else None
+
+
+def _leave_out_pandas() -> None:
+    """Let Arrow work without pandas, whose import takes longer than a fit: it looks for it once, at its first value."""
+
+    class Without:
+        @staticmethod
+        def find_spec(name: str, *_: object) -> None:
+            if name == "pandas":
+                raise ModuleNotFoundError(name=name)
+
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, Without)
+        pa.scalar(0)
+        sys.meta_path.remove(Without)
 
 
 def _check_rows(table: Table, labels: Column, declared: Schema | None) -> None:
