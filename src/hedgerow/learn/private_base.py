@@ -17,7 +17,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import TallyEstimator
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.search.sampler import Progress
+from hedgerow.learn.search.sampler import Progress, one_thread
 from hedgerow.models.caveats import Caveat
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
@@ -39,7 +39,7 @@ from hedgerow.schema.contributions import unit_advice
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.weights import Weight
 from hedgerow.tally import Tally
-from hedgerow.text.progress import progress_bar
+from hedgerow.text.progress import is_alone_on_terminal, progress_bar
 from hedgerow.text.values import quoted_text, value_text
 
 _PUBLIC = "the names, types and order of the columns count as public, like the schema"
@@ -286,7 +286,11 @@ def _no_guarantee_reason(plan: Plan, schema: Schema, noise: NoiseSource) -> str 
 
 @contextmanager
 def search_progress(cost: Cost | None, *, verbose: bool) -> Generator[Progress]:
-    """Show the cost of an exact search on stderr before it starts, then its progress."""
-    total, shown = (None, False) if cost is None else (cost.states, verbose)
-    with progress_bar("searching", total, verbose=shown, heading=f"exact search: {cost}") as update:
+    """Show on stderr the cost of an exact search, if asked, then its progress: of a long one on any terminal."""
+    is_long = cost is not None and cost.is_noticeable
+    heading = f"exact search: {cost}" if verbose and cost is not None else ""
+    shown = bool(heading) or (is_long and is_alone_on_terminal())
+    total = None if cost is None else cost.states
+    limited = one_thread() if is_long else nullcontext()
+    with limited, progress_bar("searching", total, verbose=shown, heading=heading) as update:
         yield lambda done: update(advance=done)

@@ -1,12 +1,22 @@
 """Progress bars on stderr."""
 
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from threading import current_thread, main_thread
 from typing import Any
 
 Update = Callable[..., object]
 """An update of a bar, as by rich: ``advance=``, ``completed=``, ``total=`` or ``description=``."""
+
+
+def is_alone_on_terminal() -> bool:
+    """Return whether stderr is a terminal, and this the main thread of the main process: bars of others would mix."""
+    from multiprocessing import current_process
+
+    is_main = current_process().name == "MainProcess" and current_thread() is main_thread()
+    return is_main and sys.stderr is not None and sys.stderr.isatty()
 
 
 @contextmanager

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,8 +79,7 @@ class Draw:
             if isinstance(states, Boxes):
                 self._check_outside(states)
             return states
-        n, sides, classes = self.space.n_options, self.space.n_sides, self.space.candidates.schema.target.n_levels
-        cost = masks_cost(options=n, sides=sides, depth=self.depth, classes=classes, objective=self.objective)
+        cost = masks_cost(Outline.of(self.space), self.depth, self.objective)
         cost.check("Use rules of one literal (max_literals=1), or fewer rules, to audit a draw exactly.")
         return exhaustive_levels(self.space, self.depth)
 
@@ -221,3 +222,28 @@ def draw_models(
         lambda: [ModelSampler(tally, plan, states, progress) for tally, plan, states in each],
         purpose=purpose,
     )
+
+
+class _OneThread:
+    """Runs BLAS on one thread while a long search does: its products are small, and threads that wait would spin."""
+
+    _lock, _searches, _limits = Lock(), 0, ExitStack()
+
+    @contextmanager
+    def __call__(self) -> Generator[None]:
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if not self._searches:
+                self._limits.enter_context(threadpool_limits(1, "blas"))
+            self._searches += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._searches -= 1
+                if not self._searches:
+                    self._limits.close()
+
+
+one_thread = _OneThread()
