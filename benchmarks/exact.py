@@ -161,7 +161,7 @@ def simulated(n_booleans, n_patterns, rng):
 def measured(grown, size, tally, space, depth):
     """Time the search itself, rows' matrices included, and compare with the cost that is told beforehand."""
     seconds = median_seconds(partial(masked, tally, space, depth), 3)
-    cost = masks_cost(options=space.n_options, sides=space.n_sides, depth=depth, classes=2)
+    cost = masks_cost(Outline.of(space), depth)
     told = cost.seconds(len(tally._bins))
     row = {"grown": grown, "size": size, "options": space.n_options, "depth": depth, "patterns": len(tally._bins)}
     row |= {

@@ -76,25 +76,36 @@ def more_time() -> str:
     return _steps("ms")
 
 
+def _long_fits() -> list[dict[str, str]]:
+    """Return the fits of a second or more whose search was told beforehand."""
+    return [row for row in records("costs.csv") if float(row["measured s"]) >= 1]
+
+
 @number
 def forecast_cost() -> str:
-    """Return the least and the largest forecast cost, in times of what a search takes."""
-    ratios = [float(row["told / measured"]) for row in records("exact_growth.csv")]
+    """Return the least and the largest told time, in times of what the fit takes."""
+    ratios = [float(row["told / measured"]) for row in _long_fits()]
     return f"{min(ratios):.2f} to {max(ratios):.2f}"
 
 
 @number
-def forecast_range() -> str:
-    """Return the times of searches whose cost was forecast."""
-    times = [float(row["ms"]) for row in records("exact_growth.csv")]
-    return f"{min(times):.2f} ms to {max(times) / 1e3:.1f} s"
+def forecast_fits() -> str:
+    """Return how many fits that is of."""
+    return str(len(_long_fits()))
 
 
 @number
-def draws_on_top() -> str:
-    """Return the milliseconds that short fits take beside the forecast."""
-    fits = ((float(row["seconds"]), float(row["told beforehand"])) for row in records("exact.csv"))
-    return between((1e3 * (seconds - told) for seconds, told in fits if seconds < 0.1), 0)
+def forecast_worst() -> str:
+    """Return the fit whose told time is farthest off."""
+    ratio = "told / measured"
+    row = max(_long_fits(), key=lambda row: max(float(row[ratio]), 1 / float(row[ratio])))
+    return f"{row['fit']} on {row['table']}, {row['measured s']} s"
+
+
+@number
+def longest_default() -> str:
+    """Return the seconds of one core of the longest default fit."""
+    return f"{max(float(row['measured s']) for row in records('costs.csv') if row['size'] == '0'):.1f}"
 
 
 @table

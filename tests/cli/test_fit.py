@@ -61,7 +61,7 @@ def test_a_tree_is_drawn_whole(run):
 
 @pytest.mark.usefixtures("folder")
 def test_the_cost_of_a_search_that_may_take_a_second_is_told_first(run, monkeypatch):
-    monkeypatch.setattr("hedgerow.learn.search.cost._ANY", 1.0)
+    monkeypatch.setattr("hedgerow.learn.search.cost._START", 1.0)
     code, _, err = run(*TREE, "--max-depth", "1", "-o", "tree.json")
     assert code == 0
     assert re.search(r"^exact search: 8 options, 1 states, 8 evaluations; about 1 s", err)

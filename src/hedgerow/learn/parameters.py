@@ -18,7 +18,7 @@ negations : bool, default=True
 """,
     "search": """
 search : {"auto", "exact", "greedy"}, default="auto"
-    The search. "auto": the most joint exact search that is expected to take ten seconds or less, by public numbers
+    The search. "auto": the most joint exact search that is expected to take eight seconds or less, by public numbers
     alone: everything at once, else blocks of rules or levels, else greedy; the card says which.
 """,
     "lookahead": """
@@ -101,7 +101,7 @@ monotone : mapping of str to {"increasing", "decreasing"} or None, optional
     "max_depth": """
 max_depth : int or None, default=None
     Tests one after the other at most. None: an exact search draws the depth too, from those up to 5 of which it
-    takes about ten seconds at most, each with the same prior probability; a greedy search grows three levels.
+    takes about eight seconds at most, each with the same prior probability; a greedy search grows three levels.
 """,
     "max_attributes and points": """
 max_attributes : int, optional

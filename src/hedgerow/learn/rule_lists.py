@@ -46,7 +46,7 @@ class PrivateRuleListClassifier(OfClasses, Classifier, PrivateRuleListEstimator)
     %(epsilon)s
     max_rules : int or None, default=None
         Rules in the list, the default rule included (SSRL's K). None: an exact search draws their number too, from
-        those up to 10 of which it takes about ten seconds at most, each with the same prior probability; a greedy
+        those up to 10 of which it takes about eight seconds at most, each with the same prior probability; a greedy
         search chooses up to 5.
     max_literals : int, default=1
         Literals in a rule. More make many more rules to choose from: a search that was joint may have to be greedy.
@@ -136,7 +136,7 @@ class PrivateRuleListRegressor(OfReleasedNumbers, Regressor, PrivateRuleListEsti
     %(epsilon)s
     max_rules : int or None, default=None
         Rules in the list, the default rule included. None: an exact search draws their number too, from those up to 10
-        of which it takes about ten seconds at most, each with the same prior probability; a greedy one chooses up to 5.
+        of which it takes eight seconds at most, each with the same prior probability; a greedy one chooses up to 5.
     max_literals : int, default=1
         Literals in a rule.
     %(negations)s

@@ -38,7 +38,7 @@ class SearchPlan:
 
     def describe(self, parts: str) -> str:
         if not self.blocks:
-            return "greedy: no exact search is within the limits and ten seconds"
+            return "greedy: no exact search is within the limits and eight seconds"
         if len(self.blocks) == 1:
             return f"exact: up to {self.blocks[0]} {parts} jointly{', their number drawn too' * self.draws_size}"
         return f"exact: up to {sum(self.blocks)} {parts}, {self.blocks[0]} jointly at a time"
@@ -151,7 +151,7 @@ class SearchEstimator(PrivateEstimator, RowLoss):
                 objective=loss,
             )
             return self._drawn(cost=chosen.cost, draw=draw, **common)
-        self._check_greedy("where no exact search takes ten seconds or less")
+        self._check_greedy("where no exact search takes eight seconds or less")
         common |= {"of_leaves": self._of_leaves or LeafCounts(), "most": self._size(schema), **self._options(schema)}
         score: Any = Gini() if self.has_default_objective else Loss.of(loss, schema.target.n_levels)
         by_counts = self.has_default_objective or self.predicts_means  # leaves have their commonest class, or means

@@ -31,7 +31,6 @@ PARTS_OF: dict[Kind, str] = {"tree": "levels", "rule list": "rules"}
 CONFIDENCE = 0.95
 LEAF = 0.05  # the share of the rows of the leaf that is to be told from noise
 CUT_BINS = 5  # the number of bins that `Schema.learn` aims at by default
-_TYPICAL_PATTERNS = 10_000
 _SEED, _DRAWS = 20261123, 4
 _CLASSIFIERS: dict[Kind, type[Any]] = {kind: learners.CLASSIFIERS[kind.replace(" ", "-")] for kind in PARTS_OF}
 _REGRESSORS: dict[Kind, type[Any]] = {kind: learners.REGRESSORS[kind.replace(" ", "-")] for kind in PARTS_OF}
@@ -96,7 +95,7 @@ def expected_draws(schema: Schema, epsilon: Fraction, spread: float | None = Non
             unit = _REGRESSORS[kind](epsilon).largest_loss(number) / (spread or even_spread(number)) ** 2
             by_absolute = _REGRESSORS[kind](epsilon, objective="absolute")
             absolute = [most * by_absolute.largest_loss(number) for most in excess_bounds(by_absolute, schema)]
-        seconds = 0.0 if cost is None else cost.seconds(_TYPICAL_PATTERNS)
+        seconds = 0.0 if cost is None else cost.seconds()
         for size, (most, often, missed_by) in enumerate(zip(bounds, usual, absolute, strict=True)):
             excess, in_most, of_absolute = (each * float(epsilon) for each in (unit * most, unit * often, missed_by))
             found += [Expected(kind, size, excess, seconds, in_most, of_absolute)] * (size > 0)

@@ -19,9 +19,10 @@ from tests.learn.enumerate_models import Table, all_worlds, list_space, schema_o
 
 @given(spaces, st.integers(0, 4))
 def test_the_cost_is_the_number_of_states_that_are_enumerated(space, depth):
-    found = masks_cost(options=space.n_options, sides=space.n_sides, depth=depth, classes=2)
+    found = masks_cost(Outline.of(space), depth)
     states = sum(len(level.states) for level in exhaustive_levels(space, depth))
-    assert (found.options, found.states, found.classes) == (space.n_options, states, 2)
+    classes = len(space.candidates.schema.classes)
+    assert (found.options, found.states, found.classes) == (space.n_options, states, classes)
     assert found.evaluations == states * space.n_options
 
 
@@ -40,16 +41,25 @@ def test_the_cost_is_what_a_sweep_weighs_where_every_world_has_a_row(space, dept
     Counted(PatternMatrix(table.tally, space), exhaustive_levels(space, depth), all_models(1.0, 0.5)).sweep(
         progress=done.append
     )
-    told = masks_cost(options=space.n_options, sides=space.n_sides, depth=depth, classes=len(schema.classes))
+    told = masks_cost(Outline.of(space), depth)
     assert sum(weighed) <= told.evaluations
     assert sum(done) == told.states
 
 
 def test_the_cost_is_told_in_words():
     """40 options, 4 rules: 1 + 40 + C(40, 2) + C(40, 3) = 10,701 states."""
-    told = masks_cost(options=40, sides=40, depth=4, classes=2)
+    told = masks_cost(Outline.of_lists(BOOLEANS, 1, negations=True), 4)
     assert told.states == 1 + 40 + 780 + 9880
     assert str(told).startswith("40 options, 10,701 states, 428,040 evaluations; about ")
+    assert str(told).endswith(f"{told.seconds():.1g} s of one core for 10,000 distinct patterns of rows")
+
+
+def test_more_patterns_than_there_can_be_take_no_longer():
+    told = space_cost(Outline.of_trees(schema_of(*[Boolean()] * 5)), 2)
+    assert told.cells == 32
+    assert told.seconds(31) < told.seconds(32) == told.seconds()
+    assert str(told).endswith("for 32 distinct patterns of rows")
+    assert Outline.of_trees(schema_of(*[Boolean()] * 10_000)).cells == cost.MOST_CELLS
 
 
 @pytest.mark.parametrize(
@@ -77,22 +87,24 @@ def test_each_limit_refuses_what_is_beyond_it_and_says_what_to_change(monkeypatc
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("method", ["masks", "cubes"])
 def test_leaves_of_more_values_and_classes_take_longer(classes, method):
-    space = Space.of_trees(schema_of(*[Integer(0, 9, (1, 3, 5))] * 3, classes=classes))
-    n, sides = space.n_options, space.n_sides
+    outline = Outline.of_trees(schema_of(*[Integer(0, 99, tuple(range(5, 95, 5)))] * 6, classes=classes))
     errors, mixed = (
-        masks_cost(options=n, sides=sides, depth=3, classes=classes, objective=objective)
-        if method == "masks"
-        else cubes_cost(Outline.of(space), Boxes.of(space, 3).sizes, objective)
+        masks_cost(outline, 3, objective) if method == "masks" else cubes_cost(outline, outline.sizes(3), objective)
         for objective in ("errors", "mixed")
     )
-    assert (errors.losses, mixed.losses) == (0, 5 * classes)
-    assert replace(mixed, losses=0) == errors
-    more = mixed.seconds(1000) - errors.seconds(1000)
-    leaves = mixed.evaluations * mixed.losses * cost._LOSS
-    if (method, classes) == ("cubes", 2):  # errors need no more than differences, other losses the rows of each class
-        assert more > leaves
-    else:
-        assert more == pytest.approx(leaves)
+    alike = {"fixed": 0.0, "each": 0.0}
+    assert replace(mixed, **alike) == replace(errors, **alike)
+    assert mixed.seconds(1000) > errors.seconds(1000)
+
+
+def test_states_with_both_sides_of_a_boolean_hold_no_row_and_are_not_weighed(monkeypatch):
+    """Of six sides of three booleans there are 1 + 6 + 15 sets of up to two, three of them of complements."""
+    monkeypatch.setattr(cost, "_SECONDS", {("masks", True): (1.0, 0.0, 0.0, 0.0, 0.0)})
+    monkeypatch.setattr(cost, "_START", 0)
+    three = schema_of(*[Boolean()] * 3)
+    assert masks_cost(Outline.of_trees(three), 3).fixed == 2 * 3 * (1 + 6 + 15 - 3)
+    assert masks_cost(Outline.of_lists(three, 1, negations=True), 3).fixed == 2 * 6 * (1 + 6 + 15 - 3)
+    assert masks_cost(Outline.of_lists(three, 1, negations=False), 3).fixed == 2 * 3 * (1 + 3 + 3)
 
 
 def test_pairs_are_refused_by_their_own_limit_of_options():
@@ -109,14 +121,15 @@ def test_the_cost_of_another_loss_than_errors_needs_no_table_of_it(monkeypatch):
     """A plan asks for the costs of many searches, and tables of many classes are large."""
     monkeypatch.setattr(Loss, "of", lambda *_: pytest.fail("a table was made"))
     space = Space.of_trees(schema_of(*[Integer(0, 9, (1, 3, 5))] * 3, classes=200))
-    assert space_cost(Outline.of(space), 2, "mixed").losses == 5 * 200
+    assert space_cost(Outline.of(space), 2, "mixed").seconds() > space_cost(Outline.of(space), 2).seconds()
 
 
 def test_more_patterns_more_classes_and_more_states_take_longer():
-    one = masks_cost(options=40, sides=40, depth=3, classes=2)
+    two, three = (Outline.of_lists(schema_of(*[Boolean()] * 20, classes=n), 1, negations=True) for n in (2, 3))
+    one = masks_cost(two, 3)
     assert 0 < one.seconds(0) < one.seconds(100) < one.seconds(1000)
-    assert one.seconds(100) < masks_cost(options=40, sides=40, depth=3, classes=3).seconds(100)
-    assert one.seconds(100) < masks_cost(options=40, sides=40, depth=4, classes=2).seconds(100)
+    assert one.seconds(100) < masks_cost(three, 3).seconds(100)
+    assert one.seconds(100) < masks_cost(two, 4).seconds(100)
 
 
 NUMBERS = schema_of(*[Integer(0, 99, tuple(range(5, 95, 5)))] * 6)
@@ -133,8 +146,10 @@ def test_the_cost_by_contingency_tables_is_of_the_boxes_and_tables_that_are_gone
     width = sum(axis.n_bins for axis in boxes.axes)
     assert told.states == sum(prod(group.shape) for group in groups)
     assert told.evaluations == told.states * space.n_options
-    assert (told.tables, told.additions) == (len(groups), len(groups) * len(boxes.axes))
-    assert told.numbers == sum(cells) * width
+    sizes, choices = boxes.sizes, range(depth)
+    assert sum(map(sizes.count_tables, choices)) == len(groups)
+    assert sum(map(sizes.count_cells, choices)) == sum(cells)
+    assert sizes.n_divisions == len(boxes.divisions.options)
     assert told.largest >= max(cells) * width * len(space.candidates.schema.classes)
 
 
@@ -142,7 +157,7 @@ def test_many_booleans_are_counted_by_masks_and_numbers_with_many_cut_points_by_
     assert space_cost(Outline.of(Space.of_trees(BOOLEANS)), 4).method == "masks"
     assert space_cost(Outline.of(Space.of_trees(NUMBERS)), 3).method == "cubes"
     of_two_literals = list_space(schema_of(Boolean(), Boolean()), 2)  # what they leave is no box
-    assert space_cost(Outline.of(of_two_literals), 2).method == "masks"
+    assert space_cost(Outline.of(of_two_literals), 2).method in {"masks", "pairs"}
     assert space_cost(Outline.of(Space.of_trees(NUMBERS)), 0).states == 0
     as_wide_as_adult = schema_of(*[Integer(0, 99, tuple(range(10, 60, 5)))] * 6, *[Categorical(WORDS)] * 2)
     told = space_cost(Outline.of_lists(as_wide_as_adult, 1, negations=True), 4)
@@ -151,19 +166,20 @@ def test_many_booleans_are_counted_by_masks_and_numbers_with_many_cut_points_by_
 
 def test_the_cost_by_tables_hardly_grows_with_the_patterns():
     told = space_cost(Outline.of(Space.of_trees(NUMBERS)), 3)
-    masks = masks_cost(options=told.options, sides=2 * told.options, depth=3, classes=2)
+    masks = masks_cost(Outline.of_trees(NUMBERS), 3)
     assert told.seconds(100_000) < 10 * told.seconds(1000)
     assert masks.seconds(100_000) > 50 * masks.seconds(1000)
 
 
 def test_searches_one_after_the_other_cost_what_they_cost_together():
-    one, other = Cost(10, 3, 30, 2), Cost(8, 5, 40, 2, "cubes", 2, 7, 4, 5)
-    assert total_cost([one, other]) == Cost(8, 8, 70, 2, "cubes", 2, 7, 4, 5)
+    one, other = Cost(10, 3, 30, 2, fixed=0.5, each=2.0), Cost(8, 5, 40, 2, "cubes", 7, 0.25, 0.5)
+    assert total_cost([one, other]) == Cost(8, 8, 70, 2, "cubes", 7, 0.75, 2.5)
+    assert one.times(3) == total_cost([one] * 3)
 
 
-def test_the_largest_size_is_the_last_that_is_allowed_and_takes_ten_seconds(monkeypatch):
+def test_the_largest_size_is_the_last_that_is_allowed_and_takes_no_longer(monkeypatch):
     def cost_of(size):
-        return Cost(1, 10**size, 10**size, 2)
+        return Cost(1, 10**size, 10**size, 2, fixed=1e-6 * 10**size)
 
     assert largest_size(cost_of, 3) == 3
     monkeypatch.setattr(cost, "MOST_SECONDS", 1e9)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.learn.search import cost
 from hedgerow.learn.search import pairs as module
 from hedgerow.learn.search import sampler as sampling
 from hedgerow.learn.search.cost import Outline, pairs_cost, space_cost
@@ -119,14 +120,22 @@ def test_other_searches_are_not_of_pairs(space, depth):
     assert Pairs.of(space, depth) is None
 
 
-def test_the_cost_of_pairs_follows_from_the_schema():
+def only(monkeypatch, place):
+    """Let a unit of one kind of work take a second, and any other none."""
+    monkeypatch.setattr(cost, "_START", 0)
+    monkeypatch.setattr(cost, "_SECONDS", {("pairs", True): tuple(float(i == place) for i in range(7))})
+
+
+def test_the_cost_of_pairs_follows_from_the_schema(monkeypatch):
     space = list_space(schema_of(Categorical(tuple("abcd")), Integer(0, 9, (3, 5)), Boolean()), 2)
     told = pairs_cost(Outline.of(space), 2)
     n = space.n_options
     assert (told.options, told.states, told.evaluations) == (n, 1 + n, n + n * n)
-    assert (told.tables, told.numbers) == (6**2, (4 + 3 + 2 + 4 * 3 + 4 * 2 + 3 * 2) * n)
     assert told.largest == 4 * 3 * n
     assert space_cost(Outline.of(space), 2).method in {"masks", "pairs"}
+    for place, work in ((3, (4 + 3 + 2 + 4 * 3 + 4 * 2 + 3 * 2) * n), (4, 6**2)):  # numbers, and tables
+        only(monkeypatch, place)
+        assert pairs_cost(Outline.of(space), 2).fixed == work
 
 
 @pytest.mark.parametrize("depth", [1, 2])
@@ -140,7 +149,8 @@ def test_the_cost_tells_every_multiplication(monkeypatch, depth):
     monkeypatch.setattr(module, "_product", counted)
     space = list_space(schema_of(Categorical(tuple("abcd")), Integer(0, 9, (3, 5)), Boolean(missing="bin")), 2)
     values(Table(space.candidates.schema, (((0, 0, 0), 1, 5),)), space, depth, all_models(1.0, 0.5))
-    assert pairs_cost(Outline.of(space), depth).products == sum(done)
+    only(monkeypatch, 2)
+    assert pairs_cost(Outline.of(space), depth).fixed == sum(done)
     assert (sum(done) > 0) == (depth > 1)
 
 

@@ -80,7 +80,7 @@ class Boxes:
 
     @cached_property
     def sizes(self) -> Sizes:
-        of_axes = Counter((axis.options.stop - axis.options.start, axis.n_bins, axis.within) for axis in self.axes)
+        of_axes = Counter((n_divisions(axis.caught), axis.n_bins, axis.within) for axis in self.axes)
         return Sizes(self.depth, tuple(of_axes.items()))
 
     @cached_property
@@ -90,8 +90,7 @@ class Boxes:
         times: list[int] = []
         within: list[slice] = []
         for axis in self.axes:
-            parts = axis.caught ^ axis.caught[:, :1]  # alike for complements
-            _, places, counts = np.unique(_keys(parts), return_index=True, return_counts=True)
+            _, places, counts = np.unique(_parts(axis.caught), return_index=True, return_counts=True)
             order, start = np.argsort(places), len(first)
             first += (axis.options.start + places[order]).tolist()
             times += counts[order].tolist()
@@ -107,12 +106,22 @@ class Sizes:
     """Sizes of a search through boxes; attributes alike are counted together."""
 
     depth: int  # the most choices
-    axes: tuple[tuple[tuple[int, int, tuple[int, ...]], int], ...]  # options, bins and `within`, and of how many
+    axes: tuple[tuple[tuple[int, int, tuple[int, ...]], int], ...]  # divisions, bins and `within`, and of how many
 
     @property
     def bins(self) -> list[tuple[int, int]]:
         """The numbers of bins, and of how many attributes each is."""
         return [(bins, times) for (_, bins, _), times in self.axes]
+
+    @property
+    def n_divisions(self) -> int:
+        return sum(divisions * times for (divisions, *_), times in self.axes)
+
+    @property
+    def first_bins(self) -> float:
+        """The bins of the first attribute of a group, on average over the boxes of single attributes."""
+        boxes = [(bins, (within[min(1, self.depth - 1)] - 1) * times) for (_, bins, within), times in self.axes]
+        return sum(bins * each for bins, each in boxes) / max(1, sum(each for _, each in boxes))
 
     def count(self, choices: int) -> int:
         """Return how many boxes there are within so many choices, those of each group counted."""
@@ -272,6 +281,16 @@ def _axis(line: Line, branches: tuple[int, ...], choices: int) -> Axis | None:
     before, kept = sets[: within[max(len(within) - 2, 0)], None], {CAUGHT: caught, LEFT: ~caught}
     children = {branch: _places(sets, before & kept[branch]) for branch in branches}
     return Axis(0, slice(0, len(caught)), caught, sets, within, children)
+
+
+def _parts(caught: Bins) -> NDArray[np.void]:
+    """Return a key of each option's division, alike for complements."""
+    return _keys(caught ^ caught[:, :1])
+
+
+def n_divisions(caught: Bins) -> int:
+    """Return how many different divisions options make."""
+    return len(np.unique(_parts(caught)))
 
 
 def _keys(sets: Bins) -> NDArray[np.void]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 from itertools import combinations
-from math import comb, prod
+from math import comb
+from operator import mul
 from typing import Literal, Self
 
 import numpy as np
 
 from hedgerow.errors import SearchTooLargeError
-from hedgerow.learn.search.boxes import MOST_WORK, Line, Sizes, lines_of, sets_of
+from hedgerow.learn.search.boxes import MOST_WORK, Line, Sizes, lines_of, n_divisions, sets_of
 from hedgerow.learn.search.losses import Objective, n_values
 from hedgerow.learn.search.pairs import MOST_LITERALS, MOST_PAIRED, MOST_RULES
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space, divisions
@@ -23,23 +24,31 @@ from hedgerow.schema.schema import Schema
 
 MOST_OPTIONS = 10_000  # of a search but one by pairs of rules
 MOST_STATES, MOST_EVALUATIONS, MOST_NUMBERS = 20_000_000, 2_000_000_000, 100_000_000  # minutes, or gigabytes
-MOST_SECONDS = 10.0
+MOST_SECONDS = 8.0
 """The longest that a search is expected to take if nobody chose it: its size is drawn, or ``search="auto"``."""
-
-# Seconds on one core of an x86-64 server (benchmarks/exact.py). By masks: for any search; for each evaluation of an
-# option and class; for each of those and each pattern; for each state, pattern and class; for each option and pattern.
-# By cubes: for each evaluation of two classes, or else for each and class; each of those and each bin of the widest
-# attribute; for each table; for each number of a table; for each table, attribute and pattern. By any, for each
-# evaluation and value of a leaf.
-_ANY, _WEIGH, _COUNT, _MASK, _BUILD = 4.5e-4, 1.35e-8, 1.6e-11, 1.1e-9, 1.5e-8
-_LOOK_UP, _EVALUATE, _SUM, _TABLE, _NUMBER, _ADD = 4.5e-9, 1.4e-8, 6e-11, 4e-4, 6e-9, 4e-9
-_COUNTED = 0.6  # of each class, if there are more than two: of two, their difference is counted where it matters
-# By pairs of rules: for each of them and class; for each multiplication; for each table.
-_PAIR, _MULTIPLY, _PAIR_TABLE = 1.1e-8, 2.3e-11, 1e-5
-_LOSS = 3.5e-9
-_TYPICAL_PATTERNS = 10_000
+TYPICAL_PATTERNS = 10_000
+"""Distinct patterns of a table of which no more is known."""
+MOST_CELLS = 2**32
+"""More rows are not taken."""
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper ones have too many of them
-_SUMMED = ("states", "evaluations", "tables", "numbers", "additions", "products")
+_MOST_WORK = 10**30  # as much as any that is far beyond the limits
+_SUMMED = ("states", "evaluations", "fixed", "each")
+
+# Seconds of the processor on one thread of an x86-64 server (benchmarks/costs.py), by method, and whether differences
+# are enough: of errors, by tables of two classes. By masks, of each evaluation and class; evaluation and value of a
+# leaf; for each pattern, of each evaluation and class; state and class; option. By cubes, of each last evaluation and
+# class; other evaluation; multiplication; table; evaluation and value; for each pattern, of each addition to a table.
+# By pairs, of each option; evaluation; multiplication; number; table; evaluation and value; for each pattern, of each
+# addition.
+_START = 0.02  # of any search
+_SECONDS = {
+    ("masks", True): (3.2e-8, 0.0, 4.3e-11, 1.2e-9, 1e-9),
+    ("masks", False): (1.2e-7, 0.0, 2.7e-11, 1.6e-9, 3.3e-8),
+    ("cubes", True): (8e-9, 9e-8, 2.9e-11, 5.5e-4, 0.0, 4.3e-9),
+    ("cubes", False): (3.1e-8, 3.8e-7, 1.4e-10, 3e-4, 1.6e-8, 6.2e-9),
+    ("pairs", True): (2.3e-5, 7.6e-9, 2.7e-11, 1e-10, 2.5e-5, 0.0, 4e-9),
+    ("pairs", False): (1.9e-5, 2.1e-8, 1e-13, 2.3e-9, 2.7e-5, 1.3e-8, 4.1e-9),
+}
 
 
 @dataclass(frozen=True)
@@ -90,8 +99,16 @@ class Outline:
             found = sets_of(line, self.branches, depth - 1)
             if found is None:
                 return None
-            axes[len(line.caught) // line.n_bins, line.n_bins, found[1]] += times
+            axes[n_divisions(line.bins[0]), line.n_bins, found[1]] += times
         return Sizes(depth, tuple(axes.items())) if axes else None
+
+    @cached_property
+    def cells(self) -> int:
+        """The patterns of bins that there can be, or `MOST_CELLS` if that is less."""
+        cells = 1
+        for form in by_form(self.schema).values():
+            cells = min(MOST_CELLS, cells * form.attribute.n_bins ** min(form.times, MOST_CELLS.bit_length()))
+        return cells
 
     @property
     def pairs(self) -> list[tuple[int, int, int]]:
@@ -143,13 +160,12 @@ class Cost:
     method : {"masks", "cubes", "pairs"}
         How rows are counted: by masks over the patterns, or by contingency tables, whose cost grows little with the
         number of patterns: of boxes, or of pairs of rules.
-    tables, numbers, additions, largest, bins : int
-        By cubes: contingency tables to be counted, the numbers in all of them, how often each pattern is added to one,
-        the numbers that the largest takes, summed and for all classes, and the most bins of an attribute.
-    products : int
-        By pairs: the multiplications in the products of matrices, which are more the wider the attributes are.
-    losses : int
-        Values of a leaf whose losses are summed; 0 where the loss is errors, which need no sum over values.
+    largest : int
+        The numbers that the largest contingency table takes, summed and for all classes.
+    fixed, each : float
+        Seconds of one core, whatever the rows, and for each distinct pattern of rows.
+    cells : int
+        The most distinct patterns that a table can have by the schema, or 2³² if that is less.
     """
 
     options: int
@@ -157,13 +173,10 @@ class Cost:
     evaluations: int
     classes: int
     method: Literal["masks", "cubes", "pairs"] = "masks"
-    tables: int = 0
-    numbers: int = 0
-    additions: int = 0
     largest: int = 0
-    bins: int = 0
-    products: int = 0
-    losses: int = 0
+    fixed: float = 0.0
+    each: float = 0.0
+    cells: int = MOST_CELLS
 
     @property
     def is_sensible(self) -> bool:
@@ -175,34 +188,23 @@ class Cost:
     def _most_options(self) -> int:
         return MOST_PAIRED if self.method == "pairs" else MOST_OPTIONS
 
-    def seconds(self, patterns: int) -> float:
-        """Return about how long the search takes on one core for a table of so many distinct patterns.
+    def seconds(self, patterns: int = TYPICAL_PATTERNS) -> float:
+        """Return about how many seconds of one core the search takes.
 
-        An upper estimate for small tables, where many states hold no rows. The number of patterns is private.
+        For a table of so many distinct patterns, or as many as there can be, if these are fewer. Their number is
+        private; it is at most that of the rows.
         """
-        leaves = _ANY + self.evaluations * self.losses * _LOSS
-        is_two = self.classes == 2 and not self.losses  # then differences are enough
-        if self.method == "masks":
-            counting = self.classes * (self.evaluations * _COUNT + self.states * _MASK) + self.options * _BUILD
-            return leaves + self.classes * self.evaluations * _WEIGH + patterns * counting
-        if self.method == "pairs":
-            each = self.evaluations * _PAIR + self.products * _MULTIPLY + self.numbers * _NUMBER
-            each += patterns * self.additions * _ADD
-            return leaves + self.tables * _PAIR_TABLE + (1 if is_two else 2 * self.classes) * each
-        evaluating = (_LOOK_UP if is_two else _EVALUATE) + self.bins * _SUM
-        counting = self.numbers * _NUMBER + patterns * self.additions * _ADD
-        kinds, counted = (1, 1) if is_two else (self.classes, _COUNTED * self.classes)
-        return leaves + self.tables * _TABLE + kinds * self.evaluations * evaluating + counted * counting
+        return self.fixed + min(patterns, self.cells) * self.each
 
     @property
     def is_quick(self) -> bool:
-        """True where the search is within the limits, and by public numbers takes ten seconds or less, about."""
-        return self.is_sensible and self.seconds(_TYPICAL_PATTERNS) <= MOST_SECONDS
+        """True where the search is within the limits, and by public numbers takes eight seconds or less, about."""
+        return self.is_sensible and self.seconds() <= MOST_SECONDS
 
     @property
     def is_noticeable(self) -> bool:
         """True where the search may take a second or more, by public numbers alone."""
-        return self.seconds(_TYPICAL_PATTERNS) >= 1
+        return self.seconds() >= 1
 
     def times(self, count: int) -> Cost:
         """Return the cost of so many searches like this one, one after the other."""
@@ -222,78 +224,84 @@ class Cost:
         )
 
     def __str__(self) -> str:
+        seconds, patterns = self.seconds(), min(self.cells, TYPICAL_PATTERNS)
         return (
-            f"{self.options:,} options, {self.states:,} states, {self.evaluations:,} evaluations; "
-            f"about {self.seconds(1000):.1g} s for 1,000 distinct patterns of rows"
+            f"{self.options:,} options, {self.states:,} states, {self.evaluations:,} evaluations; about "
+            f"{seconds:.{2 if seconds >= 1 else 1}g} s of one core for {patterns:,} distinct patterns of rows"
         )
 
 
-def masks_cost(*, options: int, sides: int, depth: int, classes: int, objective: Objective = "errors") -> Cost:
+def _seconds(of: tuple[str, bool], work: Sequence[float], of_patterns: Sequence[float]) -> tuple[float, float]:
+    """Return the seconds of some work, whatever the rows, and for each pattern of them."""
+    units = (min(one, _MOST_WORK) for one in (*work, *of_patterns))
+    each = list(map(mul, _SECONDS[of], units))
+    return _START + sum(each[: len(work)]), sum(each[len(work) :])
+
+
+def masks_cost(outline: Outline, depth: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all sets of fewer than `depth` sides, counted by masks."""
-    states = sum(comb(sides, taken) for taken in range(min(depth, sides + 1)))
-    return Cost(options, states, states * options, classes, losses=_losses(objective, classes))
+    n, classes, values = outline.n_options, outline.schema.target.n_levels, _n_losses(outline, objective)
+    sides = n * len(outline.branches)
+    taken = range(min(depth, sides + 1))
+    states = sum(comb(sides, size) for size in taken)
+    # Of those with both sides of a boolean, which hold no row, nothing is weighed.
+    booleans = outline.literals.get((2 // len(outline.branches), 2), 0) if outline.longest == 1 else 0
+    both = min(booleans, sides // 2)
+    of_some = (comb(both, k) * 2**k * comb(sides - 2 * both, size - k) for size in taken for k in range(size + 1))
+    weighed = sum(of_some) * n
+    of_each = (weighed * classes, weighed * values), (weighed * classes, states * classes, n)
+    fixed, each = _seconds(("masks", not values), *of_each)
+    return Cost(n, states, states * n, classes, fixed=fixed, each=each, cells=outline.cells)
 
 
-def _losses(objective: Objective, classes: int) -> int:
-    return 0 if objective == "errors" else n_values(objective, classes)
+def _n_losses(outline: Outline, objective: Objective) -> int:
+    """Return of how many values of a leaf losses are summed: of errors none, which need no sum."""
+    return 0 if objective == "errors" else n_values(objective, outline.schema.target.n_levels)
 
 
 def cubes_cost(outline: Outline, sizes: Sizes, objective: Objective = "errors") -> Cost:
     """Return the cost of all boxes within fewer choices than the depth, counted by contingency tables."""
-    choices, options, classes = range(sizes.depth), outline.n_options, outline.schema.target.n_levels
-    states = sum(map(sizes.count, choices))
-    tables = sum(map(sizes.count_tables, choices))
-    return Cost(
-        options,
-        states,
-        states * options,
-        classes,
-        "cubes",
-        tables,
-        numbers=sum(map(sizes.count_cells, choices)) * sum(bins * times for bins, times in sizes.bins),
-        additions=tables * sum(times for _, times in sizes.bins),
-        largest=(2 if classes == 2 else classes) * sizes.largest_table(options),
-        bins=max(bins for bins, _ in sizes.bins),
-        losses=_losses(objective, classes),
-    )
+    choices, n, classes = range(sizes.depth), outline.n_options, outline.schema.target.n_levels
+    boxes, tables = list(map(sizes.count, choices)), sum(map(sizes.count_tables, choices))
+    values = _n_losses(outline, objective)
+    is_two = classes == 2 and not values  # then differences are enough
+    counted = 1 if is_two else classes
+    numbers = sum(map(sizes.count_cells, choices)) * sum(bins * times for bins, times in sizes.bins)
+    last, deeper = boxes[-1] * sizes.n_divisions, sum(boxes[:-1]) * n
+    products = counted * (numbers * sizes.n_divisions + last * sizes.first_bins)
+    work = (last * counted, deeper, products, tables, (last + deeper) * values)
+    added = counted * tables * sum(times for _, times in sizes.bins)
+    fixed, each = _seconds(("cubes", is_two), work, (added,))
+    largest = (2 if classes == 2 else classes) * sizes.largest_table(n)
+    return Cost(n, sum(boxes), sum(boxes) * n, classes, "cubes", largest, fixed, each, outline.cells)
 
 
 def pairs_cost(outline: Outline, depth: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all lists of up to two rules of up to two literals, counted by contingency tables."""
     n, classes, groups = outline.n_options, outline.schema.target.n_levels, outline.pairs
-    tables = sum(times for *_, times in groups) ** (2 if depth > 1 else 1)
-    cells = sum(cells * times for _, cells, times in groups)
-    states = 1 + n * (depth > 1)
-    return Cost(
-        n,
-        states,
-        states * n,
-        classes,
-        "pairs",
-        tables,
-        numbers=cells * n * (depth > 1),
-        additions=tables,
-        largest=max(cells for _, cells, _ in groups) * n * (1 if classes == 2 and objective == "errors" else classes),
-        losses=_losses(objective, classes),
-        # For one class, of all cells' tables, and of them, by the cells that each option catches; there may be fewer
-        # options after chosen rules.
-        products=sum(own * cells * times for own, cells, times in groups) * (n + cells) * (depth > 1),
-    )
+    single, cells = sum(times for *_, times in groups), sum(cells * times for _, cells, times in groups)
+    states, is_deep, values = 1 + n * (depth > 1), depth > 1, _n_losses(outline, objective)
+    is_two = classes == 2 and not values
+    counted, tables = (1 if is_two else 2 * classes), single**2 if is_deep else single
+    # For one class, of all cells' tables, and of them, by the cells that each option catches
+    products = sum(own * cells * times for own, cells, times in groups) * (n + cells) * is_deep
+    work = (n, counted * states * n, counted * products, counted * cells * n * is_deep, tables, states * n * values)
+    fixed, each = _seconds(("pairs", is_two), work, (counted * tables * is_deep + single * (1 + 2 * classes),))
+    largest = max(cells for _, cells, _ in groups) * n * (1 if is_two else classes)
+    return Cost(n, states, states * n, classes, "pairs", largest, fixed, each, outline.cells)
 
 
 def space_cost(outline: Outline, depth: int, objective: Objective = "errors") -> Cost:
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less."""
-    schema, n, is_tree = outline.schema, outline.n_options, CAUGHT in outline.branches
-    sides = n * len(outline.branches)
-    masks = masks_cost(options=n, sides=sides, depth=depth, classes=schema.target.n_levels, objective=objective)
-    patterns = min(prod(attribute.n_bins for _, attribute in schema.attributes), _TYPICAL_PATTERNS)
-    if not is_tree and 1 < outline.longest <= MOST_LITERALS and 0 < depth <= MOST_RULES and n <= MOST_PAIRED:
+    n, masks = outline.n_options, masks_cost(outline, depth, objective)
+    is_list = CAUGHT not in outline.branches
+    if is_list and 1 < outline.longest <= MOST_LITERALS and 0 < depth <= MOST_RULES and n <= MOST_PAIRED:
         other = pairs_cost(outline, depth, objective)
     elif 0 < depth <= _MOST_CHOICES and 0 < n <= MOST_OPTIONS and (sizes := outline.sizes(depth)) is not None:
         other = cubes_cost(outline, sizes, objective)
     else:
         return masks
-    return min(masks, other, key=lambda cost: (not cost.is_sensible, cost.seconds(patterns)))
+    return min(masks, other, key=lambda cost: (not cost.is_sensible, cost.seconds()))
 
 
 def draw_cost(outline: Outline, depth: int, objective: Objective, *, draws_size: bool) -> Cost:
@@ -301,9 +309,7 @@ def draw_cost(outline: Outline, depth: int, objective: Objective, *, draws_size:
     cost = space_cost(outline, depth, objective)
     if cost.method != "masks" or not draws_size:
         return cost
-    n, sides = outline.n_options, outline.n_options * len(outline.branches)
-    of = partial(masks_cost, options=n, sides=sides, classes=cost.classes, objective=objective)
-    return total_cost([of(depth=size) for size in range(depth + 1)])
+    return total_cost([masks_cost(outline, size, objective) for size in range(depth + 1)])
 
 
 def total_cost(costs: Sequence[Cost]) -> Cost:
@@ -314,7 +320,7 @@ def total_cost(costs: Sequence[Cost]) -> Cost:
 
 
 def largest_size(cost_of: Callable[[int], Cost], most: int) -> int:
-    """Return the largest size up to `most` whose search is expected to take ten seconds or less."""
+    """Return the largest size up to `most` whose search is expected to take eight seconds or less."""
     size = 0
     while size < most and cost_of(size + 1).is_quick:
         size += 1

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.search.cost import Cost, masks_cost
+from hedgerow.learn.search.cost import Cost, Outline, masks_cost
 from hedgerow.learn.search.lattice import Choose, PatternMatrix, Stop, Take, exhaustive_levels, value_of
 from hedgerow.learn.search.sampler import check_rows
 from hedgerow.learn.search.semirings import Floats
@@ -49,8 +49,7 @@ class SetSearch:
 
     @property
     def cost(self) -> Cost:
-        n, sides = self.space.n_options, self.space.n_sides
-        found = masks_cost(options=n, sides=sides, depth=self.depth, classes=self.n_values)
+        found = masks_cost(Outline.of(self.space), self.depth)
         return replace(found, largest=found.evaluations)  # which options are open is held for all states
 
     @cached_property
