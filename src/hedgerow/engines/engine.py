@@ -1,7 +1,7 @@
 """Engines: what differs between the backends of Ibis that count rows, a class each.
 
 `Engine` itself is a backend that nothing is known of beyond what Ibis and standard SQL say. An engine's own message can
-quote values and is dropped; what it logs meanwhile, too.
+quote values and is dropped; what it logs meanwhile, too. `engines.sources` lists them.
 """
 
 import logging

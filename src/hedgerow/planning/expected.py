@@ -16,8 +16,7 @@ from hedgerow.learn import learners
 from hedgerow.learn.choice import Choice, ChosenPlan, number_chosen
 from hedgerow.learn.learned import LEAF_SHARE
 from hedgerow.learn.plans import DrawPlan
-from hedgerow.learn.scorecard.plan import TOTALS
-from hedgerow.learn.scorecard.spending import PARTS, Spending
+from hedgerow.learn.scorecard.spending import PARTS, TOTALS, Spending
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.searches import SearchEstimator

@@ -1,7 +1,8 @@
 """Attributes of a table: domain, bins and policies for missing and outside values; the base class of their kinds.
 
 A *bin* is all that hedgerow uses of a value: one of the declared categories, or the interval between two cut points.
-Bins are numbered from 0; ``missing`` and ``outside`` bins, where declared, come last in this order.
+Bins are numbered from 0; ``missing`` and ``outside`` bins, where declared, come last in this order. Kinds are listed
+in `schema.serialize`.
 """
 
 import typing

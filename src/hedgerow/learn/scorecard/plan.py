@@ -17,7 +17,7 @@ from hedgerow.learn.plans import Plan
 from hedgerow.learn.scorecard import counts as queries
 from hedgerow.learn.scorecard.counts import STEPS, Residuals, in_steps, whole_log_odds
 from hedgerow.learn.scorecard.log_odds import ACROSS, EACH, Direction, Part, Prior, Smoothed, rounded, smoothed
-from hedgerow.learn.scorecard.spending import PARTS, Spending, rho_of
+from hedgerow.learn.scorecard.spending import CALIBRATION, FIRST_SHARE, PARTS, TOTALS, Spending, rho_of
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Integers, Mechanism, NoiseSource, TwoSidedPermuteAndFlip
@@ -28,8 +28,6 @@ from hedgerow.text.messages import number_of
 from hedgerow.text.values import quoted_text
 
 # docs/models.md says how these were chosen.
-TOTALS, CALIBRATION = Fraction(40), Fraction(80)  # parts of a thousand
-FIRST_SHARE = Fraction(3, 10)  # of what is left: for the histograms, where the residuals are asked afterwards
 ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
 ENOUGH_TO_CALIBRATE = 32
 _LARGEST_STEP = 2.0
