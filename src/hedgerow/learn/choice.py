@@ -112,7 +112,8 @@ class ChosenPlan(Plan):
         chosen = tally
         if number:
             names, shares = with_options(self.schema), in_steps(counts / counts.sum())
-            ask = cache(lambda: associations(by_class().only(names), shares))
+            places = [self.schema.names.index(name) for name in names]
+            ask = cache(lambda: associations(by_class(), shares)[places])
             moved = most_moved(shares) * self._row
             mechanism = TwoSidedPermuteAndFlip(self._for_choice / number, moved)
             drawn = Choice(len(names), number).draw(ask, mechanism, gate)
