@@ -266,7 +266,7 @@ def _within(box: Box, other: Box) -> bool:
 class RowDistribution:
     """Distribution of one row: a product of independent factors, in which every attribute occurs once."""
 
-    factors: tuple[Factor, ...]
+    factors: "tuple[Factor, ...]"
 
     @classmethod
     def of(cls, known: Mapping[Any, Any], domains: Sequence[Values]) -> Self:
