@@ -7,7 +7,7 @@ from fractions import Fraction
 from hedgerow.datasets import load
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.schema import count_candidates
-from page_numbers.marks import Row, between, markdown, number, records, rounded, short, table
+from page_numbers.marks import NAMES, Row, between, markdown, number, records, rounded, short, table
 
 SCORES = ("accuracy", "AUROC", "log-loss")
 
@@ -407,6 +407,23 @@ def cut_points() -> str:
     for kind in ("error", "outside", "different"):
         head += [f"{kind}, jointly", "one at a time"]
     return markdown(head, rows, (1,))
+
+
+@table
+def quantiles() -> str:
+    """Errors of rank of quantiles drawn jointly and asked one by one of another library."""
+    keys = ("jointly", "one by one")
+    rows = (
+        (
+            f"{NAMES[row['table']]}, {row['number']}",
+            f"{int(row['rows']):,}",
+            row["bins"],
+            _epsilon(row),
+            *(f"{short(row[key], 4)} ({short(row[f'std. error, {key}'], 4)})" for key in keys),
+        )
+        for row in records("quantiles.csv")
+    )
+    return markdown(("number", "rows", "bins", "ε", "jointly", "one by one, diffprivlib"), rows)
 
 
 @table

@@ -180,3 +180,13 @@ def test_certified_trees_of_numbers_are_the_best_of_their_own_loss():
         assert ("33 levels, 43 tests, depth 2" in what or "33 levels" not in what) == (
             ours["of means"] == other["of means"]
         )
+
+
+def test_joint_cut_points_are_nowhere_further_off_than_quantiles_one_by_one():
+    rows = records("quantiles.csv")
+    assert len(rows) == 8
+    assert all(float(row["jointly"]) <= float(row["one by one"]) for row in rows)
+    few = [row for row in rows if row["table"] == "breast_cancer"]
+    assert all(
+        float(row["one by one"]) - float(row["jointly"]) > 4 * float(row["std. error, one by one"]) for row in few
+    )
