@@ -102,14 +102,15 @@ dist: $(VENV)/.dist  ## build sdist and wheel, check them, and run the README wi
 BENCHMARKS := accuracy exact_accuracy prior published speed exact base_two optimal optimal_raw league scorecards wide several_classes \
 	two_way_tables risk_scores three_models objectives calibration reasons cut_points quantiles exact_risk membership epsilon forests \
 	counting worlds marginals bins columns hypotheses growth engines many_rows categories csv_check start first_model service federation spark \
-	forecasts way reports outcomes optimal_numbers
+	forecasts way reports outcomes optimal_numbers costs
 bench: $(TESTED)  ## repeat the benchmarks (a day; see benchmarks/README.md)
 	cd benchmarks && for b in $(BENCHMARKS); do $(abspath $(BIN))/python $$b.py || exit 1; done
 
-study: $(TESTED)  ## make the figures and tables of SSRL, PDR and EXPRIL again (four hours; docs/studies/); stop and go on at will
+study: $(TESTED)  ## make the figures and tables of SSRL, PDR, EXPRIL and sets again (four hours; docs/studies/); stop and go on at will
 	$(BIN)/python -m studies ssrl --runs 100 --resume -o build/ssrl
 	$(BIN)/python -m studies pdr --seeds 10 --resume -o build/pdr
 	$(BIN)/python -m studies expril --runs 100 --resume -o build/expril
+	$(BIN)/python -m studies.sets
 
 clean:  ## remove the environment
 	rm -rf $(VENV)

@@ -1,4 +1,4 @@
-"""Studies: reproductions of the figures and tables of three papers. Their noise is seeded, so they are not private."""
+"""Studies: three papers' figures and tables reproduced, and sets of models. Noise is seeded, so nothing is private."""
 
 from studies.expril.study import reproduce_expril
 from studies.pdr.study import reproduce_pdr
