@@ -77,8 +77,10 @@ def _leave_out_pandas() -> None:
 
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, Without)
-        pa.scalar(0)
-        sys.meta_path.remove(Without)
+        try:
+            pa.scalar(0)
+        finally:
+            sys.meta_path.remove(Without)
 
 
 def _check_rows(table: Table, labels: Column, declared: Schema | None) -> None:
