@@ -7,7 +7,7 @@ from math import exp, factorial
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -80,8 +80,9 @@ def test_a_number_that_is_asked_for_is_kept_but_where_rows_are_few():
 @pytest.mark.parametrize("epsilon", [1, Fraction(1, 10)])
 @pytest.mark.parametrize("n", [8, 100])
 def test_a_plan_says_beforehand_how_many_are_chosen(n, epsilon):
+    """By chance it fails less than once in 10⁷: numbers change 20 scales of the noisy count of rows away, or more."""
     rng = np.random.default_rng(3)
-    rows, schema = 20_000, booleans(n)
+    rows, schema = 23_000, booleans(n)
     bins, y = rng.integers(0, 2, (rows, n), dtype=np.int8), rng.integers(0, 2, rows)
     forecast = hr.plan(schema, rows, epsilon)
     fitted = hr.PrivateScorecardClassifier(epsilon).fit_tally(hr.Tally(schema, bins, np.eye(2, dtype=int)[y]))
@@ -321,9 +322,12 @@ def test_trees_and_lists_choose_a_few_or_none(rows, others, epsilon, number):
 @pytest.mark.claim("depends on released values alone")
 def test_trees_and_lists_of_wide_tables_do_the_same_on_neighbouring_tables(kind, examples):
     estimator, target = SEARCHED[kind]
+    numbers = {1: set(), 200: set()}
 
     @settings(max_examples=examples)
     @given(st.integers(0, 2**32 - 1), st.integers(0, 12), st.sampled_from([1, 200]), st.booleans())
+    @example(0, 12, 1, True)
+    @example(0, 12, 200, False)  # of which some are chosen
     def same(seed, count, epsilon, secure):
         rng = np.random.default_rng(seed)
         rows = rows_of(40, target.n_levels, rng, count + 1)
@@ -337,9 +341,11 @@ def test_trees_and_lists_of_wide_tables_do_the_same_on_neighbouring_tables(kind,
             assert again._model.paths == found._model.paths
             replayer.finish()
             assert sum(charge.epsilon for charge in found.privacy_.charges) == epsilon
-            assert chosen(found) in ((0,) if epsilon == 1 else range(13))
+            numbers[epsilon].add(chosen(found))
 
     same()
+    assert numbers[1] == {0}
+    assert 0 < max(numbers[200]) <= 12
 
 
 @pytest.mark.parametrize("kind", SEARCHED)
@@ -358,9 +364,12 @@ def test_the_replay_catches_an_association_that_moves_further_before_a_tree_or_l
 
 @pytest.mark.parametrize("kind", SEARCHED)
 def test_one_attribute_that_matters_is_found_and_the_model_says_so(kind):
-    """By chance not once in 10⁶: it stands out by more than 60 scales of the noise."""
+    """By chance not once in 10⁶: it stands out by more than 60 scales of the noise.
+
+    11 are chosen of 3,082 to 4,048 rows: the noisy counts of two or three classes are 60 scales away from either end.
+    """
     estimator, target = SEARCHED[kind]
-    bins = np.random.default_rng(0).integers(0, 2, (4000, 100))
+    bins = np.random.default_rng(0).integers(0, 2, (3500, 100))
     levels = np.eye(target.n_levels, dtype=int)[bins[:, 7] * (target.n_levels - 1)]
     fitted = estimator(4, schema=booleans(100, target)).fit_tally(hr.Tally(booleans(100, target), bins, levels))
     assert chosen(fitted) == 11
