@@ -44,7 +44,7 @@ def test_a_long_search_shows_time_left_and_stops_at_ctrl_c_with_its_charge(how, 
     while part := _read(reader):
         shown += part
     text = shown.decode()
-    assert done.wait() in {-signal.SIGINT, 130}
+    assert done.wait(timeout=60) in {-signal.SIGINT, 130}
     assert "searching" in text
     assert "%" in text
     assert "The epsilon of 0.5 stays charged to" in text

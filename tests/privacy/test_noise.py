@@ -248,7 +248,12 @@ def test_what_is_charged_is_at_least_what_opendp_accounts_and_hardly_more(epsilo
 
 @pytest.mark.parametrize(
     "kind",
-    [lambda e: PermuteAndFlip(e, 2**21), lambda e: TwoSidedGumbelChoice(e, 2), DiscreteLaplace],
+    [
+        lambda e: PermuteAndFlip(e, 2**21),
+        lambda e: TwoSidedPermuteAndFlip(e, 2),
+        lambda e: TwoSidedGumbelChoice(e, 2),
+        DiscreteLaplace,
+    ],
 )
 def test_an_epsilon_too_small_to_be_of_use_is_refused_in_words(kind):
     with pytest.raises(ValueError, match="epsilon for one release must be >= "):
@@ -260,12 +265,14 @@ def test_distances_are_those_of_the_declared_metrics():
     assert flip.distance(np.array([1, 5]), np.array([3, 5])) == 2
     assert flip.distance(np.array([1, 5]), np.array([2, 4])) == np.inf  # not monotone
     assert GumbelChoice(Fraction(1), 2).distance(np.array([1, 5]), np.array([2, 4])) == np.inf
-    either = TwoSidedGumbelChoice(Fraction(1), 2)
-    assert either.distance(np.array([1, 5]), np.array([2, 3])) == 2
-    assert either.distance(np.array([1, 5]), np.array([1])) == np.inf
-    assert either.distance(np.array([1, 5]), np.array([1, 5])) == 0
-    assert either.distance(np.array([]), np.array([])) == 0
-    assert either != flip  # as a key of what is kept by mechanism
+    for kind in (TwoSidedPermuteAndFlip, TwoSidedGumbelChoice):
+        either = kind(Fraction(1), 2)
+        assert either.distance(np.array([1, 5]), np.array([2, 3])) == 2
+        assert either.distance(np.array([1, 5]), np.array([1])) == np.inf
+        assert either.distance(np.array([1, 5]), np.array([1, 5])) == 0
+        assert either.distance(np.array([]), np.array([])) == 0
+    kinds = flip, TwoSidedPermuteAndFlip(Fraction(1), 2), TwoSidedGumbelChoice(Fraction(1), 2)
+    assert len(set(kinds)) == 3  # as keys of what is kept by mechanism
     assert DiscreteLaplace(Fraction(1)).distance(np.array([1, 5]), np.array([3, 4])) == 3
 
 
