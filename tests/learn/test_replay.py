@@ -102,15 +102,17 @@ def test_learning_cut_points_does_the_same_on_neighbouring_tables(examples):
 
 
 @pytest.mark.parametrize("max_rules", [3, 4])
-def test_lists_drawn_by_pairs_do_the_same_on_neighbouring_tables(monkeypatch, max_rules):
+@pytest.mark.parametrize("examples", [2, pytest.param(50, marks=pytest.mark.slow)])
+def test_lists_drawn_by_pairs_do_the_same_on_neighbouring_tables(monkeypatch, examples, max_rules):
     """Two rules jointly by pairs, whatever masks would cost; then, of three, one more."""
-    monkeypatch.setattr(cost, "_WEIGH", 1.0)
+    for differences in (True, False):
+        monkeypatch.setitem(cost._SECONDS, ("masks", differences), (1.0, 0.0, 0.0, 0.0, 0.0))
     estimator = hr.PrivateRuleListClassifier(1.0, search="exact", max_literals=2, max_rules=max_rules, lookahead=2)
     recorder = Recorder(SecureNoise())
     learner(estimator)(frame(ROWS), recorder)
     assert [type(sampler._states) for _, sampler, _ in recorder.trace] == [Pairs] * (max_rules - 2)
 
-    @settings(max_examples=2)
+    @settings(max_examples=examples)
     @given(rows=st.lists(ROW, max_size=30), row=ROW)
     def same(rows, row):
         check(learner(estimator), rows, row, SecureNoise())
