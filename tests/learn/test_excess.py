@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import exp, log
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -27,7 +27,6 @@ def size(model, found):
     return 1 + max(below)
 
 
-@settings(max_examples=6, deadline=None)
 @given(st.data(), st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(10)]), st.sampled_from(["errors", "brier"]))
 def test_the_mean_loss_is_at_most_that_of_the_best_model_and_the_bound(data, weight, objective):
     with coarse_grid():
@@ -38,7 +37,6 @@ def test_the_mean_loss_is_at_most_that_of_the_best_model_and_the_bound(data, wei
         assert mean <= min(losses.values()) + surprise(drawn, drawn.depth) / float(weight) + 1e-9
 
 
-@settings(max_examples=6, deadline=None)
 @given(st.data())
 def test_some_model_that_predicts_as_any_smaller_one_is_that_likely(data):
     found = data.draw(models(most=300))

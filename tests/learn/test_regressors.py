@@ -98,7 +98,7 @@ def least_cost(rows, labels, cost):
     return best
 
 
-@settings(max_examples=10)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(st.data(), st.integers(2, 3))
 def test_the_certified_optimum_of_costs_is_the_least_by_trying_each(data, n):
     entries = st.sampled_from([0.25, 0.5, 1.0, 2.0, 4.0])

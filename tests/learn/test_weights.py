@@ -34,7 +34,7 @@ ALL_KINDS = [(kind, 1 + place % STEPS) for place, kind in enumerate(KINDS)]
 def test_the_draw_is_the_one_of_weighted_losses(tables, depth):
     parameters = {"max_depth": depth, "search": "exact"}
 
-    @settings(max_examples=3)
+    @settings(max_examples=settings.default.max_examples // 3)
     @given(tables)
     def same(rows):
         expected, found = by_definition(rows, weight_of_a_row(**parameters), depth=depth), by_fits(rows, **parameters)

@@ -161,7 +161,7 @@ def test_a_leaf_rounds_its_rows_once(objective, data, classes, epsilon):
         assert abs(PRECISE.subtract(Decimal(found), expected)) <= room(float(half) + 11)
 
 
-@settings(max_examples=20)
+@settings(max_examples=7 * settings.default.max_examples)
 @given(st.data(), st.integers(0, 60), st.sampled_from([1.0, 40.0, 3000.0, 2.0**33]))
 def test_a_sum_rounds_its_largest_distance_and_its_length(data, k, size):
     """Of docs/mathematics.md, Sums: of terms as they are given, ``|distance| + |sum| + k + 9 + 8·ln(k + 1)``."""
@@ -174,7 +174,7 @@ def test_a_sum_rounds_its_largest_distance_and_its_length(data, k, size):
     assert abs(PRECISE.subtract(Decimal(found), expected)) <= allowed
 
 
-@settings(max_examples=20)
+@settings(max_examples=7 * settings.default.max_examples)
 @given(st.data(), st.tuples(counts_of_leaves, counts_of_leaves), st.integers(0, 5), st.sampled_from(EPSILONS))
 def test_a_last_choice_by_differences_rounds_its_rows_four_and_a_half_times(data, total, k, epsilon):
     """Of docs/mathematics.md, States, with one choice left: against the leaves of every option, as counted."""
@@ -234,7 +234,7 @@ def test_rounding_is_real_and_grows_with_the_rows():
     assert small > 0
 
 
-@settings(max_examples=10)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(st.sampled_from(OBJECTIVES).flatmap(lambda objective: models(60, objective)), st.data())
 def test_the_log_weights_of_values_are_exact_products(found, data):
     """What the few digits of a weight are for."""

@@ -114,7 +114,7 @@ def curator(request, tmp_path_factory):
 KEYS = iter(range(10**9))
 
 
-@settings(max_examples=20)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(st.one_of(fits(), marginals()))
 def test_what_passes_its_checks_is_answered(curator, asked):
     kind, question = asked

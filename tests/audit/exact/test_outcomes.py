@@ -67,8 +67,9 @@ def test_the_distance_is_that_of_all_models(examples, objective):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_labels_are_told_apart_as_by_all_models(objective):
-    @settings(max_examples=6)
+@pytest.mark.parametrize("examples", SIZES)
+def test_labels_are_told_apart_as_by_all_models(examples, objective):
+    @settings(max_examples=examples)
     @given(models(100, objective), st.data(), st.sampled_from(WEIGHTS))
     def same(found, data, weight):
         without, inside = data.draw(neighbours(found.schema))
@@ -85,10 +86,11 @@ def test_labels_are_told_apart_as_by_all_models(objective):
 
 
 @pytest.mark.parametrize("for_counts", [Fraction(1, 5), Fraction(1), Fraction(4)])
-def test_a_noisy_count_composes_as_its_whole_distribution_does(for_counts):
+@pytest.mark.parametrize("examples", SIZES)
+def test_a_noisy_count_composes_as_its_whole_distribution_does(examples, for_counts):
     """One bit of discrete Laplace noise is a sufficient statistic: nothing is lost by it."""
 
-    @settings(max_examples=5)
+    @settings(max_examples=examples)
     @given(models(20), st.data(), st.sampled_from(EPSILONS))
     def same(found, data, weight):
         without, inside = data.draw(neighbours(found.schema))

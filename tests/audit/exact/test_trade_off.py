@@ -30,7 +30,7 @@ def test_randomised_response_is_on_the_line_of_its_epsilon():
     assert curve.advantage == pytest.approx(np.tanh(epsilon / 2))
 
 
-@settings(max_examples=20)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(WEIGHTS)
 def test_no_test_is_better(pairs):
     one, other = (np.array(column, dtype=float) / sum(column) for column in zip(*pairs, strict=True))

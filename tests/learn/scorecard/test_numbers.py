@@ -144,7 +144,7 @@ def test_residuals_are_the_rows_one_by_one(rows, attribute, base, values, bound)
     assert np.abs(found - expected).max(initial=0) <= len(rows)
 
 
-@settings(max_examples=20)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(ROWS, ROW, st.floats(-2, 2), by_bin(), by_bin(), st.integers(1, STEPS), st.integers(0, 2))
 def test_one_row_more_moves_residuals_by_what_it_is_alone_and_at_most_the_bound(
     rows, row, base, first, then, bound, attribute

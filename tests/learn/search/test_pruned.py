@@ -163,7 +163,7 @@ def test_a_narrow_search_follows_few_options_and_does_not_call_itself_complete(p
             assert (np.bincount(edges.state) <= width).all()
 
 
-@settings(max_examples=8)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(problems(), st.integers(1, 4))
 def test_progress_tells_of_every_state_of_every_level_that_is_expanded(problem, depth):
     told = []

@@ -52,7 +52,6 @@ def test_they_do_the_same_on_neighbouring_tables(examples, mechanism):
 
 
 @pytest.mark.parametrize("mechanism", PROVEN)
-@settings(max_examples=4)
 @given(rows=st.lists(PATIENT, max_size=30), row=PATIENT)
 @pytest.mark.claim("the choice is made of noisy counts only")
 def test_they_do_the_same_under_secure_noise(mechanism, rows, row):

@@ -100,4 +100,4 @@ class Obvious(RuleBasedStateMachine):
 
 
 TestObvious = Obvious.TestCase
-TestObvious.settings = settings(max_examples=5, stateful_step_count=15, deadline=None)
+TestObvious.settings = settings(stateful_step_count=15)
