@@ -9,10 +9,11 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, BudgetExceededError, SchemaError, SearchTooLargeError
-from hedgerow.learn.search.sets import SetSearch
+from hedgerow.learn.search.sets import SetSearch, TreeSampler
 from hedgerow.learn.search.space import Space
 from hedgerow.models import Tree, TreeSet
 from hedgerow.schema import Boolean, Integer, Label, Schema
+from hedgerow.tally import Tally
 
 X = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 1]] * 50)
 Y = X[:, 0]
@@ -64,6 +65,19 @@ def test_a_search_whose_open_options_take_gigabytes_is_refused():
         hr.PrivateTreeSet(1.0, schema=wide).planned_charge(wide)
 
 
+def test_the_cost_of_the_search_is_told_and_its_progress_adds_up(capsys):
+    learner = hr.PrivateTreeSet(2.0, 3, max_depth=3, verbose=True, random_state=0)
+    schema, told = learner.fit(X, Y).set_.schema, []
+    assert "exact search" in capsys.readouterr().err
+    cost = learner.search_cost(schema)
+    plan = learner._plan(schema)
+    sampler = TreeSampler(Tally.count(X, Y, schema), plan.search, told.append)
+    for _ in range(2):  # the weights of the table are summed once
+        sampler.sample(1.0, lambda weights: int(weights.argmax()))
+    assert sum(told) == plan.cost.states == cost.states
+    assert len(told) == 3
+
+
 def test_equal_seeds_give_equal_sets_and_others_other_ones():
     one, same, other = (fitted(0.5, 5, random_state=seed).set_ for seed in (1, 1, 2))
     assert one == same != other
@@ -81,8 +95,9 @@ def test_a_unit_of_several_rows_costs_its_epsilon():
     ("more", "error", "words"),
     [
         ({"n_models": 0}, ArgumentError, "n_models must be a whole number >= 1"),
-        ({"n_models": 101}, ArgumentError, "n_models must be a whole number <= 100"),
-        ({"max_depth": 65}, ArgumentError, "max_depth must be a whole number <= 64"),
+        ({"n_models": 101}, ArgumentError, r"n_models must be a whole number <= 100, got 101\."),
+        ({"n_models": 10**5000}, ArgumentError, "n_models must be a whole number <= 100"),
+        ({"max_depth": 65}, ArgumentError, r"max_depth must be a whole number <= 64, got 65\."),
         ({"epsilon": 1e-12}, ValueError, "epsilon for one draw must be"),
     ],
 )

@@ -1,10 +1,12 @@
 """Sets of trees: wishes, differences, files and pages."""
 
 from itertools import product
+from time import process_time
 
 import numpy as np
 import pytest
 
+import hedgerow as hr
 from hedgerow.errors import ArgumentError, ModelFormatError, SchemaError
 from hedgerow.models import Leaf, Split, Tree, TreeSet
 from hedgerow.models.envelope import seal
@@ -41,6 +43,10 @@ def test_wishes_choose_a_tree():
         ({"without": ["age", "smoker", "<b>"]}, ArgumentError, "no tree of the 4 suits"),
         ({"without": ["sex"]}, SchemaError, "in without but not declared"),
         ({"without": "age"}, ArgumentError, "must be a list of attributes"),
+        ({"without": 5}, TypeError, "without must be a list of attributes, got int"),
+        ({"without": None}, TypeError, "without must be a list of attributes, got NoneType"),
+        ({"without": [["age"]]}, SchemaError, "in without but not declared"),
+        ({"key": 3}, TypeError, "key must be a function of a tree, got int"),
         ({"max_leaves": 0}, ArgumentError, "max_leaves must be a whole number >= 1"),
     ],
 )
@@ -56,6 +62,51 @@ def test_differences_are_shares_of_all_combinations_of_bins():
     expected = [[np.mean([a != b for a, b in zip(mine, theirs, strict=True)]) for theirs in said] for mine in said]
     assert np.allclose(TREES.differences(), expected)
     assert TREES.differences()[0, 2] == 0  # other tests, the same predictions
+    assert not TreeSet((Tree(SCHEMA, NO, CARD),) * 2).differences().any()  # of trees without a test
+
+
+def test_many_trees_are_compared_in_seconds_and_shown_without_a_table_of_pairs():
+    names = [f"a{i}" for i in range(9)]
+    schema, rng = Schema({name: Boolean() for name in names}, Label("y", (0, 1))), np.random.default_rng(0)
+
+    def root(used):
+        if len(used) == 3:
+            return Leaf(label=int(rng.integers(2)))
+        name = rng.choice([name for name in names if name not in used])
+        return Split(Literal(str(name), "true"), root({*used, name}), root({*used, name}))
+
+    several = TreeSet(tuple(Tree(schema, root(set()), CARD) for _ in range(100)))
+    start = process_time()
+    apart = several.differences()
+    assert process_time() - start < 15  # about 1; a Python loop over the leaves of all pairs takes more than a minute
+    assert np.array_equal(apart, apart.T)
+    assert "predict differently" not in several._repr_html_()
+    assert "predict differently" in TreeSet(several.models[:20])._repr_html_()
+
+
+@pytest.mark.parametrize("models", [(), (1,), [TREES.models[0]], None])
+def test_what_is_no_tuple_of_trees_is_refused(models):
+    with pytest.raises(ArgumentError, match="expected a tuple of one tree or more"):
+        TreeSet(models)
+
+
+def test_what_needs_one_model_says_to_pick_a_tree(tmp_path):
+    fitted = hr.PrivateTreeSet(1.0, 2, max_depth=1, random_state=0).fit(np.eye(2, dtype=int), [0, 1])
+    for one in (TREES, fitted):
+        for ask in (
+            lambda one: hr.evaluate(one, np.eye(2), [0, 1], epsilon=1),
+            hr.audit.reconstruction,
+            lambda one: hr.report.Report.of(one),
+        ):
+            with pytest.raises(
+                TypeError, match=r"got a set of trees; pass one of them: `TreeSet\.pick\(\)` returns it"
+            ):
+                ask(one)
+    TREES.save(tmp_path / "set.json")
+    with pytest.raises(
+        ModelFormatError, match=r"read it with hr\.models\.TreeSet\.load, and save the tree of pick\(\)"
+    ):
+        hr.load_model(tmp_path / "set.json")
 
 
 def test_a_set_is_read_as_it_was_written_and_not_if_it_was_edited(tmp_path):
@@ -83,6 +134,10 @@ def test_a_set_is_shown_side_by_side_and_names_are_escaped():
         assert "&lt;b&gt;" in shown
         assert f"{TREES.differences()[0, 1]:.1%}" in shown
     assert repr(TREES) == "<TreeSet of 4 trees; guarantee: none (example)>"
-    assert len(TREES.plot()) == 4
+    assert list(TREES) == list(TREES.models)
+    drawn = TREES.plot()
+    assert [ax.get_title().split("\n")[0] for ax in drawn] == [f"tree {number} of 4" for number in range(1, 5)]
+    with pytest.raises(ArgumentError, match="expected 4 axes, one for each tree, got 1"):
+        TREES.plot(axes=[None])
     with pytest.raises(AttributeError, match="a set of trees has no to_sql; pick one of them"):
         TREES.to_sql()

@@ -12,10 +12,12 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import MAX_DEPTH
 from hedgerow.learn.contract import Contract
+from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import LearnedTree
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.private_base import PrivateEstimator
+from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.search.sets import MOST_MODELS, Part, SetDraw, SetSearch, TreeSampler
 from hedgerow.learn.search.space import Space
@@ -28,6 +30,7 @@ from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
+from hedgerow.text.messages import describe_argument
 
 _TOO_LARGE = "Use a smaller max_depth, fewer attributes, values or cut points."
 
@@ -62,9 +65,9 @@ class SetPlan(Plan):
     def prepare(self, noise: NoiseSource) -> None:
         noise.prepare(self.mechanism)
 
-    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedSet:  # noqa: ARG002
+    def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedSet:
         purpose = f"draw of {self.n_models} trees of depth up to {self.search.depth} with their labels"
-        drawn = gate.release(self.mechanism, lambda: TreeSampler(tally, self.search), purpose=purpose)
+        drawn = gate.release(self.mechanism, lambda: TreeSampler(tally, self.search, progress), purpose=purpose)
         return LearnedSet(self.search.space, drawn)
 
 
@@ -80,8 +83,8 @@ class PrivateTreeSet(PrivateEstimator, Contract):
     other tests, which `TreeSet.differences` shows. Labels alone are released, no counts.
 
     Whoever has the set chooses by public wishes for free: `TreeSet.pick`. The first tree is as good as one drawn alone
-    for ε/n_models, later ones are less good, and within ε a set discloses more than as many independent draws: who
-    needs one tree draws one (docs/studies/sets.md).
+    for ε/n_models, later ones are less good. Within ε a set can disclose more than as many independent draws, up to
+    hundreds of times, and less on other tables: who needs one tree draws one (docs/studies/sets.md).
 
     Parameters
     ----------
@@ -92,6 +95,7 @@ class PrivateTreeSet(PrivateEstimator, Contract):
         Tests one after the other at most. The search is exact, and refused beforehand where it is too large.
     %(public schema)s
     %(budget)s
+    %(verbose)s
 
     %(fitted)s
 
@@ -111,6 +115,7 @@ class PrivateTreeSet(PrivateEstimator, Contract):
 
     n_models: int = field(default=5, kw_only=False)
     max_depth: int = 3
+    verbose: bool = False
     set_: TreeSet = field(init=False)
     _fitted = "set_"
 
@@ -129,20 +134,32 @@ class PrivateTreeSet(PrivateEstimator, Contract):
         models = self.models_
         return () if self.max_depth == 0 or any(one.n_splits for one in models) else models[0].caveats
 
+    def search_cost(self, schema: Schema) -> Cost | None:
+        """Return the cost of the search of a fit with this schema, which no row changes; raises as a fit does."""
+        self._check_parameters()
+        check_learnable(self, schema)
+        return self._plan(schema).cost
+
     def _plan(self, schema: Schema) -> SetPlan:
         space = Space.of_trees(schema)
         search = SetSearch(space, min(int(self.max_depth), space.n_options), STOP_PROBABILITY)
-        search.cost.check(_TOO_LARGE)
+        cost = search.cost
+        cost.check(_TOO_LARGE)
         if not search.has(int(self.n_models)):
             raise ArgumentError(
                 f"expected n_models of {int(search.n_trees):,} at most, which is how many trees of this depth there "
                 f"are, got {int(self.n_models):,}."
             )
-        return SetPlan(epsilon=self._epsilon_of_a_row(schema), search=search, n_models=int(self.n_models))
+        share = self._epsilon_of_a_row(schema)
+        return SetPlan(epsilon=share, search=search, n_models=int(self.n_models), cost=cost)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if check_integer("n_models", self.n_models, 1) > MOST_MODELS:
-            raise ArgumentError(f"n_models must be a whole number <= {MOST_MODELS}, got a larger one.")
+            raise ArgumentError(
+                f"n_models must be a whole number <= {MOST_MODELS}, got {describe_argument(self.n_models)}."
+            )
         if check_integer("max_depth", self.max_depth, 0) > MAX_DEPTH:
-            raise ArgumentError(f"max_depth must be a whole number <= {MAX_DEPTH}, got a larger one.")
+            raise ArgumentError(
+                f"max_depth must be a whole number <= {MAX_DEPTH}, got {describe_argument(self.max_depth)}."
+            )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
 from math import prod
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -14,9 +16,9 @@ from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.durable import write_whole
-from hedgerow.errors import ArgumentError, ModelFormatError, SchemaError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, ModelFormatError, SchemaError
 from hedgerow.models import envelope
-from hedgerow.models.caveats import Box, box_of
+from hedgerow.models.caveats import box_of
 from hedgerow.models.model import page_template
 from hedgerow.models.plot import check_matplotlib, svg_of
 from hedgerow.models.tree import Tree
@@ -28,6 +30,8 @@ from hedgerow.text.values import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_MOST_COMPARED = 20  # trees, in a table of all pairs
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,8 +62,10 @@ class TreeSet:
     format: ClassVar[str] = "hedgerow/tree-set"
 
     def __post_init__(self) -> None:
-        if not self.models or any((one.schema, one.privacy) != (self.schema, self.privacy) for one in self.models):
-            raise ArgumentError("expected one tree or more, of one schema and with one privacy card, got others.")
+        if not isinstance(self.models, tuple) or {Tree} != {*map(type, self.models)}:
+            raise ArgumentError("expected a tuple of one tree or more, got something else.")
+        if any((one.schema, one.privacy) != (self.schema, self.privacy) for one in self.models):
+            raise ArgumentError("expected trees of one schema and with one privacy card, got others.")
 
     @property
     def schema(self) -> Schema:
@@ -73,6 +79,9 @@ class TreeSet:
 
     def __len__(self) -> int:
         return len(self.models)
+
+    def __iter__(self) -> Iterator[Tree]:
+        return iter(self.models)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"a set of trees has no {name}; pick one of them: `pick()` returns a tree.")
@@ -96,11 +105,17 @@ class TreeSet:
         ------
         ValueError
             If none suits, or an attribute is not in the schema.
+        TypeError
+            If `without` is no collection, or `key` no function.
         """
         if isinstance(without, str):
             raise ArgumentError("without must be a list of attributes, got one text.")
+        if not isinstance(without, Collection):
+            raise ArgumentTypeError(f"without must be a list of attributes, got {type(without).__name__}.")
+        if not callable(key):
+            raise ArgumentTypeError(f"key must be a function of a tree, got {type(key).__name__}.")
         for name in without:
-            if name not in self.schema:
+            if name not in self.schema.names:
                 raise SchemaError("is in without but not declared.", attribute=str(name))
         most = None if max_leaves is None else check_integer("max_leaves", max_leaves, 1)
         fits = (one for one in self.models if most is None or len(one) <= most)
@@ -119,17 +134,15 @@ class TreeSet:
         All combinations of bins count alike; 0 where two trees say the same of every row. No row is read.
         """
         every = {name: np.ones(one.n_bins, dtype=bool) for name, one in self.schema.attributes}
-        leaves = [[*zip(one.paths, one.predictions, strict=True)] for one in self.models]
-        boxes = [[(box_of(self.schema, path), said) for path, said in one] for one in leaves]
-
-        def both(one: Box, other: Box) -> float:
-            met = (one.get(name, every[name]) & other.get(name, every[name]) for name in {*one, *other})
-            return prod(float(bins.mean()) for bins in met)
-
-        def share(one: Any, other: Any) -> float:
-            return sum(both(box, at) for box, said in one for at, says in other if said != says)
-
-        return np.array([[share(one, other) for other in boxes] for one in boxes])
+        said = [np.array(one.predictions, dtype=object) for one in self.models]
+        bins = [_bins_of(one, every) for one in self.models]
+        found = np.zeros((len(self), len(self)))
+        for i, j in combinations(range(len(self)), 2):  # the boxes of a leaf of each meet in a share of all rows
+            names = {*bins[i], *bins[j]}
+            rest = {name: every[name][None].astype(float) for name in names}
+            parts = ((rest | bins[i])[name] @ (rest | bins[j])[name].T / len(every[name]) for name in names)
+            found[i, j] = found[j, i] = (prod(parts) * (said[i][:, None] != said[j])).sum()
+        return found
 
     def plot(self, axes: Sequence[Axes] | None = None) -> list[Axes]:
         """Draw the trees side by side, and return the axes, one for each."""
@@ -138,7 +151,14 @@ class TreeSet:
 
         size: Any = {"figsize": (6 * len(self), 4), "squeeze": False}
         given = pyplot.subplots(1, len(self), **size)[1][0] if axes is None else axes
-        return [one.plot(ax) for one, ax in zip(self.models, given, strict=True)]
+        if len(given) != len(self):
+            raise ArgumentError(f"expected {len(self)} axes, one for each tree, got {len(given)}.")
+        return [self._plot(place, ax) for place, ax in enumerate(given)]
+
+    def _plot(self, place: int, ax: Axes | None = None) -> Axes:
+        drawn = self.models[place].plot(ax)
+        drawn.title.set_text(f"tree {place + 1} of {len(self)}\n{drawn.get_title()}")
+        return drawn
 
     def __str__(self) -> str:
         trees = [f"tree {number} of {len(self)}\n{one}" for number, one in enumerate(self.models, 1)]
@@ -150,28 +170,30 @@ class TreeSet:
     @property
     def _body_html(self) -> Html:
         names = [f"tree {number}" for number in range(1, len(self) + 1)]
-        apart = [[f"{share:.1%}" for share in row] for row in self.differences().tolist()]
+        is_compared = len(self) <= _MOST_COMPARED
+        shares = self.differences().tolist() if is_compared else [[]] * len(self)
+        apart = [[f"{share:.1%}" for share in row] for row in shares]
         rows = [
             [name, str(len(one)), ", ".join(map(printable, one.used_attributes)), *shares]
             for name, one, shares in zip(names, self.models, apart, strict=True)
         ]
-        about = "The trees, and the share of all possible rows of which each two predict differently"
+        about = "The trees" + ", and the share of all possible rows of which each two predict differently" * is_compared
         titled = zip(names, self.models, strict=True)
         words = [element("div", element("b", name), element("pre", str(one))) for name, one in titled]
         shown = element("div", *words, style="display:flex;flex-wrap:wrap;gap:1.5rem")
-        return joined(table(["", "leaves", "attributes", *names], rows, caption=about), shown)
+        return joined(table(["", "leaves", "attributes", *(names if is_compared else [])], rows, caption=about), shown)
 
     def _repr_html_(self) -> str:
         return joined(element("p", f"{self!r}"), self._body_html)
 
     def to_html(self) -> str:
-        """Return the trees side by side, where they differ, and their card as an HTML fragment."""
+        """Return the trees side by side, where they differ (up to 20), and their card as an HTML fragment."""
         return self._body_html + element("pre", str(self.privacy))
 
     def to_page(self) -> str:
         """Return a whole HTML page: all trees as pictures, side by side, where they differ, in words, and the card."""
         title = f"{number_of(len(self), 'tree')} for {printable(self.schema.target.name)}"
-        pictures = [svg_of(one.plot, f"Picture of tree {place}") for place, one in enumerate(self.models, 1)]
+        pictures = [svg_of(partial(self._plot, i), f"Picture of tree {i + 1}") for i in range(len(self))]
         parts = {"picture": joined(*pictures), "problem": "", "body": self._body_html}
         parts |= {"title": title, "guarantee": printable(self.privacy.headline), "digest": self.to_dict()["digest"]}
         return page_template().render(**parts, card=Html(self.privacy.to_html()))
@@ -200,3 +222,10 @@ class TreeSet:
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a set from a JSON file; raises as `from_dict` does, and OSError."""
         return envelope.read(path, lambda text: cls.from_dict(envelope.parse(text)))
+
+
+def _bins_of(tree: Tree, every: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.float64]]:
+    """Return which bins of each attribute that a tree uses reach each leaf, as 0 and 1: ``(n_leaves, n_bins)``."""
+    boxes = [box_of(tree.schema, path) for path in tree.paths]
+    used = set().union(*boxes)
+    return {name: np.array([box.get(name, every[name]) for box in boxes], dtype=float) for name in used}

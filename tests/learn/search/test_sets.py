@@ -104,9 +104,10 @@ def test_the_number_of_trees_is_that_of_an_enumeration(schema, depth, _):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("examples", [8, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.claim("none is drawn twice, and the draws add up")
-def test_one_row_changes_the_log_probability_of_no_sequence_by_more_than_epsilon(n):
-    @settings(max_examples=8)
+def test_one_row_changes_the_log_probability_of_no_sequence_by_more_than_epsilon(examples, n):
+    @settings(max_examples=examples)
     @given(st.data())
     def private(data):
         models = models_of(schema_of(WIDE), 1)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hedgerow.learn.search.cost import Cost, Outline, masks_cost
 from hedgerow.learn.search.lattice import Choose, PatternMatrix, Stop, Take, exhaustive_levels, value_of
-from hedgerow.learn.search.sampler import check_rows
+from hedgerow.learn.search.sampler import Progress, check_rows
 from hedgerow.learn.search.semirings import Floats
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, UNIT, ModelDraw, largest_weight
@@ -153,14 +153,15 @@ class SetDraw:
 class TreeSampler:
     """All trees of a search over one private table, but for those that were drawn."""
 
-    def __init__(self, tally: Tally, search: SetSearch) -> None:
+    def __init__(self, tally: Tally, search: SetSearch, progress: Progress = lambda _: None) -> None:
         check_rows(tally)
         self.tally, self.search, self.drawn, self._roots = tally, search, list[Part](), dict[float, Node]()
+        self._progress = progress
 
     def sample(self, weight: float, choose: Choose) -> Part:
         """Draw the next tree; what is visited after the first sweep depends on those drawn, and on nothing else."""
         if weight not in self._roots:
-            weights = _Weights(self.tally, self.search, weight)
+            weights = _Weights(self.tally, self.search, weight, self._progress)
             self._roots[weight] = Node(weights, 0, 0, np.ones((1, len(weights.rows)), dtype=bool))
         self.drawn.append(self._roots[weight].draw(self.drawn, choose))
         return self.drawn[-1]
@@ -173,7 +174,7 @@ class TreeSampler:
 class _Weights:
     """The log-weights of all trees over one table: exact, private."""
 
-    def __init__(self, tally: Tally, search: SetSearch, weight: float) -> None:
+    def __init__(self, tally: Tally, search: SetSearch, weight: float, progress: Progress) -> None:
         self.rows, self.search, self.weight = PatternMatrix(tally, search.space), search, weight
         self.inner: dict[int, Floats] = {}  # by level, of all trees that begin with a test
         for depth in reversed(range(len(search.levels))):
@@ -182,6 +183,7 @@ class _Weights:
             for block in self.rows.blocks(len(states)):
                 found[block] = _log_sum(self.options(depth, block, self.rows.on(states[block])).T)
             self.inner[depth] = found
+            progress(len(states))
 
     def stops(self, counts: Floats, prior: Any) -> Floats:
         """Return the weights of stopping with each value, from the rows of each class: the same shape."""
