@@ -109,6 +109,21 @@ def small_sets() -> Iterator[dict[str, Any]]:
             }
 
 
+def random_tables() -> Iterator[dict[str, Any]]:
+    """Yield the exact advantage on a random row beside random tables, of sets and of independent draws. Seeded."""
+    schema, rng = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Label("y", (0, 1))), np.random.default_rng(0)
+    for number in range(25):
+        rows = rng.integers(0, 2, (rng.integers(3, 21), 3))
+        data, row = (rows[1:, :2], rows[1:, 2]), (rows[:1, :2], rows[:1, 2])
+        for k, epsilon in ((2, 1.0), (2, 4.0), (3, 1.0), (3, 4.0)):
+            of_set = hr.PrivateTreeSet(epsilon, k, max_depth=1, schema=schema)
+            alone = hr.PrivateTreeClassifier(epsilon / k, max_depth=1, schema=schema, search="exact")
+            several = exact_inference(alone, *data, candidates=row, absent=0.5, n_models=k)
+            together = exact_inference(of_set, *data, candidates=row, absent=0.5)
+            found = {"table": number, "rows": len(data[1]), "k": k, "epsilon": epsilon}
+            yield found | {"independent": several.advantage, "set": together.advantage}
+
+
 def costs(name: str) -> Iterator[dict[str, Any]]:
     """Yield the accuracy of a tree drawn alone, and of the best, mean and worst of a set, at the same ε. Seeded."""
     data = hr.datasets.load(name)
@@ -153,6 +168,7 @@ def main() -> None:
         "rashomon": [row for name in NAMES for row in rashomon_curve(name)],
         "draws": list(membership_curve("breast_cancer")),
         "small": list(small_sets()),
+        "random": list(random_tables()),
         "costs": [row for name in NAMES for row in costs(name)],
     }
     for name, rows in made.items():

@@ -35,6 +35,21 @@ def set_small() -> str:
 
 
 @table
+def set_random() -> str:
+    """On how many random tables a set gives away less than independent draws, and the one where it is by most."""
+    rows, lines = _rows("random"), list[tuple[str, ...]]()
+    for k, epsilon in dict.fromkeys((row["k"], row["epsilon"]) for row in rows):
+        found = [row for row in rows if (row["k"], row["epsilon"]) == (k, epsilon)]
+        apart = [float(row["independent"]) - float(row["set"]) for row in found]
+        most = found[apart.index(max(apart))]
+        less = f"{sum(one > 0 for one in apart)} of {len(found)}"
+        shown = (short(most[key], 3) for key in ("independent", "set"))
+        lines.append((k, epsilon, less, most["rows"], *shown))
+    head = ("trees", "ε of all", "tables where a set gives away less", "most so, of rows", "independent", "a set")
+    return markdown(head, lines)
+
+
+@table
 def set_draws() -> str:
     """Exact advantage on all rows of a table, of independent draws."""
     rows = _rows("draws")
