@@ -23,7 +23,7 @@ from tests.learn.tables import ROW, SCHEMA, frame
 from tests.learn.weights import KINDS, STEPS, TINY, WEIGHED, WEIGHT, by_definition, by_fits, table_of, weight_of_a_row
 
 WORLDS = np.array(all_worlds(TINY))
-PRIVATE = {name: one for name, one in LEARNERS.items() if not name.startswith("scorecards")}
+PRIVATE = {name: one for name, one in LEARNERS.items() if not name.startswith(("scorecards", "sets"))}
 
 
 ALL_KINDS = [(kind, 1 + place % STEPS) for place, kind in enumerate(KINDS)]
