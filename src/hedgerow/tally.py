@@ -313,7 +313,7 @@ class Tally:
         pattern, level = self._counts.nonzero()
         bins: dict[str, Any] = {name: self._bins[:, place][pattern] for name, place in places.items()}
         some = replace(self.schema, attributes=tuple((name, self.schema[name]) for name in names))
-        return Tally._group(some, bins, level.astype(np.uint16), self._counts[pattern, level])
+        return Tally._group(some, bins, level.astype(np.uint32), self._counts[pattern, level])
 
     def without(self, antecedent: Antecedent) -> Tally:
         """Return the tally of the rows that do not satisfy the antecedent."""

@@ -77,7 +77,7 @@ def test_over_a_network(run):
 def test_costs_are_asked_for_by_the_names_of_classes(folder, run):
     (folder / "costs.yaml").write_text('"yes": {"no": 50}\n"no": {"yes": 1}\n')
     (folder / "lines.yaml").write_text('"yes": 50\n')
-    words = ("ask", "fit", "wards", "--model", "tree", "--epsilon", "1/2", "--to")
+    words = ("ask", "fit", "wards", "--model", "tree", "--epsilon", "1/2", "--set", "max_depth=0", "--to")
     assert run(*words, "weights.json", "--class-weight", "yes=50")[0] == 0
     assert run(*words, "costs.json", "--costs", "costs.yaml")[0] == 0
     for name in ("weights", "costs"):

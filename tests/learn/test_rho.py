@@ -117,3 +117,28 @@ def test_counts_of_several_attributes_declare_what_a_row_changes_of_each():
     histograms = [one for one in recorded if isinstance(one, DiscreteLaplace) and one.each == 1]
     assert {one.sensitivity for one in histograms} <= set(range(2, 10))
     assert histograms
+
+
+@pytest.mark.parametrize("kind", [hr.PrivateRuleListClassifier, hr.PrivateTreeClassifier, hr.PrivateTreeRegressor])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), 4])
+def test_no_number_of_attributes_that_are_chosen_first_costs_more_than_is_charged(kind, epsilon, monkeypatch):
+    """All of 40, or each number from the fewest on: in blocks, or as a whole."""
+    monkeypatch.setattr("hedgerow.learn.search.cost.MOST_SECONDS", 0.05)
+    label = NUMBER if kind is hr.PrivateTreeRegressor else CLASSES[0]
+    schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(40)}, label=label)
+    bins = np.random.default_rng(2).integers(0, 2, (60, 40))
+    table = hr.Tally(schema, bins, np.eye(label.n_levels, dtype=int)[bins[:, 3] * (label.n_levels - 1)])
+    found = list[Fraction]()
+    for number in (0, 3, 4, 8, 12):
+        monkeypatch.setattr("hedgerow.learn.choice.number_chosen", lambda *_, number=number: number)
+        budget = hr.Budget(rho=100)
+        card = kind(epsilon, schema=schema, budget=budget).fit_tally(table).privacy_
+        (charge,) = budget.charges
+        found.append(total_rho(card.charges))
+        assert total_rho(card.planned) == charge.zcdp
+        assert sum("choice of attribute" in one.purpose for one in card.charges) == number
+        assert all(
+            "exponential mechanism" in one.mechanism for one in card.charges if "choice of attribute" in one.purpose
+        )
+    assert max(found) <= charge.zcdp < 1.02 * max(found)
+    assert charge.zcdp < pure_rho(Fraction(epsilon)) / 2

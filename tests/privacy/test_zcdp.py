@@ -1,7 +1,7 @@
 """What releases cost in ρ, against the Rényi divergences of exact distributions; and what ρ means in (ε, δ)."""
 
 import math
-from decimal import Decimal, localcontext
+from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import product
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from hedgerow.errors import ArgumentError
+from hedgerow.privacy import zcdp
 from hedgerow.privacy.charge import exact
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.privacy.zcdp import LARGEST_RHO, drawn_rho, epsilon_at, largest_pure, largest_rho, pure_rho
@@ -81,6 +82,17 @@ def test_releases_cost_no_more_together_than_the_largest_of_them_allows(parts, m
         sum(map(pure_rho, parts)) <= told * (1 + Fraction(1, 2**50)) <= pure_rho(sum(parts)) * (1 + Fraction(1, 2**40))
     )
     assert told <= pure_rho(sum(parts), each + Fraction(more))
+
+
+@pytest.mark.parametrize("digits", [1, 2, 5])
+@pytest.mark.parametrize("weight", ["0.115", "0.259", "1.35", "40"])
+def test_what_a_draw_costs_does_not_depend_on_the_digits_that_a_caller_computes_with(weight, digits):
+    of = zcdp._rho_of_range.__wrapped__
+    with localcontext(Context(prec=digits, rounding=ROUND_FLOOR)):
+        found = of(Fraction(weight))
+    assert found == of(Fraction(weight))
+    u = float(weight) / -math.expm1(-float(weight))
+    assert float(found) == pytest.approx(u - 1 - math.log(u), rel=1e-9)
 
 
 @pytest.mark.parametrize("weight", [0.1, 1, 4])

@@ -14,12 +14,13 @@ from math import cbrt, sqrt
 import numpy as np
 
 from hedgerow.learn.base import Learned
-from hedgerow.learn.plans import Plan
+from hedgerow.learn.plans import DrawPlan, Plan
 from hedgerow.learn.scorecard.counts import STEPS, Whole, associations, between_ends, in_steps
-from hedgerow.learn.scorecard.spending import PARTS, Spending
+from hedgerow.learn.scorecard.spending import PARTS, Spending, rho_of
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, Integers, NoiseSource, TwoSidedPermuteAndFlip
+from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema.candidates import reachable
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -82,6 +83,7 @@ def most_moved(shares: Whole) -> int:
 
 
 MOST_CHOSEN = 12  # attributes of a tree or list: as many as are searched to five levels within the limits
+_FEWEST = 3
 WIDE = 3 * MOST_CHOSEN  # attributes of which trees and lists choose
 _ENOUGH_TO_CHOOSE = 400  # rows outside the most frequent class, times ε
 _COUNTED = Fraction(1, 25)  # the share of ε of the rows of each class
@@ -93,14 +95,24 @@ class ChosenPlan(Plan):
 
     schema: Schema
     learner: Callable[[Schema, Fraction], Plan]  # from attributes, and what is left of ε
+    choice: type[TwoSidedPermuteAndFlip]  # the mechanism of a choice
+    size: int  # how many rules, or levels, there are at most
     model: str  # pyright: ignore[reportIncompatibleVariableOverride] -- as the learner's
+
+    @property
+    def rho(self) -> Fraction:
+        """The most of all ways: of all attributes, or after the fewest choices, which cost less the more they are."""
+        whole = self.learner(self.schema, self._left(0))
+        few = self.learner(widest(self.schema), self._left(1))
+        drawn = few.most_rho(self.size) if isinstance(few, DrawPlan) else pure_rho(few.epsilon)
+        choices = _FEWEST * rho_of([self._chooser(_FEWEST, 2 * STEPS)])
+        return rho_of([self._total]) + max(pure_rho(whole.epsilon) if whole.rho is None else whole.rho, choices + drawn)
 
     def prepare(self, noise: NoiseSource) -> None:
         noise.prepare(self._total)
-        noise.prepare(TwoSidedPermuteAndFlip(self._for_choice / MOST_CHOSEN, 2 * STEPS * self._row))
-        left = self.epsilon * (1 - _COUNTED)
-        for schema, epsilon in ((self.schema, left), (widest(self.schema), left - self._for_choice)):
-            self.learner(schema, epsilon).prepare(noise)
+        noise.prepare(self._chooser(MOST_CHOSEN, 2 * STEPS))
+        for number, schema in enumerate((self.schema, widest(self.schema))):
+            self.learner(schema, self._left(number)).prepare(noise)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> Learned:
         by_class = cache(lambda: tally if self._row == 1 else between_ends(tally))
@@ -114,11 +126,17 @@ class ChosenPlan(Plan):
             names, shares = with_options(self.schema), in_steps(counts / counts.sum())
             places = [self.schema.names.index(name) for name in names]
             ask = cache(lambda: associations(by_class(), shares)[places])
-            moved = most_moved(shares) * self._row
-            mechanism = TwoSidedPermuteAndFlip(self._for_choice / number, moved)
-            drawn = Choice(len(names), number).draw(ask, mechanism, gate)
+            drawn = Choice(len(names), number).draw(ask, self._chooser(number, most_moved(shares)), gate)
             chosen = tally.only([names[place] for place in drawn])
-        return self.learner(chosen.schema, gate.remaining).learn(chosen, gate, progress)
+        return self.learner(chosen.schema, self._left(number)).learn(chosen, gate, progress)
+
+    def _chooser(self, number: int, moved: int) -> TwoSidedPermuteAndFlip:
+        """Return the mechanism of each of so many choices, by associations that a row of a class moves by so much."""
+        return self.choice(self._for_choice / number, moved * self._row)
+
+    def _left(self, number: int) -> Fraction:
+        """Return the ε of the model itself, after so many choices."""
+        return self.epsilon * (1 - _COUNTED) - (self._for_choice if number else 0)
 
     @property
     def _row(self) -> int:
@@ -148,6 +166,6 @@ def with_options(schema: Schema) -> list[str]:
 
 
 def widest(schema: Schema) -> Schema:
-    """Return as many attributes as are chosen at most, those with the most bins: no choice takes longer to search."""
-    names = sorted(with_options(schema), key=lambda name: -schema[name].n_bins)[:MOST_CHOSEN]
+    """Return as many attributes as are chosen at most, those with the most literals: others are searched sooner."""
+    names = sorted(with_options(schema), key=lambda name: -schema[name].count_literals(negations=True))[:MOST_CHOSEN]
     return replace(schema, attributes=tuple((name, one) for name, one in schema.attributes if name in names))

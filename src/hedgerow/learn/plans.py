@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -212,6 +212,11 @@ class DrawPlan(LeafPlan):
         each = self._for_draw / len(blocks)
         draws = sum((self.draw.block(number).mechanism(each).rho for number in blocks), Fraction(0))
         return draws + pure_rho(self._for_leaves)
+
+    def most_rho(self, size: int) -> Fraction:
+        """Return the most in ρ of a draw of up to `size` for this ε: in one block, as ρ grows faster than ε."""
+        whole = replace(self.draw, blocks=(size,)).block(0)
+        return whole.mechanism(self._for_draw).rho + pure_rho(self._for_leaves)
 
     @property
     def _for_leaves(self) -> Fraction:

@@ -243,7 +243,10 @@ def _reserve(loss: Loss, charges: Sequence[Charge]) -> Reserve | None:
 
 def _loss(plan: Plan, schema: Schema) -> Loss:
     """Return what a model costs for a unit of privacy: a plan without δ is made for one row."""
-    return group_loss(plan.epsilon, plan.delta, plan.rho, rows_of(schema.unit) * schema.steps)
+    rows = rows_of(schema.unit) * schema.steps
+    epsilon, delta, rho = group_loss(plan.epsilon, plan.delta, plan.rho, rows)
+    # Releases are rounded up one by one, at the ε of a unit.
+    return epsilon, delta, rho if rho is None or plan.delta or rows == 1 else rho * (1 + Fraction(1, 2**40))
 
 
 def unit_notes(unit: Unit | None) -> tuple[str, ...]:

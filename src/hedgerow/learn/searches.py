@@ -20,7 +20,7 @@ from hedgerow.learn.private_base import PrivateEstimator, search_progress
 from hedgerow.learn.search.cost import Cost, largest_size
 from hedgerow.learn.search.losses import Loss
 from hedgerow.privacy.gini import Gini
-from hedgerow.privacy.noise import GumbelChoice, PermuteAndFlip
+from hedgerow.privacy.noise import GumbelChoice, PermuteAndFlip, TwoSidedGumbelChoice, TwoSidedPermuteAndFlip
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
@@ -97,7 +97,13 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         """
         self._check_parameters()
         check_learnable(self, schema)
-        return self._search_plan(widest(schema) if self._chooses(schema) else schema).cost
+        return self._cost(schema)
+
+    def _cost(self, schema: Schema) -> Cost | None:
+        """Return the largest cost: of all attributes, or of as many as may be chosen first."""
+        searched = (schema, widest(schema)) if self._chooses(schema) else (schema,)
+        costs = [cost for one in searched if (cost := self._search_plan(one).cost) is not None]
+        return max(costs, key=Cost.seconds, default=None)
 
     @property
     def _of_leaves(self) -> LeafCounts | None:
@@ -132,8 +138,16 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         if not self._chooses(schema):
             return self._plan_of(schema, epsilon)
         note = f"of {len(schema):,} attributes at most {MOST_CHOSEN} are chosen first; search='exact' draws from all"
-        cost, model = self._search_plan(widest(schema)).cost, self._drawn.model
-        return ChosenPlan(epsilon=epsilon, notes=(note,), cost=cost, schema=schema, learner=self._plan_of, model=model)
+        return ChosenPlan(
+            epsilon=epsilon,
+            notes=(note,),
+            cost=self._cost(schema),
+            schema=schema,
+            learner=self._plan_of,
+            size=self._costs(schema)[1] if getattr(self, self._size_name) is None else self._size(schema),
+            choice=TwoSidedGumbelChoice if self._adds_up_rho else TwoSidedPermuteAndFlip,
+            model=self._drawn.model,
+        )
 
     def _plan_of(self, schema: Schema, epsilon: Fraction) -> Plan:
         """Return the plan of a model of all attributes of a schema."""

@@ -48,11 +48,12 @@ def drawn_rho(epsilon: Fraction, weight: Fraction) -> Fraction:
 def _rho_of_range(width: Fraction) -> Fraction:
     """Return ``u − 1 − ln u``, with ``u = r/(1 − e⁻ʳ)`` for a range of r: the least ρ, rounded up; below r²/8."""
     # Harrison and Manurangsi, Exact zCDP Characterizations for Fundamental Differentially Private Mechanisms, FORC
-    # 2026. It grows with u, and u with r: each step rounds to the side where it is larger.
+    # 2026. It grows with u, and u with r: each step rounds to the side where it is larger, whatever
+    # context the caller has set (a minus sign would round by that).
     if width < _SMALL_RANGE:
         return _rounded_up(width**2 / 8)
     r = _UP.divide(Decimal(width.numerator), Decimal(width.denominator))
-    u = _UP.divide(r, _DOWN.subtract(1, _UP.next_plus(_UP.exp(-r))))
+    u = _UP.divide(r, _DOWN.subtract(1, _UP.next_plus(_UP.exp(r.copy_negate()))))
     return _rounded_up(Fraction(_UP.subtract(_UP.subtract(u, 1), _DOWN.next_minus(_DOWN.ln(u)))))
 
 

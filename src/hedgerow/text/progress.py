@@ -16,7 +16,10 @@ def is_alone_on_terminal() -> bool:
     from multiprocessing import current_process
 
     is_main = current_process().name == "MainProcess" and current_thread() is main_thread()
-    return is_main and sys.stderr is not None and sys.stderr.isatty()
+    try:
+        return is_main and sys.stderr is not None and sys.stderr.isatty()
+    except (AttributeError, ValueError):  # closed, or of a caller's
+        return False
 
 
 @contextmanager

@@ -127,11 +127,12 @@ def clock(ticks):
     return SimpleNamespace(monotonic=lambda: next(readings))
 
 
-@pytest.mark.parametrize("examples", [25, pytest.param(5000, marks=pytest.mark.slow)])  # the same 25, of which some are stopped
+@pytest.mark.parametrize("examples", [25, pytest.param(5000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("narrow", [False, True], ids=["as it is", "with a first search that finds little"])
 def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
     stopped = []
 
+    # The usual ones are the same each time: some are stopped.
     @settings(max_examples=examples, derandomize=examples < 100)
     @given(
         problems(),
