@@ -1,4 +1,4 @@
-"""Sentences of benchmarks/README.md and docs/studies/ssrl.md that compare numbers hold in the committed files."""
+"""Sentences of benchmarks/README.md and of docs/studies that compare numbers hold in the committed files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.docs.page import writer
 records = writer.records
 ssrl = writer.page_numbers.study_ssrl
 SCORES = ("accuracy", "AUROC", "log-loss")
+SETS = ("small", "random")
 
 
 def test_a_private_list_of_german_credit_is_no_better_than_a_constant():
@@ -190,3 +191,11 @@ def test_joint_cut_points_are_nowhere_further_off_than_quantiles_one_by_one():
     assert all(
         float(row["one by one"]) - float(row["jointly"]) > 4 * float(row["std. error, one by one"]) for row in few
     )
+
+
+def test_a_set_gives_away_up_to_hundreds_of_times_more_and_less_on_other_tables():
+    rows = writer.page_numbers.study_sets._rows
+    small, others = ([float(row["set"]) / float(row["independent"]) for row in rows(name)] for name in SETS)
+    assert 200 < max(small) < 1000
+    assert min(others) < 0.7
+    assert {int(row["rows"]) for row in rows("random")} <= set(range(2, 20))
