@@ -124,6 +124,13 @@ def test_a_set_is_read_as_it_was_written_and_not_if_it_was_edited(tmp_path):
         TreeSet.from_dict(seal(mixed))
 
 
+def test_a_file_of_more_trees_than_a_set_has_is_refused():
+    data = TREES.to_dict() | {"models": [tree.to_dict() for tree in TREES] * 26}
+    data.pop("digest")
+    with pytest.raises(ModelFormatError, match="at most 100 trees, got 104"):
+        TreeSet.from_dict(seal(data))
+
+
 def test_a_set_is_shown_side_by_side_and_names_are_escaped():
     page, text = TREES.to_page(), str(TREES)
     assert page.count("<svg") == 4

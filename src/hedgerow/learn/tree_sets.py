@@ -19,12 +19,12 @@ from hedgerow.learn.plans import Plan
 from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress
-from hedgerow.learn.search.sets import MOST_MODELS, Part, SetDraw, SetSearch, TreeSampler
+from hedgerow.learn.search.sets import Part, SetDraw, SetSearch, TreeSampler
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.searches import STOP_PROBABILITY
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.tree import Tree
-from hedgerow.models.tree_set import TreeSet
+from hedgerow.models.tree_set import MOST_MODELS, TreeSet
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource

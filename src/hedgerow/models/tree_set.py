@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_COMPARED = 20  # trees, in a table of all pairs
+MOST_MODELS = 100  # of a set
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,6 +65,8 @@ class TreeSet:
     def __post_init__(self) -> None:
         if not isinstance(self.models, tuple) or {Tree} != {*map(type, self.models)}:
             raise ArgumentError("expected a tuple of one tree or more, got something else.")
+        if len(self.models) > MOST_MODELS:
+            raise ArgumentError(f"expected at most {MOST_MODELS} trees, got {len(self.models):,}.")
         if any((one.schema, one.privacy) != (self.schema, self.privacy) for one in self.models):
             raise ArgumentError("expected trees of one schema and with one privacy card, got others.")
 

@@ -28,11 +28,11 @@ from hedgerow.learn.search.lattice import Choose, PatternMatrix, Stop, Take, exh
 from hedgerow.learn.search.sampler import Progress, check_rows
 from hedgerow.learn.search.semirings import Floats
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.models.tree_set import MOST_MODELS
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, UNIT, ModelDraw, largest_weight
 from hedgerow.tally import Tally
 
 Part = Take | Stop
-MOST_MODELS = 100  # of a set
 
 
 @dataclass(frozen=True, eq=False)
