@@ -1,13 +1,14 @@
-"""Scorecards of wide tables: the default beside fixed numbers of attributes, and beside who knows which matter.
+"""Models of wide tables: the default beside fixed numbers of attributes, and beside who knows which matter.
 
 Generated: 20,000 rows of d booleans, five of which decide the label by a logistic model; AUROC on 10,000 others. Real:
 scikit-learn's digits, 64 pixels in five bins, an eight or not, ten splits 80/20, five fits of each; and which of 1,000
 words are in a paragraph of the docstrings of NumPy, SciPy, scikit-learn and pandas, which is of SciPy or not, five
-splits. The words are the most frequent of all, and taken as public. Run as
+splits. The words are the most frequent of all, and taken as public. Trees, by the share of rows that they get right,
+beside those drawn from all attributes. Run as
 
     python benchmarks/wide.py
 
-or with numbers of attributes (`50 200 digits docstrings`). Seconds are of one fit of a counted table, memory is the
+or with some tables (`50 200 digits docstrings trees`). Seconds are of one fit of a counted table, memory is the
 peak of the process, which counts the largest table so far. A given number is kept but where rows are few.
 """
 
@@ -17,6 +18,7 @@ import resource
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -36,11 +38,16 @@ WORDS, LEAST_WORDS = 1000, 8  # of the table of docstrings, and of a paragraph
 EPSILONS = (1.0, 0.1)
 NUMBERS = (None, 3, 5, 10, 20)
 ALL_UP_TO, FIXED_UP_TO = 500, 2000  # attributes: of what takes long
+TREE_WIDTHS, SEARCHED_UP_TO = (50, 200, 1000, 10_000), 1000
 LABEL = hr.Label("y", (0, 1))
 
 
 def main():
-    chosen, real = sys.argv[1:] or [*map(str, WIDTHS), "digits", "docstrings"], {"digits": digits, "docstrings": texts}
+    chosen = sys.argv[1:] or [*map(str, WIDTHS), "digits", "docstrings", "trees"]
+    if "trees" in chosen:
+        chosen.remove("trees")
+        report("wide_trees", [row for d in TREE_WIDTHS for row in trees(d)])
+    real = {"digits": digits, "docstrings": texts}
     found = [row for name in chosen for row in (real[name]() if name in real else generated(int(name)))]
     file = RESULTS / "wide.csv"
     before = pd.read_csv(file, dtype=str).to_dict("records") if sys.argv[1:] and file.exists() else []
@@ -123,6 +130,37 @@ def paragraphs(package):
                 words = tuple(sorted(set(re.findall("[a-z]{2,}", paragraph.lower()))))
                 if len(words) >= LEAST_WORDS:
                     yield package, words
+
+
+def trees(d):
+    """Yield how often trees are right on tables of d booleans."""
+    tables = [table(d, seed) for seed in range(RUNS)]
+    knowing = [oracle(*one) for one in tables]
+    for epsilon in EPSILONS:
+        make = partial(hr.PrivateTreeClassifier, epsilon)
+        yield right(d, epsilon, "default", make(), tables)
+        if d <= SEARCHED_UP_TO:
+            yield right(d, epsilon, "all attributes", make(search="exact"), tables)
+        yield right(d, epsilon, "oracle", make(), knowing)
+
+
+def right(d, epsilon, called, estimator, tables):
+    """Return the mean over tables of how often one fit of each is right."""
+    found, seconds = [], []
+    for tally, X, y in tables:
+        start = time.perf_counter()
+        fitted = estimator.fit_tally(tally)
+        seconds.append(time.perf_counter() - start)
+        frame = pd.DataFrame(X.astype(bool), columns=list(tally.schema))
+        found.append(np.mean(fitted.predict(frame) == y))
+    return {
+        "attributes": d,
+        "epsilon": epsilon,
+        "learner": called,
+        "accuracy": f"{np.mean(found):.3f}",
+        "standard error": f"{np.std(found, ddof=1) / len(found) ** 0.5:.3f}",
+        "seconds": f"{np.median(seconds):.1f}",
+    }
 
 
 def learner(most, d):

@@ -276,6 +276,23 @@ def wide() -> str:
     return markdown(("table", "ε", "k", "default", "3", "5", "10", "20", "all", "oracle", "seconds"), rows)
 
 
+@table
+def wide_trees() -> str:
+    """How often trees of wide tables are right."""
+    found = {(row["attributes"], row["epsilon"], row["learner"]): row for row in records("wide_trees.csv")}
+
+    def cell(row: Row | None) -> str:
+        return f"{100 * float(row['accuracy']):.1f} %, {row['seconds']} s" if row else ""
+
+    learners = ("default", "all attributes", "oracle")
+    rows = (
+        (f"{int(d):,}", f"{float(epsilon):g}", *(cell(found.get((d, epsilon, one))) for one in learners))
+        for d, epsilon, learner in found
+        if learner == "default"
+    )
+    return markdown(("attributes", "ε", "default", "drawn from all", "oracle"), rows)
+
+
 def residuals_are_asked(row: Row) -> bool:
     """Return whether residuals made a difference: from the same seeds there is none where they are not asked for."""
     return any(float(row[f"{score}, more"]) for score in SCORES)
