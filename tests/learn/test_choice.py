@@ -274,18 +274,24 @@ def test_all_pairs_of_attributes_of_a_small_schema_may_be_chosen():
     assert choice.default_parts(2) < choice.default_parts(10**4) < 500 == choice.default_parts(10**9)
 
 
+def refused(estimator, X, sizes, unit):
+    """Return how many of some epsilons are refused; nothing is charged for these."""
+    found = 0
+    for size in sizes:
+        budget = hr.Budget(1)
+        try:
+            estimator(size * unit, budget=budget).fit(X, X[:, 0])
+        except ValueError:
+            assert not budget.spent
+            found += 1
+    return found
+
+
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
 def test_an_epsilon_too_small_for_a_choice_is_refused_before_the_charge():
     """Of three attributes two are chosen by default, for 70 thousandths."""
-    X, refused = np.arange(150).reshape(50, 3) % 7 % 2 == 0, 0
-    for size in range(15, 60):
-        budget = hr.Budget(1)
-        try:
-            hr.PrivateScorecardClassifier(Fraction(size, 2**40), budget=budget).fit(X, X[:, 0])
-        except ValueError:
-            assert not budget.spent
-            refused += 1
-    assert 20 < refused < 40
+    X = np.arange(150).reshape(50, 3) % 7 % 2 == 0
+    assert 20 < refused(hr.PrivateScorecardClassifier, X, range(15, 60), Fraction(1, 2**40)) < 40
 
 
 # --- trees and lists of wide tables --------------------------------------------------------------------------------
@@ -404,12 +410,5 @@ def test_what_is_told_of_the_search_is_of_the_widest_attributes_that_can_be_chos
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
 def test_an_epsilon_too_small_for_the_choice_of_a_tree_is_refused_before_the_charge():
     """A choice of 12 for 210 thousandths is refused first: it has the smallest share by sensitivity."""
-    X, refused = np.arange(4000).reshape(100, 40) % 7 % 2 == 0, 0
-    for size in range(6, 22, 2):
-        budget = hr.Budget(1)
-        try:
-            hr.PrivateTreeClassifier(Fraction(size, 2**38), budget=budget).fit(X, X[:, 0])
-        except ValueError:
-            assert not budget.spent
-            refused += 1
-    assert 0 < refused < 8
+    X = np.arange(4000).reshape(100, 40) % 7 % 2 == 0
+    assert 0 < refused(hr.PrivateTreeClassifier, X, range(6, 22, 2), Fraction(1, 2**38)) < 8
