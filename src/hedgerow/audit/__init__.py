@@ -20,19 +20,16 @@ from hedgerow.audit.inference.membership import Membership, membership
 from hedgerow.audit.inference.overfitting import Leaves, Overfit, overfit
 from hedgerow.audit.inference.targets import ShadowAttack, Shadows
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset, align
-from hedgerow.audit.probabilistic.learner import LearnerKnowledge, condition_on_learner
-from hedgerow.audit.probabilistic.possible_worlds import PossibleWorlds
 from hedgerow.audit.probabilistic.row import RowDistribution
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import trees_of
 
 __all__ = [
     "Attack", "Attempt", "Domain", "EmpiricalEpsilon", "ExactInference", "ExactMembership", "GuessedTable",
-    "HasRegions", "LabelOnlyAttack", "LabelledRows", "LeafRisk", "LearnerKnowledge", "Leaves", "Membership",
-    "OfflineLira", "OfflineRmia", "OneRunEpsilon", "OnlineLira", "Overfit", "Paths", "PossibleWorlds",
-    "ProbabilisticDataset", "RandomForestAttack", "Reconstruction", "Region", "Rmia", "RowDistribution", "ShadowAttack",
-    "ShadowMembership", "Shadows", "TotalEntropy", "TradeOff", "Values", "align", "condition_on_learner",
-    "empirical_epsilon", "exact_inference", "exact_membership", "joint_reconstruction", "leaf_risk", "lira",
-    "membership", "one_run_epsilon", "overfit", "reconstruct", "reconstruction", "totals", "trees_of",
+    "HasRegions", "LabelOnlyAttack", "LabelledRows", "LeafRisk", "Leaves", "Membership", "OfflineLira", "OfflineRmia",
+    "OneRunEpsilon", "OnlineLira", "Overfit", "Paths", "ProbabilisticDataset", "RandomForestAttack", "Reconstruction",
+    "Region", "Rmia", "RowDistribution", "ShadowAttack", "ShadowMembership", "Shadows", "TotalEntropy", "TradeOff",
+    "Values", "align", "empirical_epsilon", "exact_inference", "exact_membership", "joint_reconstruction", "leaf_risk",
+    "lira", "membership", "one_run_epsilon", "overfit", "reconstruct", "reconstruction", "totals", "trees_of",
     "worst_neighbours",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ import hedgerow as hr
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset, align
 from hedgerow.errors import DomainError
 from tests.audit.probabilistic.examples import FIGURE_1, RULE_LIST_1, TABLE_I, TABLE_III, table_ii
+from tests.audit.probabilistic.worlds import outcomes
 
 DOMAINS = {"n": (0, 1, 2, 5), "w": ("p", "q")}
 
@@ -23,9 +24,9 @@ def distance(one, other):
 
 def cost(row, values):
     """Return whether a row is impossible, and its mean distance from what is known, over all its outcomes."""
-    outcomes = list(row.outcomes(ProbabilisticDataset(DOMAINS, [{}]).domains))
-    mean = sum(float(p) * sum(map(distance, outcome, values)) for outcome, p in outcomes)
-    return int(values not in [outcome for outcome, _ in outcomes]), mean
+    found = outcomes(row, ProbabilisticDataset(DOMAINS, [{}]).domains)
+    mean = sum(float(p) * sum(map(distance, outcome, values)) for outcome, p in found.items())
+    return int(values not in found), mean
 
 
 def total(known, rows, labels, order):

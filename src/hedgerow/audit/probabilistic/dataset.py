@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, islice, product
-from math import fsum, prod
+from itertools import groupby, islice
+from math import fsum
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,6 @@ from hedgerow.audit.entropy.measure import reconstruction
 from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.entropy.values import Index, Values
 from hedgerow.audit.inference.labelled import label_values
-from hedgerow.audit.probabilistic.possible_worlds import PossibleWorlds, domain_bits, domains_of
 from hedgerow.audit.probabilistic.row import RowDistribution, factors_of, known_of, text_of, texts_of
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import Paths
@@ -84,7 +83,11 @@ class ProbabilisticDataset:
         *,
         label: str = "label",
     ) -> None:
-        checked = domains_of(domains)
+        if isinstance(domains, Mapping):
+            domains = tuple(Values.listed(name, values) for name, values in domains.items())
+        if not domains:
+            raise ArgumentError("expected the domains of one or more attributes, got none.")
+        checked = tuple(domains)
         known = tuple(row if isinstance(row, RowDistribution) else RowDistribution.of(row, checked) for row in rows)
         if not known:
             raise ArgumentError("expected one or more rows, got none.")
@@ -171,14 +174,22 @@ class ProbabilisticDataset:
     @property
     def uncertainty(self) -> float:
         """Dist_G (Definition 4, eq. 3): entropy as a share of the domain's, from 0 (deterministic) to 1 (uniform)."""
-        return self.entropy_bits / domain_bits(self.domains, self.n_rows)
+        return self.entropy_bits / self._domain_bits
+
+    @property
+    def _domain_bits(self) -> float:
+        """The entropy, in bits, of a table that is uniform on its domain (PDR eq. 4)."""
+        bits = self.n_rows * fsum(values.bits for values in self.domains)
+        if not bits:
+            raise ArgumentError("expected domains of two or more rows, got one; uncertainty is undefined.")
+        return bits
 
     def dist(self) -> float:
         """Return Dist (Definition 2): the mean over attributes of entropy as a share of the domain's.
 
         Attributes with one possible value are left out. ValueError if attributes of some row are dependent.
         """
-        domain_bits(self.domains, self.n_rows)
+        _ = self._domain_bits
         if any(len(factor.attributes) > 1 for row, _ in self.groups for factor in row.factors):
             raise ArgumentError("Dist is not defined, as attributes are dependent in some row; use `uncertainty`.")
         full = [values.bits for values in self.domains]
@@ -207,31 +218,12 @@ class ProbabilisticDataset:
         Missing values are None; a value outside the domain is a mark, a real number without a resolution its interval.
         """
         rng = generator(random_state)
-        bins = self.sample_bins(rng)
-        columns = {values.name: values.drawn(bins[:, k], rng) for k, values in enumerate(self.domains)}
-        return pd.DataFrame(columns if self.labels is None else columns | {self.label: list(self.labels)})
-
-    def sample_bins(self, rng: np.random.Generator) -> Index:
-        """Draw the bins of a possible table, shape ``(n_rows, n_attributes)``."""
         bins = np.empty((self.n_rows, len(self.domains)), dtype=np.intp)
         for row, where in self.groups:
             for factor in row.factors:
                 bins[where[:, None], list(factor.attributes)] = factor.draw(len(where), rng)
-        return bins
-
-    def worlds(self, limit: int = 10_000) -> PossibleWorlds:
-        """Enumerate all possible worlds with their probabilities; ValueError if there are more than `limit`."""
-        count = prod(row.possible_rows ** len(where) for row, where in self.groups)
-        if count > limit:
-            size = f"{count:,}" if count < 2**50 else f"about 2^{count.bit_length() - 1}"
-            raise ArgumentError(f"expected at most {limit:,} possible tables, got {size}; enumerate fewer rows.")
-        rows = {id(row): list(row.outcomes(self.domains)) for row, _ in self.groups}
-        tables = list(product(*(rows[id(row)] for row in self.rows)))
-        return PossibleWorlds(
-            [[values for values, _ in table] for table in tables],
-            [prod(chance for _, chance in table) for table in tables],
-            domains=self.domains,
-        )
+        columns = {values.name: values.drawn(bins[:, k], rng) for k, values in enumerate(self.domains)}
+        return pd.DataFrame(columns if self.labels is None else columns | {self.label: list(self.labels)})
 
     def __str__(self) -> str:
         lines, notes = _page(self)

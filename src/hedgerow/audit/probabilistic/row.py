@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, islice, product
-from math import fsum, lcm, log2, prod
+from itertools import accumulate, islice
+from math import fsum, isfinite, lcm, log2, prod
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from hedgerow.audit.counting.outside import Box, BoxCounter, PerBin, bits, components
 from hedgerow.audit.counting.regions import Region, count_rows, count_rows_by_bin
 from hedgerow.audit.entropy.values import Index, Values
-from hedgerow.audit.probabilistic.possible_worlds import exact_probabilities
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.text.values import quoted_text, value_text
 
@@ -37,10 +36,6 @@ class ListedFactor:
 
     @property
     def value_combinations(self) -> int:
-        return len(self.bins)
-
-    @property
-    def bin_combinations(self) -> int:
         return len(self.bins)
 
     @property
@@ -95,10 +90,6 @@ class BoxFactor:
             for both in zip(self.weights, self.masses, strict=True)
         )
         return count_rows(self.region, held)
-
-    @property
-    def bin_combinations(self) -> int:
-        return count_rows(self.region, tuple(tuple(int(mass > 0) for mass in masses) for masses in self.masses))
 
     @property
     def uniform(self) -> bool:
@@ -308,16 +299,6 @@ class RowDistribution:
         for factor in self.factors:
             yield from zip(factor.attributes, factor.marginals, strict=True)
 
-    def outcomes(self, domains: Sequence[Values]) -> Iterator[Outcome]:
-        """Yield the possible rows with their probabilities."""
-        order = [place for factor in self.factors for place in factor.attributes]
-        for choice in product(*(list(factor.outcomes(domains)) for factor in self.factors)):
-            values = dict(zip(order, (value for own, _ in choice for value in own), strict=True))
-            yield (
-                tuple(values[place] for place in range(len(order))),
-                prod((chance for _, chance in choice), start=Fraction(1)),
-            )
-
 
 def _listed(key: Any, places: tuple[int, ...], domains: Sequence[Values], given: Any) -> ListedFactor:
     """Return the factor of some attributes as given by the user: one value, several, or their probabilities."""
@@ -331,9 +312,13 @@ def _listed(key: Any, places: tuple[int, ...], domains: Sequence[Values], given:
     if len(set(bins)) < len(bins):
         raise SchemaError("expected each possible value once, got one twice.", attribute=name)
     try:
-        exact = exact_probabilities([chance for chance in chances if chance != 0])
-    except (ValueError, TypeError):
-        raise SchemaError("expected probabilities of at least 0 that sum to 1, got others.", attribute=name) from None
+        valid = all(isfinite(chance) and chance >= 0 for chance in chances) and abs(fsum(chances) - 1) <= 1e-9
+    except TypeError:
+        valid = False
+    if not valid:
+        raise SchemaError("expected probabilities of at least 0 that sum to 1, got others.", attribute=name)
+    given_exactly = [Fraction(chance) for chance in chances if chance != 0]
+    exact = [chance / sum(given_exactly) for chance in given_exactly]  # sums to 1 exactly
     possible = [bin for bin, chance in zip(bins, chances, strict=True) if chance != 0]
     scale = lcm(*(chance.denominator for chance in exact))
     together = sorted(zip(possible, (int(chance * scale) for chance in exact), strict=True))
