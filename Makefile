@@ -90,13 +90,11 @@ docs: $(VENV)/.docs  ## build the documentation site in build/docs; a link or re
 	rm -rf build/docs docs/reference/api
 	$(BIN)/python -m sphinx -b html -W --keep-going -n -q docs build/docs
 
-dist: $(VENV)/.dist  ## build sdist and wheel, check them, and run the README with the wheel in a clean environment
-	rm -rf dist build/clean
+dist: $(VENV)/.dist  ## build sdist and wheel, check them, and run the README with them on each Python, oldest and newest dependencies
+	rm -rf dist
 	$(BIN)/python -m build
 	$(BIN)/twine check --strict dist/*
-	$(PYTHON) -m venv build/clean
-	build/clean/bin/python -m pip install --quiet dist/*.whl
-	build/clean/bin/python -I .ci/run_readme.py README.md
+	.ci/versions $(BIN)/uv
 
 # Of the others, peers run by themselves are started by these, and census needs a folder.
 BENCHMARKS := accuracy exact_accuracy prior published speed exact base_two optimal optimal_raw league scorecards wide several_classes \
