@@ -438,3 +438,16 @@ def first_model() -> str:
     columns = ("version", "packages", "MB", "install, seconds", "first model, seconds", "later, seconds")
     rows = [(row["tool"], *(row[name] for name in columns)) for row in records("first_model.csv")]
     return markdown(("tool", *columns), rows, (0, 1))
+
+
+# --- Days of the measurements
+
+
+@table
+def when() -> str:
+    """Days and commits of the results, those of one commit in one row."""
+    files: dict[tuple[str, str], list[str]] = {}
+    for row in records("when.csv"):
+        files.setdefault((row["day"], row["commit"]), []).append(row["results"].removesuffix(".csv"))
+    rows = [(day, commit, ", ".join(names)) for (day, commit), names in sorted(files.items())]
+    return markdown(("day", "commit", "results"), rows, (0, 1, 2))
