@@ -14,7 +14,6 @@ from hedgerow.cli.options import TableOptions, option
 from hedgerow.cli.output import stage
 from hedgerow.engines.files import is_address, shown
 from hedgerow.errors import ArgumentError, DomainError, TooManyRowsError
-from hedgerow.privacy.exponential_mechanism import MOST_ROWS
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import advise, all_boolean, default_classes
@@ -123,9 +122,10 @@ class TableRows:
         schema = classifier.schema
         classifier.check_public()
         classifier.check_budget(schema)
+        most = classifier.most_rows(schema) if quietly else None
         tally = self.tally(schema, label)
-        if quietly and tally.total().sum() >= MOST_ROWS:  # a search over all models, which would refuse it once charged
-            raise TooManyRowsError("expected fewer than 2^32 rows for an exact search; add --search greedy.")
+        if most is not None and tally.total().sum() >= most:  # which would be refused once it is charged
+            raise TooManyRowsError(f"expected fewer than {most:,} rows for an exact search; add --search greedy.")
         with nullcontext() if quietly else stage("learning"):
             return classifier.fit_tally(tally)
 

@@ -108,6 +108,11 @@ class ChosenPlan(Plan):
         choices = _FEWEST * rho_of([self._chooser(_FEWEST, 2 * STEPS)])
         return rho_of([self._total]) + max(pure_rho(whole.epsilon) if whole.rho is None else whole.rho, choices + drawn)
 
+    @property
+    def most_rows(self) -> int | None:
+        each = ((self.schema, self._left(0)), (widest(self.schema), self._left(1)))
+        return min((most for one in each if (most := self.learner(*one).most_rows) is not None), default=None)
+
     def prepare(self, noise: NoiseSource) -> None:
         noise.prepare(self._total)
         noise.prepare(self._chooser(MOST_CHOSEN, 2 * STEPS))

@@ -48,6 +48,11 @@ class Plan:
         return None
 
     @property
+    def most_rows(self) -> int | None:
+        """As of how many rows the exact searches of a fit refuse, once it is charged; None where there are none."""
+        return None
+
+    @property
     def no_guarantee_reason(self) -> str | None:
         """Why a model of this kind has no guarantee; None where it has one."""
         return None
@@ -205,6 +210,11 @@ class DrawPlan(LeafPlan):
     def mechanism(self) -> ModelDraw:
         """The draw of the first block."""
         return self.draw.block(0).mechanism(self._for_draw / len(self.draw.blocks))
+
+    @property
+    def most_rows(self) -> int:
+        each, draws = self._for_draw / len(self.draw.blocks), map(self.draw.block, range(len(self.draw.blocks)))
+        return min(draw.rounding.most_rows(float(draw.mechanism(each).weight)) for draw in draws)
 
     @property
     def rho(self) -> Fraction:

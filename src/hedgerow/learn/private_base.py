@@ -115,6 +115,11 @@ class PrivateEstimator(TallyEstimator):
             epsilon, delta, rho = _loss(self._plan(schema), schema)
             self.budget.check(epsilon, delta, rho=rho, unit=schema.unit)
 
+    def most_rows(self, schema: Schema) -> int | None:
+        """Return as of how many rows the exact search of a fit refuses, which the rows do not say; None for others."""
+        self._check_parameters()
+        return self._plan(schema).most_rows
+
     def planned_charge(self, schema: Schema) -> Charge:
         """Return what a fit with this schema charges, which does not depend on the rows; nothing is charged yet.
 

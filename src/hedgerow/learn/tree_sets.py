@@ -26,6 +26,7 @@ from hedgerow.models.caveats import Caveat
 from hedgerow.models.tree import Tree
 from hedgerow.models.tree_set import MOST_MODELS, TreeSet
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.exponential_mechanism import MOST_ROWS
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.schema.schema import Schema
@@ -61,6 +62,10 @@ class SetPlan(Plan):
     @property
     def rho(self) -> Fraction:
         return self.mechanism.rho
+
+    @property
+    def most_rows(self) -> int:
+        return MOST_ROWS
 
     def prepare(self, noise: NoiseSource) -> None:
         noise.prepare(self.mechanism)

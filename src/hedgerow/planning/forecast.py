@@ -16,8 +16,9 @@ from hedgerow.planning import expected
 from hedgerow.planning.expected import CUT_BINS, Constant, Expected, round_up
 from hedgerow.planning.simulation import ByEpsilon, Simulated, draw_accuracies, simulate, simulate_others
 from hedgerow.privacy.charge import Amount, amount_text, exact
-from hedgerow.privacy.exponential_mechanism import MOST_ROWS
+from hedgerow.privacy.exponential_mechanism import MOST_ROWS, MOST_WHOLE
 from hedgerow.privacy.unit import rows_of
+from hedgerow.schema.numbers import Numeric
 from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes
 from hedgerow.text.messages import number_of
@@ -289,8 +290,10 @@ def plan(
     if schema.weight is not None:
         problem = "leave the weight out of the schema: the sum of all weights is private"
         raise ArgumentError(f"{problem}. Forecast at epsilon times the usual weight over the largest.")
-    if check_integer("rows", rows, 1) >= MOST_ROWS:
-        raise ArgumentError("rows must be below 2^32, the most that draws of models and cut points take.")
+    numbers = [one for _, one in schema.attributes if isinstance(one, Numeric)]
+    most = MOST_ROWS if any(one.has_default_cuts or not one.cuts for one in numbers) else MOST_WHOLE
+    if check_integer("rows", rows, 1) >= most:
+        raise ArgumentError(f"rows must be below {most:,}, the most that draws of models or, first, cut points take.")
     check_integer("runs", runs, 1)
     if check_integer("curve_runs", curve_runs, 0) and public is None:
         raise ArgumentError("curve_runs needs public, the rows that models are tried on.")

@@ -15,7 +15,8 @@ from hedgerow.errors import ArgumentError, StateError
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.zcdp import drawn_rho
 
-MOST_ROWS = 2**32  # tables with as many rows or more are refused: the bound on rounding holds below
+MOST_ROWS = 2**32  # below it float64 holds the logarithms of weights closely enough: the bound on rounding
+MOST_WHOLE = 2**42  # the same where losses are kept beside logarithms, as whole numbers
 WEIGHT_DIGITS = 20
 """Binary digits of the weight of a loss of whole rows: times a number below 2³² it is exact in float64."""
 UNIT = Fraction(1, 2**53)  # relative rounding error of one operation in float64
@@ -28,8 +29,13 @@ _SUMS = np.concatenate(
 )
 _STOPS = -np.geomspace(2**-30, 0.99, 8)
 _LARGEST_WEIGHT = 2**40  # beyond it one error less decides anyway, and log-weights could overflow
-Choose = Callable[[NDArray[np.float64]], int]
-"""Draw an index with probability proportional to the exponentials of these log-weights."""
+
+
+class Choose(Protocol):
+    """Draw an index with probability proportional to the exponentials of log-weights, given in parts of 1."""
+
+    # Float64, or whole numbers of 64 bits; `parts` is a power of two.
+    def __call__(self, log_weights: NDArray[np.float64] | NDArray[np.int64], parts: float = 1.0, /) -> int: ...
 
 
 class Sampler(Protocol):
@@ -45,15 +51,22 @@ class Sampler(Protocol):
 
 def gumbel_choice() -> Choose:
     """Return a draw by OpenDP's Gumbel noise of scale 1 on log-weights, which is the exponential mechanism."""
+
     # `make_noisy_max` draws Gumbel noise if asked for zero-concentrated divergence. Its privacy map is not used: it
     # holds for that divergence, and for scores of bounded sensitivity, which the log-weights of a whole draw are not.
-    space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
-    gumbel = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=1.0)
-    return lambda log_weights: int(gumbel(log_weights))
+    def gumbel(kind: str, scale: float) -> Any:
+        atoms = dp.atom_domain(T=kind, nan=False) if kind == "f64" else dp.atom_domain(T=kind)
+        space = dp.vector_domain(atoms), dp.linf_distance(T=kind)
+        return dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
+
+    of_floats = gumbel("f64", 1.0)
+    return lambda log_weights, parts=1.0, /: int(
+        (gumbel("i64", parts) if log_weights.dtype == np.int64 else of_floats)(log_weights)
+    )
 
 
 def seeded_choice(rng: np.random.Generator) -> Choose:
-    return lambda log_weights: int(np.argmax(log_weights + rng.gumbel(size=len(log_weights))))
+    return lambda log_weights, parts=1.0, /: int(np.argmax(log_weights / parts + rng.gumbel(size=len(log_weights))))
 
 
 @dataclass(frozen=True)
@@ -78,14 +91,24 @@ class Rounding:
         """
         each = 4 * UNIT * (self.depth + 1)
         relative, absolute = each * (5 * self.depth + 1) * MOST_ROWS, each * self.siblings * self.leaves * self.constant
-        digits = WEIGHT_DIGITS - (self.steps.bit_length() - 1)
-        return largest_weight(epsilon, loss=1 + relative, absolute=absolute, digits=digits)
+        return largest_weight(epsilon, loss=1 + relative, absolute=absolute, digits=weight_digits(self.steps))
+
+    def most_rows(self, weight: float) -> int:
+        """Return as of how many rows together a draw of this weight is refused: public."""
+        # docs/mathematics.md: what is kept for 2³² rows then covers what does not grow with the rows
+        constant = 4 * self.siblings * self.leaves * self.constant
+        return MOST_WHOLE if constant <= MOST_ROWS * min(weight, 2**-10) else MOST_ROWS
 
     @property
     def constant(self) -> int:
         """Rounding of one state that does not grow with its rows, in units of 2⁻⁵³: ``c`` of docs/mathematics.md."""
         prior = math.log(max(self.options, 1)) - math.log(self.stop_probability) - math.log1p(-self.stop_probability)
         return math.ceil(24 * prior + 8 * math.log(self.values)) + self.options + self.values + 50
+
+
+def weight_digits(steps: int) -> int:
+    """Return the binary digits of the weight of a loss of so many steps, a power of two."""
+    return WEIGHT_DIGITS - (steps.bit_length() - 1)
 
 
 def largest_weight(epsilon: Fraction, *, loss: Fraction, absolute: Fraction, digits: int = WEIGHT_DIGITS) -> Fraction:

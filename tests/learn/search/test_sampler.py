@@ -327,15 +327,6 @@ def test_a_draw_that_cannot_be_prepared_costs_nothing(monkeypatch, owner):
     assert gate.budget.spent == 0
 
 
-def test_a_draw_takes_tables_of_fewer_than_two_to_the_32_rows(monkeypatch):
-    plan = plan_of(Models(list_space(TWO, negations=False), 1))
-    most = Table(TWO, (((0, 0), 0, 2**31), ((1, 1), 1, 2**31 - 1)))
-    draw(most, plan, Fraction(1), SeededNoise(np.random.default_rng(0)))
-    monkeypatch.setattr(Tally, "patterns", lambda *_: pytest.fail("rows were looked at"))
-    with pytest.raises(OverflowError, match=r"fewer than 2\^32 rows"):
-        draw(most.plus((0, 0), 1), plan, Fraction(1), SeededNoise(np.random.default_rng(0)))
-
-
 @pytest.mark.parametrize(
     ("space", "depth", "leaves"),
     [(list_space(TWO), 3, 4), (Space.of_trees(TWO), 3, 8), (list_space(TWO), 0, 1), (Space.of_trees(TWO), 0, 1)],

@@ -147,7 +147,7 @@ class Cubes:
         return self._last is not None
 
     def total(self, left: int) -> float:
-        return float(self.values[left][()]) if left else float(self.semiring.leaf(self.rows.total))
+        return (self.values[left][()] if left else np.asarray(self.semiring.leaf(self.rows.total))).item()
 
     def walk(self, left: int, choose_option: Choose, choose_value: Choose) -> Take | Stop:
         """Build one model of up to `left` choices from the root down, as `Search.walk` does."""
@@ -203,7 +203,7 @@ class Cubes:
 
     def _valued(self, group: Group, left: int) -> Floats:
         """Return the values of the boxes of a group, with so many choices left."""
-        value, totals = np.empty(group.shape), summed(self.rows.cells(group.axes), group.sets)
+        value, totals = np.empty(group.shape, self.semiring.kind), summed(self.rows.cells(group.axes), group.sets)
         last = self._last if left == 1 else None
         parts = self._by_branches(group, left, totals) if last is None else self._by_difference(group, totals, last)
         for block, part in parts:
@@ -278,7 +278,7 @@ class Cubes:
 
     def _children(self, group: Group, left: int, branch: int) -> Floats:
         """Return the values of each option's branch in all boxes of a group, shape ``(*boxes, n_options)``."""
-        found = np.empty((*group.shape, self.boxes.space.n_options))
+        found = np.empty((*group.shape, self.boxes.space.n_options), self.semiring.kind)
         for axis, one in enumerate(self.boxes.axes):
             axes = tuple(sorted({*group.axes, axis}))
             place = axes.index(axis)

@@ -169,7 +169,7 @@ class Search:
         values: list[Floats] = [] if last is None else [last]
         for depth in reversed(range(len(self.levels) - len(values))):
             level = self.levels[depth]
-            value, once = np.zeros(len(level.states)), np.ones(self.rows.space.n_options)
+            value, once = np.zeros(len(level.states), self.semiring.kind), np.ones(self.rows.space.n_options)
             for block in self.rows.blocks(len(value)):
                 rows = self.rows.on(level.states[block])
                 live = np.flatnonzero(rows.any(axis=1))
@@ -221,9 +221,9 @@ class Masks:
 
     def total(self, left: int) -> float:
         if values := self.values[left]:
-            return float(values[0][0])
+            return values[0][0].item()
         search = self.searches[left]
-        return float(search.semiring.leaf(search.rows.totals(np.ones((1, len(search.rows)), dtype=bool)))[0])
+        return search.semiring.leaf(search.rows.totals(np.ones((1, len(search.rows)), dtype=bool)))[0].item()
 
     def walk(self, left: int, choose_option: Choose, choose_value: Choose) -> Take | Stop:
         return self.searches[left].walk(self.values[left], choose_option, choose_value)

@@ -107,9 +107,9 @@ class PairValues:
 
     def total(self, left: int) -> float:
         if not left:
-            return float(self._semiring.leaf(self._total))
+            return np.asarray(self._semiring.leaf(self._total)).item()
         stop, options = self._root(left)
-        return float(self._semiring.plus(stop[None], options[None], np.ones(len(options)))[0])
+        return self._semiring.plus(stop[None], options[None], np.ones(len(options)))[0].item()
 
     def walk(self, left: int, choose_option: Choose, choose_label: Choose) -> Take | Stop:
         def below(left: int, first: int | None, rows: NDArray[np.bool_]) -> Take | Stop:
@@ -163,7 +163,7 @@ class PairValues:
 
     def _values_left(self, progress: Callable[[int], object]) -> Floats:
         """Return the value of what each option leaves, with one choice left, shape ``(n_options,)``."""
-        values, classes = np.zeros(self._pairs.space.n_options), self._classes
+        values, classes = np.zeros(self._pairs.space.n_options, self._semiring.kind), self._classes
         weights = classes if self._last_choice is None else classes[:1] - classes[1:]  # then differences are enough
         for place, group in enumerate(self._pairs.groups):
             tables = [self._table(place, each) for each in weights]

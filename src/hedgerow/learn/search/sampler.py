@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import prod
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from hedgerow.learn.search.lattice import ExhaustiveLevel, Masks, PatternMatrix,
 from hedgerow.learn.search.losses import Loss, Objective
 from hedgerow.learn.search.outside import DrawChances, LeafShares, OutsideBoxes, OutsideMasks
 from hedgerow.learn.search.pairs import Pairs, PairValues
-from hedgerow.learn.search.semirings import Floats, all_models
+from hedgerow.learn.search.semirings import Floats, all_models, all_models_of_many_rows, choice_of_many_rows
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Choose, ModelDraw, Rounding
 from hedgerow.privacy.gate import Gate
@@ -96,21 +97,24 @@ class Draw:
                 evaluations=self.cost.evaluations,
             )
 
-    def mechanism(self, epsilon: Fraction) -> ModelDraw:
-        """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
+    @property
+    def rounding(self) -> Rounding:
         leaves = 2**self.depth if CAUGHT in self.space.branches else self.depth + 1
         values, sizes = len(self.loss.values), (self.loss.steps, self.siblings)
-        rounding = Rounding(self.depth, leaves, self.space.n_options, values, self.stop_probability, *sizes)
+        return Rounding(self.depth, leaves, self.space.n_options, values, self.stop_probability, *sizes)
+
+    def mechanism(self, epsilon: Fraction) -> ModelDraw:
+        """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
         is_named = isinstance(self.objective, str) and self.objective != "errors"
         score = f"{self.objective} loss" if is_named else str(self.objective)
-        return ModelDraw(epsilon, rounding.weight(epsilon), score)
+        return ModelDraw(epsilon, self.rounding.weight(epsilon), score)
 
 
 class ModelSampler:
     """All models of a plan over one private table."""
 
-    def __init__(self, tally: Tally, plan: Draw, states: States, progress: Progress) -> None:
-        check_rows(tally)
+    def __init__(self, tally: Tally, plan: Draw, states: States, progress: Progress, rows: int | None = None) -> None:
+        self._rows = int(tally.total().sum()) if rows is None else rows  # with those that are drawn for the same charge
         self._tally, self._plan, self._states = tally, plan, states
         if isinstance(states, Boxes):
             total = sum(states.sizes.count(choices) for choices in range(plan.depth))
@@ -124,17 +128,21 @@ class ModelSampler:
         """Draw a model with probability proportional to ``prior·exp(−weight·loss)``: rules and leaves' values."""
         # All states are visited, independent of the labels; those without rows have the weight 1 by the prior.
         plan, loss = self._plan, self._plan.loss
+        check_rows(self._rows, plan.rounding.most_rows(weight))
+        option = choice_of_many_rows(choose, weight, loss.steps) if self._has_many_rows else choose
+        step: Any = 1 + 0j if self._has_many_rows else -(weight / loss.steps)
 
         def value(counts: Floats) -> int:
-            return choose(-(weight / loss.steps) * loss.totals(counts))
+            return option(step * loss.totals(counts))
 
         models, size = self._models(weight), plan.depth
         if plan.draws_size:
-            size = choose(np.array([models.total(each) for each in plan.sizes]))
-        return models.walk(size, choose, value)
+            size = option(np.array([models.total(each) for each in plan.sizes]))
+        return models.walk(size, option, value)
 
     def chances(self, weight: float) -> DrawChances:
         """Return how likely the draw is to give each value to each pattern. **Private**: exact, without noise."""
+        check_rows(self._rows, MOST_ROWS)
         plan, models, shares = self._plan, self._models(weight), LeafShares(self._plan.loss, weight)
         if isinstance(models, Cubes):
             return OutsideBoxes(models, plan.sizes, shares).chances
@@ -143,7 +151,10 @@ class ModelSampler:
 
     def _models(self, weight: float) -> Cubes | PairValues | Masks:
         plan, loss = self._plan, self._plan.loss
-        semiring = all_models(weight, plan.stop_probability, None if loss.is_errors else loss)
+        if self._has_many_rows:
+            semiring = all_models_of_many_rows(weight, plan.stop_probability, loss)
+        else:
+            semiring = all_models(weight, plan.stop_probability, None if loss.is_errors else loss)
         if isinstance(self._states, Boxes):
             return Cubes(self._tally, self._states, semiring, progress=self._progress)
         if isinstance(self._states, Pairs):
@@ -151,14 +162,18 @@ class ModelSampler:
         rows = PatternMatrix(self._tally, plan.space)
         return Masks(Search(rows, self._states, semiring), plan.sizes, self._progress)
 
+    @property
+    def _has_many_rows(self) -> bool:
+        return self._rows >= MOST_ROWS
+
     def distance(self, other: ModelSampler) -> float:
         """Return by how many rows the tables differ; infinite if rows were both added and removed."""
         return self._tally.distance(other._tally)
 
 
-def check_rows(tally: Tally) -> None:
-    if tally.total().sum() >= MOST_ROWS:
-        raise TooManyRowsError("Expected fewer than 2^32 rows for an exact private search, got 2^32 or more.")
+def check_rows(rows: int, most: int) -> None:
+    if rows >= most:
+        raise TooManyRowsError(f"Expected fewer than {most:,} rows for this draw, got more; use search='greedy'.")
 
 
 _SURE = 200.0  # the log-ratio, beside a weight, by which what is conditioned on outweighs all else
@@ -217,9 +232,10 @@ def draw_models(
     # A row is in one table at most, so that one added row changes the loss of the models of one table only. The
     # mechanism must be that of a draw as large as any of these, with as many siblings.
     each = [(tally, plan, plan.states()) for tally, plan in parts]
+    rows = sum(int(tally.total().sum()) for tally, _ in parts)
     return gate.release(
         Siblings(mechanism),
-        lambda: [ModelSampler(tally, plan, states, progress) for tally, plan, states in each],
+        lambda: [ModelSampler(tally, plan, states, progress, rows) for tally, plan, states in each],
         purpose=purpose,
     )
 

@@ -5,14 +5,16 @@ In both, the product of two weights is their sum as numbers: losses add up, and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.learn.search.losses import BLOCK, Loss, errors
+from hedgerow.privacy.exponential_mechanism import Choose, weight_digits
 
 Floats = NDArray[np.float64]
 _LEAST_LOG = -700.0
@@ -43,6 +45,7 @@ class Semiring:
     # which so many times is that of one open option
     stop: Callable[[NDArray[np.intp]], Floats]
     go: Callable[[NDArray[np.intp]], Floats]
+    kind: type = np.float64  # of weights
 
 
 def least_loss(penalty: float, loss: Loss | None = None) -> Semiring:
@@ -95,6 +98,57 @@ def all_models(epsilon: float, stop_probability: float, loss: Loss | None = None
         stop=lambda n_open: np.where(n_open > 0, log_stop, 0.0),
         go=lambda n_open: log_go - np.log(np.maximum(n_open, 1)),
     )
+
+
+def all_models_of_many_rows(epsilon: float, stop_probability: float, loss: Loss) -> Semiring:
+    """Return (Σ, ×) as `all_models` does, for so many rows that float64 cannot hold logarithms of weights closely.
+
+    A weight ``exp(−unit·m + r)`` is the complex number ``m + r·i``: the least loss of all, in steps, exact, and a
+    logarithm that no number of rows makes large. Products are still sums.
+    """
+    unit, base = epsilon / loss.steps, all_models(epsilon, stop_probability)
+
+    def leaf(counts: Floats) -> Any:
+        flat = counts.reshape(len(counts), -1)
+        found = np.empty(flat.shape[1], dtype=np.complex128)
+        for start in range(0, len(found), BLOCK):
+            losses = loss.totals(flat[:, start : start + BLOCK])
+            least = losses.min(axis=0)
+            shares = _exp(-unit * (losses - least)).sum(axis=0) / len(losses)
+            found[start : start + BLOCK] = least + 1j * np.log(shares)
+        return found.reshape(counts.shape[1:])
+
+    def plus(stop: Floats, options: Floats, times: Floats) -> Any:
+        least = np.minimum(stop.real, options.real.min(axis=1, initial=np.inf))
+        stopped = stop.imag - unit * (stop.real - least)
+        taken = options.imag - unit * (options.real - least[:, None])
+        return least + 1j * base.plus(stopped, taken, times)
+
+    return replace(
+        base,
+        leaf=leaf,
+        plus=plus,
+        zero=complex(np.inf),
+        spread=None,
+        stop=lambda n_open: np.multiply(1j, base.stop(n_open)),
+        go=lambda n_open: np.multiply(1j, base.go(n_open)),
+        kind=np.complex128,
+    )
+
+
+def choice_of_many_rows(choose: Choose, epsilon: float, steps: int) -> Callable[[Floats], int]:
+    """Return a draw among the weights of `all_models_of_many_rows`: by whole numbers, exact for differences of loss."""
+    digits = weight_digits(steps)
+    share, exponent = math.frexp(epsilon / steps)
+    whole, places = int(math.ldexp(share, digits)), digits - exponent  # a step weighs ``whole·2^−places``
+
+    def chosen(weights: Floats) -> int:
+        more = (weights.real - weights.real.min()).astype(np.int64)
+        finer = min(62 - (whole * max(int(more.max()), 1)).bit_length(), 45 - places)
+        logs = np.rint(np.ldexp(weights.imag, places + finer)).astype(np.int64)
+        return choose(logs - more * (whole << finer), 2.0 ** (places + finer))
+
+    return chosen
 
 
 def _by_loss(loss: Loss, unit: float) -> Callable[[Floats], Floats]:
