@@ -17,7 +17,7 @@ from hedgerow.learn.search.lattice import PatternMatrix, Stop
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Schema
-from tests.learn.best_models import account, problems
+from tests.learn.best_models import account, make_problem, problems
 from tests.learn.objectives import ALL_OBJECTIVES, objective_of
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
@@ -147,7 +147,7 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
             patch.setattr(certified, "time", clock(1))
             full = certified.expand
 
-            def timed(rows, settings, **more):  # the first, narrow search has no deadline
+            def timed(rows, settings, **more):  # each search by a clock of its own
                 with pytest.MonkeyPatch.context() as inner:
                     inner.setattr(certified, "time", clock(ticks))
                     return full(rows, settings, **more)
@@ -161,6 +161,20 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
     bounded()
     assert any(stopped)
     assert not all(stopped)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("list", [101.0, 104.0]), ("tree", [104.0])])
+def test_the_quick_search_has_a_tenth_of_the_time_where_it_comes_first(kind, expected, monkeypatch):
+    problem, full, deadlines = make_problem(3, kind), certified.expand, []
+    monkeypatch.setattr(certified, "time", SimpleNamespace(monotonic=lambda: 100.0))
+
+    def noted(*given, **more):
+        deadlines.append(more.get("deadline", np.inf))
+        return full(*given, **more)
+
+    monkeypatch.setattr(certified, "expand", noted)
+    find(problem, SearchSettings(3, 0, 0.0), time_limit=10.0)
+    assert [one for one in deadlines if one < np.inf] == expected
 
 
 @given(

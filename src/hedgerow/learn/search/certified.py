@@ -17,7 +17,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import Outline, space_cost
 from hedgerow.learn.search.cubes import Cubes
+from hedgerow.learn.search.last_two import LastTwo
 from hedgerow.learn.search.lattice import Chosen, PatternMatrix, Search, States, Stop, Take, enough
 from hedgerow.learn.search.losses import FINE_STEPS, Loss, Objective
 from hedgerow.learn.search.semirings import Floats, least_loss
@@ -35,6 +37,7 @@ MOST_BYTES = 2**31  # memory for the followed branches of one level; beyond it t
 _QUICK_STATES = 20_000  # at most, in the last level of the quick search that comes first
 _MANY_PATTERNS = 100_000  # for which the time is estimated
 _GOING_DOWN = 0.4  # of the time limit; going back up through the same states takes about as long
+_QUICK = 0.1  # of the time limit, at most
 Progress = Callable[[int, int, int], object]
 
 
@@ -123,9 +126,10 @@ def expand(
     width: int | None = None,
     deadline: float = np.inf,
     progress: Progress = lambda *_: None,
+    root: States | None = None,
 ) -> Expansion:
     space = rows.space
-    levels = [PrunedLevel(space, np.zeros((1, 0), dtype=np.int32))]
+    levels = [PrunedLevel(space, np.zeros((1, 0), dtype=np.int32) if root is None else root)]
     reached = np.zeros(1)
     while len(levels) < settings.depth:
         step = _LevelExpansion(rows, settings, levels[-1], reached, best, width)
@@ -156,6 +160,8 @@ class _LevelExpansion:
         self.rows, self.settings, self.level = rows, settings, level
         self.reached, self.best, self.width = reached, best, width
         self.n_bytes = 0
+        caught = np.packbits(rows.catches.T, axis=1)
+        self._parts = {CAUGHT: caught, LEFT: ~caught}
         self._kept: list[tuple[int, NDArray[np.intp], NDArray[np.intp], NDArray[np.uint8], Floats]] = []
 
     def blocks(self) -> Iterator[int]:
@@ -164,10 +170,11 @@ class _LevelExpansion:
             states = self.level.states[block]
             live = self.rows.on(states)
             split = _BranchLosses.of(self.rows, states, live, self.settings.min_rows)
+            held = np.packbits(live, axis=1)
             for branch, keep in self._promising(split, block).items():
                 state, option = np.nonzero(keep)
-                part = self.rows.caught(option)
-                masks = np.packbits(live[state] & (part if branch == CAUGHT else ~part), axis=1)
+                masks = held[state]
+                masks &= self._parts[branch][option]
                 cost = self.reached[block][state] + self.settings.penalty + split.losses[CAUGHT][state, option]
                 self._kept.append((branch, block[state], option, masks, cost))
                 self.n_bytes += masks.nbytes + 32 * len(state)
@@ -284,12 +291,36 @@ def exhaust(
 
 
 def prune(rows: PatternMatrix, settings: SearchSettings, time_limit: float | None, progress: Progress) -> Optimum:
-    """Search by branch and bound, after a quick search that follows few options."""
-    # The quick search gives a model to fall back upon and, for lists, a bound to prune with.
-    deadline = np.inf if time_limit is None else time.monotonic() + _GOING_DOWN * time_limit
-    quick = expand(rows, settings, width=_width(rows, settings))
-    full = expand(rows, settings, best=quick.best, deadline=deadline, progress=progress)
-    found = [_best_of(rows, settings, expansion) for expansion in (full, quick)]
+    """Search by branch and bound, with a quick search that follows few options."""
+    # The quick search gives a model to fall back upon and, for lists, a bound to prune with: these begin with it.
+    start, limit = time.monotonic(), np.inf if time_limit is None else time_limit
+
+    def quickly() -> list[Expansion]:
+        narrow, deadline = partial(expand, rows, settings), time.monotonic() + _QUICK * limit
+        found = [narrow(width=_width(rows, settings), deadline=deadline)]
+        return found if time.monotonic() <= deadline else [*found, narrow(width=1)]
+
+    others = [] if CAUGHT in rows.space.branches else quickly()
+    two = LastTwo.of(rows, settings.depth, settings.penalty, settings.min_rows)
+    above = settings if two is None else replace(settings, depth=settings.depth - 1)
+    best = min((other.best for other in others), default=np.inf)
+    full, last = expand(rows, above, best=best, deadline=start + _GOING_DOWN * limit, progress=progress), None
+    if two is not None and full.complete and len(full.levels) == above.depth:
+        states = full.levels[-1].states
+
+        def report(done: int) -> None:
+            progress(above.depth, done, len(states))
+            if time.monotonic() > start + (1 - _QUICK) * limit:
+                raise TimeoutError
+
+        try:
+            last = two.values(states, report)
+        except TimeoutError:
+            full = replace(full, complete=False)
+    if not full.complete and not others:
+        others = quickly()
+    models = [_best_of(rows, settings, full.levels, last), *(_best_of(rows, settings, one.levels) for one in others)]
+    found = [(_objective(rows, settings, model, np.ones((1, len(rows)), dtype=bool)), model) for model in models]
     objective, model = min(found, key=lambda pair: pair[0])
     bound = objective if full.complete else min(objective, _bound(rows, settings, full))
     return Optimum(model, objective, bound, sum(len(level.states) for level in full.levels))
@@ -301,11 +332,22 @@ def _width(rows: PatternMatrix, settings: SearchSettings) -> int:
     return max(1, int(_QUICK_STATES ** (1 / steps)) // len(rows.space.branches))
 
 
-def _best_of(rows: PatternMatrix, settings: SearchSettings, expansion: Expansion) -> tuple[float, Take | Stop]:
-    search = Search(rows, expansion.levels, least_loss(settings.penalty, rows.loss), max(settings.min_rows, 1))
-    values = search.sweep()
-    model = search.walk(values, lambda weights: int(weights.argmin()), rows.loss.best)
-    return _objective(rows, settings, model, np.ones((1, len(rows)), dtype=bool)), model
+def _best_of(
+    rows: PatternMatrix,
+    settings: SearchSettings,
+    levels: list[PrunedLevel],
+    last: Floats | None = None,
+    here: NDArray[np.bool_] | None = None,
+) -> Take | Stop:
+    """Return the best model below the levels' first state; of the last level, the values with two choices left."""
+
+    def two(index: int, live: NDArray[np.bool_]) -> Take | Stop:
+        below = replace(settings, depth=2)
+        return _best_of(rows, below, expand(rows, below, root=levels[-1].states[[index]]).levels, here=live)
+
+    search = Search(rows, levels, least_loss(settings.penalty, rows.loss), max(settings.min_rows, 1))
+    values, choose = search.sweep(last=last), lambda weights: int(weights.argmin())
+    return search.walk(values, choose, rows.loss.best, here, two if last is not None else None)
 
 
 def _objective(rows: PatternMatrix, settings: SearchSettings, model: Take | Stop, here: np.ndarray) -> float:

@@ -83,6 +83,23 @@ class PatternMatrix:
         one, other = self._counts
         return self._weighted(rows, one - other)[0], self.totals(rows)
 
+    @property
+    def side_sizes(self) -> Floats:
+        """The rows on each side, shape ``(n_sides,)``."""
+        return self._sides @ self._counts.sum(axis=0, dtype=np.float64)
+
+    def by_class(
+        self, rows: NDArray[np.bool_], options: NDArray[np.intp], flipped: NDArray[np.bool_]
+    ) -> list[tuple[NDArray[np.floating], NDArray[np.floating]]]:
+        """Return, of each class, the patterns that some state holds: which options, or complements, catch them."""
+        # Shapes ``(n, n_options)``, the options in an order, some as their complements, and ``(n, n_states)``.
+        found, held = [], rows.any(axis=0)
+        for weights in self._counts:
+            here = np.flatnonzero(held & (weights > 0))
+            caught = (self._caught[np.ix_(here, options)] != flipped).astype(self._caught.dtype)
+            found.append((caught, np.multiply(rows[:, here].T, weights[here, None], order="C")))
+        return found
+
     def floors(self, rows: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Return the loss in rows that no model avoids: rows of a pattern are in one leaf (equivalent points)."""
         # Of the rows that each option catches, shape ``(n_states, n_options)``, and of all, shape ``(n_states,)``.
@@ -179,14 +196,24 @@ class Search:
             values.insert(0, value)
         return values
 
-    def walk(self, values: Sequence[Floats], choose_option: Choose, choose_value: Choose) -> Take | Stop:
+    def walk(
+        self,
+        values: Sequence[Floats],
+        choose_option: Choose,
+        choose_value: Choose,
+        rows: NDArray[np.bool_] | None = None,
+        last: Callable[[int, NDArray[np.bool_]], Take | Stop] | None = None,
+    ) -> Take | Stop:
         """Build one model from the root down."""
         # `choose_option` gets the weights of stopping and of the open options and returns the index of one of them;
-        # `choose_value` gets the rows of each class in a leaf and returns the index of its value.
+        # `choose_value` gets the rows of each class in a leaf and returns the index of its value. `rows` are those of
+        # the root, shape ``(1, n_patterns)``, all if None; `last` makes the model below a state of the last level.
 
         def below(depth: int, index: int, rows: NDArray[np.bool_]) -> Take | Stop:
             if depth == len(self.levels) or index < 0:
                 return Stop(choose_value(self.rows.totals(rows)[:, 0]))
+            if last is not None and depth == len(self.levels) - 1:
+                return last(index, rows)
             chosen, level = np.array([index]), self.levels[depth]
             following = values[depth + 1] if depth + 1 < len(self.levels) else None
             stop, options = self.weigh(depth, chosen, rows, following)
@@ -201,7 +228,7 @@ class Search:
                 parts.append(below(depth + 1, -1 if children is None else int(children[0, option]), rows & part))
             return Take(option, *parts)
 
-        return below(0, 0, np.ones((1, len(self.rows)), dtype=bool))
+        return below(0, 0, np.ones((1, len(self.rows)), dtype=bool) if rows is None else rows)
 
 
 def enough(min_rows: float, caught: Floats, left: Floats, space: Space) -> NDArray[np.bool_]:

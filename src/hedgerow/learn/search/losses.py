@@ -176,7 +176,9 @@ class Loss:
 
 def errors(counts: NDArray[Any]) -> NDArray[Any]:
     """Return the rows outside the majority of leaves, from rows of each class, shape ``(n_classes, ...)``."""
-    return counts.sum(axis=0) - counts.max(axis=0)
+    if len(counts) == 2:
+        return np.minimum(*counts)
+    return counts.sum(axis=0, dtype=counts.dtype) - counts.max(axis=0)
 
 
 def n_values(objective: Objective, n_classes: int) -> int:
