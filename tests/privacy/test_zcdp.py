@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -191,6 +191,36 @@ def test_the_largest_rho_implies_epsilon_and_hardly_less(epsilon, delta):
     rho = largest_rho(epsilon, delta)
     assert epsilon_at(rho, delta) <= epsilon
     assert epsilon_at(rho * (1 + Fraction(1, 10**6)), delta) > epsilon or rho == LARGEST_RHO
+
+
+def bisected(epsilon, delta):
+    """Return the largest ρ of a grid by a conversion for each step, of which one is allowed."""
+    low = high = LARGEST_RHO
+    while low >= Fraction(1, 2**121) and epsilon_at(low, delta) > epsilon:
+        low, high = low / 4, low
+    while high - low > high / 10**7:
+        middle = (low + high) / 2
+        low, high = (middle, high) if epsilon_at(middle, delta) <= epsilon else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("examples", [1, pytest.param(300, marks=pytest.mark.slow)])
+def test_the_largest_rho_is_what_bisection_by_conversions_finds(examples):
+    @settings(max_examples=examples)
+    @given(st.fractions(Fraction(1, 1000), 50), st.sampled_from([Fraction(1, 10**n) for n in (1, 3, 6, 12)]))
+    @example(Fraction(1000), Fraction(1, 10**6))  # more than is ever converted
+    @example(Fraction(1, 1000), Fraction(1, 2))  # most rho of so little epsilon are (0, δ)
+    def same(epsilon, delta):
+        assert largest_rho(epsilon, delta) == bisected(epsilon, delta)
+
+    same()
+
+
+@pytest.mark.parametrize("near", [0, Fraction(1, 10**9), Fraction("0.02"), 3, LARGEST_RHO])
+def test_a_wrong_estimate_of_the_largest_rho_changes_nothing(near, monkeypatch):
+    expected = largest_rho(Fraction(1), Fraction(1, 10**6))
+    monkeypatch.setattr("hedgerow.privacy.zcdp._near_largest_rho", lambda *_: Fraction(near))
+    assert largest_rho.__wrapped__(Fraction(1), Fraction(1, 10**6)) == expected
 
 
 @given(st.fractions(Fraction(1, 10**6), 500))

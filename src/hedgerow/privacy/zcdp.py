@@ -8,6 +8,7 @@ follows are fact 6 of ``docs/mathematics.md``.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -74,18 +75,43 @@ def epsilon_at(rho: Fraction, delta: Fraction) -> Fraction:
 @cache
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the largest ρ, to a relative 1e-7 and at most `LARGEST_RHO`, that implies (ε, δ)-differential privacy."""
-    low = high = LARGEST_RHO if delta else _LEAST_RHO / 2
-    while low >= _LEAST_RHO and epsilon_at(low, delta) > epsilon:
-        low, high = low / 4, low
+    near = _near_largest_rho(epsilon, delta) if delta else Fraction(0)
+    low, high = _bisected(near.__ge__)
+    # As a rule two conversions, which take milliseconds each, confirm it; otherwise they decide at each step.
+    if delta and not (epsilon_at(low, delta) <= epsilon and (low == high or epsilon_at(high, delta) > epsilon)):
+        low, _ = _bisected(lambda rho: epsilon_at(rho, delta) <= epsilon)
     if low < _LEAST_RHO:
         raise ArgumentError(
             "epsilon and delta are below the supported minimum for Gaussian noise and zero-concentrated accounting; "
             "increase them, or ask fewer queries."
         )
-    while high - low > high / 10**7:
-        middle = (low + high) / 2
-        low, high = (middle, high) if epsilon_at(middle, delta) <= epsilon else (low, middle)
     return low
+
+
+def _bisected(allowed: Callable[[Fraction], bool]) -> tuple[Fraction, Fraction]:
+    """Return the largest ρ of a grid that is allowed, and the next; where none is, a ρ below the least."""
+    low = high = LARGEST_RHO
+    while low >= _LEAST_RHO and not allowed(low):
+        low, high = low / 4, low
+    while low >= _LEAST_RHO and high - low > high / 10**7:
+        middle = (low + high) / 2
+        low, high = (middle, high) if allowed(middle) else (low, middle)
+    return low, high
+
+
+def _near_largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return about the largest ρ, by secants: ε is almost a line in the square root of ρ."""
+    if epsilon_at(LARGEST_RHO, delta) <= epsilon:
+        return LARGEST_RHO
+    goal, at = float(epsilon), -math.log(max(float(delta), float_info.min))
+    before, off, root = 0.0, -goal, goal / (math.sqrt(at + goal) + math.sqrt(at))
+    for _ in range(12):
+        last, off = off, float(epsilon_at(Fraction(root) ** 2, delta)) - goal
+        if abs(off) < 1e-9 * goal or root == before:
+            break
+        slope = (off - last) / (root - before)
+        before, root = root, min(root - off / slope if slope > 0 else 2 * root, 14.0)
+    return Fraction(root) ** 2
 
 
 def largest_pure(rho: Fraction) -> Fraction:
