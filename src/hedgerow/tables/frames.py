@@ -54,17 +54,17 @@ class Table:
     def of_frame(cls, data: Any) -> Self | None:
         """Wrap a frame; None for anything else."""
         problem = ArgumentTypeError(f"Expected {_TABLE}, got {type(data).__name__}.")
-        kind = guarded(lambda: _kind_of_frame(data), problem)
-        if kind == "lazy":
+        frame = guarded(lambda: _frame_or_none(data), problem)
+        if isinstance(frame, nw.LazyFrame):
             lazy = f"Expected a table in memory, got a {type(data).__name__}, which is lazy"
             advice = "collect it, or count it in its engine (Tally.from_table, with an Ibis table)."
             raise ArgumentTypeError(f"{lazy}: {advice}")
-        if kind == "none":
+        if frame is None:
             return None
         names = guarded(lambda: _names(data), problem)
         if found := repeated(names):
             raise DomainError(f"expected each column once, found these more than once: {listed(found)}.")
-        return cls(names, guarded(lambda: nw.from_native(_with_text_names(data), eager_only=True), problem))
+        return cls(names, guarded(lambda: _with_text_names(data, frame), problem))
 
     def without(self, name: str) -> Self:
         problem = ArgumentTypeError(f"Expected {_TABLE}.")
@@ -123,12 +123,12 @@ class Table:
 _TABLE = "a frame or a two-dimensional array"
 
 
-def _kind_of_frame(data: Any) -> str:
+def _frame_or_none(data: Any) -> Any:
     try:
         frame = nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError:
-        return "eager"  # `Table.of` says which columns are there twice
-    return "lazy" if isinstance(frame, nw.LazyFrame) else "eager" if isinstance(frame, nw.DataFrame) else "none"
+        return data  # `Table.of` says which columns are there twice
+    return frame if isinstance(frame, (nw.LazyFrame, nw.DataFrame)) else None
 
 
 def series_column(series: Any, name: str) -> Column:
@@ -263,8 +263,8 @@ def _names(frame: Any) -> tuple[str, ...]:
     return tuple(map(str, getattr(frame, attribute, ())))
 
 
-def _with_text_names(data: Any) -> Any:
-    """Return a pandas frame with its column names as text, any other frame as it is."""
+def _with_text_names(data: Any, frame: Any) -> Any:
+    """Return a frame, or if it is one of pandas with names that are no text, one that has them as text."""
     if not hasattr(data, "columns") or not hasattr(data, "set_axis") or set(map(type, data.columns)) <= {str}:
-        return data
-    return data.set_axis(_names(data), axis=1)
+        return frame
+    return nw.from_native(data.set_axis(_names(data), axis=1), eager_only=True)
