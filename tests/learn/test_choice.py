@@ -369,6 +369,7 @@ def test_the_replay_catches_an_association_that_moves_further_before_a_tree_or_l
 
 
 @pytest.mark.parametrize("kind", SEARCHED)
+@pytest.mark.usefixtures("quick_searches")
 def test_one_attribute_that_matters_is_found_and_the_model_says_so(kind):
     """By chance not once in 10⁶: it stands out by more than 60 scales of the noise.
 

@@ -23,6 +23,7 @@ FIT = "-m hedgerow fit rows.csv --schema schema.yaml --epsilon 0.5 --model tree 
 COMMANDS = {"python": ["-c", PYTHON], "command line": [*FIT.split(), "--budget", "budget.json"]}
 
 
+@pytest.mark.statistics  # a kill
 @pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
 @pytest.mark.parametrize("how", COMMANDS)
 def test_a_long_search_shows_time_left_and_stops_at_ctrl_c_with_its_charge(how, tmp_path):

@@ -29,7 +29,11 @@ POINTS = {
 ROWS = people(60)
 
 
-@pytest.fixture(params=LEAVES | POINTS, scope="module")
+SELDOM = {"private list", "optimal tree", "scorecard"}  # beside another with the same methods
+NAMES = [pytest.param(name, marks=pytest.mark.slow if name in SELDOM else ()) for name in LEAVES | POINTS]
+
+
+@pytest.fixture(params=NAMES, scope="module")
 def fitted(request):
     data = people(60)
     return clone((LEAVES | POINTS)[request.param]).fit(data, data["risk"])

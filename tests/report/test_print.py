@@ -108,10 +108,10 @@ def pages_of(tmp_path):
     return count
 
 
-SMALL = [pytest.param(make, marks=pytest.mark.slow) for make in (a_constant_list, a_scorecard)]
+SMALLER = [pytest.param(make, marks=pytest.mark.slow) for make in (a_constant_list, a_scorecard, a_tree_of_64_leaves)]
 
 
-@pytest.mark.parametrize("make", [a_tree_of_64_leaves, an_overfitted_tree, *SMALL])
+@pytest.mark.parametrize("make", [an_overfitted_tree, *SMALLER])
 def test_reports_on_paper_are_short_whatever_the_model(make, pages_of, tmp_path):
     model, train, test = make(), a_table(3600), a_table(500, seed=1)
     if make is a_scorecard:
