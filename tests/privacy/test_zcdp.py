@@ -216,6 +216,12 @@ def test_the_largest_rho_is_what_bisection_by_conversions_finds(examples):
     same()
 
 
+@pytest.mark.parametrize("epsilon", [1, 10**155])
+def test_a_delta_that_no_float_has_allows_no_rho(epsilon):
+    with pytest.raises(ArgumentError, match="below the supported minimum"):
+        largest_rho(Fraction(epsilon), Fraction(1, 10**400))
+
+
 @pytest.mark.parametrize("near", [0, Fraction(1, 10**9), Fraction("0.02"), 3, LARGEST_RHO])
 def test_a_wrong_estimate_of_the_largest_rho_changes_nothing(near, monkeypatch):
     expected = largest_rho(Fraction(1), Fraction(1, 10**6))

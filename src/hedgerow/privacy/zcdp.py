@@ -106,12 +106,13 @@ def _near_largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     goal, at = float(epsilon), -math.log(max(float(delta), float_info.min))
     before, off, root = 0.0, -goal, goal / (math.sqrt(at + goal) + math.sqrt(at))
     for _ in range(12):
+        root = min(root, 14.0)  # the square is below `LARGEST_RHO`, beyond which ε may have no float
         last, off = off, float(epsilon_at(Fraction(root) ** 2, delta)) - goal
         if abs(off) < 1e-9 * goal or root == before:
             break
         slope = (off - last) / (root - before)
-        before, root = root, min(root - off / slope if slope > 0 else 2 * root, 14.0)
-    return Fraction(root) ** 2
+        before, root = root, root - off / slope if slope > 0 else 2 * root
+    return Fraction(min(root, 14.0)) ** 2
 
 
 def largest_pure(rho: Fraction) -> Fraction:
