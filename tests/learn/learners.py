@@ -1,6 +1,9 @@
-"""The private learners that are replayed on neighbouring tables, with the choices of their parameters."""
+"""The private learners that are replayed on neighbouring tables, with the choices of their parameters; what they do."""
+
+import pytest
 
 import hedgerow as hr
+from hedgerow.learn import blocks
 from hedgerow.learn.search.losses import OBJECTIVES
 from tests.learn.tables import ROW, SCHEMA
 
@@ -51,3 +54,12 @@ def released(learned):
         model = learned.tree_.root if isinstance(learned, hr.PrivateTreeClassifier) else learned.rule_list_.rules
     classes = learned.set_.schema.classes if isinstance(learned, hr.PrivateTreeSet) else learned.classes_.tolist()
     return model, learned.privacy_.charges, classes, learned.n_features_in_
+
+
+def states_visited(fit):
+    """Return how many states the searches of a fit visit."""
+    done, draw = [], blocks.draw_model
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "draw_model", lambda *given: draw(*given[:-1], lambda n: (done.append(n), given[-1](n))))
+        fit()
+    return sum(done)

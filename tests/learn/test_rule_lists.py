@@ -10,11 +10,11 @@ from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
-from hedgerow.learn import blocks
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema
 from tests.learn.best_models import Problem, problems
+from tests.learn.learners import states_visited
 from tests.learn.tables import SCHEMA, conjunction, people
 
 SEEDS = st.integers(0, 2**31 - 1)
@@ -272,19 +272,12 @@ def test_the_stop_probability_decides_how_long_a_list_is_where_the_data_say_noth
 
 @pytest.mark.parametrize("lookahead", [None, 1, 2])
 def test_a_search_cost_is_that_of_the_states_that_are_visited(lookahead):
-    clf, done = exact_list(1e-6, max_rules=4, lookahead=lookahead, schema=SCHEMA), []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            blocks,
-            "draw_model",
-            lambda *given, draw=blocks.draw_model: draw(*given[:-1], lambda n: (done.append(n), given[-1](n))),
-        )
-        clf.fit(people(), people()["risk"])
-    cost = clf.search_cost(SCHEMA)
+    clf = exact_list(1e-6, max_rules=4, lookahead=lookahead, schema=SCHEMA)
+    visited, cost = states_visited(lambda: clf.fit(people(), people()["risk"])), clf.search_cost(SCHEMA)
     if lookahead is None:
-        assert sum(done) == cost.states
+        assert visited == cost.states
     else:
-        assert 0 < sum(done) <= cost.states  # an option that a chosen rule closes is no state of later blocks
+        assert 0 < visited <= cost.states  # an option that a chosen rule closes is no state of later blocks
     assert cost.classes == 3
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
-from hedgerow.learn import blocks
 from hedgerow.learn.search.cost import Outline, masks_cost
 from hedgerow.models import Leaf
 from hedgerow.privacy.gini import SENSITIVITY
@@ -17,6 +16,7 @@ from hedgerow.privacy.noise import PermuteAndFlip, Siblings
 from hedgerow.schema import Boolean, Label, Schema
 from tests.learn.best_models import problems
 from tests.learn.greedy.scores import divides, impurity
+from tests.learn.learners import states_visited
 from tests.learn.tables import SCHEMA, conjunction, people
 
 SEEDS = st.integers(0, 2**31 - 1)
@@ -158,16 +158,9 @@ def test_the_stop_probability_decides_how_large_a_tree_is_where_the_data_say_not
 
 
 def test_a_search_cost_is_that_of_the_states_that_are_visited():
-    clf, done = hr.PrivateTreeClassifier(1.0, max_depth=3, schema=SCHEMA), []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            blocks,
-            "draw_model",
-            lambda *given, draw=blocks.draw_model: draw(*given[:-1], lambda n: (done.append(n), given[-1](n))),
-        )
-        clf.fit(people(), people()["risk"])
-    cost = clf.search_cost(SCHEMA)
-    assert sum(done) == cost.states
+    clf = hr.PrivateTreeClassifier(1.0, max_depth=3, schema=SCHEMA)
+    visited, cost = states_visited(lambda: clf.fit(people(), people()["risk"])), clf.search_cost(SCHEMA)
+    assert visited == cost.states
     assert cost.classes == 3
     assert cost.evaluations == cost.states * cost.options
 

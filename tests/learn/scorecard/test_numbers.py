@@ -27,10 +27,10 @@ from hedgerow.learn.scorecard.counts import (
 )
 from hedgerow.learn.scorecard.numbers import rounded_up
 from hedgerow.privacy.charge import exact
-from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import GaussianCounts, SeededNoise, noise_source
 from hedgerow.tables.frames import Table
 from tests.learn.replay import Recorder, Replayer
+from tests.learn.scorecard.watch import watch_rows
 
 LEVELS = 5
 ATTRIBUTES = {
@@ -298,32 +298,8 @@ def test_the_replay_catches_a_base_that_is_not_released(monkeypatch):
 @pytest.mark.parametrize("way", WAYS)
 def test_rows_are_looked_at_in_queries_only_and_after_the_charge(way, monkeypatch):
     n, epsilon, most, _ = WAYS[way]
-    budget, inside = hr.Budget(epsilon), []
-    release = Gate.release
-
-    def released(self, mechanism, query, *, purpose, no_guarantee_reason=None):
-        def watched():
-            assert budget.spent > 0
-            inside.append(purpose)
-            found = query()
-            inside.append(None)
-            return found
-
-        return release(self, mechanism, watched, purpose=purpose, no_guarantee_reason=no_guarantee_reason)
-
-    def guarded(method):
-        def call(self):
-            assert inside, "rows were looked at before a query"
-            assert inside[-1] is not None, "rows were looked at between two queries"
-            return method(self)
-
-        return call
-
-    data = stays(n)
-    counted = hr.Tally.count(data, "y", SCHEMA)
-    monkeypatch.setattr(Gate, "release", released)
-    for name in ("bins_and_counts", "total", "rows"):
-        monkeypatch.setattr(hr.Tally, name, guarded(getattr(hr.Tally, name)))
+    budget, counted = hr.Budget(epsilon), hr.Tally.count(stays(n), "y", SCHEMA)
+    inside = watch_rows(monkeypatch, budget, "bins_and_counts", "total", "rows")
     hr.PrivateScorecardRegressor(epsilon, schema=SCHEMA, max_attributes=most, budget=budget).fit_tally(counted)
     assert len(inside) >= 4
 

@@ -13,9 +13,9 @@ import hedgerow as hr
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.scorecard.counts import STEPS, in_steps
 from hedgerow.privacy.charge import exact
-from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import GaussianCounts, SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
 from tests.learn.replay import Recorder
+from tests.learn.scorecard.watch import watch_rows
 
 CLASSES = {2: hr.Label("y", (0, 1)), 3: hr.Label("y", ("a", "b", "c"))}
 NAMES = [f"x{i}" for i in range(30)]
@@ -113,30 +113,8 @@ def test_with_a_delta_the_card_has_one_charge():
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.claim("depends on released values alone")
 def test_rows_are_looked_at_in_queries_only_and_after_the_charge(way, delta, monkeypatch):
-    budget, inside = hr.Budget(1000, Fraction(1, 10)), []
-    release, count, total = Gate.release, hr.Tally.bins_and_counts, hr.Tally.total
-
-    def released(self, mechanism, query, *, purpose, no_guarantee_reason=None):
-        def watched():
-            assert budget.spent == budget.charges[-1].epsilon > 0
-            inside.append(purpose)
-            found = query()
-            inside.append(None)
-            return found
-
-        return release(self, mechanism, watched, purpose=purpose, no_guarantee_reason=no_guarantee_reason)
-
-    def guarded(method):
-        def call(self):
-            assert inside, "rows were looked at before a query"
-            assert inside[-1] is not None, "rows were looked at between two queries"
-            return method(self)
-
-        return call
-
-    monkeypatch.setattr(Gate, "release", released)
-    monkeypatch.setattr(hr.Tally, "bins_and_counts", guarded(count))
-    monkeypatch.setattr(hr.Tally, "total", guarded(total))
+    budget = hr.Budget(1000, Fraction(1, 10))
+    inside = watch_rows(monkeypatch, budget, "bins_and_counts", "total")
     fit(way, delta=delta, budget=budget)
     assert len(inside) >= 4
 
