@@ -106,7 +106,7 @@ class OptimalRuleListClassifier(OfClasses, Classifier, OptimalRuleListEstimator)
     max_rules : int, default=5
         Rules in the list, the default rule included.
     max_literals : int, default=1
-        Literals in a rule. Greedy and private lists have 2: to certify lists of pairs takes hours on many tables.
+        Literals in a rule. Greedy and private lists have 2: to certify more than two such rules can take hours.
     %(negations)s
     %(min_support)s
     %(certified search)s

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from hedgerow import Tally
 from hedgerow.learn.search import certified, lattice
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.certified import SearchSettings, exhaust, find_optimum, prune, rows_needed
+from hedgerow.learn.search.certified import Optimum, SearchSettings, exhaust, find_optimum, prune, rows_needed
 from hedgerow.learn.search.cost import Outline, space_cost
 from hedgerow.learn.search.lattice import PatternMatrix, Stop
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
+from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Schema
 from tests.learn.best_models import account, make_problem, problems
@@ -81,6 +82,33 @@ def test_all_boxes_hold_the_best_model_that_there_is(examples):
     best()
 
 
+@SIZES
+def test_all_pairs_of_rules_hold_the_best_list_that_there_is(examples):
+    @settings(max_examples=examples)
+    @given(problems("list").filter(lambda problem: not problem.space.has_boxes), terms_of, st.integers(1, 2))
+    def best(problem, settings, depth):
+        settings, told = as_given(problem, replace(settings, depth=depth)), []
+        pairs = Pairs.of(problem.space, depth)
+        found = exhaust(problem.tally, pairs, settings, lambda *step: told.append(step))
+        check_model(problem, settings, found)
+        assert found.objective == found.lower_bound == least(problem, settings)
+        assert told[-1] == (1, found.n_states, found.n_states)
+
+    best()
+
+
+@SIZES
+def test_by_whichever_way_the_best_model_is_found(examples):
+    @settings(max_examples=examples)
+    @given(problems(), terms_of)
+    def best(problem, settings):
+        found = find_optimum(problem.tally, problem.space, as_given(problem, settings), None, lambda *_: None)
+        check_model(problem, settings, found)
+        assert found.objective == found.lower_bound == least(problem, settings)
+
+    best()
+
+
 WIDE = Schema({f"x{i}": Integer(0, 99, cuts=tuple(range(5, 95, 5))) for i in range(6)}, Label("y", (0, 1)))
 
 
@@ -88,7 +116,7 @@ WIDE = Schema({f"x{i}": Integer(0, 99, cuts=tuple(range(5, 95, 5))) for i in ran
 def test_all_boxes_are_valued_where_that_is_affordable(monkeypatch, depth, limit, way):
     used = []
     for name in ("exhaust", "prune"):
-        monkeypatch.setattr(certified, name, lambda *_, name=name: used.append(name))
+        monkeypatch.setattr(certified, name, lambda *_, name=name: [used.append(name), Optimum(Stop(0), 0, 0, 0)][1])
     rows = np.random.default_rng(0).integers(0, 100, (50, 6))
     tally = Tally.count(rows, rows[:, 0] % 2, WIDE)
     assert space_cost(Outline.of(Space.of_trees(WIDE)), 3).method == "cubes"
@@ -99,10 +127,10 @@ def test_all_boxes_are_valued_where_that_is_affordable(monkeypatch, depth, limit
 def test_boxes_that_take_too_long_are_left_for_the_pruned_search(monkeypatch):
     rows = np.random.default_rng(0).integers(0, 100, (50, 6))
     tally, clock = Tally.count(rows, rows[:, 0] % 2, WIDE), itertools.count(0, 40.0)
-    monkeypatch.setattr(certified, "prune", lambda *found: found[2])
+    monkeypatch.setattr(certified, "prune", lambda *found: Optimum(Stop(0), found[2], 0, 0))
     monkeypatch.setattr(certified, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     left = find_optimum(tally, Space.of_trees(WIDE), SearchSettings(3, 1, 0.0), 60.0, lambda *_: None)
-    assert left < 60
+    assert left.objective < 60
 
 
 @given(problems(), terms_of)

@@ -83,6 +83,10 @@ class Boxes:
         of_axes = Counter((n_divisions(axis.caught), axis.n_bins, axis.within) for axis in self.axes)
         return Sizes(self.depth, tuple(of_axes.items()))
 
+    @property
+    def n_states(self) -> int:
+        return sum(map(self.sizes.count, range(self.depth)))
+
     @cached_property
     def divisions(self) -> Divisions:
         """The different divisions of boxes: two options are one division if each catches what the other leaves."""

@@ -29,6 +29,7 @@ from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.last_two import LastTwo
 from hedgerow.learn.search.lattice import Chosen, PatternMatrix, Search, States, Stop, Take, enough
 from hedgerow.learn.search.losses import FINE_STEPS, Loss, Objective
+from hedgerow.learn.search.pairs import Pairs, PairValues
 from hedgerow.learn.search.semirings import Floats, least_loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.tally import Tally
@@ -256,25 +257,45 @@ def find_optimum(
     tally: Tally, space: Space, settings: SearchSettings, time_limit: float | None, progress: Progress
 ) -> Optimum:
     """Find the model of least loss, penalties included, among all within the settings."""
-    # All boxes are valued by contingency tables where that takes less than a third of the time limit, and less than all
-    # states by masks would; else, and where it turns out to take half of it, states are pruned.
+    # Options that catch too few rows of the table are none. All boxes, or pairs of rules, are valued by contingency
+    # tables where that takes less than a third of the time limit, and less than all states by masks would; else, and
+    # where it turns out to take half of it, states are pruned.
+    supported = _supported(tally, space, settings)
+    space = replace(space, options=space.options[supported])
     depth = min(settings.depth, space.n_options)
     cost = space_cost(Outline.of(space), depth, settings.objective)
     affordable = time_limit is None or cost.seconds(_MANY_PATTERNS) < time_limit / 3
-    boxes = Boxes.of(space, depth) if cost.method == "cubes" and cost.is_sensible and affordable else None
-    if boxes is not None:
-        start = time.monotonic()
+    kind = {"cubes": Boxes, "pairs": Pairs}.get(cost.method) if cost.is_sensible and affordable else None
+    states, start = None if kind is None else kind.of(space, depth), time.monotonic()
+    if states is not None:
+        deadline = np.inf if time_limit is None else start + time_limit / 2
         with suppress(TimeoutError):
-            return exhaust(tally, boxes, settings, progress, np.inf if time_limit is None else start + time_limit / 2)
+            return _renamed(exhaust(tally, states, settings, progress, deadline), supported)
         time_limit = None if time_limit is None else time_limit - (time.monotonic() - start)
-    return prune(PatternMatrix(tally, space, _loss(space, settings)), settings, time_limit, progress)
+    rows = PatternMatrix(tally, space, _loss(space, settings))
+    return _renamed(prune(rows, settings, time_limit, progress), supported)
+
+
+def _supported(tally: Tally, space: Space, settings: SearchSettings) -> NDArray[np.intp]:
+    """Return the options that catch, and in a tree also leave, rows enough of the whole table."""
+    caught, total = tally.class_counts(space.candidates)[space.options].T.astype(np.float64), tally.total()
+    return np.flatnonzero(enough(max(settings.min_rows, 1), caught, total[:, None] - caught, space))
+
+
+def _renamed(found: Optimum, options: NDArray[np.intp]) -> Optimum:
+    """Return a model of some options as one of all."""
+
+    def named(part: Take | Stop) -> Take | Stop:
+        return part if isinstance(part, Stop) else Take(int(options[part.option]), named(part.caught), named(part.left))
+
+    return replace(found, model=named(found.model))
 
 
 def exhaust(
-    tally: Tally, boxes: Boxes, settings: SearchSettings, progress: Progress, deadline: float = np.inf
+    tally: Tally, states: Boxes | Pairs, settings: SearchSettings, progress: Progress, deadline: float = np.inf
 ) -> Optimum:
-    """Value all boxes; TimeoutError after the deadline, by `time.monotonic`."""
-    total, done = sum(map(boxes.sizes.count, range(boxes.depth))), 0
+    """Value all boxes, or pairs of rules; TimeoutError after the deadline, by `time.monotonic`."""
+    total, done = states.n_states, 0
 
     def report(more: int) -> None:
         nonlocal done
@@ -283,10 +304,14 @@ def exhaust(
         if time.monotonic() > deadline:
             raise TimeoutError
 
-    loss = _loss(boxes.space, settings)
-    searched = Cubes(tally, boxes, least_loss(settings.penalty, loss), max(settings.min_rows, 1), report)
-    model = searched.walk(boxes.depth, lambda weights: int(weights.argmin()), loss.best)
-    objective = searched.total(boxes.depth)
+    loss, min_rows = _loss(states.space, settings), max(settings.min_rows, 1)
+    semiring = least_loss(settings.penalty, loss)
+    if isinstance(states, Boxes):
+        searched = Cubes(tally, states, semiring, min_rows, report)
+    else:
+        searched = PairValues(tally, states, semiring, report, min_rows)
+    model = searched.walk(states.depth, lambda weights: int(weights.argmin()), loss.best)
+    objective = searched.total(states.depth)
     return Optimum(model, objective, objective, total)
 
 

@@ -218,8 +218,12 @@ class Cubes:
             total = totals[(slice(None), *block)]
             options = np.abs(sides[0], out=sides[0])
             _close(options, CLOSED, group, block, divisions)
-            if self._min_rows:
-                options[~self._enough((total.sum(axis=0)[..., None] + sides[1:]) / 2, total)] = CLOSED
+            if self._min_rows:  # the rows caught are (total + side)/2, those left (total − side)/2
+                least = (2 * self._min_rows - total.sum(axis=0)).astype(options.dtype)[..., None]
+                is_few = sides[1] < least
+                if CAUGHT in self.boxes.space.branches:
+                    is_few |= sides[1] > -least
+                np.copyto(options, CLOSED, where=is_few)
             flat = options.reshape(-1, len(times))
             yield block, last.values(total.reshape(2, -1), np.ravel(n_open[block]), flat, times)
 

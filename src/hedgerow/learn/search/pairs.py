@@ -23,6 +23,7 @@ from hedgerow.tally import Tally
 MOST_RULES, MOST_LITERALS = 2, 2  # of the longest lists, and of the longest rules, that are searched in this way
 MOST_PAIRED = 45_000  # rules to choose from: of more, there are too many pairs to weigh
 _BLOCK = 2**20  # pairs of rules at a time
+Numbers = NDArray[np.floating]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,10 @@ class Pairs:
         is_such = CAUGHT not in space.branches and not space.has_boxes
         is_such &= 0 < depth <= MOST_RULES and len(space.candidates.members) <= MOST_LITERALS
         return cls(space, depth) if is_such else None
+
+    @property
+    def n_states(self) -> int:
+        return 1 + self.space.n_options * (self.depth - 1)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -92,9 +97,14 @@ class PairValues:
     """The values of all lists of up to two rules over one table: exact, private."""
 
     def __init__(
-        self, tally: Tally, pairs: Pairs, semiring: Semiring, progress: Callable[[int], object] = lambda _: None
+        self,
+        tally: Tally,
+        pairs: Pairs,
+        semiring: Semiring,
+        progress: Callable[[int], object] = lambda _: None,
+        min_rows: float = 0.0,  # rows that a rule must catch where it stands. Always 0 where the search is private.
     ) -> None:
-        self._pairs, self._semiring = pairs, semiring
+        self._pairs, self._semiring, self._min_rows = pairs, semiring, min_rows
         bins, counts = tally.bins_and_counts()
         self._classes = np.ascontiguousarray(counts.T, dtype=np.float64)
         # The cell of each pattern, of the table of a group's one or two attributes
@@ -137,10 +147,15 @@ class PairValues:
         if left == 1:
             return self._last(self._total, self._caught, np.ones(n, dtype=bool))
         stop = semiring.leaf(self._total) + semiring.stop(np.array(n))
-        return stop, semiring.go(np.array(n)) + semiring.leaf(self._caught) + self._left
+        options = semiring.go(np.array(n)) + semiring.leaf(self._caught) + self._left
+        return stop, np.where(self._catches_enough(self._caught), options, semiring.zero)
+
+    def _catches_enough(self, caught: Numbers) -> NDArray[np.bool_]:
+        return caught.sum(axis=0) >= self._min_rows
 
     def _last(self, total: Floats, caught: Floats, is_open: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Return the weights of stopping and of each option where no other can follow."""
+        is_open = is_open & self._catches_enough(caught)
         semiring, n_open = self._semiring, np.array(is_open.sum())
         options = semiring.go(n_open) + semiring.leaf(caught) + semiring.leaf(total[:, None] - caught)
         options[~is_open] = semiring.zero
@@ -164,7 +179,9 @@ class PairValues:
     def _values_left(self, progress: Callable[[int], object]) -> Floats:
         """Return the value of what each option leaves, with one choice left, shape ``(n_options,)``."""
         values, classes = np.zeros(self._pairs.space.n_options, self._semiring.kind), self._classes
-        weights = classes if self._last_choice is None else classes[:1] - classes[1:]  # then differences are enough
+        weights = classes
+        if self._last_choice is not None:  # then differences are enough, and where rows must be enough, their number
+            weights = np.stack([classes[0] - classes[1], classes.sum(axis=0)][: 1 + (self._min_rows > 0)])
         for place, group in enumerate(self._pairs.groups):
             tables = [self._table(place, each) for each in weights]
             step = max(1, _BLOCK // len(values))
@@ -187,8 +204,11 @@ class PairValues:
 
     def _second(self, first: NDArray[np.intp], both: list[NDArray[np.floating]]) -> Floats:
         """Return the values of what some first rules leave, from what each two rules catch both, by class."""
-        # Where differences are enough, `both` is of these only.
+        # Where differences are enough, `both` is of these, and of all rows if a rule must catch some.
         semiring, is_open = self._semiring, self._pairs.open(first)
+        if self._min_rows:
+            rows = both[1] if self._last_choice is not None else sum(both)
+            is_open &= self._caught.sum(axis=0) - rows >= self._min_rows
         n_open, total = is_open.sum(axis=1), self._total[:, None] - self._caught[:, first]
         once = np.ones(len(self._caught[0]))
         if self._last_choice is not None:
