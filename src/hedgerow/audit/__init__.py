@@ -1,8 +1,8 @@
 """Audits of what a model discloses about its training rows, for those who hold the rows."""
 
 from hedgerow.audit.counting.regions import Region
-from hedgerow.audit.empirical.draws import worst_neighbours
 from hedgerow.audit.empirical.epsilon import EmpiricalEpsilon, empirical_epsilon
+from hedgerow.audit.empirical.learner import worst_neighbours
 from hedgerow.audit.empirical.one_run import OneRunEpsilon, one_run_epsilon
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.measure import TotalEntropy, joint_reconstruction, reconstruction, totals

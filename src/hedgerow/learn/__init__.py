@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from hedgerow.learn.scorecards import PrivateScorecardClassifier, PrivateScorecardRegressor, ScorecardClassifier
     from hedgerow.learn.search.cost import Cost
     from hedgerow.learn.ssrl.classifier import DPGreedyRLClassifier
-    from hedgerow.learn.tree_sets import PrivateTreeSet
-    from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
+    from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor, PrivateTreeSet
 
 __all__ = [
     "Cost", "DPGreedyRLClassifier", "GreedyRuleListClassifier", "OptimalRuleListClassifier", "OptimalRuleListRegressor",
@@ -25,7 +24,7 @@ __all__ = [
     "PrivateTreeSet", "SchemaEncoder", "ScorecardClassifier",
 ]  # fmt: skip
 
-_HOMES = ("encoder", "search.cost", "optimal", "rule_lists", "scorecards", "ssrl.classifier", "trees", "tree_sets")
+_HOMES = ("encoder", "search.cost", "optimal", "rule_lists", "scorecards", "ssrl.classifier", "trees")
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.audit.empirical.draws import Runner, outcome_of, run
+from hedgerow.audit.empirical.learner import Runner, outcome_of, run
 
 SIDES = (np.zeros((3, 1)), np.array([0, 1, 1])), (np.zeros((2, 1)), np.array([0, 1]))
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.audit.empirical.draws import outcome_of, reduced
+from hedgerow.audit.empirical.learner import outcome_of, reduced
 
 X, Y = np.array([[0, 1], [1, 1], [1, 0]] * 4), np.array([0, 1, 1] * 4)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hedgerow.audit.readers.others import other_paths, own_names
+from hedgerow.audit.readers.read import other_paths, own_names
 from hedgerow.schema import Boolean, Schema
 
 SCHEMA = Schema({"a": Boolean()})

@@ -14,8 +14,16 @@ from numpy.typing import NDArray
 from scipy.stats import beta, binom, norm
 from sklearn.base import BaseEstimator
 
-from hedgerow.audit.empirical.draws import Outcome, Runner, outcome_of, reduced, run
-from hedgerow.audit.empirical.learner import LossBound, check_settings, learner_name
+from hedgerow.audit.empirical.learner import (
+    LossBound,
+    Outcome,
+    Runner,
+    check_settings,
+    learner_name,
+    outcome_of,
+    reduced,
+    run,
+)
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.plot import trade_off_bounds
 from hedgerow.boundary.arguments import RandomState, check_integer, generator

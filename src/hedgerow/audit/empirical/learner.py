@@ -1,17 +1,26 @@
-"""Learners that are audited by their outputs, and lower bounds of their privacy loss beside the loss they claim."""
+"""Learners that are audited by their outputs: their runs on neighbouring tables, and lower bounds of what they lose."""
 
+import json
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.parallel import Parallel, delayed
 
+from hedgerow.audit.counting.bin_values import Mark, values_of_bins
 from hedgerow.audit.inference.targets import unset_seeds
-from hedgerow.boundary.arguments import check_probability, check_share
+from hedgerow.boundary.arguments import check_integer, check_probability, check_share
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning
+from hedgerow.models.released import is_set, leaf_model, released_model
+from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument
+from hedgerow.text.progress import tracked
 
 _FACTORS = (1.1, 1.3, 2.0)  # how many times its claim a learner loses, where the power is printed
 
@@ -97,3 +106,186 @@ class LossBound(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.learner}: {self.epsilon:.4g} or more>"
+
+
+Floats = NDArray[np.float64]
+Outcome = str | float | list[float]
+Draws = tuple[list[Outcome], list[Outcome]]
+_Table = tuple[pd.DataFrame, pd.Series]
+_EXACT = 2**53  # whole numbers below are numbers, others text
+_BINS = 40  # of numbers, by quantiles of the draws that events are chosen on
+_LARGEST = 1e30  # that a forest is given: it sums in single precision
+_NOT_DRAWN = ("privacy", "digest", "schema", "schema_digest", "format", "version")
+_PARTS = 200  # of the runs, at most: progress is shown after each
+
+
+@dataclass(frozen=True, eq=False)
+class Runner:
+    """A run of the learner on each side: picklable where its parts are."""
+
+    fit: Any  # the learner
+    sides: tuple[tuple[Any, Any], tuple[Any, Any]]  # the table, and its neighbour
+    reduce: Callable[[Any], Outcome]  # from what a fit returns, its outcome
+
+    def part(self, side: int, places: range, seed: int | None) -> tuple[int, list[Outcome]]:
+        return side, [self.reduce(output_of(self.fit, *self.sides[side], _own(seed, side, place))) for place in places]
+
+
+def _own(seed: int | None, side: int, place: int) -> int | None:
+    return None if seed is None else int(np.random.SeedSequence([seed, side, place]).generate_state(1)[0] >> 1)
+
+
+def run(runner: Runner, runs: int, seed: int | None, n_jobs: int | None, *, verbose: bool) -> Draws:
+    size = max(1, -(-runs // _PARTS))
+    parts = [(side, range(at, min(at + size, runs)), seed) for at in range(0, runs, size) for side in (0, 1)]
+    found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(runner.part)(*one) for one in parts)
+    draws: Draws = [], []
+    for side, outcomes in tracked(found, "empirical epsilon", len(parts), verbose=verbose):
+        draws[side].extend(outcomes)
+    return draws
+
+
+def outcome_of(result: Any, rows: Any) -> Outcome:
+    """Return the outcome of a fit: a model's content or predictions on `rows`; numbers and arrays are themselves."""
+    model = None if is_set(result) else released_model(result)
+    if model is not None and model.leaves:  # released counts in the leaf of each row, else its content less the card
+        own = leaf_model(model)
+        if own.has_counts:
+            return _vector(np.array([leaf.counts for leaf in own.leaves], dtype=np.float64)[own.apply(rows)])
+        whole = own.to_dict()
+        return json.dumps({key: whole[key] for key in whole if key not in _NOT_DRAWN}, sort_keys=True)
+    if hasattr(result, "predict_proba"):
+        return _vector(result.predict_proba(rows))
+    if hasattr(result, "predict"):
+        return str(np.asarray(result.predict(rows)).tolist())
+    return _of_value(result)
+
+
+def _of_value(value: Any) -> Outcome:
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "biuf":
+        return repr(value.tolist())
+    if isinstance(value, (float, np.floating, np.ndarray)):
+        found = _vector(value)
+        return found[0] if isinstance(value, (float, np.floating)) else found
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and abs(int(value)) < _EXACT:
+        return float(value)
+    if isinstance(value, Hashable):
+        return repr(value)
+    problem = f"expected a model, a number, an array or a hashable value from fit, got {type(value).__name__}"
+    raise ArgumentTypeError(f"{problem}; pass outcome= to reduce it to one of these.")
+
+
+def _vector(values: Any) -> list[float]:
+    return np.nan_to_num(np.asarray(values, dtype=np.float64).ravel(), nan=0.0).tolist()
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Outcomes on the table and on its neighbour."""
+
+    table: Sequence[Hashable]
+    neighbour: Sequence[Hashable]
+
+
+def reduced(
+    first: tuple[list[Outcome], list[Outcome]], rest: tuple[list[Outcome], list[Outcome]]
+) -> tuple[Sides, Sides]:
+    """Return outcomes reduced to finitely many: those that an event is chosen on, and those that it is counted on."""
+    # The reduction is learned on the first ones alone. Texts stay as they are. Numbers fall into bins of about as many
+    # draws each; of vectors, the score of a random forest that separates the tables does.
+    both, others = [*first[0], *first[1]], [*rest[0], *rest[1]]
+    cut, end = len(first[0]), len(rest[0])
+    one, other = _compared(both, others, cut)
+    return Sides(one[:cut], one[cut:]), Sides(other[:end], other[end:])
+
+
+def _compared(first: list[Outcome], rest: list[Outcome], cut: int) -> tuple[list[Hashable], list[Hashable]]:
+    """Return outcomes as text if a first one is; else as bins, and a text among the others, never seen, as itself."""
+    if any(isinstance(one, str) for one in first):
+        return list(map(str, first)), list(map(str, rest))
+    seen, unseen = _binned(first, [one for one in rest if not isinstance(one, str)], cut)
+    bins = iter(unseen)
+    return list(seen), [one if isinstance(one, str) else next(bins) for one in rest]
+
+
+def _binned(first: list[Outcome], rest: list[Outcome], cut: int) -> tuple[list[int], list[int]]:
+    lines = [one if isinstance(one, list) else [one] for one in (*first, *rest)]
+    if len({len(line) for line in lines}) > 1:
+        raise ArgumentError("expected outcomes of the same length, got several; pass outcome= to reduce them.")
+    vectors = np.array(lines, dtype=np.float64)
+    if vectors.shape[1] == 0:
+        return [0] * len(first), [0] * len(rest)
+    seen, unseen = vectors[: len(first)], vectors[len(first) :]
+    if vectors.shape[1] > 1:
+        seen, unseen = _scores(seen, unseen, np.arange(len(seen)) >= cut)
+    levels = np.unique(seen)
+    edges = levels[1:] if len(levels) <= _BINS else np.unique(np.quantile(seen, np.linspace(0, 1, _BINS + 1)[1:-1]))
+    return tuple(np.searchsorted(edges, part.ravel(), side="right").tolist() for part in (seen, unseen))
+
+
+def _scores(seen: Floats, unseen: Floats, is_neighbour: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return how much each vector looks as if it came from the neighbour: of those learned from, out of bag."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    forest = RandomForestClassifier(200, min_samples_leaf=5, oob_score=True, random_state=0, n_jobs=1)
+    seen, unseen = (np.clip(part, -_LARGEST, _LARGEST) for part in (seen, unseen))
+    forest.fit(seen, is_neighbour)
+    out_of_bag, others = (np.asarray(some) for some in (forest.oob_decision_function_, forest.predict_proba(unseen)))
+    return np.nan_to_num(out_of_bag[:, 1], nan=0.5), others[:, 1]
+
+
+def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, _Table]]:
+    """Return pairs of tables, one row apart, each as revealing as can be for some learners.
+
+    The second table of a pair has the row that the first has not. Rows are at the two ends of the domain: in the first
+    bin of every attribute with the first class, or level of a number, or in the last with the last. The names: "one
+    row" (none, and one), "a row in an empty bin", "a row in a full bin", "the first of its class", "a duplicate of
+    all", "a row far out" and "even classes" (as many rows of each class in one bin, and one more).
+
+    Parameters
+    ----------
+    schema : Schema
+        The public schema, with a label; `TypeError` for anything else.
+    rows : int, default=20
+        Rows of the larger tables; `ValueError` if fewer than two.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"age": hr.Integer(0, 99, (30, 60))}, hr.Label("ill", (False, True)))
+    >>> (X, y), (X_more, y_more) = worst_neighbours(schema)["a row far out"]
+    >>> len(X_more) - len(X), int(X["age"].max()), int(X_more["age"].max())
+    (1, 0, 99)
+    """
+    if not isinstance(schema, Schema):
+        raise ArgumentTypeError(f"expected a Schema, got {type(schema).__name__}.")
+    check_integer("rows", rows, 2)
+    plain, odd = (_row(schema, end) for end in (0, -1))
+    first, last = schema.target.values[0], schema.target.values[-1]
+    mixed = [first, last] * (rows // 2)
+    cases: dict[str, tuple[list[dict[str, Any]], list[Any], dict[str, Any], Any]] = {
+        "one row": ([], [], odd, last),
+        "a row in an empty bin": ([plain] * (2 * (rows // 2)), mixed, odd, last),
+        "a row in a full bin": ([plain] * rows, [first] * rows, plain, last),
+        "the first of its class": ([plain, odd] * (rows // 2), [first] * (2 * (rows // 2)), odd, last),
+        "a duplicate of all": ([plain] * rows, [first] * rows, plain, first),
+        "a row far out": ([plain] * rows, [first] * rows, odd, last),
+        "even classes": ([plain] * (2 * (rows // 2)), mixed, plain, last),
+    }
+    return {name: _pair(schema, *case) for name, case in cases.items()}
+
+
+def _row(schema: Schema, end: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, attribute in schema.attributes:
+        known = [values for values in values_of_bins(attribute) if len(values) and not isinstance(values[0], Mark)]
+        value = known[end][end]
+        found[name] = (value.left if end == 0 else value.right) if isinstance(value, pd.Interval) else value
+    return found
+
+
+def _pair(schema: Schema, rows: list[dict[str, Any]], labels: list[Any], row: dict[str, Any], label: Any) -> Any:
+    assert schema.label is not None
+    whole = pd.DataFrame([*rows, row], columns=list(schema.names))
+    y = pd.Series([*labels[: len(rows)], label], name=schema.label.name)
+    return (whole.iloc[:-1], y.iloc[:-1]), (whole, y)
