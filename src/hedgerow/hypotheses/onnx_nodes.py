@@ -1,7 +1,5 @@
 """Nodes of an ONNX graph with what is known of their operands, and the steps that they become."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
@@ -27,10 +25,10 @@ class RowValue:
     number: int  # of the input or step that computes it; -1 for a label, which is no number
     kind: InputKind  # the type
     shape: tuple[int, ...]  # the shape of a row's part
-    scores: RowValue | None = None  # what it is the place of the largest of, if it is that
+    scores: "RowValue | None" = None  # what it is the place of the largest of, if it is that
     labels: tuple[Any, ...] | None = None  # the labels of these places, if it is one of them
-    before: RowValue | None = None  # what it is an increasing function of, number by number or as a softmax
-    missing: RowValue | None = None  # the text that it says is missing, if it says that
+    before: "RowValue | None" = None  # what it is an increasing function of, number by number or as a softmax
+    missing: "RowValue | None" = None  # the text that it says is missing, if it says that
 
     @property
     def width(self) -> int:

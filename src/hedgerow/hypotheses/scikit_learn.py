@@ -1,7 +1,5 @@
 """Readers of scikit-learn's fitted classifiers and transformers, whose public attributes become a graph."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -63,7 +61,7 @@ def _flat(fitted: Any) -> tuple[list[Any], Any]:
     raise ArgumentError(f"expected at most {_MOST_NESTED} nested pipelines, got more")
 
 
-def _check_columns(step: Any, names: Names, width: int) -> None:
+def _check_columns(step: Any, names: "Names", width: int) -> None:
     """Check that the first fitted step was fitted on the target's columns in order, as scikit-learn would."""
     if step is None or isinstance(step, str):
         return
@@ -75,7 +73,7 @@ def _check_columns(step: Any, names: Names, width: int) -> None:
         raise ArgumentError(f"it was fitted on {fitted} columns, and there are {width}")
 
 
-def _scores(made: Sequence[operators.Operator], builder: FeatureBuilder, features: Features) -> None:
+def _scores(made: Sequence[operators.Operator], builder: "FeatureBuilder", features: "Features") -> None:
     """Add the operators of a classifier, whose scores are missing where a step before refuses the row."""
     value, width = builder.matrix(features), len(features)
     for operator in made:

@@ -3,8 +3,6 @@
 docs/mathematics.md, fact 5. A scorecard, a tree or a list is then learned on these alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -42,7 +40,7 @@ class Choice:
     parts: Fraction = Fraction(0)  # of a thousand of the budget; 0 where all are used
 
     @classmethod
-    def of(cls, spending: Spending, schema: Schema, rows: float, most: int | None) -> Choice:
+    def of(cls, spending: Spending, schema: Schema, rows: float, most: int | None) -> "Choice":
         """Return the choice of `most` attributes, or of as many as this number of rows and the noise allow.
 
         `rows` were released, or are those of a plan.

@@ -1,7 +1,5 @@
 """Plans of private fits: greedy growth, or a draw from all models, with their shares of ε."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

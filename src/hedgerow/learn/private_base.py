@@ -21,17 +21,7 @@ from hedgerow.learn.search.sampler import Progress, one_thread
 from hedgerow.models.caveats import Caveat
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
-from hedgerow.privacy.charge import (
-    Amount,
-    Charge,
-    Reserve,
-    amount_text,
-    exact,
-    join_reasons,
-    total,
-    total_rho,
-    unit_of,
-)
+from hedgerow.privacy.charge import Amount, Charge, Reserve, amount_text, exact, join_reasons, total, total_rho, unit_of
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of

@@ -1,7 +1,5 @@
 """Private rule lists: grown greedily, or drawn from all rule lists of a size."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Self

@@ -1,7 +1,5 @@
 """Private trees: drawn from all trees of a depth, grown greedily, or several drawn as a set."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any

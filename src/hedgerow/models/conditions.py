@@ -1,7 +1,7 @@
 """Conditions and decision paths of a model: literals that fit its schema, texts, and the first path that holds."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,11 @@ from numpy.typing import NDArray
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.text.values import Value
+
+if TYPE_CHECKING:
+    from hedgerow.models.dialects import Dialect as Dialect
+else:
+    Dialect = Any  # sqlglot takes long to import
 
 Cases = Sequence[tuple[Sequence[Literal], Value]]
 """The cases of a model in order of first match: literals, and the class. The last case has no literals."""

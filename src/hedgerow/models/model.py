@@ -1,7 +1,5 @@
 """Base class of released models: the model file, and all that other rooms ask of a model."""
 
-from __future__ import annotations
-
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +17,7 @@ from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
 from hedgerow.models import envelope, pmml
 from hedgerow.models.caveats import Caveat
+from hedgerow.models.conditions import Dialect
 from hedgerow.models.conditions import Path as DecisionPath
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.leaf import Leaf
@@ -28,14 +27,13 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
+from hedgerow.text.axes import Axes
 from hedgerow.text.markup import Html, element, joined, templates
 from hedgerow.text.values import Value, printable, value_text
 
 if TYPE_CHECKING:
     from jinja2 import Template
-    from matplotlib.axes import Axes
 
-    from hedgerow.models.dialects import Dialect
 
 DialectName = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
 _MOST_SHOWN, _MOST_DRAWN = 2**20, 2**16  # characters of HTML in a notebook; a picture of more takes seconds
@@ -413,7 +411,7 @@ def _folded(title: str, content: str, **attributes: str) -> Html:
 
 
 @cache
-def page_template() -> Template:
+def page_template() -> "Template":
     return templates(Path(__file__).with_name("templates")).get_template("model.html")
 
 

@@ -1,7 +1,5 @@
 """Plots of released models: bars for rule lists and points, elements that all plots share, and plots as SVG."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
@@ -15,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError, MissingPackageError
+from hedgerow.text.axes import Axes
 from hedgerow.text.markup import Html, element, joined
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
+
 
 NO_BREAK = "\u00a0"
 _BOX = "\u25a1"
@@ -104,14 +103,14 @@ def _named_lines(leaves: Sequence[str], classes: Sequence[str], caption: str, ax
     return ax
 
 
-def class_patches(classes: Sequence[str], colours: Sequence[str] | None = None) -> list[Artist]:
+def class_patches(classes: Sequence[str], colours: Sequence[str] | None = None) -> "list[Artist]":
     from matplotlib.patches import Patch
 
     return [Patch(color=colour(k) if colours is None else colours[k]) for k in range(len(classes))]
 
 
 def class_legend(
-    ax: Axes, handles: Sequence[Artist | BarContainer], classes: Sequence[str], *, title: str = "class", **layout: Any
+    ax: Axes, handles: "Sequence[Artist | BarContainer]", classes: Sequence[str], *, title: str = "class", **layout: Any
 ) -> None:
     """Add a legend of the classes; handles are passed, as matplotlib omits names that start with "_"."""
     names = [plain(legend_name(name)) for name in classes]

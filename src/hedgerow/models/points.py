@@ -1,11 +1,9 @@
 """Points of an attribute by bin, and bins of a number that have the same points as one interval."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +12,10 @@ from numpy.typing import NDArray
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models import python_source
-from hedgerow.models.conditions import Pieces
+from hedgerow.models.conditions import Dialect, Pieces
 from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.text.messages import shown
 from hedgerow.text.values import printable
-
-if TYPE_CHECKING:
-    from hedgerow.models.dialects import Dialect
 
 MOST_POINTS = 10**6  # the most points of a bin, and of the base, in size
 MOST_TOTAL = 10**9  # the most points that a row can have in all, in size: any engine adds them up as 32-bit integers

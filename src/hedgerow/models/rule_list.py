@@ -1,29 +1,23 @@
 """Rule lists with their text, SQL and Python: released models, public by construction. No learning code."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from hedgerow.errors import ArgumentError
 from hedgerow.models import plot, pmml, python_source
-from hedgerow.models.conditions import Cases, Path, Pieces, check_literals
+from hedgerow.models.conditions import Cases, Dialect, Path, Pieces, check_literals
 from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
+from hedgerow.text.axes import Axes
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable, shown_text
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from hedgerow.models.dialects import Dialect
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,9 @@
 """Scorecards: released models that add up points by bin, public by construction. No learning code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +13,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import pmml
 from hedgerow.models import points as point_sums
 from hedgerow.models.caveats import Caveat, of_totals
+from hedgerow.models.conditions import Dialect
 from hedgerow.models.model import DialectName, Listing, Model, RowDecisions, class_titles
 from hedgerow.models.plot import points_bars, points_curves
 from hedgerow.models.points import AttributePoints, PointBin, Points
@@ -22,13 +21,9 @@ from hedgerow.models.scorecard_form import card_text, draw_form, form_html, row_
 from hedgerow.models.totals import Totals, totals_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
+from hedgerow.text.axes import Axes
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, printable, shown_text
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from hedgerow.models.dialects import Dialect
 
 
 @dataclass(frozen=True, repr=False)

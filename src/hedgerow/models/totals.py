@@ -1,13 +1,11 @@
 """Meanings of a scorecard's totals, classes with probabilities or a number, and how they are shown."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
 from math import ceil, floor, isfinite, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -15,13 +13,11 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ArgumentError
 from hedgerow.models import pmml, points
+from hedgerow.models.conditions import Dialect
 from hedgerow.models.points import AttributePoints, PointBin, Points, extreme_totals, point_bins
 from hedgerow.schema import Number, Schema
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import printable, shown_text
-
-if TYPE_CHECKING:
-    from hedgerow.models.dialects import Dialect
 
 _LARGEST = 1e6  # log-odds of a point, and of its standard error: totals of them are finite
 _FINEST = 10**6  # the most points from the lowest to the highest number: each is an outcome

@@ -1,29 +1,23 @@
 """Decision trees with their text, SQL and Python: released models, public by construction. No learning code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 from xml.etree.ElementTree import Element
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import pmml, python_source, tree_plot
-from hedgerow.models.conditions import Path, Pieces, check_literals, in_words, literals_of
+from hedgerow.models.conditions import Dialect, Path, Pieces, check_literals, in_words, literals_of
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.plot import check_drawable, shade
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
+from hedgerow.text.axes import Axes
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable, shown_text
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from hedgerow.models.dialects import Dialect
 
 MAX_DEPTH = 64  # Python accepts at most 100 levels of indentation, and such a tree is unreadable
 _T = TypeVar("_T")
@@ -48,8 +42,8 @@ class Split:
     """
 
     literal: Literal
-    true: Node
-    false: Node
+    true: "Node"
+    false: "Node"
 
 
 Node = Split | Leaf

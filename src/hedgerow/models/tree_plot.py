@@ -7,17 +7,8 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, count
 from typing import Any
 
-from hedgerow.models.plot import (
-    NO_BREAK,
-    check_matplotlib,
-    class_legend,
-    class_patches,
-    colour,
-    drawable,
-    legend_name,
-    plain,
-    shortened,
-)
+from hedgerow.models import plot
+from hedgerow.models.plot import NO_BREAK, colour, drawable, legend_name, plain, shortened
 from hedgerow.schema.literals import Literal
 from hedgerow.text.axes import Axes
 
@@ -103,7 +94,7 @@ def tree_diagram(
     ax.set_title("\n".join(map(plain, _wrapped(caption, max(width, 4.5) * unit))), fontsize=_SIZE, loc="center")
     below = {"loc": "upper center", "bbox_to_anchor": (width / 2, tops[-1]), "bbox_transform": ax.transData}
     small = {"ncols": columns, "borderaxespad": 0, "fontsize": _SIZE * unit, "title_fontsize": _SIZE * unit}
-    class_legend(ax, class_patches(classes, colours), classes, title=legend, **below, **small)
+    plot.class_legend(ax, plot.class_patches(classes, colours), classes, title=legend, **below, **small)
     return ax
 
 
@@ -136,7 +127,7 @@ def _tops(top: _Box) -> list[float]:
 
 
 def _own_axes(width: float, height: float, caption: str) -> Axes:
-    check_matplotlib()
+    plot.check_matplotlib()
     import matplotlib.pyplot as plt
 
     title = (len(_wrapped(caption, width)) + 1) * _LINE

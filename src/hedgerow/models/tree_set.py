@@ -1,7 +1,5 @@
 """Sets of trees that were released together: text, JSON and a page; wishes choose one of them for free."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +7,7 @@ from functools import partial
 from itertools import combinations
 from math import prod
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +22,10 @@ from hedgerow.models.plot import check_matplotlib, svg_of
 from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
+from hedgerow.text.axes import Axes
 from hedgerow.text.markup import Html, element, joined, table
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MOST_COMPARED = 20  # trees, in a table of all pairs
 MOST_MODELS = 100  # of a set

@@ -1,7 +1,5 @@
 """Contents of a report: facts, grids and sections as plain data, their sentences from templates, and their page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -260,7 +258,7 @@ def _paragraphs(text: str) -> tuple[str, ...]:
 
 
 @cache
-def _templates() -> Environment:
+def _templates() -> "Environment":
     folder = Path(__file__).with_name("templates")
     return templates(folder, number_of=number_of, cell_text=_cell_text, is_long=_is_long, wide=_WIDE)
 

@@ -7,8 +7,6 @@ earlier box is known to preempt. Partial rows with the same matching set, a mask
 work grows with the number of matching sets, not of rows or of sets of overlapping boxes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -95,7 +93,7 @@ class FewMatchingSets:
         """Return each mask of open boxes with its number of rows."""
         return self.rows.items()
 
-    def after(self, extension: Extension) -> FewMatchingSets:
+    def after(self, extension: Extension) -> "FewMatchingSets":
         """Return the matching sets after an extension; equal ones are merged."""
         found: dict[int, int] = {}
         for opened, rows in self.rows.items():
@@ -116,7 +114,7 @@ class FewMatchingSets:
         raw = b"".join(opened.to_bytes(size, "little") for opened in self.rows)
         return _bit_sums(np.frombuffer(raw, np.uint8).reshape(-1, size))
 
-    def blocks(self) -> list[FewMatchingSets | ManyMatchingSets]:
+    def blocks(self) -> "list[FewMatchingSets | ManyMatchingSets]":
         """Return the matching sets in groups that are processed separately, here one."""
         if len(self.rows) <= _FEW:
             return [self]
@@ -136,7 +134,7 @@ class ManyMatchingSets:
         for words, rows in zip(self.words.T.tolist(), self.rows.tolist(), strict=True):
             yield _mask(words), rows
 
-    def after(self, extension: Extension) -> ManyMatchingSets:
+    def after(self, extension: Extension) -> "ManyMatchingSets":
         kept = [np.array(_words(~closed, len(self.words)), np.uint64) for closed in extension.values]
         words = np.concatenate([self.words & mask[:, None] for mask in kept], axis=1)
         rows = np.concatenate([self.rows * values for values in extension.values.values()])
@@ -162,7 +160,7 @@ class ManyMatchingSets:
         little = np.ascontiguousarray(sample.T).astype("<u8")
         return _bit_sums(little.view(np.uint8))
 
-    def blocks(self) -> list[ManyMatchingSets]:
+    def blocks(self) -> "list[ManyMatchingSets]":
         """Return the matching sets in groups that bound memory; those of different groups are no longer merged."""
         n = len(self.rows)
         if n > _MOST:
@@ -173,7 +171,7 @@ class ManyMatchingSets:
                 return [self._some(np.flatnonzero(group)) for group in (long, ~long) if group.any()]
         return [self]
 
-    def _some(self, chosen: NDArray[np.intp]) -> ManyMatchingSets:
+    def _some(self, chosen: NDArray[np.intp]) -> "ManyMatchingSets":
         words = self.words[:, chosen]
         used = np.flatnonzero(words.any(axis=1))  # none, where no box is open any more
         return ManyMatchingSets(words[: used[-1] + 1 if len(used) else 1], self.rows[chosen])
@@ -256,12 +254,12 @@ class _Unassigned:
                 self.users.setdefault(attribute, set()).add(box)
 
     @classmethod
-    def of(cls, boxes: Sequence[Box], weights: PerBin) -> _Unassigned:
+    def of(cls, boxes: Sequence[Box], weights: PerBin) -> "_Unassigned":
         full = [(1 << len(bins)) - 1 for bins in weights]
         restrictions = ({a: mask for a, mask in enumerate(box) if mask != full[a]} for box in boxes)
         return cls(dict(enumerate(restrictions)), dict(enumerate(weights)), set())
 
-    def copy(self) -> _Unassigned:
+    def copy(self) -> "_Unassigned":
         restrictions = {box: own.copy() for box, own in self.restrictions.items()}
         return _Unassigned(restrictions, self.bins.copy(), self.begun.copy())
 

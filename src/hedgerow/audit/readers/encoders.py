@@ -9,19 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
+from sklearn import preprocessing
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    KBinsDiscretizer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    RobustScaler,
-    StandardScaler,
-    TargetEncoder,
-)
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, OrdinalEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.readers.names import finite_number, meanings
@@ -174,7 +165,8 @@ def is_idle(step: Any) -> bool:
 
 
 _Given = tuple[Feature, ...]
-_SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
+_SCALERS = (preprocessing.StandardScaler, preprocessing.MinMaxScaler, preprocessing.MaxAbsScaler)
+_SCALERS += (preprocessing.RobustScaler,)
 
 
 def made_by(transformer: Any, schema: Schema) -> tuple[Feature, ...]:
@@ -209,7 +201,7 @@ def _made(transformer: Any, schema: Schema, given: _Given, *, is_sparse: bool = 
         return tuple(scaled(transformer, schema, one, i, is_sparse=is_sparse) for i, one in enumerate(given))
     if kind is KBinsDiscretizer:
         return tuple(x for i, one in enumerate(given) for x in binned(transformer, schema, one, i))
-    why = ", which encodes training rows differently from other rows" * (kind is TargetEncoder)
+    why = ", which encodes training rows differently from other rows" * (kind is preprocessing.TargetEncoder)
     raise ArgumentTypeError(
         "expected one of the transformers OneHotEncoder, OrdinalEncoder, KBinsDiscretizer, StandardScaler, "
         "MinMaxScaler, MaxAbsScaler, RobustScaler, ColumnTransformer and Pipeline, got one whose columns cannot be "

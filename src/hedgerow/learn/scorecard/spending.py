@@ -1,7 +1,5 @@
 """Division of a scorecard's budget: shares of ε, or of what (ε, δ) allows under zero-concentrated privacy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,7 +25,7 @@ class Spending:
     def is_pure(self) -> bool:
         return not self.delta
 
-    def counts(self, parts: Fraction, changes: int, steps: int = 1, *, first: bool = False) -> Noise:
+    def counts(self, parts: Fraction, changes: int, steps: int = 1, *, first: bool = False) -> "Noise":
         """Return the noise for counts of which one row changes `changes` by up to `steps` each; one, or all by so much.
 
         Two or more may be all counts, if no row changes one by more than `steps`, nor all by more than their product.

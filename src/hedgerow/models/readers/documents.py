@@ -1,7 +1,5 @@
 """Documents of XML from others: elements with their lines, of bounded number and depth, and no DOCTYPE."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -23,13 +21,13 @@ class Element:
     tag: str
     given: dict[str, str]
     line: int
-    children: list[Element] = field(default_factory=list["Element"])
+    children: "list[Element]" = field(default_factory=list["Element"])
     text: str = ""
 
-    def all(self, *tags: str) -> list[Element]:
+    def all(self, *tags: str) -> "list[Element]":
         return [one for one in self.children if one.tag in tags]
 
-    def first(self, *tags: str) -> Element | None:
+    def first(self, *tags: str) -> "Element | None":
         return next(iter(self.all(*tags)), None)
 
     def refuse(self, text: str) -> NoReturn:

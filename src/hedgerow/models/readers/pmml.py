@@ -15,19 +15,9 @@ from hedgerow.errors import ModelFormatError
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.model import Model
 from hedgerow.models.points import MOST_POINTS, AttributePoints
+from hedgerow.models.readers import questions as asking
 from hedgerow.models.readers.documents import SILENT, Element, document
-from hedgerow.models.readers.questions import (
-    MOST_PARTS,
-    Asked,
-    Choice,
-    Mask,
-    Question,
-    bounded,
-    derived,
-    model_of,
-    no_guarantee,
-    target_of,
-)
+from hedgerow.models.readers.questions import MOST_PARTS, Asked, Choice, Mask, Question
 from hedgerow.models.readers.rules_text import literals_of
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
@@ -84,7 +74,7 @@ class _Pmml:
         return found[0] if found else "prediction"
 
     def read(self) -> Model:
-        card = no_guarantee("PMML")
+        card = asking.no_guarantee("PMML")
         self.model.one_of("x-mathContext", "double", "double")
         self.model.one_of("isScorable", "true", "true", "1")
         for one in self.model.all("LocalTransformations"):
@@ -102,7 +92,7 @@ class _Pmml:
             hidden = self._never_missing(parts)
             tested = {one.attribute for one in questions} & set(self.fields)
             declared = {name: self._attribute(name, questions, never_missing=name in hidden) for name in tested}
-            schema = derived(questions, target_of(self.target, scores, is_number=is_number), declared)
+            schema = asking.derived(questions, asking.target_of(self.target, scores, is_number=is_number), declared)
         return Asked.of(schema, questions, frozenset(absent))
 
     def _never_missing(self, parts: Sequence[Element]) -> set[str]:
@@ -130,7 +120,7 @@ class _Pmml:
             asked = [each for each in questions if each.attribute == name and each.values]
             limits = [limit for each in asked for limit in each.limits(whole=False)]
             whole = one.given.get("dataType") == "integer"
-            return bounded(min(limits, default=0), max(limits, default=0), whole=whole, missing=missing)
+            return asking.bounded(min(limits, default=0), max(limits, default=0), whole=whole, missing=missing)
         valid = [x.need("value") for x in one.all("Value") if x.given.get("property", "valid") == "valid"]
         valid = valid or (["false", "true"] if one.given.get("dataType") == "boolean" else [])
         asked = [value for each in questions if each.attribute == name for value in each.values]
@@ -149,7 +139,7 @@ class _Pmml:
         scores = [one.given["score"] for one in nodes if "score" in one.given]
         classes = [x.need("value") for one in nodes for x in one.all("ScoreDistribution")]
         asked = self.asked(nodes, scores if is_number else [*scores, *classes], is_number=is_number)
-        return model_of(asked, _Growth(asked, *self._strategy, is_number=is_number).grown(root), card)
+        return asking.model_of(asked, _Growth(asked, *self._strategy, is_number=is_number).grown(root), card)
 
     def _rule_set(self, card: Any) -> Model:
         self.model.only("RuleSet", "LocalTransformations")
