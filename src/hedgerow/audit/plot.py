@@ -56,7 +56,6 @@ def roc_band(
     caption: str,
     ax: Axes | None,
 ) -> Axes:
-    """Draw a mean ROC curve with its band, both axes logarithmic, and the diagonal of random guessing."""
     x, y = "false positive rate: non-members classified as members", "true positive rate: members classified as members"
     ax = _axes(ax, (6, 6), x, y, fill(caption, 75))
     low = float(fpr[0])
@@ -88,7 +87,6 @@ def residual_entropy_curve(
 
 
 def risk_curve(advantage: NDArray[np.float64], draw_bound: float, bound: float, caption: str, ax: Axes | None) -> Axes:
-    """Draw which share of the rows has an advantage above each number, both axes logarithmic, with two bounds."""
     x, y = "advantage: true less false positive rate of the best attack", "share of rows with at least this advantage"
     ax = _axes(ax, (7, 4.5), x, y, fill(caption, 85))
     ordered = np.sort(np.maximum(advantage, np.finfo(float).tiny))
@@ -104,7 +102,6 @@ def risk_curve(advantage: NDArray[np.float64], draw_bound: float, bound: float, 
 
 
 def trade_off_bounds(bounds: pd.DataFrame, claim: float | None, delta: float, caption: str, ax: Axes | None) -> Axes:
-    """Draw bounds of true and false positive rates of some events, and the region that a claim allows."""
     x, y = "false positive rate of an event, from above", "true positive rate of it, from below"
     ax = _axes(ax, (5.5, 5.5), x, y, fill(caption, 70))
     if claim is not None:

@@ -14,6 +14,7 @@ from hedgerow.cli.rows import open_rows
 from hedgerow.errors import ArgumentError
 from hedgerow.models.released import leaf_model
 from hedgerow.schema import Schema
+from hedgerow.text.messages import aligned
 from hedgerow.text.values import printable
 
 app = typer.Typer(add_completion=False)
@@ -86,5 +87,4 @@ def _lines(name: str, groups: list[dict[str, Any]]) -> str:
     for one in groups:
         ratios = f"{one['uncertainty']:.3f}", f"{one['lowest']:.3f}"
         lines.append([printable(str(one["group"])), f"{one['rows']:,}", *ratios])
-    first, *others = (max(map(len, cells)) for cells in zip(*lines, strict=True))
-    return "\n".join("  ".join([line[0].ljust(first), *map(str.rjust, line[1:], others)]) for line in lines)
+    return "\n".join(aligned(lines, left=1))

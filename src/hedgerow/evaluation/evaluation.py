@@ -21,6 +21,7 @@ from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.serialize import label_from_dict
 from hedgerow.schema.targets import Label, Target
 from hedgerow.text.markup import element
+from hedgerow.text.messages import aligned
 from hedgerow.text.values import printable, shown_text
 
 FORMAT = "hedgerow/evaluation"
@@ -266,8 +267,7 @@ class Evaluation:
         rows = [["true", *(f"said {name}" for name in names)]]
         found = zip(names, self.matrix.tolist(), strict=True)
         rows += [[name, *(f"{count:,}" for count in line)] for name, line in found]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return [*("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows), ""]
+        return [*aligned(rows, left=1), ""]
 
     def __repr__(self) -> str:
         return f"<Evaluation of the {self.kind} {self.model[:12]}; {printable(self.privacy.headline)}>"

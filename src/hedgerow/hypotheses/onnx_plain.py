@@ -66,7 +66,6 @@ class PlainGraph:
 
 
 def read_graph(text: str) -> PlainGraph:
-    """Return the graph of an ONNX file in base64."""
     data = _decoded(text)
     model = onnx_package("an ONNX file needs onnx; run pip install 'hedgerow[service]'.").ModelProto
     check_parts(data, model.DESCRIPTOR)
@@ -252,7 +251,6 @@ def check_parts(data: bytes, descriptor: Any) -> None:
 
 
 def _value(data: bytes, at: int, end: int, wire_type: int) -> tuple[int, int]:
-    """Return where a field's value starts and ends."""
     if wire_type == _VARINT:
         return at, _varint(data, at, end)[1]
     if wire_type == _BYTES:

@@ -220,7 +220,6 @@ _PASSED = ("Identity", "Cast", "Flatten", "Reshape", "Squeeze", "Unsqueeze")
 
 
 def read_onnx(text: str) -> GraphClassifier:
-    """Return the classifier of an ONNX file in base64."""
     graph = read_graph(text)
     for node in graph.nodes:
         reader = _READERS.get(node.operator)

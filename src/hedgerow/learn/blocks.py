@@ -154,7 +154,6 @@ def _leaves(tally: Tally, space: Space, tree: Take | Stop, box: Bins) -> Iterato
 
 
 def _in_space(space: Space, below: Space, part: Take | Stop) -> Take | Stop:
-    """Return a part with the options numbered as in the whole space."""
     if isinstance(part, Stop):
         return part
     option = int(np.searchsorted(space.options, below.options[part.option]))

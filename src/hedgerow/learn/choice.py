@@ -138,7 +138,6 @@ class ChosenPlan(Plan):
         return self.choice(self._for_choice / number, moved * self._row)
 
     def _left(self, number: int) -> Fraction:
-        """Return the ε of the model itself, after so many choices."""
         return self.epsilon * (1 - _COUNTED) - (self._for_choice if number else 0)
 
     @property

@@ -29,7 +29,6 @@ class TrainingData:
 
     @classmethod
     def of(cls, estimator: Any, X: Any, y: Any) -> Self:
-        """Convert what is given to `fit`, once: below are tables and labels only."""
         if isinstance(y, str):
             raise ArgumentTypeError(f"y must be the labels, not the name of a column: fit(X, X[{y!r}]).")
         labels, schema = Labels.of(y, X), estimator.schema

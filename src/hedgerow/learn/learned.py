@@ -186,7 +186,6 @@ def leaf_means(number: Number, released: Counts, scale: Fraction, drawn: Sequenc
 
 
 def _rounded(number: Number, level: float) -> float:
-    """Return the number at a place between levels, to about a hundredth of their width."""
     width = (number.high - number.low) / number.n_levels
     value = number.low + (level + 0.5) * width
     return min(max(round(value, 2 - math.floor(math.log10(width))), number.low), number.high)
@@ -225,7 +224,6 @@ def leaf_totals(tally: Tally, space: Space, tree: Take | Stop) -> Iterator[Count
 
 
 def leaf_values(tree: Take | Stop) -> Iterator[int]:
-    """Yield the value of each leaf, those that satisfy a test first."""
     if isinstance(tree, Stop):
         yield value_of(tree)
         return

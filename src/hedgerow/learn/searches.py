@@ -150,7 +150,6 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         )
 
     def _plan_of(self, schema: Schema, epsilon: Fraction) -> Plan:
-        """Return the plan of a model of all attributes of a schema."""
         chosen, loss = self._search_plan(schema), self._row_loss(schema)
         chose = f"search chosen by its public cost: {chosen.describe(self._parts)}"
         notes = (chose,) if self.search == "auto" and self.lookahead is None else ()
@@ -187,7 +186,6 @@ class SearchEstimator(PrivateEstimator, RowLoss):
             raise ArgumentError(f"{problem}: a size is drawn with all {self._parts} jointly.")
 
     def _check_greedy(self, when: str) -> None:
-        """Refuse what a greedy search does not use."""
         if self.lookahead is not None:
             raise ArgumentError(f"expected lookahead=None {when}, got a number; use search='exact' to draw jointly.")
         if self.search == "greedy" and self.release_counts and not self.predicts_means:

@@ -86,7 +86,6 @@ def class_bars(
 
 
 def _named_lines(leaves: Sequence[str], classes: Sequence[str], caption: str, ax: Axes | None) -> Axes:
-    """Return axes with a named line for each leaf, the first on top."""
     check_matplotlib()
     import matplotlib.pyplot as plt
 

@@ -139,7 +139,6 @@ def scorecard(bins: Bins, base: Points, schema: Schema, said: Element, *, highes
 
 
 def transformed(target: Target, expression: Element) -> Element:
-    """Return the output of what is predicted, an expression of other outputs."""
     output = _output(_predicted(target), "transformedValue", _class_type(target))
     output.append(expression)
     return output

@@ -14,6 +14,7 @@ from hedgerow.models.points import PointBin
 from hedgerow.models.totals import Totals
 from hedgerow.text.axes import Axes
 from hedgerow.text.markup import Html, element
+from hedgerow.text.messages import aligned
 from hedgerow.text.values import printable
 
 _WIDEST = 40  # characters to which a column of text is aligned; longer names and classes stand out
@@ -32,8 +33,8 @@ def card_text(totals: Totals) -> str:
             lines.append([name, printable(one.label), *map(str, one.points)])
     lines.append(["base", "", *map(str, totals.base)])
     below = [] if totals.classes else [totals.notes[0], ""]  # what a point of a number is worth
-    below += _aligned(risk_lines(totals), left=0) if totals.has_one_total else totals.notes
-    return "\n".join([*_aligned(lines, left=2), "", *below])
+    below += aligned(risk_lines(totals), 0, _WIDEST) if totals.has_one_total else totals.notes
+    return "\n".join([*aligned(lines, 2, _WIDEST), "", *below])
 
 
 def risk_lines(totals: Totals) -> list[list[str]]:
@@ -41,16 +42,6 @@ def risk_lines(totals: Totals) -> list[list[str]]:
     titles = ["total", totals.meaning, *(["95 % by noise"] if has_interval else [])]
     rows = ([str(one.total), one.shown, *([" to ".join(one.ends)] if has_interval else [])] for one in totals.risks)
     return [titles, *rows]
-
-
-def _aligned(lines: Sequence[Sequence[str]], left: int) -> list[str]:
-    """Return lines of entries in columns, the first `left` of them aligned to the left."""
-    widths = [min(max(map(len, column)), _WIDEST) for column in zip(*lines, strict=True)]
-    aligned = [str.ljust if place < left else str.rjust for place in range(len(widths))]
-    return [
-        "  ".join(align(entry, width) for align, entry, width in zip(aligned, line, widths, strict=True)).rstrip()
-        for line in lines
-    ]
 
 
 def row_texts(totals: Totals, codes: Mapping[str, NDArray[np.integer]], classes: NDArray[np.integer]) -> list[str]:
@@ -179,7 +170,6 @@ class _Form:
 
 
 def _strip(totals: Totals) -> list[tuple[str, list[str]]]:
-    """Return the lines of the strip of risks: a name, and an entry for each total."""
     risks = totals.risks
     lines = [("total", [str(one.total) for one in risks]), (totals.meaning, [one.shown for one in risks])]
     if totals.error is not None:

@@ -256,7 +256,6 @@ class NumberTotals(_Totals):
 
     @cached_property
     def outcomes(self) -> tuple[float, ...]:
-        """The number of each total, from the smallest that a row can have to the largest."""
         first, last = self._ends
         return tuple(self._value(total) for total in range(first, last + 1))
 
@@ -267,7 +266,6 @@ class NumberTotals(_Totals):
         return number.high if total > self.most else number.low + self.unit * total
 
     def places(self, totals: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return the place of what each total predicts among the outcomes."""
         first, last = self._ends
         return (np.clip(totals, first, last) - first).astype(np.intp)
 
@@ -302,7 +300,6 @@ class NumberTotals(_Totals):
 
     @property
     def notes(self) -> list[str]:
-        """The meaning of totals, in sentences."""
         low, high = map(_digits, (self.number.low, self.number.high))
         start = "" if not self.number.low else f"{low} + "
         found = [f"{self.label} = {start}{_digits(self.unit)} * total, at least {low} and at most {high}."]
@@ -314,7 +311,6 @@ class NumberTotals(_Totals):
         return found
 
     def sql(self, dialect: Dialect) -> list[str]:
-        """Return the lines of an expression for what is predicted; NULL for a row with a value without a bin."""
         from hedgerow.models import sql  # sqlglot takes long to import
 
         total = points.indented(points.total_sql(self.bins, self.base, self.schema, dialect))
@@ -327,14 +323,12 @@ class NumberTotals(_Totals):
 
     @property
     def python(self) -> list[str]:
-        """The lines that return what is predicted, from ``total(row)``."""
         low, high = self.number.low, self.number.high
         found = ["points = total(row)", "if points < 0:", f"    return {low!r}"]
         return [*found, f"return {high!r} if points > {self.most} else {low!r} + {self.unit!r} * points"]
 
     @property
     def pmml(self) -> Element:
-        """The output of what is predicted, from the one total."""
         low, high = map(float, (self.number.low, self.number.high))
         value = pmml.applied("+", low, pmml.applied("*", self.unit, pmml.total_of_row()))
         most = pmml.applied("if", pmml.applied("greaterThan", pmml.total_of_row(), self.most), high, value)

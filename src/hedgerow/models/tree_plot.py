@@ -118,7 +118,6 @@ def _lay_out(root: DrawnNode, classes: Sequence[str], slot: float) -> _Box:
 
 
 def _tops(top: _Box) -> list[float]:
-    """Return the top of each level, counted downwards, and the bottom of the last one."""
     heights: dict[int, float] = {}
     for box in top.walk():
         heights[box.level] = max(heights.get(box.level, 0.0), box.height)

@@ -21,7 +21,7 @@ from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.numbers import Numeric
 from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes
-from hedgerow.text.messages import number_of
+from hedgerow.text.messages import aligned, number_of
 
 ACCURACY_LOSS = 0.05
 _SHARE_FOR_CUTS = Fraction(1, 5)
@@ -372,8 +372,7 @@ def _draws(forecast: Forecast) -> list[str]:
     if forecast.spread is not None:
         head = ("drawn as a whole", "R² below the best", "95 of 100 draws", "MAE above the best", needed, "")
     table = [head, *(_row(forecast, one) for one in forecast.draws)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [*("  ".join(map(str.ljust, row, widths)).rstrip() for row in table), ""]
+    lines = [*aligned(table, left=len(head)), ""]
     if forecast.spread is not None:
         lines.append(f"for a standard deviation of {forecast.spread:.4g}; MAE by objective='absolute'")
     times = {one.kind: "less than a second" if one.seconds < 1 else f"{one.seconds:.0f} s" for one in forecast.draws}

@@ -232,7 +232,6 @@ def _entropy_facts(found: Reconstruction) -> tuple[Fact, ...]:
 
 
 def _known(found: Reconstruction) -> int:
-    """Return the number of rows that are the only possible ones of their leaf."""
     return sum(n for n, possible in zip(found.supports, found.possible_rows, strict=True) if possible == 1)
 
 

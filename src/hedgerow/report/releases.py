@@ -109,7 +109,6 @@ class Releases:
 
 
 def _chained(lines: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the entries of a ledger, each checked to hold the hash of the one before."""
     found, previous = list[dict[str, Any]](), FIRST
     for sequence, line in enumerate(lines, 1):
         entry, content, hashed = imported(line)

@@ -108,7 +108,6 @@ def _target(subject: Subject) -> str:
 
 
 def _sizes(one: Residuals) -> dict[str, float]:
-    """Return the errors in units of the target."""
     roots = {"squared": sqrt(one.squared), "mean": sqrt(one.mean)}
     return {"absolute": one.absolute, "median": one.median, **roots, "bias": one.bias}
 

@@ -1,10 +1,10 @@
 """Quoting of values in messages: short, and nothing of a table."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, starmap
 from typing import Any
 
 from hedgerow.text.days import Day
@@ -23,6 +23,16 @@ def describe_argument(value: object) -> str:
 def number_of(count: int, one: str, many: str = "") -> str:
     """Return a number of things, in the plural unless there is one of them."""
     return f"{count} {one if count == 1 else many or f'{one}s'}"
+
+
+def aligned(lines: Sequence[Sequence[str]], left: int, widest: int = 100) -> list[str]:
+    """Return lines of entries in columns, the first `left` of them aligned to the left; longer entries stand out."""
+    widths = [min(max(map(len, column)), widest) for column in zip(*lines, strict=True)]
+
+    def filled(place: int, entry: str) -> str:
+        return entry.ljust(widths[place]) if place < left else entry.rjust(widths[place])
+
+    return ["  ".join(starmap(filled, enumerate(line))).rstrip() for line in lines]
 
 
 def repeated(names: Iterable[str]) -> list[str]:

@@ -90,7 +90,6 @@ class FewMatchingSets:
     kind: type[Any]  # what NumPy counts in: int64 where no count can overflow it, else Python's integers
 
     def items(self) -> Iterable[tuple[int, int]]:
-        """Return each mask of open boxes with its number of rows."""
         return self.rows.items()
 
     def after(self, extension: Extension) -> "FewMatchingSets":

@@ -35,7 +35,6 @@ def check_settings(fit: Any, claim: Any, delta: float, confidence: float) -> Non
 
 
 def learner_name(fit: Any) -> str:
-    """Return an estimator with its parameters, or the name of a function."""
     return str(fit) if hasattr(fit, "fit") else getattr(fit, "__name__", type(fit).__name__)
 
 

@@ -251,7 +251,6 @@ def refutes_gaussian(right: int, guesses: int, canaries: int, mu: float, alarm: 
 
 
 def _refuted(refutes: Callable[[float], bool]) -> float:
-    """Return the end of the first values that are all refuted, from below."""
     low = 0.0
     while low < _LARGEST and refutes(low + _STEP):
         low += _STEP

@@ -20,7 +20,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
 from hedgerow.text.axes import Axes
-from hedgerow.text.messages import describe_argument
+from hedgerow.text.messages import aligned, describe_argument
 
 VIEWS = {
     "exact": "Supports are the exact leaf counts that the model stores.",
@@ -250,9 +250,7 @@ class Reconstruction:
         for row in self.table:
             own = [count_text(row["worlds"]), f"{row['bits']:.1f}", f"{row['ratio']:.3f}", f"{row['support']:,}"]
             lines.append([row["condition"], *own])
-        first, *others = (max(map(len, bins)) for bins in zip(*lines, strict=True))
-        table = ["  ".join([line[0].ljust(min(first, 100)), *map(str.rjust, line[1:], others)]) for line in lines]
-        return "\n".join([fill(self.summary, 110), "", *table, "", VIEWS[self.view]])
+        return "\n".join([fill(self.summary, 110), "", *aligned(lines, left=1), "", VIEWS[self.view]])
 
     def __repr__(self) -> str:
         return f"<Reconstruction: Dist_G = {self.uncertainty:.3f} of {self.n_rows} rows>"

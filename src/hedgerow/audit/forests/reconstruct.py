@@ -130,7 +130,6 @@ def reconstruct(
 def evidence_of(
     models: Any, schema: Schema | None, features: Features | None, noise: Any
 ) -> tuple[list[Evidence], Schema]:
-    """Return what one model, or a sequence of models, says of the rows, and the schema."""
     several: list[Any] = list(models) if isinstance(models, (list, tuple)) else [models]
     if not several:
         raise ArgumentError("expected one or more models, got none.")

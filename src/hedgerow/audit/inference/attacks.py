@@ -150,7 +150,6 @@ class LabelOnlyAttack:
         return scores
 
     def _robustness(self, attempt: Attempt, perturber: "Perturber", index: Index) -> NDArray[np.float64]:
-        """Return the share of perturbed copies of each row that are classified correctly, many copies at a time."""
         truth, correct = attempt.rows.values[index], np.zeros(len(index))
         distances = range(1, min(self.max_distance, len(perturber)) + 1)
         at_once = max(_MOST_ROWS // len(index), 1)

@@ -19,6 +19,7 @@ from hedgerow.learn.base import Readable
 from hedgerow.models.released import released_leaf_model, released_model
 from hedgerow.tables.frames import column_of
 from hedgerow.text.axes import Axes
+from hedgerow.text.messages import aligned
 from hedgerow.text.values import quoted_text, shown_text, value_text
 
 PRIVATE = "An exact function of the rows: for the curator's eyes only, not for release."
@@ -55,7 +56,6 @@ def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
 
 
 def leaf_numbers(model: Any, found: Sequence[NDArray[Any]]) -> tuple[tuple[str, ...], list[Index]]:
-    """Return the leaves in words, and the index of the leaf of each row of the sets."""
     released = released_leaf_model(model)
     if released is not None:
         names = tuple(f"{i}. {text}" for i, text in enumerate(released.conditions, 1))
@@ -147,7 +147,6 @@ class Overfit:
         return float(self._overall(list(map(Fraction, chances))))
 
     def _distances(self) -> list[Fraction]:
-        """τ of each class, exactly."""
         leaves = list(zip(self.train, self.test, strict=True))
         return [
             sum((abs(Fraction(a[k], ours) - Fraction(b[k], others)) for a, b in leaves), Fraction(0)) / 2
@@ -204,20 +203,12 @@ class Overfit:
             f"tau({quoted_text(name)}) = {value:.3f}, a class with {100 * self.class_shares[name]:.1f} % of the rows"
             for name, value in self.tau.items()
         ]
-        return "\n".join([f"V = {v:.3f}", meaning, chance, "", *tau, "", *_aligned(self.table), "", PRIVATE])
-
-
-def _aligned(table: Sequence[Mapping[str, Any]]) -> list[str]:
-    lines = [["leaf", "class", "train", "test", "difference"]]
-    for row in table:
-        ours, others = 100 * row["train_share"], 100 * row["test_share"]
-        figures = f"{ours:.1f} %", f"{others:.1f} %", f"{ours - others:+.1f}"
-        lines.append([row["leaf"], quoted_text(row["class"]), *figures])
-    first, second, *others = (max(map(len, entries)) for entries in zip(*lines, strict=True))
-    return [
-        "  ".join([line[0].ljust(min(first, 100)), line[1].ljust(second), *map(str.rjust, line[2:], others)])
-        for line in lines
-    ]
+        lines = [["leaf", "class", "train", "test", "difference"]]
+        for row in self.table:
+            ours, others = 100 * row["train_share"], 100 * row["test_share"]
+            figures = f"{ours:.1f} %", f"{others:.1f} %", f"{ours - others:+.1f}"
+            lines.append([row["leaf"], quoted_text(row["class"]), *figures])
+        return "\n".join([f"V = {v:.3f}", meaning, chance, "", *tau, "", *aligned(lines, left=2), "", PRIVATE])
 
 
 def overfit(model: Any, train: tuple[Any, Any], test: tuple[Any, Any], *, as_released_code: bool = False) -> Overfit:

@@ -130,7 +130,6 @@ class Shadows:
             raise ArgumentError("expected three arrays of the same shape, splits by rows, got others.")
 
     def __len__(self) -> int:
-        """Return the number of splits, each with two fits."""
         return len(self.inside)
 
     def without(self, split: int) -> "Shadows":
@@ -153,7 +152,6 @@ class ShadowAttack(Protocol):
 def shadow_fits(
     target: Target, generators: Sequence[np.random.Generator], n_jobs: int | None, *, verbose: bool
 ) -> Shadows:
-    """Fit a learner on both sides of a split of the rows by coins, one split a generator."""
     return Shadows(*target.repeated(_split, generators, n_jobs, verbose=verbose))
 
 

@@ -27,6 +27,7 @@ from hedgerow.errors import ArgumentError, DomainError, StateError
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.text.markup import element
+from hedgerow.text.messages import aligned
 from hedgerow.text.values import printable
 
 
@@ -227,7 +228,7 @@ class ProbabilisticDataset:
 
     def __str__(self) -> str:
         lines, notes = _page(self)
-        return "\n".join(map(printable, [*_aligned(lines), *notes]))
+        return "\n".join(map(printable, [*aligned(lines, len(lines[0]), _LONGEST), *notes]))
 
     def _repr_html_(self) -> str:
         (head, *lines), notes = _page(self)
@@ -272,6 +273,7 @@ def _read(known: ProbabilisticDataset, data: Any) -> tuple[Table, Index, NDArray
 _APART = 20  # maximum number of rows with a line each; of more, equal adjacent rows share a line
 _LINES = 200  # maximum number of lines
 _WIDTH = 120  # maximum length of a line with unconstrained attributes
+_LONGEST = 10_000  # of an entry: none stands out
 
 _Line = list[str]
 
@@ -289,7 +291,7 @@ def _page(dataset: ProbabilisticDataset) -> tuple[list[_Line], list[str]]:
         if labels is not None:
             written = [(*line, text_of(value)) for line, value in zip(written, labels, strict=True)]
         lines = list(islice(_numbered(written), _LINES + 1))
-        if len(known) == len(shown) or max(map(len, _aligned([head, *lines]))) <= _WIDTH:
+        if len(known) == len(shown) or max(map(len, aligned([head, *lines], len(head), _LONGEST))) <= _WIDTH:
             break
         notes = [f"Unconstrained: {', '.join(name for k, name in enumerate(names) if k not in known)}."]
         shown = sorted(known)
@@ -306,11 +308,6 @@ def _numbered(written: Sequence[tuple[str, ...]]) -> Iterator[_Line]:
         first, last = members[0][0], members[-1][0]
         name = f"x{first}" if first == last else f"x{first} to x{last} ({len(members):,} rows)"
         yield [name, *members[0][1]]
-
-
-def _aligned(lines: Sequence[_Line]) -> list[str]:
-    widths = [max(map(len, entries)) for entries in zip(*lines, strict=True)]
-    return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
 
 
 # Maximum number of variables of a linear program: distinct row distributions times distinct columns of costs

@@ -355,7 +355,6 @@ def texts_of(row: RowDistribution, domains: Sequence[Values]) -> list[str]:
 
 
 def _values(factor: Factor, domains: Sequence[Values]) -> str:
-    """Return the possible values: all of them, or, of many, the first ones and their number."""
     found = islice(factor.outcomes(domains), _LISTED + 1)
     items = [text_of(values) + ("" if factor.uniform else f": {float(chance):.3g}") for values, chance in found]
     if factor.value_combinations == 1:

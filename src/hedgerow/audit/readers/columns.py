@@ -96,11 +96,9 @@ class Columns:
         return ((above, not holds) if by_above else (below, holds),)
 
     def less(self, column: int, number: float, *, holds: bool) -> Path:
-        """Return the literals of "a column is less than a number", or of its negation."""
         return self.at_most(column, nextafter(number, -inf), holds=holds)
 
     def among(self, column: int, values: Sequence[Value], *, holds: bool) -> Path:
-        """Return the literals of "a column is one of some values", or of its negation."""
         feature = self.features[column]
         attribute = self.schema[feature] if isinstance(feature, str) else None
         if not isinstance(feature, str) or attribute is None or attribute.cell is not Cell.VALUE:
@@ -111,7 +109,6 @@ class Columns:
         return _one_of(feature, attribute, here, missing_here=None)
 
     def is_one(self, column: int, *, holds: bool) -> Path:
-        """Return the literals of "a column of 0 and 1 is 1", or of its negation."""
         if column >= len(self.features):
             raise ArgumentError(
                 f"the model uses column {column}, counted from 0, but features have {len(self.features)} entries; pass "
@@ -128,7 +125,6 @@ class Columns:
 
 
 def _given(schema: Schema, features: Features) -> tuple[Feature, ...]:
-    """Return the columns as given, or the output columns of the transformer that is given."""
     if isinstance(features, BaseEstimator):
         return made_by(features, schema)
     return guarded(

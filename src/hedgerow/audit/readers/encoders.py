@@ -210,7 +210,6 @@ def _made(transformer: Any, schema: Schema, given: _Given, *, is_sparse: bool = 
 
 
 def _gives_sparse(step: Any, is_sparse: bool) -> bool:
-    """Return whether the output of a step is a sparse array, given whether its input is one."""
     match step:
         case ColumnTransformer():
             return bool(step.sparse_output_)
@@ -239,7 +238,6 @@ def _side_by_side(transformer: ColumnTransformer, schema: Schema, given: _Given,
 
 
 def _places(chosen: Any, names: list[str], width: int) -> list[int]:
-    """Return the input columns of a part of a ColumnTransformer, given by number, name, mask or slice."""
     if isinstance(chosen, slice) and isinstance(chosen.start or chosen.stop, str):
         start = None if chosen.start is None else names.index(chosen.start)
         stop = None if chosen.stop is None else names.index(chosen.stop) + 1  # with the last, as pandas does
@@ -278,7 +276,6 @@ def of_categories(encoder: Any, schema: Schema, given: Feature, place: int) -> l
 
 
 def _unseen(encoder: Any, place: int, name: str) -> NDArray[np.float64] | float:
-    """Return the codes of a category that the encoder was not fitted on, as its ``handle_unknown`` says."""
     if isinstance(encoder, OneHotEncoder):
         rare = _infrequent(encoder, place) if encoder.handle_unknown in ("infrequent_if_exist", "warn") else []
         return _encoded(encoder, place, rare[:1])[0] if rare else 0.0

@@ -142,8 +142,6 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
 
 
 def _leaf_paths(tree: Any, columns: Columns) -> Iterator[tuple[int, Path]]:
-    """Yield each leaf's number with its decision path, from left to right."""
-
     def step(node: int, *, holds: bool) -> Path:
         number, missing = _last_left(tree.threshold[node]), bool(tree.missing_go_to_left[node])
         return columns.at_most(int(tree.feature[node]), number, holds=holds, missing_holds=missing)
@@ -259,7 +257,6 @@ def _thresholds(model: Any, schema: Schema, features: Features | None, *, strict
 
 
 def _by_shares(supports: tuple[int, ...], shares: tuple[float, ...]) -> tuple[tuple[int, ...], ...] | None:
-    """Return the rows of both classes, given the shares of the second class."""
     second = [share * rows for share, rows in zip(shares, supports, strict=True)]
     if any(abs(number - round(number)) > _WHOLE_TO for number in second):
         return None
@@ -372,7 +369,6 @@ LIBRARIES = ("imodels' rule lists", "CORELS", "DL8.5", "STreeD")
 
 
 def other_paths(model: Any, schema: Schema, features: Features | None) -> Paths | None:
-    """Return the decision paths of a fitted model of these libraries; None for any other model."""
     bases = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(model).__mro__}
     read = next((read for base, read in _READERS.items() if base in bases), None)
     return None if read is None else read(model, schema, features)

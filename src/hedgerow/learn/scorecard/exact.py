@@ -34,7 +34,6 @@ class Fitted:
     values: dict[int, Floats]  # those by bin of each attribute that is used
 
     def log_odds(self, bins: NDArray[np.integer]) -> Floats:
-        """Return the log-odds of patterns, shape ``(n_patterns, n_columns)``."""
         found = np.tile(self.base, (len(bins), 1))
         for attribute, values in self.values.items():
             found += values[bins[:, attribute]]

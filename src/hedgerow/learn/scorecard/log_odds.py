@@ -53,7 +53,6 @@ class Smoothed:
 
 
 def smoothed(sums: Floats, slopes: Floats, spreads: Floats, noise: float, prior: Floats) -> Smoothed:
-    """Return the log-odds by bin that noisy sums of residuals speak for."""
     # A bin's sum is about its slope times its log-odds, with the variance of the rows and that of the noise: weighted
     # least squares, with the prior.
     inverse = np.linalg.inv(np.diag(slopes**2 / (noise + spreads)) + prior)
@@ -71,7 +70,6 @@ class Part:
     rows: Floats  # about how many rows each bin has, by the releases; at least 0
 
     def mean(self, values: Floats) -> Floats:
-        """Return the mean over rows of what has a row for each bin."""
         return self.rows @ values / max(self.rows.sum(), 1e-9)
 
     def centred(self) -> Floats:
@@ -81,11 +79,9 @@ class Part:
         return mean
 
     def spread(self) -> float:
-        """Return the standard deviation over rows, the root of the mean over columns."""
         return float(np.sqrt(self.mean(self.values**2).mean()))
 
     def error(self) -> float:
-        """Return the mean over rows and columns of the variance by noise."""
         return float(np.mean([self.mean(np.diag(covariance)) for covariance in self.covariances]))
 
     def make_monotone(self, direction: Direction, n_ordered: int) -> None:
