@@ -11,14 +11,11 @@ from numpy.typing import NDArray
 from hedgerow.models.plot import check_matplotlib, colour, plain
 from hedgerow.text.axes import Axes
 
+Floats = NDArray[np.float64]
+
 
 def overfit_bars(
-    leaves: Sequence[str],
-    shares: NDArray[np.float64],
-    classes: Sequence[str],
-    measure: str,
-    caption: str,
-    ax: Axes | None,
+    leaves: Sequence[str], shares: Floats, classes: Sequence[str], measure: str, caption: str, ax: Axes | None
 ) -> Axes:
     """Draw shares in train (filled) above test (outlined), shape ``(n_leaves, n_classes, 2)``."""
     check_matplotlib()
@@ -48,19 +45,13 @@ def overfit_bars(
 
 
 def roc_band(
-    fpr: NDArray[np.float64],
-    curve: NDArray[np.float64],
-    band: tuple[NDArray[np.float64], NDArray[np.float64]],
-    band_name: str,
-    finest: float,
-    caption: str,
-    ax: Axes | None,
+    fpr: Floats, curve: Floats, band: tuple[Floats, Floats], name: str, finest: float, caption: str, ax: Axes | None
 ) -> Axes:
     x, y = "false positive rate: non-members classified as members", "true positive rate: members classified as members"
     ax = _axes(ax, (6, 6), x, y, fill(caption, 75))
     low = float(fpr[0])
     bottom, top = (np.maximum(edge, low) for edge in band)
-    ax.fill_between(fpr, bottom, top, color=colour(0), alpha=0.25, lw=0, label=band_name)
+    ax.fill_between(fpr, bottom, top, color=colour(0), alpha=0.25, lw=0, label=name)
     ax.plot(fpr, np.maximum(curve, low), color=colour(0), lw=2, label="mean")
     ax.plot([low, 1], [low, 1], color="0.4", ls="--", lw=1, label="random guessing")
     ax.axvline(finest, color="0.6", ls=":", lw=1, label="one non-member: interpolated below")
@@ -69,9 +60,7 @@ def roc_band(
     return ax
 
 
-def residual_entropy_curve(
-    ratios: NDArray[np.float64], below: NDArray[np.float64], mean: float, caption: str, ax: Axes | None
-) -> Axes:
+def residual_entropy_curve(ratios: Floats, below: Floats, mean: float, caption: str, ax: Axes | None) -> Axes:
     """Draw the share `below` of rows at or below each of the increasing entropy ratios, as steps, and the mean."""
     x = "entropy ratio: residual entropy of a row over its entropy without the model"
     ax = _axes(ax, (7, 4.5), x, "share of rows with at most this ratio", fill(caption, 85), pad=18)
@@ -86,7 +75,7 @@ def residual_entropy_curve(
     return ax
 
 
-def risk_curve(advantage: NDArray[np.float64], draw_bound: float, bound: float, caption: str, ax: Axes | None) -> Axes:
+def risk_curve(advantage: Floats, draw_bound: float, bound: float, caption: str, ax: Axes | None) -> Axes:
     x, y = "advantage: true less false positive rate of the best attack", "share of rows with at least this advantage"
     ax = _axes(ax, (7, 4.5), x, y, fill(caption, 85))
     ordered = np.sort(np.maximum(advantage, np.finfo(float).tiny))

@@ -54,10 +54,8 @@ class OnnxBuilder(GraphBuilder):
         width = prod(shape)
         self._work += max(width, work, LEAST_WORK)
         if not 1 <= width <= MOST_WIDE or self._work > MOST_WORK:
-            raise HypothesisError(
-                f"expected an ONNX file with 1 to {MOST_WIDE:,} columns, and {MOST_WORK:,} operations on a row, at "
-                "most, got more."
-            )
+            problem = f"expected an ONNX file with 1 to {MOST_WIDE:,} columns"
+            raise HypothesisError(f"{problem}, and {MOST_WORK:,} operations on a row, at most, got more.")
         if any(one.number < 0 for one in inputs):
             raise HypothesisError("expected the label of an ONNX file as its output only, got a node that takes it.")
         return RowValue(self.add(operator, tuple(one.number for one in inputs), width), kind, shape)

@@ -255,30 +255,18 @@ def _one_hot(call: Call) -> RowValue:
 
 
 _BINARY = {"Add": "add", "Sub": "subtract", "Mul": "multiply", "Div": "divide"}
-_COMPARED = {
-    "Less": "less",
-    "LessOrEqual": "less or equal",
-    "Greater": "greater",
-    "GreaterOrEqual": "greater or equal",
-    "And": "and",
-    "Or": "or",
-}
-_FUNCTIONS: Mapping[str, tuple[str, InputKind | None]] = {
-    "Neg": ("negative", None),
-    "Abs": ("absolute", None),
-    "Not": ("not", "boolean"),
-    "IsNaN": ("is missing", "boolean"),
-    "Relu": ("relu", None),
-    "Tanh": ("tanh", None),
-    "Sigmoid": ("logistic", None),
-}
+_COMPARED = {"Less": "less", "LessOrEqual": "less or equal", "Greater": "greater", "GreaterOrEqual": "greater or equal"}
+_COMPARED |= {"And": "and", "Or": "or"}
+_OF_ONE = {"Neg": "negative", "Abs": "absolute", "Relu": "relu", "Tanh": "tanh", "Sigmoid": "logistic"}
 _MANY = {"Sum": "add", "Max": "maximum", "Min": "minimum"}
 _IMPUTED = tuple(f"{name}_value_{kind}" for name, kind in (("imputed", "floats"), ("imputed", "int64s")))
 READERS: Mapping[str, Reader] = {
     **{name: Reader(partial(_arithmetic, done), 2, 2) for name, done in _BINARY.items()},
     **{name: Reader(partial(_arithmetic, done), 1, 1000) for name, done in _MANY.items()},
     **{name: Reader(partial(_comparison, done), 2, 2) for name, done in _COMPARED.items()},
-    **{name: Reader(partial(_function, done, kind), 1, 1) for name, (done, kind) in _FUNCTIONS.items()},
+    **{name: Reader(partial(_function, done, None), 1, 1) for name, done in _OF_ONE.items()},
+    "Not": Reader(partial(_function, "not", "boolean"), 1, 1),
+    "IsNaN": Reader(partial(_function, "is missing", "boolean"), 1, 1),
     "Equal": Reader(_equal, 2, 2),
     "Where": Reader(_where, 3, 3),
     "Identity": Reader(lambda call: call.present()[0], 1, 1),

@@ -24,13 +24,8 @@ _ML = "ai.onnx.ml"
 OPSETS = {"": (7, 28), _ML: (1, 5)}  # the versions of each domain whose operators are read
 KINDS: Mapping[int, InputKind] = {1: "single", 6: "whole", 7: "whole", 8: "text", 9: "boolean", 11: "double"}
 """The kinds by TensorProto.DataType: float, int32, int64, string, bool and double."""
-_STORED = {
-    1: ("float_data", "<f4"),
-    6: ("int32_data", "<i4"),
-    7: ("int64_data", "<i8"),
-    9: ("int32_data", "u1"),
-    11: ("double_data", "<f8"),
-}
+_STORED = {1: ("float_data", "<f4"), 6: ("int32_data", "<i4"), 7: ("int64_data", "<i8")}
+_STORED |= {9: ("int32_data", "u1"), 11: ("double_data", "<f8")}
 MOST_DIMENSIONS = 8
 
 
@@ -101,10 +96,8 @@ def _plain_graph(model: Any) -> PlainGraph:
     if model.functions or model.training_info or graph.sparse_initializer:
         raise HypothesisError("expected an ONNX file without functions, training or sparse tensors, got one with them.")
     if len(graph.node) > MOST_NODES or len(graph.input) > MOST_INPUTS or len(graph.output) > MOST_OUTPUTS:
-        raise HypothesisError(
-            f"expected an ONNX file of at most {MOST_NODES:,} nodes, {MOST_INPUTS:,} inputs and {MOST_OUTPUTS} "
-            "outputs, got more."
-        )
+        problem = f"expected an ONNX file of at most {MOST_NODES:,} nodes"
+        raise HypothesisError(f"{problem}, {MOST_INPUTS:,} inputs and {MOST_OUTPUTS} outputs, got more.")
     constants = {one.name: constant(one) for one in graph.initializer}
     inputs = [one for one in graph.input if one.name not in constants]
     plain = PlainGraph(

@@ -22,18 +22,9 @@ from hedgerow.hypotheses.read import READABLE, model_of, read_classifier
 _OPSETS = {"": 19, "ai.onnx.ml": 3}  # the first that compares text, and the first whose trees have float64 weights
 _IR_VERSION = 9
 _NEEDED = "a hypothesis of this type needs onnx; run pip install 'hedgerow[client]'."
-_FUNCTIONS = {
-    "add": "Add",
-    "subtract": "Sub",
-    "multiply": "Mul",
-    "divide": "Div",
-    "is missing": "IsNaN",
-    "where": "Where",
-    "relu": "Relu",
-    "tanh": "Tanh",
-    "logistic": "Sigmoid",
-}
-"""The functions that scikit-learn's classifiers and steps need."""
+# The functions that scikit-learn's classifiers and steps need
+_FUNCTIONS = {"add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "relu": "Relu", "tanh": "Tanh"}
+_FUNCTIONS |= {"is missing": "IsNaN", "where": "Where", "logistic": "Sigmoid"}
 
 
 def write_onnx(

@@ -335,11 +335,9 @@ class ScorecardEstimator(ReadablePoints, TallyEstimator):
         """Return the directions by name, the schema's where none is given, once schema and names are checked."""
         for name, attribute in schema.attributes:
             if attribute.n_bins > MOST_BINS:
-                raise SchemaError(
-                    f"expected at most {MOST_BINS:,} bins of an attribute of a scorecard, got {attribute.n_bins:,}; "
-                    "declare fewer, or leave the attribute out.",
-                    attribute=name,
-                )
+                problem = f"expected at most {MOST_BINS:,} bins of an attribute of a scorecard"
+                advice = "declare fewer, or leave the attribute out."
+                raise SchemaError(f"{problem}, got {attribute.n_bins:,}; {advice}", attribute=name)
         monotone: dict[str, Direction | None] = {**schema.monotone, **(self.monotone or {})}
         for name in monotone:
             _check_monotone(name, schema)

@@ -107,11 +107,9 @@ def check_learnable(estimator: Any, schema: Schema) -> None:
 def check_kept(estimator: Any, schema: Schema) -> None:
     """Check that an estimator keeps the order along attributes, and weighs rows, if the schema declares it."""
     if schema.weight is not None and not estimator.takes_weights:
-        raise SchemaError(
-            "is the weight of rows, which only trees and rule lists take: others read sums as counts of rows, and "
-            "would take a weighted row for many. Learn a tree or list, or leave `weight` out.",
-            attribute=schema.weight.name,
-        )
+        expected = "is the weight of rows, which only trees and rule lists take: others read sums as counts of rows"
+        advice = "Learn a tree or list, or leave `weight` out."
+        raise SchemaError(f"{expected}, and would take a weighted row for many. {advice}", attribute=schema.weight.name)
     if schema.weight is not None and getattr(estimator, "release_counts", False):
         problem = "leave release_counts out where rows have weights: sums of weights are no counts of rows"
         raise ArgumentError(f"{problem}. objective='mixed' has probabilities.")

@@ -156,13 +156,8 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         common: dict[str, Any] = {"epsilon": epsilon, "notes": notes, "target": schema.target}
         common |= {"of_leaves": self._of_leaves, "predicts_means": self.predicts_means}
         if chosen.cost is not None:
-            draw = self._draw(
-                **self._options(schema),
-                blocks=chosen.blocks,
-                stop_probability=float(self.stop_probability),
-                draws_size=chosen.draws_size,
-                objective=loss,
-            )
+            of = self._options(schema) | {"stop_probability": float(self.stop_probability), "objective": loss}
+            draw = self._draw(**of, blocks=chosen.blocks, draws_size=chosen.draws_size)
             return self._drawn(cost=chosen.cost, draw=draw, **common)
         self._check_greedy("where no exact search takes eight seconds or less")
         common |= {"of_leaves": self._of_leaves or LeafCounts(), "most": self._size(schema), **self._options(schema)}
@@ -210,9 +205,7 @@ def draw_probabilities(
     estimator.check_public()
     plan = estimator._plan(tally.schema)  # pyright: ignore[reportPrivateUsage] -- for this module, not for users
     if not isinstance(plan, DrawPlan):
-        raise ArgumentError(
-            "expected an exact draw, got a greedy one, or one of chosen attributes, whose chances are unknown; use "
-            "search='exact'."
-        )
+        problem = "expected an exact draw, got a greedy one, or one of chosen attributes, whose chances are unknown"
+        raise ArgumentError(f"{problem}; use search='exact'.")
     with search_progress(plan.cost, verbose=bool(estimator.verbose)) as progress:
         return plan.probabilities(tally, progress, given or {})

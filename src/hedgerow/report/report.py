@@ -396,12 +396,8 @@ def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, Mapping[str, Cell]
     sections = [_length_section(lengths) if key == "length" else _side_by_side(key, sheets) for key in _COMPARED]
     kept = tuple(one for one in sections if one is not None)
     known = {one.key for one in kept}
-    every = ((name, finding) for name, sheet in sheets.items() for finding in sheet.findings)
-    findings = tuple(
-        replace(one, key=f"{name}: {one.key}", sentence=f"{name}: {one.sentence}")
-        for name, one in every
-        if one.section in known
-    )
+    every = [(f"{name}: ", one) for name, sheet in sheets.items() for one in sheet.findings if one.section in known]
+    findings = tuple(replace(one, key=name + one.key, sentence=name + one.sentence) for name, one in every)
     examined = all(sheet.examined for sheet in sheets.values())
     return replace(first, title=" beside ".join(names), findings=findings, sections=kept, examined=examined)
 

@@ -148,9 +148,6 @@ def bin_weights(schema: Schema, *, resolution: Resolution | None = None) -> PerB
             raise SchemaError(f"expected a resolution above 0, got {describe_argument(step)}.", attribute=name)
         finest = ulp(max(abs(attribute.low), abs(attribute.high)))
         if step <= finest:
-            raise SchemaError(
-                f"expected a resolution above {finest:.3g}, the distance of neighbouring float64 at the bounds, got "
-                f"{describe_argument(step)}.",
-                attribute=name,
-            )
+            problem = f"expected a resolution above {finest:.3g}, the distance of neighbouring float64 at the bounds"
+            raise SchemaError(f"{problem}, got {describe_argument(step)}.", attribute=name)
     return tuple(tuple(map(len, values_of_bins(attribute, steps.get(name)))) for name, attribute in schema.attributes)

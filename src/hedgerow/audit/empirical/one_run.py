@@ -94,8 +94,24 @@ def one_run_epsilon(
     scores = np.asarray((score or own_label)(fitted, rows.X(chosen), rows.y(chosen)), dtype=np.float64)
     if scores.shape != (len(chosen),) or not np.isfinite(scores).all():
         raise ArgumentError("expected one finite number for each canary from score, got something else.")
-    right = [right_guesses(scores, included, number, rng) for number in numbers]
-    return _measured(learner_name(fit), (right, numbers), included, claim, float(delta), 1 - float(confidence))
+    n, delta, alarm = len(chosen), float(delta), 1 - float(confidence)
+    share = alarm / len(numbers)
+    tried = [(right_guesses(scores, included, number, rng), number) for number in numbers]
+    bounds = [epsilon_bound(right, number, n, delta, share) for right, number in tried]
+    best = int(np.argmax(bounds))
+    return OneRunEpsilon(
+        learner=learner_name(fit),
+        epsilon=bounds[best],
+        mu=max(mu_bound(right, number, n, share) for right, number in tried),
+        delta=delta,
+        confidence=1 - alarm,
+        claim=claim,
+        canaries=n,
+        included=int(included.sum()),
+        guesses=tried[best][1],
+        right=tried[best][0],
+        tried=len(tried),
+    )
 
 
 def _canaries(given: Any, n_rows: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -146,33 +162,6 @@ def right_guesses(scores: Scores, included: NDArray[np.bool_], guesses: int, rng
     order = np.lexsort((rng.random(len(scores)), -scores))
     highest, lowest = order[: (guesses + 1) // 2], order[len(order) - guesses // 2 :]
     return int(included[highest].sum() + (~included[lowest]).sum())
-
-
-def _measured(
-    learner: str,
-    counts: tuple[list[int], list[int]],
-    included: NDArray[np.bool_],
-    claim: float | None,
-    delta: float,
-    alarm: float,
-) -> "OneRunEpsilon":
-    share, n = alarm / len(counts[0]), len(included)
-    tried = list(zip(*counts, strict=True))
-    bounds = [epsilon_bound(right, number, n, delta, share) for right, number in tried]
-    best = int(np.argmax(bounds))
-    return OneRunEpsilon(
-        learner=learner,
-        epsilon=bounds[best],
-        mu=max(mu_bound(right, number, n, share) for right, number in tried),
-        delta=delta,
-        confidence=1 - alarm,
-        claim=claim,
-        canaries=n,
-        included=int(included.sum()),
-        guesses=counts[1][best],
-        right=counts[0][best],
-        tried=len(tried),
-    )
 
 
 @dataclass(frozen=True, repr=False)

@@ -251,11 +251,9 @@ def _check_counts(paths: Paths, places: _Index, counts: NDArray[np.int64] | None
             else "its columns are not what their names say: an encoder or a scaler that keeps names computed them from "
             "the attributes; pass the whole Pipeline, or the fitted transformer as `features=`"
         )
-        raise ArgumentError(
-            "expected the training rows, got as many rows, but with other leaf counts than the model stores. If the "
-            f"rows are right, {cause}. If they are other rows, pass their leaf counts as `supports=` and leave out "
-            "`data`."
-        )
+        problem = "expected the training rows, got as many rows, but with other leaf counts than the model stores"
+        advice = "If they are other rows, pass their leaf counts as `supports=` and leave out `data`."
+        raise ArgumentError(f"{problem}. If the rows are right, {cause}. {advice}")
 
 
 def _whole(supports: Sequence[int], expected: int) -> tuple[int, ...]:

@@ -132,15 +132,11 @@ class _Joint:
             )
         passes = sum(accumulate((len(part[1]) for part in self._parts[:-1]), mul, initial=1))
         if passes > _MOST_PASSES:
-            raise ArgumentError(
-                f"expected candidates whose joint chances take {_MOST_PASSES:,} passes over the table at most, got "
-                f"{passes:,}; use fewer candidates that differ in an attribute."
-            )
+            problem = f"expected candidates whose joint chances take {_MOST_PASSES:,} passes over the table at most"
+            raise ArgumentError(f"{problem}, got {passes:,}; use fewer candidates that differ in an attribute.")
         if len(self._parts) > 1 and self.weight < _LEAST_WEIGHT:
-            raise ArgumentError(
-                f"expected a weight of {_LEAST_WEIGHT:g} or more for candidates that differ in an attribute, got "
-                f"{self.weight:.3g}; use a larger epsilon."
-            )
+            problem = f"expected a weight of {_LEAST_WEIGHT:g} or more for candidates that differ in an attribute"
+            raise ArgumentError(f"{problem}, got {self.weight:.3g}; use a larger epsilon.")
 
     def numbers(self) -> Floats:
         """Return the chances of what is released of the candidates' leaf, by who is there, ``(n_outcomes, n + 1)``."""

@@ -87,13 +87,7 @@ class TradeOff:
         return f"<TradeOff of {len(self.fpr)} corners; private where its distributions are>"
 
 
-def exact_membership(
-    estimator: Drawn,
-    X: Any,
-    y: Any,
-    *,
-    others: tuple[Any, Any] | None = None,
-) -> "ExactMembership":
+def exact_membership(estimator: Drawn, X: Any, y: Any, *, others: tuple[Any, Any] | None = None) -> "ExactMembership":
     """Compute what the best membership inference attack on one private fit gains, for every row of a table.
 
     The attacker knows the learner, all its parameters, the schema, and **all other rows**, sees the released model, and

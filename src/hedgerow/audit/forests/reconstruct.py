@@ -237,10 +237,8 @@ def rows_of(evidence: Sequence[Evidence], given: Any, *, has_prior: bool) -> tup
     pair: Any = given if isinstance(given, (tuple, list)) else (given, given)
     whole = [isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in pair]
     if len(pair) != 2 or not all(whole) or not 1 <= pair[0] <= pair[1] <= 10**6:
-        raise ArgumentError(
-            f"rows must be a whole number from 1 to 1,000,000, or a pair of them, the smaller first, got "
-            f"{describe_argument(given)}; models with noisy counts do not tell it."
-        )
+        problem = "rows must be a whole number from 1 to 1,000,000, or a pair of them, the smaller first"
+        raise ArgumentError(f"{problem}, got {describe_argument(given)}; models with noisy counts do not tell it.")
     low, high = int(pair[0]), int(pair[1])
     if totals and not low <= next(iter(totals)) <= high:
         raise ArgumentError(f"expected the number of rows that the models count, {totals.pop()}, got another.")

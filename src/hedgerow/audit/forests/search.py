@@ -36,9 +36,7 @@ class Evidence:
     """The numbers of one model's leaves."""
 
     paths: Paths  # the decision paths to its leaves
-    numbers: NDArray[
-        np.int64
-    ]  # rows of each class of `classes` in each leaf, or rows of all classes where these are None
+    numbers: NDArray[np.int64]  # rows of each class of `classes` in each leaf; of all classes where these are None
     classes: tuple[Any, ...] | None  # the classes
     scale: float | None = None  # the scale of the Laplace noise in each number; None where there is none
     # For a bootstrap sample, whose draws the numbers count: how many different rows were drawn

@@ -208,10 +208,8 @@ class Perturber:
                 raise
             problem, bins = error.column, {}
         if problem is not None:
-            raise DomainError(
-                "expected booleans without a schema, got others; pass one: LabelOnlyAttack(schema).",
-                column=problem,
-            )
+            expected = "expected booleans without a schema, got others"
+            raise DomainError(f"{expected}; pass one: LabelOnlyAttack(schema).", column=problem)
         donors = {name: Donors.of(found.astype(np.intp), known) for name, found in bins.items()}
         usable = {name: found for name, found in donors.items() if len(found.counts) > 1}
         if not usable:

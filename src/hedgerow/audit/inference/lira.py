@@ -18,13 +18,8 @@ from hedgerow.boundary.arguments import RandomState, check_integer, check_probab
 from hedgerow.errors import ArgumentError
 from hedgerow.text.axes import Axes
 
-SHADOW_ATTACKS: Mapping[str, Callable[[], ShadowAttack]] = {
-    "online": OnlineLira,
-    "offline": OfflineLira,
-    "rmia": Rmia,
-    "rmia-offline": OfflineRmia,
-}
-"""The attacks by shadow fits that have a name."""
+SHADOW_ATTACKS: Mapping[str, Callable[[], ShadowAttack]]  # the attacks by shadow fits that have a name
+SHADOW_ATTACKS = {"online": OnlineLira, "offline": OfflineLira, "rmia": Rmia, "rmia-offline": OfflineRmia}
 RATES = (0.001, 0.01)  # the false positive rates whose true positive rates are printed
 CONFIDENCE = 0.95  # the confidence of printed and drawn intervals
 

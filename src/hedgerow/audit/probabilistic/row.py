@@ -268,10 +268,8 @@ class RowDistribution:
             names = key if isinstance(key, tuple) else (key,)
             for name in names:
                 if name not in places:
-                    raise SchemaError(
-                        f"expected one of the attributes {', '.join(places)}, each once, got another one or one twice.",
-                        attribute=name,
-                    )
+                    problem = f"expected one of the attributes {', '.join(places)}"
+                    raise SchemaError(f"{problem}, each once, got another one or one twice.", attribute=name)
             chosen = tuple(places.pop(name) for name in names) if len(set(names)) == len(names) else ()
             if not chosen:
                 raise SchemaError("expected each attribute once, got it twice.", attribute=names[0] if names else None)

@@ -37,11 +37,9 @@ class Columns:
         chosen = tuple(known) if features is None else _given(schema, features)
         if len(chosen) != width:
             given = "entries" if features is not None else "names" if names is not None else "attributes of the schema"
-            raise ArgumentError(
-                f"expected one entry for each of the {width} columns that the model was fitted on, got {len(chosen)} "
-                f"{given}; pass as `features=`, for each column, the name of an attribute, or the Literal for which it "
-                "is 1."
-            )
+            problem = f"expected one entry for each of the {width} columns that the model was fitted on"
+            advice = "pass as `features=`, for each column, the name of an attribute, or the Literal for which it is 1."
+            raise ArgumentError(f"{problem}, got {len(chosen)} {given}; {advice}")
         if features is None:
             return cls(schema, meanings(known, schema))
         return cls(schema, tuple(x if isinstance(x, (Coded, Rescaled)) else meaning(x, schema) for x in chosen))
@@ -80,10 +78,8 @@ class Columns:
         if missing_here is not None and (number < low if missing_holds else number >= high):  # no value splits off
             return ((Literal(feature, "missing"), missing_here),)
         if number == inf:
-            raise SchemaError(
-                "the model splits on missingness, but the schema allows no missing values; declare `missing: bin`.",
-                attribute=feature,
-            )
+            problem = "the model splits on missingness, but the schema allows no missing values"
+            raise SchemaError(f"{problem}; declare `missing: bin`.", attribute=feature)
         if attribute.cell is Cell.VALUE:
             return _codes_at_most(feature, attribute, number, holds=holds, missing_here=missing_here)
         below, above = Literal(feature, "<=", (number,)), Literal(feature, ">", (number,))
@@ -110,10 +106,8 @@ class Columns:
 
     def is_one(self, column: int, *, holds: bool) -> Path:
         if column >= len(self.features):
-            raise ArgumentError(
-                f"the model uses column {column}, counted from 0, but features have {len(self.features)} entries; pass "
-                "`features=` with an entry for each column."
-            )
+            problem = f"the model uses column {column}, counted from 0, but features have {len(self.features)} entries"
+            raise ArgumentError(f"{problem}; pass `features=` with an entry for each column.")
         feature = self.features[column]
         if isinstance(feature, str) and not self.schema[feature].is_bit:
             raise SchemaError(
@@ -135,27 +129,20 @@ def _given(schema: Schema, features: Features) -> tuple[Feature, ...]:
 
 def _check_splits_bit(attribute: str, text: str, number: float) -> None:
     if not 0 <= number < 1:
-        raise SchemaError(
-            f"the model compares {text}, which is 0 or 1, with {number:g}, outside its domain; check the columns, or "
-            "pass `features=`.",
-            attribute=attribute,
-        )
+        problem = f"the model compares {text}, which is 0 or 1, with {number:g}, outside its domain"
+        raise SchemaError(f"{problem}; check the columns, or pass `features=`.", attribute=attribute)
 
 
 def _check_determined(name: str, attribute: Attribute, number: float | None, missing_holds: bool | None) -> None:
     if attribute.outside == "bin":
-        raise SchemaError(
-            "the model compares its values, and those outside the domain can be on either side; declare a domain that "
-            "contains all rows, without `outside: bin`.",
-            attribute=name,
-        )
+        problem = "the model compares its values"
+        advice = "declare a domain that contains all rows, without `outside: bin`."
+        raise SchemaError(f"{problem}, and those outside the domain can be on either side; {advice}", attribute=name)
     if attribute.missing != "bin":
         return
     if missing_holds is None or number is None:
-        raise SchemaError(
-            "can be missing by the schema, but the model accepts no missing values; declare it without `missing: bin`.",
-            attribute=name,
-        )
+        problem = "can be missing by the schema, but the model accepts no missing values"
+        raise SchemaError(f"{problem}; declare it without `missing: bin`.", attribute=name)
     spelled = [value for value in map(finite_number, map(str, attribute.missing_values)) if value is not None]
     if any((value <= number) != missing_holds for value in spelled):
         raise SchemaError(
@@ -183,11 +170,8 @@ def _one_of(name: str, attribute: Attribute, here: Sequence[Value], *, missing_h
     """Return the literals of "a category is one of some values"; `missing_here` if it can be missing."""
     there = [value for value in attribute.listed if value not in here]
     if not here or not there:
-        raise SchemaError(
-            f"the model splits values inside the declared domain ({attribute.domain}) from values outside of it; "
-            "declare the values of the training rows.",
-            attribute=name,
-        )
+        problem = f"the model splits values inside the declared domain ({attribute.domain}) from values outside of it"
+        raise SchemaError(f"{problem}; declare the values of the training rows.", attribute=name)
     places = [attribute.listed.index(value) for value in (there if missing_here else here)]
     start, stop = places[0], places[-1] + 1
     if len(places) == 1 or (attribute.ordered and len(places) == stop - start):

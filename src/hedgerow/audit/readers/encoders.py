@@ -37,20 +37,14 @@ class Coded:
     def at_most(self, number: float, *, holds: bool, missing_holds: bool | None = None) -> Path:
         """Return the literals of "the column is at most a number", or of its negation."""
         if missing_holds is None and any(isnan(code) for _, code in self.numbers):
-            raise SchemaError(
-                "is encoded as missing in some bin, and the model has no branch for missing values; declare it without "
-                "that bin.",
-                attribute=self.attribute,
-            )
+            problem = "is encoded as missing in some bin, and the model has no branch for missing values"
+            raise SchemaError(f"{problem}; declare it without that bin.", attribute=self.attribute)
         low = {literal: missing_holds if isnan(code) else code <= number for literal, code in self.numbers}
         here = [literal for literal, at_most in low.items() if at_most == holds]
         there = [literal for literal, at_most in low.items() if at_most != holds]
         if not here or not there:
-            raise SchemaError(
-                f"the model compares its encoding with {number:g}, with the same outcome for all declared values; "
-                "declare the values of the training rows.",
-                attribute=self.attribute,
-            )
+            problem = f"the model compares its encoding with {number:g}, with the same outcome for all declared values"
+            raise SchemaError(f"{problem}; declare the values of the training rows.", attribute=self.attribute)
         return ((here[0], True),) if len(here) == 1 else tuple((literal, False) for literal in there)
 
     def mapped(self, change: Map) -> "Coded":
@@ -72,11 +66,8 @@ class Rescaled:
         # by bisection over the attribute's values, with the transformers themselves, so that it is exact
         attribute = schema.numbers.get(self.attribute)
         if attribute is None:
-            raise SchemaError(
-                f"is scaled as a number, but declared as {schema[self.attribute].domain}; "
-                "declare it as integer or real.",
-                attribute=self.attribute,
-            )
+            problem = f"is scaled as a number, but declared as {schema[self.attribute].domain}"
+            raise SchemaError(f"{problem}; declare it as integer or real.", attribute=self.attribute)
         if number == inf:
             return inf
         whole = attribute.whole
@@ -111,10 +102,8 @@ Feature = str | Literal | Coded | Rescaled
 def bins(name: str, attribute: Attribute) -> list[Literal]:
     """Return a literal for each bin of booleans or categories, in order."""
     if attribute.outside == "bin":
-        raise SchemaError(
-            "is encoded, and the codes of values outside the domain are unknown; declare it without `outside: bin`.",
-            attribute=name,
-        )
+        problem = "is encoded, and the codes of values outside the domain are unknown"
+        raise SchemaError(f"{problem}; declare it without `outside: bin`.", attribute=name)
     known = [attribute.run_literal(name, place, place + 1) for place in range(attribute.n_known)]
     return known + [Literal(name, "missing")] * (attribute.missing == "bin")
 
@@ -178,10 +167,8 @@ def made_by(transformer: Any, schema: Schema) -> tuple[Feature, ...]:
     names = getattr(first, "feature_names_in_", schema.names)
     width = getattr(first, "n_features_in_", len(names))
     if len(names) != width:
-        raise ArgumentError(
-            f"expected a transformer fitted on the schema's {len(schema)} attributes, got one fitted on {width} "
-            "columns without names; fit it on a frame."
-        )
+        problem = f"expected a transformer fitted on the schema's {len(schema)} attributes"
+        raise ArgumentError(f"{problem}, got one fitted on {width} columns without names; fit it on a frame.")
     return _made(transformer, schema, meanings(names, schema))
 
 
@@ -254,10 +241,8 @@ def of_categories(encoder: Any, schema: Schema, given: Feature, place: int) -> l
     """Return the output columns of a category encoder for one input column: for each bin of an attribute, its codes."""
     attribute = schema[given] if isinstance(given, str) else None
     if not isinstance(given, str) or attribute is None or not attribute.listed:
-        raise SchemaError(
-            f"expected a boolean or categorical attribute before a {type(encoder).__name__}, got another one.",
-            attribute=str(given),
-        )
+        problem = f"expected a boolean or categorical attribute before a {type(encoder).__name__}"
+        raise SchemaError(f"{problem}, got another one.", attribute=str(given))
     literals = bins(given, attribute)
     categories = encoder.categories_[place]
     places = schema.encode(Table.of(pd.DataFrame({given: categories})), [given])[given].astype(np.intp)
@@ -267,10 +252,8 @@ def of_categories(encoder: Any, schema: Schema, given: Feature, place: int) -> l
         numbers[:] = _unseen(encoder, place, given)
     numbers[places] = block
     if not np.array_equal(numbers[places], block, equal_nan=True):
-        raise SchemaError(
-            "has values that the encoder distinguishes and the schema does not; declare them as different values.",
-            attribute=given,
-        )
+        problem = "has values that the encoder distinguishes and the schema does not"
+        raise SchemaError(f"{problem}; declare them as different values.", attribute=given)
     narrow = isinstance(encoder, OrdinalEncoder) and is_narrow(encoder.dtype)  # 0 and 1 are exact in any type
     return [Coded(given, tuple(zip(literals, column.tolist(), strict=True)), narrow) for column in numbers.T]
 
@@ -280,10 +263,8 @@ def _unseen(encoder: Any, place: int, name: str) -> NDArray[np.float64] | float:
         rare = _infrequent(encoder, place) if encoder.handle_unknown in ("infrequent_if_exist", "warn") else []
         return _encoded(encoder, place, rare[:1])[0] if rare else 0.0
     if encoder.handle_unknown == "error":
-        raise SchemaError(
-            "has values that the encoder was not fitted on and refuses; declare the values of the training rows only.",
-            attribute=name,
-        )
+        problem = "has values that the encoder was not fitted on and refuses"
+        raise SchemaError(f"{problem}; declare the values of the training rows only.", attribute=name)
     return float(encoder.unknown_value)
 
 
@@ -313,21 +294,16 @@ def scaled(scaler: Any, schema: Schema, given: Feature, place: int, *, is_sparse
     """Return the output column of a scaler for one column; on sparse arrays it multiplies, on dense ones it divides."""
     learned = [value for value in vars(scaler).values() if isinstance(value, np.ndarray)]
     if not isinstance(given, Coded) and any(is_narrow(value.dtype) for value in learned):
-        raise SchemaError(
-            f"expected a {type(scaler).__name__} fitted on float64, got one of lower precision, which rounds "
-            "differently; fit it on float64."
-        )
+        problem = f"expected a {type(scaler).__name__} fitted on float64"
+        raise SchemaError(f"{problem}, got one of lower precision, which rounds differently; fit it on float64.")
     return _mapped(schema, given, _block(scaler, place, is_sparse=is_sparse))
 
 
 def binned(bins: KBinsDiscretizer, schema: Schema, given: Feature, place: int) -> list[Feature]:
     name = given.attribute if not isinstance(given, str) else given
     if schema[name].missing == "bin" or schema[name].outside == "bin":
-        raise SchemaError(
-            "is discretised, and a KBinsDiscretizer accepts no missing values and bins those outside the domain; "
-            "declare it without `missing: bin` and `outside: bin`.",
-            attribute=name,
-        )
+        problem = "is discretised, and a KBinsDiscretizer accepts no missing values and bins those outside the domain"
+        raise SchemaError(f"{problem}; declare it without `missing: bin` and `outside: bin`.", attribute=name)
     if bins.encode == "ordinal":
         return [replace(_mapped(schema, given, _block(bins, place)), narrow=is_narrow(bins.dtype))]
     start, width = int(bins.n_bins_[:place].sum()), int(bins.n_bins_[place])
@@ -350,10 +326,8 @@ def _between(name: str, low: float, high: float) -> Feature:
 
 def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
     if isinstance(given, (Coded, Rescaled)) and given.narrow:
-        raise SchemaError(
-            "is encoded in lower precision than float64, so later steps round differently; fit with dtype=np.float64.",
-            attribute=given.attribute,
-        )
+        problem = "is encoded in lower precision than float64, so later steps round differently"
+        raise SchemaError(f"{problem}; fit with dtype=np.float64.", attribute=given.attribute)
     if isinstance(given, Coded):
         return given.mapped(change)
     if isinstance(given, Rescaled):
@@ -365,11 +339,9 @@ def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
             raise SchemaError(f"is scaled as a column of 0 and 1 ({given.brief}): not supported.", attribute=name)
         codes = attribute.truth(given).astype(float).tolist()
     elif any(finite_number(str(token)) is not None for token in attribute.missing_values):
-        raise SchemaError(
-            "has numbers that mean missing by the schema, but the transformer reads them as numbers; fit it with NaN "
-            "for them, and declare it without these `missing_values`.",
-            attribute=name,
-        )
+        problem = "has numbers that mean missing by the schema"
+        advice = "fit it with NaN for them, and declare it without these `missing_values`."
+        raise SchemaError(f"{problem}, but the transformer reads them as numbers; {advice}", attribute=name)
     elif not attribute.listed:
         return Rescaled(name, (change,))
     else:

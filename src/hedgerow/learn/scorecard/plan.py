@@ -147,18 +147,11 @@ class Fit:
         return Prior(self._plan.across * self._unit * shrunk, self._plan.each * self._unit * shrunk)
 
     def _counts(
-        self,
-        parts: Fraction,
-        changes: int,
-        query: Callable[[], Any],
-        purpose: str,
-        steps: int = 1,
-        *,
-        first: bool = False,
+        self, parts: Fraction, changes: int, query: Callable[[], Any], what: str, steps: int = 1, *, first: bool = False
     ) -> tuple[Floats, float]:
         """Release counts in steps for a share, and return them as whole ones with the variance of their noise."""
         noise = self._spending.counts(parts, changes, steps, first=first)
-        found = self._gate.release(noise.mechanism, query, purpose=purpose)
+        found = self._gate.release(noise.mechanism, query, purpose=what)
         return np.array(found, dtype=np.float64) / steps, noise.variance / steps**2
 
     def _is_enough(self, parts: Fraction, changes: int, least: float) -> bool:

@@ -236,10 +236,8 @@ class DPGreedyRLEstimator(PrivateEstimator, RuleListEstimator):
 
     def _plan(self, schema: Schema) -> Plan:
         if schema.target.n_levels != 2:
-            raise ArgumentError(
-                f"Only binary classification is supported. SSRL is published for 2 classes, the label has "
-                f"{schema.target.n_levels}; use PrivateRuleListClassifier."
-            )
+            expected = "Only binary classification is supported. SSRL is published for 2 classes"
+            raise ArgumentError(f"{expected}, the label has {schema.target.n_levels}; use PrivateRuleListClassifier.")
         if rows_of(schema.unit) > 1:
             problem = "expected a schema without a unit, or a unit with max_rows=1: SSRL's proofs are for single rows"
             raise ArgumentError(f"{problem}; use PrivateRuleListClassifier.")
