@@ -107,9 +107,8 @@ def _plain_graph(model: Any) -> PlainGraph:
         tuple(map(_node, graph.node)),
         tuple(one.name for one in graph.output),
     )
-    names = [one.name for one in (*inputs, *graph.initializer)] + [
-        name for node in plain.nodes for name in node.outputs if name
-    ]
+    names = [one.name for one in (*inputs, *graph.initializer)]
+    names += [name for node in plain.nodes for name in node.outputs if name]
     if len(set(names)) < len(names):
         raise HypothesisError("expected every name of an ONNX graph once, got one twice.")
     return plain
@@ -199,9 +198,8 @@ def constant(tensor: Any) -> Constant:
         _check_size(len(given), shape)
         values = np.array(given).astype(stored)
     values = (values != 0 if kind == "boolean" else values).reshape(shape)
-    return Constant(
-        kind, shape, values.astype(np.float64), tuple(values.ravel().tolist()) if values.size <= MOST_WIDE else ()
-    )
+    items = tuple(values.ravel().tolist()) if values.size <= MOST_WIDE else ()
+    return Constant(kind, shape, values.astype(np.float64), items)
 
 
 def _check_size(found: float, shape: tuple[int, ...]) -> None:

@@ -130,9 +130,8 @@ def _check_binary(fitted: Any) -> None:
 
 
 def _forest(fitted: Any) -> list[operators.Operator]:
-    trees = tuple(
-        _nodes(tree) for tree in fitted.estimators_ if type(tree) in (DecisionTreeClassifier, ExtraTreeClassifier)
-    )
+    kinds = (DecisionTreeClassifier, ExtraTreeClassifier)
+    trees = tuple(_nodes(tree) for tree in fitted.estimators_ if type(tree) in kinds)
     if not trees or len(trees) != len(fitted.estimators_):
         raise ArgumentError("expected decision trees of scikit-learn")
     return _trees(trees)

@@ -297,9 +297,8 @@ class TreeEstimator(ReadableLeaves, TallyEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_size("max_depth", self.max_depth, 0)
-        if self.max_depth is not None and self.max_depth > MAX_DEPTH:
-            given = describe_argument(self.max_depth)
-            raise ArgumentError(f"max_depth must be a whole number <= {MAX_DEPTH}, got {given}.")
+        if self.max_depth is not None:
+            check_up_to("max_depth", self.max_depth, 0, MAX_DEPTH)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -317,7 +316,7 @@ class ScorecardEstimator(ReadablePoints, TallyEstimator):
         super()._check_parameters()
         if self.max_attributes is not None:
             check_integer("max_attributes", self.max_attributes, 1)
-        check_largest_points(self.points)
+        check_up_to("points", self.points, 1, LARGEST_POINTS)
         monotone: Any = {} if self.monotone is None else self.monotone
         if not isinstance(monotone, Mapping):
             kind = type(monotone).__name__
@@ -344,10 +343,9 @@ class ScorecardEstimator(ReadablePoints, TallyEstimator):
         return {name: direction for name, direction in monotone.items() if direction is not None}
 
 
-def check_largest_points(points: Any) -> None:
-    check_integer("points", points, 1)
-    if points > LARGEST_POINTS:
-        raise ArgumentError(f"points must be a whole number <= {LARGEST_POINTS}, got {describe_argument(points)}.")
+def check_up_to(name: str, value: Any, least: int, most: int) -> None:
+    if check_integer(name, value, least) > most:
+        raise ArgumentError(f"{name} must be a whole number <= {most}, got {describe_argument(value)}.")
 
 
 def check_auto(name: str, value: Any, low: float, high: float) -> None:

@@ -86,9 +86,8 @@ class OptimalRuleListEstimator(OptimalEstimator, RuleListEstimator):
             antecedents.append(space.antecedents[part.option])
             values.append(value_of(part.caught))
             part = part.left
-        learned = LearnedList(
-            antecedents, tally.leaf_counts(antecedents), [*values, value_of(part)], self._loss(schema)
-        )
+        values.append(value_of(part))
+        learned = LearnedList(antecedents, tally.leaf_counts(antecedents), values, self._loss(schema))
         return self._publish(schema, learned, PrivacyCard.none("not private"))
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from hedgerow.boundary.arguments import check_integer
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.base import MAX_DEPTH
+from hedgerow.learn.base import MAX_DEPTH, check_up_to
 from hedgerow.learn.contract import Classifier, Contract, Regressor
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import LearnedTree
@@ -31,7 +30,6 @@ from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import NoiseSource
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
-from hedgerow.text.messages import describe_argument
 
 
 @documented
@@ -252,11 +250,5 @@ class PrivateTreeSet(PrivateEstimator, Contract):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if check_integer("n_models", self.n_models, 1) > MOST_MODELS:
-            raise ArgumentError(
-                f"n_models must be a whole number <= {MOST_MODELS}, got {describe_argument(self.n_models)}."
-            )
-        if check_integer("max_depth", self.max_depth, 0) > MAX_DEPTH:
-            raise ArgumentError(
-                f"max_depth must be a whole number <= {MAX_DEPTH}, got {describe_argument(self.max_depth)}."
-            )
+        check_up_to("n_models", self.n_models, 1, MOST_MODELS)
+        check_up_to("max_depth", self.max_depth, 0, MAX_DEPTH)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.hypotheses.hypothesis import has_hypothesis
-from hedgerow.learn.base import SMOOTH, ReadablePoints, check_auto, check_largest_points
+from hedgerow.learn.base import LARGEST_POINTS, SMOOTH, ReadablePoints, check_auto, check_up_to
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.log_odds import Part, Prior, rounded
 from hedgerow.marginals.base import MarginalClassifier
@@ -103,7 +103,7 @@ class MarginalLogisticClassifier(ReadablePoints, MarginalClassifier):
         self.smooth_, self.classes_ = found.spreads, np.array(oracle.classes)
 
     def _check_parameters(self, oracle: MarginalOracle) -> None:
-        check_largest_points(self.points)
+        check_up_to("points", self.points, 1, LARGEST_POINTS)
         check_auto("smooth", self.smooth, *SMOOTH)
         if oracle.release == "ratio":
             raise ArgumentError("expected an oracle that releases counts, got one that releases ratios.")

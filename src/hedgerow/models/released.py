@@ -25,9 +25,7 @@ def released_models(estimator: Any) -> tuple[Model, ...]:
     if is_model(estimator):
         return (estimator,)
     if is_set(estimator):
-        raise ArgumentTypeError(
-            "expected one model, got a set of trees; pass one of them: `TreeSet.pick()` returns it."
-        )
+        raise ArgumentTypeError("expected one model, got a set of trees; pass one: `TreeSet.pick()` returns it.")
     own = getattr(estimator, "__dict__", {})
     held = (own.get(name) for name in _FITTED)
     return tuple(model for model in held if is_model(model))

@@ -251,6 +251,4 @@ def _refined_shares(
         whole[parent] += count
     if any(p and not count for p, count in zip(given, whole, strict=True)):
         raise SchemaError("expected probability 0 for each bin without values, got more.", attribute=name)
-    return [
-        given[p] * Fraction(count, whole[p]) if count else Fraction(0) for p, count in zip(parents, values, strict=True)
-    ]
+    return [given[p] * Fraction(n, whole[p]) if n else Fraction(0) for p, n in zip(parents, values, strict=True)]

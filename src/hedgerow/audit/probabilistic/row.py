@@ -132,11 +132,9 @@ class BoxFactor:
         """Return, for each possible bin, the region given it, with the bin normalised away, and its mass."""
         found: dict[int, tuple[Region, int]] = {}
         before, after = region.box[:place], region.box[place + 1 :]
-        options = [
-            (flag, self._counter.outside((*before, flag, *after), region.earlier)) for flag in bits(region.box[place])
-        ]
-        done = next((flag for flag, mass in options if mass), 0)
-        for flag, mass in options:
+        ways = [(bit, self._counter.outside((*before, bit, *after), region.earlier)) for bit in bits(region.box[place])]
+        done = next((flag for flag, mass in ways if mass), 0)
+        for flag, mass in ways:
             if mass:
                 others = {(*o[:place], done, *o[place + 1 :]) for o in region.earlier if o[place] & flag}
                 found[flag.bit_length() - 1] = Region((*before, done, *after), tuple(sorted(others))), mass

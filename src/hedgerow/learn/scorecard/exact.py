@@ -79,9 +79,7 @@ class Regression:
         model = LogisticRegression(C=strength, solver=solver, max_iter=_MOST_STEPS).fit(rows, labels, weights)
         ends = np.cumsum([self._codes[i].shape[0] for i in attributes])[:-1]
         parts = np.split(model.coef_.T, ends)
-        values = {
-            i: np.asarray(self._codes[i] @ part, dtype=np.float64) for i, part in zip(attributes, parts, strict=True)
-        }
+        values = {i: np.asarray(self._codes[i] @ p, dtype=np.float64) for i, p in zip(attributes, parts, strict=True)}
         return Fitted(model.intercept_, values)
 
     def choose(self, most: int) -> list[int]:

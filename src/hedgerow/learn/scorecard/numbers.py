@@ -46,9 +46,8 @@ class NumberPlan(ScorecardPlan):
     def prepare(self, noise: NoiseSource) -> None:
         n, spending = len(self.schema), self.spending
         noise.prepare(spending.counts(TOTALS, 1, self.row**2, first=True).mechanism)
-        least = (
-            (PARTS - TOTALS - self._prepare_choice(noise) - SIZES * len(ENOUGH)) * (1 - FIRST_SHARE) / n / len(ENOUGH)
-        )
+        left = PARTS - TOTALS - self._prepare_choice(noise) - SIZES * len(ENOUGH)
+        least = left * (1 - FIRST_SHARE) / n / len(ENOUGH)
         noise.prepare(spending.counts(min(least, SIZES), 1, STEPS).mechanism)
 
     def _ways(self, k: int, rest: Fraction) -> Iterator[list[Mechanism]]:

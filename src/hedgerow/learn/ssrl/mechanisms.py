@@ -219,6 +219,4 @@ def _cauchy(scale: float) -> Callable[[Scores], Scores]:
 
 _LAPLACE = Noise("Laplace noise of scale", _laplace, lambda rng, scale, size: rng.laplace(scale=scale, size=size))
 _CAUCHY = Noise("Cauchy noise of scale", _cauchy, lambda rng, scale, size: scale * rng.standard_cauchy(size))
-_GAUSSIAN = Noise(
-    "Gaussian noise of standard deviation", _gaussian, lambda rng, scale, size: rng.normal(scale=scale, size=size)
-)
+_GAUSSIAN = Noise("Gaussian noise of standard deviation", _gaussian, lambda rng, scale, n: rng.normal(0.0, scale, n))

@@ -203,9 +203,7 @@ def _points(asked: Asked, number: Number, parts: Sequence[Element], start: Fract
                 scores[place] = _amount(each, "partialScore")
             left &= ~yes
         if left.any():
-            problem = (
-                f"expected an Attribute for every value of {shown(name)} that the schema allows, got none for some"
-            )
+            problem = f"expected an Attribute for every value of {shown(name)} that the schema allows, got fewer"
             part.refuse(f"{problem}; declare `missing: error` and `outside: error` for it in a schema")
         before = found.get(name, [Fraction(0)] * len(scores))
         found[name] = [x + y for x, y in zip(before, scores, strict=True)]
