@@ -83,8 +83,8 @@ class Readable:
 
     def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> NDArray[Any]:
         """Return the class of the least expected cost of each row, shape ``(n_samples,)``; see `RuleList.decide`."""
-        rows = self._checked(X)
-        return self._read.decide(rows, class_weight=class_weight, costs=costs).astype(self.classes_.dtype)
+        found = self._read.decide(self._checked(X), class_weight=class_weight, costs=costs)
+        return found.astype(self.classes_.dtype)
 
     def _repr_mimebundle_(self, **given: Any) -> dict[str, Any]:
         bundle: dict[str, Any] = super()._repr_mimebundle_(**given)  # pyright: ignore -- BaseEstimator's
@@ -113,8 +113,7 @@ class ReadableLeaves(Readable):
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """Return the rule or leaf of each row, ``(n_samples,)``, from 0 in the order of `get_rules`; see `predict`."""
-        rows = self._checked(X)
-        return self._model.apply(rows)
+        return self._read.apply(self._checked(X))
 
     def get_rules(self) -> list[dict[str, Any]]:
         """Return one record a rule or leaf: its number from 1, condition, prediction, probability, released counts.
@@ -231,8 +230,7 @@ class TallyEstimator(Readable):
         DomainError
             If a column that the model uses is absent or holds values the schema does not allow.
         """
-        rows = self._checked(X)
-        return self._model.predict(rows)
+        return self._read.predict(self._checked(X))
 
     @property
     def _is_from_data(self) -> bool:

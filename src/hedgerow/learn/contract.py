@@ -58,8 +58,7 @@ class Classifier(AccuracyMixin, TallyEstimator, Contract):
         Where only labels were released, the label has probability 1: `LabelsOnlyWarning` says so. For `X` and errors
         see `predict`.
         """
-        rows = self._checked(X)
-        return self._model.predict_proba(rows)
+        return self._read.predict_proba(self._checked(X))
 
     def _publish(self, schema: Schema, learned: Learned, card: PrivacyCard) -> Self:
         self.classes_ = np.array(schema.classes)
@@ -83,6 +82,4 @@ class Regressor(NumberEstimator):
 
     def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> NDArray[np.float64]:
         """Return quantiles of the number in each row's rule or leaf; see `RuleList.predict_quantiles`."""
-        rows = self._checked(X)
-        model: Any = self._model
-        return model.predict_quantiles(rows, quantiles)
+        return self._read.predict_quantiles(self._checked(X), quantiles)
