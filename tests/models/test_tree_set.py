@@ -98,9 +98,7 @@ def test_what_needs_one_model_says_to_pick_a_tree(tmp_path):
             hr.audit.reconstruction,
             lambda one: hr.report.Report.of(one),
         ):
-            with pytest.raises(
-                TypeError, match=r"got a set of trees; pass one: `TreeSet\.pick\(\)` returns it"
-            ):
+            with pytest.raises(TypeError, match=r"got a set of trees; pass one: `TreeSet\.pick\(\)` returns it"):
                 ask(one)
     TREES.save(tmp_path / "set.json")
     with pytest.raises(
