@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import Phase, assume, given, settings
 
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, ModelFormatError
@@ -160,8 +160,9 @@ class TestJpmml:
     pytestmark = JAVA
 
     @pytest.mark.parametrize("name", MODELS)
-    def test_it_predicts_what_predict_does(self, name: str, tmp_path: Path) -> None:
-        model, rows = MODELS[name], rows_of(100_000 if name in ("tree", "rule list", "scorecard") else 5_000)
+    @pytest.mark.parametrize("size", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
+    def test_it_predicts_what_predict_does(self, name: str, size: int, tmp_path: Path) -> None:
+        model, rows = MODELS[name], rows_of(size)
         found = evaluated(model, rows, tmp_path)
         assert found[f"predicted {model.schema.target.name}"].tolist() == model.predict(rows).tolist()
         if isinstance(model, Scorecard):
@@ -177,19 +178,19 @@ class TestJpmml:
         card, rows = a_scorecard(CLASSES), rows_of(300)
         assert_reasons(card.reasons(rows, favourable="no"), evaluated(card, rows, tmp_path, favourable="no"))
 
-    @settings(
-        max_examples=60,
-        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-        phases=[Phase.generate],
-    )
-    @given(case=cases(rule_lists() | trees() | scorecards()))
-    def test_it_predicts_what_predict_does_of_any_model(self, case: Case, tmp_path: Path) -> None:
-        model = case.model
-        assume(not isinstance(model, Scorecard) or (model.has_one_total and model.parts))
-        assume(not any(isinstance(one, Date) and one.format for _, one in model.schema.attributes))
-        rows = pd.DataFrame([{name: _cell(model.schema[name], one) for name, one in row.items()} for row in case.rows])
-        found = evaluated(model, rows, tmp_path)
-        assert found["predicted the label"].tolist() == model.predict(case.arrow()).tolist()
+    @pytest.mark.parametrize("examples", [20, pytest.param(200, marks=pytest.mark.slow)])
+    def test_it_predicts_what_predict_does_of_any_model(self, examples: int, tmp_path: Path) -> None:
+        @settings(max_examples=examples, phases=[Phase.generate])
+        @given(case=cases(rule_lists() | trees() | scorecards()))
+        def same(case: Case) -> None:
+            model = case.model
+            assume(not isinstance(model, Scorecard) or (model.has_one_total and model.parts))
+            assume(not any(isinstance(one, Date) and one.format for _, one in model.schema.attributes))
+            cells = [{name: _cell(model.schema[name], one) for name, one in row.items()} for row in case.rows]
+            found = evaluated(model, pd.DataFrame(cells), tmp_path)
+            assert found["predicted the label"].tolist() == model.predict(case.arrow()).tolist()
+
+        same()
 
 
 @pytest.mark.peers("pypmml", "py4j")
