@@ -104,11 +104,12 @@ BENCHMARKS := accuracy exact_accuracy prior published speed exact base_two optim
 bench: $(TESTED)  ## repeat the benchmarks (a day; see benchmarks/README.md)
 	cd benchmarks && for b in $(BENCHMARKS); do $(abspath $(BIN))/python $$b.py || exit 1; done
 
-study: $(TESTED)  ## make the figures and tables of SSRL, PDR, EXPRIL and sets again (four hours; docs/studies/); stop and go on at will
+study: $(TESTED)  ## make the figures and tables of SSRL, PDR, EXPRIL, sets and width again (five hours; docs/studies/); stop and go on at will
 	$(BIN)/python -m studies ssrl --runs 100 --resume -o build/ssrl
 	$(BIN)/python -m studies pdr --seeds 10 --resume -o build/pdr
 	$(BIN)/python -m studies expril --runs 100 --resume -o build/expril
 	$(BIN)/python -m studies.sets
+	$(BIN)/python -m studies.width.study
 
 clean:  ## remove the environment
 	rm -rf $(VENV)

@@ -1,4 +1,4 @@
-"""Studies: three papers' figures and tables reproduced, and sets of models. Noise is seeded, so nothing is private."""
+"""Studies: three papers' figures and tables reproduced, sets of models, the width draw. Seeded, so not private."""
 
 from studies.expril.study import reproduce_expril
 from studies.pdr.study import reproduce_pdr

@@ -12,6 +12,7 @@ from page_numbers import (
     outcomes,
     study_sets,
     study_ssrl,
+    study_width,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "outcomes",
     "study_sets",
     "study_ssrl",
+    "study_width",
 ]
