@@ -74,6 +74,13 @@ def test_a_charge_can_be_marked_later_and_its_reasons_are_said_once():
         account.marked(1, "seeded")
 
 
+def test_nothing_is_guaranteed_at_a_delta_below_that_of_the_cap():
+    account = Account(Fraction(1), Fraction(1, 1000))
+    assert account.epsilon_at(Fraction(1, 1000)) == account.epsilon_at(Fraction(1, 100)) == 1
+    with pytest.raises(ValueError, match="expected a delta as large as the cap's"):
+        account.epsilon_at(Fraction(1, 10**6))
+
+
 # Accounts that add up ρ
 
 DELTA = Fraction(1, 10**6)
