@@ -157,6 +157,24 @@ def test_class_counts_are_exact_for_many_rows(table, scale):
     assert (many.class_counts(candidates) == few.class_counts(candidates) * scale).all()
 
 
+@given(st.lists(st.sampled_from([1, 2, 3, 5, 256, 257]), min_size=2, max_size=90), st.data())
+def test_attributes_that_share_numbers_are_grouped_as_by_themselves(sizes, data):
+    """Up to 63 bits a number: bins at the ends of their ranges, and repeated patterns."""
+    schema = Schema({f"x{i}": Integer(0, size, tuple(range(size - 1))) for i, size in enumerate(sizes)}, SCHEMA.label)
+    few = [[data.draw(st.sampled_from([0, size - 1, size // 2])) for size in sizes] for _ in range(3)]
+    rows = [(tuple(data.draw(st.sampled_from(few))), data.draw(st.integers(0, 2))) for _ in range(8)]
+    bins = {f"x{i}": np.array([row[i] for row, _ in rows], dtype=np.uint32) for i in range(len(sizes))}
+    classes, times = np.array([level for _, level in rows]), np.arange(8) * 2**40
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tally, "_WIDE", 2)
+        found = Tally._group(schema, bins, classes, times)
+    expected = {}
+    for (row, level), n in zip(rows, times.tolist(), strict=True):
+        expected.setdefault(row, [0, 0, 0])[level] += n
+    assert found._bins.dtype == np.uint32
+    assert patterns(found) == {row: tuple(counts) for row, counts in expected.items() if any(counts)}
+
+
 antecedents = st.lists(st.sampled_from(list(Candidates.of(SCHEMA, 2))), max_size=4)
 
 

@@ -25,6 +25,7 @@ from hedgerow.text.messages import number_of
 
 Counts = NDArray[np.int64]
 _BLOCK = 2**15  # patterns counted at a time: the one-hot block and its product stay in cache
+_WIDE = 256  # attributes from which on several are grouped by one number: fewer are as quick each by itself
 
 
 class Tally:
@@ -239,19 +240,21 @@ class Tally:
         cls, schema: Schema, bins: Mapping[str, BinCodes], labels: BinCodes, rows: NDArray[np.int64] | None = None
     ) -> Self:
         """Group encoded rows, or groups of so many rows, by pattern; in memory this is the GROUP BY."""
-        keys = [f"a{i}" for i in range(len(bins))]
-        classes = [f"c{k}" for k in range(schema.target.n_levels)]
-        columns: dict[str, Any] = dict(zip(keys, bins.values(), strict=True))
+        codes, widths = list(bins.values()), [(one.n_bins - 1).bit_length() for _, one in schema.attributes]
+        parts = _sharing(widths)
+        keys, classes = [f"a{i}" for i in range(len(parts))], [f"c{k}" for k in range(schema.target.n_levels)]
+        columns: dict[str, Any] = {
+            key: _packed(codes[part], widths[part]) for key, part in zip(keys, parts, strict=True)
+        }
         for k, name in enumerate(classes):
             columns[name] = (labels == k).astype(np.uint8) if rows is None else np.where(labels == k, rows, 0)
         grouped = pa.table(columns).group_by(keys, use_threads=False).aggregate([(name, "sum") for name in classes])
-
-        def matrix(names: Sequence[str]) -> NDArray[Any]:
-            return np.column_stack([grouped[name].to_numpy() for name in names])
-
-        counts = matrix([f"{name}_sum" for name in classes])
+        counts = np.column_stack([grouped[f"{name}_sum"].to_numpy() for name in classes])
+        patterns = np.empty((len(counts), len(codes)), dtype=np.result_type(*codes))
+        for key, part in zip(keys, parts, strict=True):
+            _unpack(grouped[key].to_numpy(), widths[part], patterns[:, part])
         there = counts.any(axis=1)  # rows of weight 0 are as if they were not
-        return cls(schema, matrix(keys)[there], counts[there])
+        return cls(schema, *((patterns, counts) if there.all() else (patterns[there], counts[there])))
 
     def bins(self, names: Sequence[str]) -> dict[str, NDArray[np.integer[Any]]]:
         """Return the bin of these attributes in each pattern, arrays of shape ``(n_patterns,)``. Exact, private."""
@@ -361,6 +364,34 @@ class Tally:
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklableError("A Tally holds private counts and cannot be pickled or copied; count the table again.")
+
+
+def _sharing(widths: Sequence[int]) -> list[slice]:
+    """Return which attributes, of codes of so many bits, are grouped by one number: of thousands, what 63 bits hold."""
+    parts, start, used = list[slice](), 0, 0
+    for place, width in enumerate(widths):
+        if place > start and (len(widths) < _WIDE or used + width > 63):
+            parts.append(slice(start, place))
+            start, used = place, 0
+        used += width
+    return [*parts, slice(start, len(widths))]
+
+
+def _packed(codes: Sequence[BinCodes], widths: Sequence[int]) -> NDArray[np.integer]:
+    if len(codes) == 1:
+        return codes[0]
+    key = np.zeros(len(codes[0]), dtype=np.int64)
+    for column, width in zip(codes, widths, strict=True):
+        key <<= width
+        key |= column
+    return key
+
+
+def _unpack(key: NDArray[np.integer], widths: Sequence[int], into: NDArray[np.integer]) -> None:
+    for place in reversed(range(1, len(widths))):
+        into[:, place] = key & ((1 << widths[place]) - 1)
+        key = key >> widths[place]
+    into[:, 0] = key
 
 
 def _check_schema(schema: object) -> None:
