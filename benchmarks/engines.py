@@ -1,6 +1,9 @@
 """DuckDB on generated Parquet: a tally against the GROUP BY that one writes by hand; its growth and memory; fits after.
 
     python engines.py [FOLDER [ROWS ...]]
+    python engines.py --tables
+
+The second measures contingency tables made by the engine beside the patterns that they could be made of, only.
 
 Default: build/census; 100,000, a million and ten million rows. 100,000,000 rows more take 1 GB of disk, five minutes to
 be made and ten to be counted.
@@ -12,6 +15,7 @@ import subprocess
 import sys
 import time
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 
 import census
@@ -23,6 +27,7 @@ import hedgerow as hr
 
 MEMORY = "4GB"
 ROWS = [10**5, 10**6, 10**7]
+FOUR_MILLION = 4 * 10**6
 
 
 def main(folder, sizes):
@@ -37,6 +42,7 @@ def main(folder, sizes):
         print(counts[-1], fits[-1], flush=True)
     report("engines", counts)
     report("engines_fits", fits)
+    report("engines_tables", list(contingency_tables()))
 
 
 def count(files, rows):
@@ -84,6 +90,34 @@ def by_hand(files, *, text_as_it_is=False):
     return f"SELECT {', '.join(cells)}, count(*) AS n FROM '{files}' GROUP BY ALL"
 
 
+def contingency_tables():
+    """Time the patterns of rows that are nearly all different, and the tables of attributes that they would make."""
+    bare = duckdb.connect(config={"memory_limit": MEMORY})
+    names, label = [f"a{i}" for i in range(20)], "(hash(i * 64 + 63) >> 20) % 2"
+    cells = ", ".join(f"((hash(i * 64 + {k}) >> 20) % 5)::TINYINT AS {name}" for k, name in enumerate(names))
+    bare.execute(f"CREATE TABLE t AS SELECT {cells}, ({label})::TINYINT AS y FROM range({FOUR_MILLION}) r(i)")
+    queries = {"patterns": f"SELECT {', '.join(names)}, y, count(*) FROM t GROUP BY ALL"}
+    for what, size in (("attributes", 1), ("pairs", 2)):
+        groups = [", ".join(group) for group in combinations(names, size)]
+        one_each = (f"SELECT {i}, {group}, y, count(*) FROM t GROUP BY ALL" for i, group in enumerate(groups))
+        queries[f"{what}, one query each"] = " UNION ALL ".join(one_each)
+        sets = ", ".join(f"({group}, y)" for group in groups)
+        queries[f"{what}, GROUPING SETS"] = (
+            f"SELECT {', '.join(names)}, y, count(*) FROM t GROUP BY GROUPING SETS ({sets})"
+        )
+    for what, query in queries.items():
+        start = time.process_time()
+        found = bare.execute(query).to_arrow_table()
+        seconds = round(time.process_time() - start, 2)
+        yield {
+            "rows": FOUR_MILLION,
+            "what": what,
+            "groups": found.num_rows,
+            "MB": round(found.nbytes / 1e6),
+            "CPU s": seconds,
+        }
+
+
 def peak(files):
     """Return the most memory, in GiB, that a process with nothing else to do has had when it has counted."""
     told = subprocess.run([sys.executable, __file__, "--peak", files], capture_output=True, text=True, check=True)
@@ -114,6 +148,9 @@ def fit(tally, rows):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--peak"]:
         tell_peak(sys.argv[2])
+    elif sys.argv[1:] == ["--tables"]:
+        use_all_cores()
+        report("engines_tables", list(contingency_tables()))
     else:
         folder, *sizes = sys.argv[1:] or [Path(__file__).parent.parent / "build" / "census"]
         main(folder, [int(rows) for rows in sizes] or ROWS)

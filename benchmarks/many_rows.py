@@ -1,6 +1,9 @@
 """Tallies of parts: each counted, kept and merged, against one count of the whole; seconds and memory of processes.
 
     python many_rows.py [FOLDER [ROWS ...]]
+    python many_rows.py --draws FILE
+
+The second only draws exactly from a tally that was kept, as it is and as of ten billion rows.
 
 Default: build/census; ten and a hundred million rows, in ten files. Each step is a process of its own.
 """
@@ -16,7 +19,7 @@ from measure import report, use_all_cores
 import hedgerow as hr
 
 ROWS = [10**7, 10**8]
-MEMORY = "4GB"
+MEMORY, TEN_BILLION = "4GB", 10**10
 
 
 def main(folder, sizes):
@@ -47,6 +50,23 @@ def main(folder, sizes):
         )
         print(rows[-1], flush=True)
     report("many_rows", rows)
+    report("many_rows_draws", list(draws(census.make(folder, sizes[0]).replace("*", "kept-whole/whole"))))
+
+
+def draws(file):
+    """Yield the processor time of exact draws from the patterns of a tally, and from those of ten billion rows."""
+    tally = hr.Tally.load(file, census.schema())
+    bins, counts = tally.bins_and_counts()
+    times = TEN_BILLION // int(counts.sum())
+    many = hr.Tally(tally.schema, bins, counts * times)
+    for depth in (1, 2):
+        learner, row = hr.PrivateTreeClassifier(1.0, max_depth=depth), {"depth": depth, "patterns": len(bins)}
+        for one in (tally, many, tally, many, tally, many):
+            start = time.process_time()
+            learner.fit_tally(one)
+            rows = int(one.total().sum())
+            row[f"{rows} rows, CPU s"] = round(min(time.process_time() - start, row.get(f"{rows} rows, CPU s", 1e9)), 2)
+        yield row
 
 
 def step(what, source, target):
@@ -75,6 +95,8 @@ def tell(what, source, target):
 if __name__ == "__main__":
     if sys.argv[1:2] in (["--count"], ["--merge"]):
         tell(*sys.argv[1:4])
+    elif sys.argv[1:2] == ["--draws"]:
+        report("many_rows_draws", list(draws(sys.argv[2])))
     else:
         folder, *sizes = sys.argv[1:] or [Path(__file__).parent.parent / "build" / "census"]
         main(folder, [int(rows) for rows in sizes] or ROWS)

@@ -44,6 +44,29 @@ def ten_billion() -> str:
     return markdown(("what", "measured", "at 10¹⁰ rows"), rows)
 
 
+@table
+def tables_in_the_engine() -> str:
+    """What contingency tables cost an engine beside all patterns."""
+    rows = [(row["what"], f"{int(row['groups']):,}", row["MB"], row["CPU s"]) for row in records("engines_tables.csv")]
+    return markdown(("what", "groups", "MB", "processor s"), rows)
+
+
+def _draw(rows: int) -> str:
+    return next(row[f"{rows} rows, CPU s"] for row in records("many_rows_draws.csv") if row["depth"] == "2")
+
+
+@number
+def draw_of_ten_million() -> str:
+    """Return the seconds of an exact draw of depth 2 from the patterns of ten million rows."""
+    return _draw(10**7)
+
+
+@number
+def draw_of_ten_billion() -> str:
+    """Return the same of as many patterns of ten billion rows."""
+    return _draw(_TEN_BILLION)
+
+
 def _growth(fewer: int, more: int) -> float:
     return log10(int(_engine(more)["groups"]) / int(_engine(fewer)["groups"]))
 
