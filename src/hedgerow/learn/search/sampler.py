@@ -128,7 +128,7 @@ class ModelSampler:
         """Draw a model with probability proportional to ``prior·exp(−weight·loss)``: rules and leaves' values."""
         # All states are visited, independent of the labels; those without rows have the weight 1 by the prior.
         plan, loss = self._plan, self._plan.loss
-        check_rows(self._rows, plan.rounding.most_rows(weight))
+        check_rows(self._rows, plan.rounding.most_rows(weight), "this draw (search='greedy' takes 2^43)")
         option = choice_of_many_rows(choose, weight, loss.steps) if self._has_many_rows else choose
         step: Any = 1 + 0j if self._has_many_rows else -(weight / loss.steps)
 
@@ -142,7 +142,7 @@ class ModelSampler:
 
     def chances(self, weight: float) -> DrawChances:
         """Return how likely the draw is to give each value to each pattern. **Private**: exact, without noise."""
-        check_rows(self._rows, MOST_ROWS)
+        check_rows(self._rows, MOST_ROWS, "exact chances of a draw")
         plan, models, shares = self._plan, self._models(weight), LeafShares(self._plan.loss, weight)
         if isinstance(models, Cubes):
             return OutsideBoxes(models, plan.sizes, shares).chances
@@ -171,9 +171,9 @@ class ModelSampler:
         return self._tally.distance(other._tally)
 
 
-def check_rows(rows: int, most: int) -> None:
+def check_rows(rows: int, most: int, of: str) -> None:
     if rows >= most:
-        raise TooManyRowsError(f"Expected fewer than {most:,} rows for this draw, got more; use search='greedy'.")
+        raise TooManyRowsError(f"Expected fewer than {most:,} rows for {of}, got as many or more.")
 
 
 _SURE = 200.0  # the log-ratio, beside a weight, by which what is conditioned on outweighs all else
