@@ -46,8 +46,9 @@ def ten_billion() -> str:
 
 @table
 def tables_in_the_engine() -> str:
-    """What contingency tables cost an engine beside all patterns."""
-    rows = [(row["what"], f"{int(row['groups']):,}", row["MB"], row["CPU s"]) for row in records("engines_tables.csv")]
+    """Return what contingency tables cost an engine beside all patterns."""
+    found = records("engines_tables.csv")
+    rows = [(row["what"], f"{int(row['groups']):,}", row["MB"], row["CPU s"]) for row in found]
     return markdown(("what", "groups", "MB", "processor s"), rows)
 
 
