@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boundary.chain import digest
 from hedgerow.boundary.signatures import read_signed
 from hedgerow.client.question_files import digest_of
 from hedgerow.errors import ReceiptError, ServiceError
@@ -138,7 +138,7 @@ class Asked:
             "epoch": self.epoch,
             "request": data["request"],
             "question": digest_of(self.kind, self.body),
-            "answer": hashlib.sha256(content).hexdigest(),
+            "answer": digest(content),
             "model": data["model"]["digest"] if self.kind == "fits" else None,
             "epsilon": str(epsilon),
             "delta": str(delta),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from hedgerow._version import __version__
+from hedgerow.boundary.chain import digest
 from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import ArgumentError, MissingPackageError, ServiceError, UnreadableError
 from hedgerow.privacy.process import OfOneProcess
@@ -58,7 +58,7 @@ class Connection(OfOneProcess):
     def ask(self, path: str, body: bytes, read: Callable[[httpx2.Response], Answer], key: str | None = None) -> Answer:
         """Return the answer to a question that is charged: once, however often it has to be sent."""
         # Asked again after it went unanswered, it is sent with the same key; while it is being asked, it is another.
-        unanswered = self._pending[hashlib.sha256(path.encode() + body).hexdigest()]
+        unanswered = self._pending[digest(path.encode() + body)]
         with suppress(IndexError):
             key = unanswered.pop()
         key = key or str(uuid4())

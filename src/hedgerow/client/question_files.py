@@ -1,6 +1,5 @@
 """Questions as files, carried by hand to a curator who answers no network."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from hedgerow.boundary.chain import digest
 from hedgerow.boundary.untrusted_text import parse_json, read_text
 from hedgerow.errors import ReceiptError, UnreadableError
 from hedgerow.privacy.charge import exact
@@ -18,7 +18,7 @@ _LARGEST = 2**24
 
 
 def digest_of(kind: str, body: bytes) -> str:
-    return hashlib.sha256(kind.encode() + b"\n" + body).hexdigest()
+    return digest(kind.encode() + b"\n" + body)
 
 
 def body_of(question: Mapping[str, Any]) -> bytes:

@@ -1,6 +1,5 @@
 """The curator, who holds private rows, charges questions in a ledger, and answers them; without the web."""
 
-import hashlib
 import json
 import logging
 import time
@@ -138,7 +137,7 @@ class Curator:
     def ask(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Answer:
         """Answer a question: checked, charged, answered, stored; then returned."""
         form, question = self.check(caller, dataset, kind, key, body)
-        asked = hashlib.sha256(kind.encode() + b"\n" + body).hexdigest()
+        asked = digest(kind.encode() + b"\n" + body)
         epoch = self._datasets[dataset].epoch
         if self._datasets[dataset].approval != "off" and not self.ledger.knows(caller.name, key):
             self._approve(caller, dataset, question, digest(f"{epoch}\n{key}\n{asked}"), readable(kind, form))
@@ -213,7 +212,7 @@ class Curator:
                 "request": reserved.request,
                 "entry": reserved.entry,
                 "question": asked,
-                "answer": hashlib.sha256(body).hexdigest(),
+                "answer": digest(body),
                 "model": found["model"]["digest"] if "model" in found else None,
                 **amounts_data(charge.epsilon, charge.delta, charge.zcdp),
                 "neighbours": neighbours_of(charge.unit),

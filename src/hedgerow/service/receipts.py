@@ -1,6 +1,5 @@
 """Receipts: signed statements that tie an answer to an entry of the ledger (Ed25519, as a JSON Web Signature)."""
 
-import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hedgerow.boundary.chain import FIRST, imported
+from hedgerow.boundary.chain import FIRST, digest, imported
 from hedgerow.boundary.durable import sync_folder, write_synced, write_whole
 from hedgerow.boundary.signatures import public_keys, read_signed
 from hedgerow.boundary.untrusted_text import parse_json, read_text
@@ -68,7 +67,7 @@ class Signer:
     @property
     def name(self) -> str:
         """The key's id, which receipts name: the first half of the SHA-256 of the public key."""
-        return hashlib.sha256(self.key.public_key().public_bytes_raw()).hexdigest()[:32]
+        return digest(self.key.public_key().public_bytes_raw())[:32]
 
     def sign(self, statement: dict[str, Any]) -> str:
         headers = {"typ": "hedgerow-receipt", "kid": self.name}
@@ -90,7 +89,7 @@ class Receipt:
 
     def check(self, path: str | Path) -> None:
         text = read_text(path, LARGEST_ANSWER)
-        if hashlib.sha256(text.encode()).hexdigest() == self.statement["answer"]:
+        if digest(text) == self.statement["answer"]:
             return
         data = parse_json(text)
         if not isinstance(data, dict) or "digest" not in data or data["digest"] != self.statement["model"]:
