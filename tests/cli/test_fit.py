@@ -45,6 +45,14 @@ def test_boolean_tables_need_no_schema(run):
     code, _, err = run("fit", "bits.csv", "--target", "y", "--epsilon", "5", "-o", "m.json")
     assert (code, err) == (0, "written to m.json\n")
     assert hr.models.RuleList.load("m.json").schema.label == hr.Label("y", (0, 1))
+    pd.read_csv("bits.csv").to_parquet("bits.parquet")
+    run("budget", "new", "bits.json", "--epsilon", "5")
+    code, _, err = run(
+        "fit", "bits.parquet", "--target", "y", "--epsilon", "5", "--budget", "bits.json", "-o", "p.json"
+    )
+    assert (code, "written to p.json" in err) == (0, True)
+    assert hr.models.RuleList.load("p.json").schema == hr.models.RuleList.load("m.json").schema
+    assert hr.privacy.FileBudget("bits.json").spent == 5
 
 
 @pytest.mark.usefixtures("folder")

@@ -119,11 +119,11 @@ class TableRows:
 
         An engine that fails costs nothing.
         """
-        schema = classifier.schema
+        schema = classifier.schema or all_boolean(self.columns, label, default_classes(False))
         classifier.check_public()
         classifier.check_budget(schema)
         most = classifier.most_rows(schema) if quietly else None
-        tally = self.tally(schema, label)
+        tally = self.tally(classifier.schema, label)
         if most is not None and tally.total().sum() >= most:  # which would be refused once it is charged
             raise TooManyRowsError(f"expected fewer than {most:,} rows for an exact search; add --search greedy.")
         with nullcontext() if quietly else stage("learning"):
