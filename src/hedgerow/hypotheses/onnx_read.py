@@ -57,8 +57,7 @@ def _trees(call: Call) -> RowValue:
     work = _TREE_WORK * sum(tree.depth for tree in trees)
     scores = call.builder.step(TreeScores(trees, tuple(base.tolist())), (value,), "double", (n_scores,), work)
     if one_score:
-        positive = all((tree.shares >= 0).all() for tree in trees)
-        scores = call.builder.with_zero(scores, 0.5 if positive else 0.0)
+        scores = call.builder.with_zero(scores, 0.5 if all((tree.shares >= 0).all() for tree in trees) else 0.0)
     return _classified(call, scores, labels)
 
 

@@ -169,8 +169,7 @@ class Total:
 def _total(values: Floats) -> Floats:
     while values.shape[1] > 1:
         half = values.shape[1] // 2
-        rest = values[:, 2 * half :]
-        values = np.hstack([values[:, :half] + values[:, half : 2 * half], rest])
+        values = np.hstack([values[:, :half] + values[:, half : 2 * half], values[:, 2 * half :]])
     return values
 
 

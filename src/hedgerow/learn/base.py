@@ -83,8 +83,7 @@ class Readable:
 
     def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> NDArray[Any]:
         """Return the class of the least expected cost of each row, shape ``(n_samples,)``; see `RuleList.decide`."""
-        found = self._read.decide(self._checked(X), class_weight=class_weight, costs=costs)
-        return found.astype(self.classes_.dtype)
+        return self._read.decide(self._checked(X), class_weight=class_weight, costs=costs).astype(self.classes_.dtype)
 
     def _repr_mimebundle_(self, **given: Any) -> dict[str, Any]:
         bundle: dict[str, Any] = super()._repr_mimebundle_(**given)  # pyright: ignore -- BaseEstimator's

@@ -133,8 +133,7 @@ class LeafCounts:
     ) -> Counts:
         """Release numbers of the leaves, shape ``(n_leaves, n_numbers)``, from a query for their rows by level."""
         weights, mechanism = self.weights(target), self.mechanism(target, epsilon)
-        purpose = self.what.format(leaves=leaves)
-        noisy = gate.release(mechanism, lambda: (query() @ weights).ravel(), purpose=purpose)
+        noisy = gate.release(mechanism, lambda: (query() @ weights).ravel(), purpose=self.what.format(leaves=leaves))
         return np.array(noisy, dtype=np.int64).reshape(-1, weights.shape[1])
 
 

@@ -245,8 +245,7 @@ class PrivateTreeSet(PrivateEstimator, Contract):
                 f"expected n_models of {int(search.n_trees):,} at most, which is how many trees of this depth there "
                 f"are, got {int(self.n_models):,}."
             )
-        share = self._epsilon_of_a_row(schema)
-        return SetPlan(epsilon=share, search=search, n_models=int(self.n_models), cost=cost)
+        return SetPlan(epsilon=self._epsilon_of_a_row(schema), search=search, n_models=int(self.n_models), cost=cost)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

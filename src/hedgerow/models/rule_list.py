@@ -147,8 +147,7 @@ class RuleList(LeafModel):
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
         rules: list[Rule] = []
         for rule in data["rules"]:
-            antecedent = tuple(Literal.from_dict(x) for x in rule["if"])
-            rules.append(Rule.of(antecedent, Leaf.from_dict(rule)))
+            rules.append(Rule.of(tuple(Literal.from_dict(x) for x in rule["if"]), Leaf.from_dict(rule)))
         return cls(schema, tuple(rules), privacy)
 
     @property

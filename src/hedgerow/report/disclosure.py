@@ -193,8 +193,7 @@ def reconstructed(subject: Subject, data: Any = None) -> Reconstruction | str:
     if data is None and subject.paths.supports is None:
         return "The model stores no numbers of rows in its leaves."
     try:
-        steps = are_steps_read(subject.own, subject.features)
-        return reconstruction_of(*subject.refined, data=data, steps=steps)
+        return reconstruction_of(*subject.refined, data=data, steps=are_steps_read(subject.own, subject.features))
     except HedgerowError as error:
         if data is not None:  # the curator is to correct the rows
             raise

@@ -35,8 +35,7 @@ def guarantee(subject: Subject) -> Section:
         most = largest_belief(prior, epsilon)
         facts.append(Fact(f"a suspicion of {percent_up(prior)} rises to at most", percent_up(most), most))
     said: dict[str, Any] = {"unit": unit, "suspected": suspected, "delta": amount_text(delta) if delta else ""}
-    half = percent_up(largest_belief(0.5, epsilon))
-    return section("guarantee", facts, is_private=True, half=half, **said)
+    return section("guarantee", facts, is_private=True, half=percent_up(largest_belief(0.5, epsilon)), **said)
 
 
 def is_of_rows(subject: Subject) -> bool:

@@ -119,8 +119,7 @@ def _missing_places(attribute: Numeric, low: Fraction, step: Fraction) -> list[i
     tokens = [number for number in map(attribute.number_in, attribute.missing_words) if number is not None]
     near = sorted({round((_as_written(number) - low) / step) for number in tokens if isfinite(number)})
     numbers = np.array([_number(low + place * step, step) for place in near], dtype=np.float64)
-    column = Column("", numbers, None, holds_dates=attribute.cell is Cell.DATE)
-    missing = attribute.prepared(column).missing
+    missing = attribute.prepared(Column("", numbers, None, holds_dates=attribute.cell is Cell.DATE)).missing
     return [] if missing is None else [place for place, is_missing in zip(near, missing, strict=True) if is_missing]
 
 

@@ -156,8 +156,7 @@ class ManyMatchingSets:
     def sample(self) -> list[int]:
         """Count the matching sets that hold each box, among some hundred of them."""
         sample = self.words[:, :: 1 + self.words.shape[1] // _SAMPLE]
-        little = np.ascontiguousarray(sample.T).astype("<u8")
-        return _bit_sums(little.view(np.uint8))
+        return _bit_sums(np.ascontiguousarray(sample.T).astype("<u8").view(np.uint8))
 
     def blocks(self) -> "list[ManyMatchingSets]":
         """Return the matching sets in groups that bound memory; those of different groups are no longer merged."""
@@ -227,8 +226,7 @@ def first_matches(boxes: Sequence[Box], weights: PerBin) -> tuple[int, ...]:
         unassigned, matching = waiting.pop()
         unassigned.keep_only(matching.opened())
         if unassigned.users:
-            extension = unassigned.assign(unassigned.best(matching.sample()))
-            first, *others = matching.after(extension).blocks()
+            first, *others = matching.after(unassigned.assign(unassigned.best(matching.sample()))).blocks()
             waiting.extend((unassigned.copy(), block) for block in others)
             waiting.append((unassigned, first))
             continue

@@ -197,8 +197,7 @@ class EmpiricalEpsilon(LossBound):
         """The highest FPR and lowest TPR of some events, with `confidence` for all of them together (Bonferroni)."""
         alarm = (1 - self.confidence) / max(len(self.curve), 1)
         found = [(*chances(likely, unlikely, self.tested, alarm)[::-1], side) for likely, unlikely, side in self.curve]
-        frame = pd.DataFrame(found, columns=["fpr", "tpr", "on_neighbour"])
-        return frame.sort_values(by="fpr", ignore_index=True)
+        return pd.DataFrame(found, columns=["fpr", "tpr", "on_neighbour"]).sort_values(by="fpr", ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the bounds of the trade-off curve, and what the claim allows, and return the axes."""

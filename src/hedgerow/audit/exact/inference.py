@@ -149,8 +149,7 @@ class _Joint:
             )
         found = np.ones((1, len(values)))
         for column in values.T:
-            each = number_chances(column, self._base.step)
-            found = (found[:, None] * each).reshape(-1, len(values))
+            found = (found[:, None] * number_chances(column, self._base.step)).reshape(-1, len(values))
         return found
 
     def find(self, given: dict[int, NDArray[np.bool_]], chance: float, lost: Floats) -> None:

@@ -300,8 +300,7 @@ class ExactMembership:
     def worst(self, n: int = 10) -> pd.DataFrame:
         """Return the rows with the largest advantage, the largest first, with their place as index."""
         check_integer("n", n, 1)
-        order = np.argsort(-self.advantage, kind="stable")[:n]
-        return self.to_frame().iloc[order]
+        return self.to_frame().iloc[np.argsort(-self.advantage, kind="stable")[:n]]
 
     def by_group(self, groups: Any) -> pd.DataFrame:
         """Return rows, and mean and largest advantage, of each group, the largest first; `groups` has one a row."""

@@ -127,8 +127,7 @@ def _log_ratio(inside: Whole, outside: Whole) -> Array:
 def _log_densities(at: Array, inside: _Side, outside: _Side) -> Array:
     """Return the log-ratio of the densities of logits by the rare ones of the other splits; 0 where there are none."""
     found = [_Moments.of(side.logits, side.rare) for side in (inside, outside)]
-    number = found[0].number + found[1].number
-    degrees = np.maximum(number - 2, 1)
+    degrees = np.maximum(found[0].number + found[1].number - 2, 1)
     variance = (found[0].squares + found[1].squares) / degrees
     known = (np.minimum(found[0].number, found[1].number) >= _FEWEST) & (variance > _FLAT)
     scales = [np.where(known, variance, 1.0) * (1 + 1 / np.maximum(one.number, 1)) for one in found]

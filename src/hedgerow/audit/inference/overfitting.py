@@ -115,8 +115,7 @@ class Overfit:
     def _totals(self) -> list[tuple[int, ...]]:
         """The denominators of the shares of each class in train and in test."""
         sizes = self._class_rows
-        whole = tuple(map(sum, zip(*sizes, strict=True)))
-        return [whole] * len(sizes) if self.as_released_code else sizes
+        return [tuple(map(sum, zip(*sizes, strict=True)))] * len(sizes) if self.as_released_code else sizes
 
     @property
     def class_shares(self) -> Mapping[Any, float]:
@@ -300,5 +299,4 @@ def mean_deviation(total: int, marked: int, drawn: int) -> float:
     first = floor(Fraction(marked * drawn, total)) + 1
     if first > min(marked, drawn):
         return 0.0
-    chance = float(hypergeom.pmf(first, total, marked, drawn))
-    return 2 * first * (total - marked - drawn + first) / total * chance
+    return 2 * first * (total - marked - drawn + first) / total * float(hypergeom.pmf(first, total, marked, drawn))

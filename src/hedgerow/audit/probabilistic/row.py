@@ -226,8 +226,7 @@ def _factors(region: Region, places: tuple[int, ...], weights: PerBin, masses: P
         i: sum(1 << k for k, (a, b) in enumerate(zip(box, other, strict=True)) if a & ~b)
         for i, other in enumerate(meeting)
     }
-    groups = components(supports)
-    joint = [([k for k in range(len(box)) if flags >> k & 1], boxes) for flags, boxes in groups.items()]
+    joint = [([k for k in range(len(box)) if flags >> k & 1], boxes) for flags, boxes in components(supports).items()]
     free = [k for k in range(len(box)) if not any(k in indexes for indexes, _ in joint)]
     yield from (factor([k], ()) for k in free)
     for indexes, boxes in joint:

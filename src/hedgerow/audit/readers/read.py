@@ -91,8 +91,7 @@ def tree_paths(model: Any, schema: Schema, features: Features | None = None) -> 
             )
         return None
     check_is_fitted(model)
-    names = getattr(model, "feature_names_in_", None)
-    columns = Columns.of(schema, features, names, model.n_features_in_)
+    columns = Columns.of(schema, features, getattr(model, "feature_names_in_", None), model.n_features_in_)
     leaves, paths = zip(*_leaf_paths(model.tree_, columns), strict=True)
     classes, said = _classes(model), _predictions(model, list(leaves))
     if not _COUNTS_MISSING and _splits_on_missing(model.tree_, columns):
@@ -131,8 +130,7 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
     grown = _grown(forest)
     if not grown:
         raise ArgumentTypeError(f"expected a fitted forest of scikit-learn's trees, got {type(forest).__name__}.")
-    names = getattr(forest, "feature_names_in_", None)
-    columns = Columns.of(schema, features, names, forest.n_features_in_).features
+    columns = Columns.of(schema, features, getattr(forest, "feature_names_in_", None), forest.n_features_in_).features
     subsets = getattr(forest, "estimators_features_", [range(len(columns))] * len(grown))
     drawn = getattr(forest, "estimators_samples_", [None] * len(grown))
     return tuple(

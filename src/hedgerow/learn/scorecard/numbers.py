@@ -84,8 +84,7 @@ class NumberFit(Fit):
     def run(self) -> LearnedScorecard:
         charged = "" if self._spending.is_pure else "all sums, charged with the first: "
         what = f"{charged}rows, and sums of the number and of its square"
-        row = self._plan.row
-        found, variance = self._counts(TOTALS, 1, lambda: moments(self._tally), what, row**2, first=True)
+        found, variance = self._counts(TOTALS, 1, lambda: moments(self._tally), what, self._plan.row**2, first=True)
         self._describe(found)
         chosen, taken = self._choose()
         passes = sum(self._is_enough(Fraction(PARTS), len(chosen), least) for least in ENOUGH)

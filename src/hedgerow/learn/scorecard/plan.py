@@ -156,8 +156,7 @@ class Fit:
 
     def _is_enough(self, parts: Fraction, changes: int, least: float) -> bool:
         """Return whether there are enough rows for counts of this sensitivity, at this share."""
-        variance = self._spending.counts(parts, changes).variance
-        return bool(self._rows * sqrt(2 / variance) >= least)
+        return bool(self._rows * sqrt(2 / self._spending.counts(parts, changes).variance) >= least)
 
     def _count_rows(self, counts: Floats) -> None:
         positive = np.maximum(counts, 1)
@@ -177,8 +176,7 @@ class Fit:
             return queries.associations(self._by_class, shares)
 
         if self._spending.is_pure:
-            chooser = self._plan.chooser(choice.parts, choice.number, moved)
-            return choice.draw(ask, chooser, self._gate), choice.parts
+            return choice.draw(ask, self._plan.chooser(choice.parts, choice.number, moved), self._gate), choice.parts
         scores, _ = self._counts(choice.parts, choice.all, ask, "associations of all attributes", moved)
         return sorted(np.argsort(-scores, kind="stable")[: choice.number].tolist()), choice.parts
 
@@ -189,8 +187,7 @@ class Fit:
             share, len(chosen), lambda: queries.histograms(self._by_class, chosen), what, self._plan.row
         )
         k, sizes = len(self._shares), [self._schema.attributes[i][1].n_bins for i in chosen]
-        ends = np.cumsum(sizes)[:-1] * k
-        tables = [table.reshape(-1, k) for table in np.split(counts, ends)]
+        tables = [table.reshape(-1, k) for table in np.split(counts, np.cumsum(sizes)[:-1] * k)]
         weights = np.array([1 / known_variance, *(1 / (size * variance) for size in sizes)])
         agreed = weights @ np.array([known, *(table.sum(axis=0) for table in tables)]) / weights.sum()
         self._count_rows(agreed)
@@ -226,8 +223,7 @@ class Fit:
         prior = self._prior(self.of_residuals)
         for part in parts:
             before = whole_log_odds(part.values)
-            precision = prior.of(self._schema.attributes[part.attribute][1])
-            steps = self._step(kept, part, changes, share, precision)
+            steps = self._step(kept, part, changes, share, prior.of(self._schema.attributes[part.attribute][1]))
             values = np.column_stack([step.values for step in steps])
             part.values += np.clip(values, -_LARGEST_STEP, _LARGEST_STEP)
             part.covariances = [step.after(one) for step, one in zip(steps, part.covariances, strict=True)]

@@ -90,8 +90,7 @@ class SmoothChoice:
     def __call__(self, query: Query, position: int, n_open: int) -> int:
         def scores() -> Scores:
             caught, total = query()
-            least = self.node.min_support
-            scale = smooth_sensitivity(total.sum(), min_support=least, beta=self.mechanism.beta)
+            scale = smooth_sensitivity(total.sum(), min_support=self.node.min_support, beta=self.mechanism.beta)
             return gini_scores(caught, total) / scale
 
         test, what = DiscreteLaplace(self.node.epsilon), f"number of rows left for rule {position + 1}"

@@ -137,8 +137,7 @@ def global_laplace(epsilon: Fraction) -> NoisyMin:
     It is ε-differentially private at this scale for scores that all move in one direction (Dwork and Roth, Section
     3.3); the Gini impurity G does not, and needs twice the scale, that is twice the ε.
     """
-    scale = float(Fraction(GINI_SENSITIVITY) / epsilon)
-    return NoisyMin(epsilon, Fraction(0), GINI_SENSITIVITY, _LAPLACE, scale)
+    return NoisyMin(epsilon, Fraction(0), GINI_SENSITIVITY, _LAPLACE, float(Fraction(GINI_SENSITIVITY) / epsilon))
 
 
 def global_gaussian(epsilon: Fraction, delta: Fraction) -> NoisyMin:

@@ -178,8 +178,7 @@ class _Pmml:
         start = _amount(self.model, "initialScore", "0")
         points = [[_amount(one, "partialScore") for one in part.all("Attribute")] for part in parts]
         low, high = (start + sum((end(x) for x in points if x), Fraction(0)) for end in (min, max))
-        ends = [repr(float(low)), repr(float(high))]
-        asked = self.asked(bins, ends, is_number=True)
+        asked = self.asked(bins, [repr(float(low)), repr(float(high))], is_number=True)
         number = asked.schema.target.as_number
         if number is None or low < Fraction(number.low) or high > Fraction(number.high):
             self.model.refuse("expected a schema whose label is a number whose bounds hold every score, got another")

@@ -91,8 +91,7 @@ class _Reader:
         if not isinstance(tree, exp.Case):
             return self._leaf(tree)
         (one,) = tree.args["ifs"]
-        literals = self._literals(one.this)
-        return Split(literals[0], self._node(one.args["true"]), self._node(tree.args["default"]))
+        return Split(self._literals(one.this)[0], self._node(one.args["true"]), self._node(tree.args["default"]))
 
     def _leaf(self, tree: Any) -> Leaf:
         found, number = self.dialect.written(tree), self.schema.target.as_number
