@@ -124,6 +124,12 @@ def test_all_boxes_are_valued_where_that_is_affordable(monkeypatch, depth, limit
     assert used == [way]
 
 
+@pytest.mark.parametrize(("patterns", "method"), [(10, "masks"), (10**4, "cubes")])
+def test_the_way_is_chosen_by_the_patterns_that_there_are(patterns, method):
+    schema = Schema({f"x{i}": Integer(0, 99, cuts=tuple(range(10, 18))) for i in range(10)}, Label("y", (0, 1)))
+    assert space_cost(Outline.of(Space.of_trees(schema)), 2, patterns=patterns).method == method
+
+
 def test_boxes_that_take_too_long_are_left_for_the_pruned_search(monkeypatch):
     rows = np.random.default_rng(0).integers(0, 100, (50, 6))
     tally, clock = Tally.count(rows, rows[:, 0] % 2, WIDE), itertools.count(0, 40.0)

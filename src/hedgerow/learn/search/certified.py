@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cost import Outline, space_cost
+from hedgerow.learn.search.cost import TYPICAL_PATTERNS, Outline, space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.last_two import LastTwo
 from hedgerow.learn.search.lattice import Chosen, PatternMatrix, Search, States, Stop, Take, enough
@@ -263,7 +263,8 @@ def find_optimum(
     supported = _supported(tally, space, settings)
     space = replace(space, options=space.options[supported])
     depth = min(settings.depth, space.n_options)
-    cost = space_cost(Outline.of(space), depth, settings.objective)
+    patterns = max(TYPICAL_PATTERNS, len(tally.bins_and_counts()[0]))
+    cost = space_cost(Outline.of(space), depth, settings.objective, patterns)
     affordable = time_limit is None or cost.seconds(_MANY_PATTERNS) < time_limit / 3
     kind = {"cubes": Boxes, "pairs": Pairs}.get(cost.method) if cost.is_sensible and affordable else None
     states, start = None if kind is None else kind.of(space, depth), time.monotonic()

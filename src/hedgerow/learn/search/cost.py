@@ -291,8 +291,11 @@ def pairs_cost(outline: Outline, depth: int, objective: Objective = "errors") ->
     return Cost(n, states, states * n, classes, "pairs", largest, fixed, each, outline.cells)
 
 
-def space_cost(outline: Outline, depth: int, objective: Objective = "errors") -> Cost:
-    """Return the cost of all models of a space with up to `depth` choices, by the method that costs less."""
+def space_cost(outline: Outline, depth: int, objective: Objective = "errors", patterns: int = TYPICAL_PATTERNS) -> Cost:
+    """Return the cost of all models of a space with up to `depth` choices, by the method that costs less.
+
+    `patterns` are a table's own only where nothing is private.
+    """
     n, masks = outline.n_options, masks_cost(outline, depth, objective)
     is_list = CAUGHT not in outline.branches
     if is_list and 1 < outline.longest <= MOST_LITERALS and 0 < depth <= MOST_RULES and n <= MOST_PAIRED:
@@ -301,7 +304,7 @@ def space_cost(outline: Outline, depth: int, objective: Objective = "errors") ->
         other = cubes_cost(outline, sizes, objective)
     else:
         return masks
-    return min(masks, other, key=lambda cost: (not cost.is_sensible, cost.seconds()))
+    return min(masks, other, key=lambda cost: (not cost.is_sensible, cost.seconds(patterns)))
 
 
 def draw_cost(outline: Outline, depth: int, objective: Objective, *, draws_size: bool) -> Cost:
