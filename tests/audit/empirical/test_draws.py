@@ -1,10 +1,12 @@
-"""Runs on two tables: seeds, and processes."""
+"""Runs on two tables: seeds, processes, and the file that keeps them."""
+
+import json
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from hedgerow.audit.empirical.learner import Runner, outcome_of, run
+from hedgerow.audit.empirical.learner import RunCache, Runner, outcome_of, run
 
 SIDES = (np.zeros((3, 1)), np.array([0, 1, 1])), (np.zeros((2, 1)), np.array([0, 1]))
 RNG = np.random.default_rng(0)
@@ -26,20 +28,84 @@ def runner(fit=noisy):
     return Runner(fit, SIDES, of_value)
 
 
-def test_both_tables_are_run_as_often():
-    assert [len(side) for side in run(runner(), 230, None, None, verbose=False)] == [230, 230]
+def test_both_tables_are_run_as_often_and_nothing_is_run_again(tmp_path):
+    file = tmp_path / "runs.jsonl"
+    some = run(runner(), RunCache.open(file, {"a": 1}), 30, None, None, verbose=False)
+    assert [len(side) for side in some] == [30, 30]
+    more = run(runner(), RunCache.open(file, {"a": 1}), 70, None, None, verbose=False)
+    assert [side[:30] for side in more] == list(some)
+    assert [len(side) for side in more] == [70, 70]
+    again = run(runner(), RunCache.open(file, {"a": 1}), 70, None, None, verbose=False)
+    assert list(again) == list(more)
+
+
+def test_a_line_that_was_cut_off_is_done_again(tmp_path):
+    file = tmp_path / "runs.jsonl"
+    run(runner(), RunCache.open(file, {}), 30, None, None, verbose=False)
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[:-1]) + lines[-1][:7])
+    kept = RunCache.open(file, {})
+    assert sorted(len(side) for side in kept.draws) == [29, 30]
+    assert [len(side) for side in run(runner(), kept, 30, None, None, verbose=False)] == [30, 30]
+    assert all(json.loads(line) for line in file.read_text().splitlines())
+
+
+@pytest.mark.parametrize("content", ["", "no json\n", '{"hedgerow": "a model"}\n', "[1]\n"])
+def test_a_file_of_something_else_is_refused_and_kept(tmp_path, content):
+    file = tmp_path / "runs.jsonl"
+    file.write_text(content)
+    with pytest.raises(ValueError, match="holds something else, or runs of another learner or of other tables"):
+        RunCache.open(file, {})
+    assert file.read_text() == content
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"side": 7, "start": 0, "outcomes": []},
+        {"side": -1, "start": 0, "outcomes": []},
+        {"side": 0, "start": 0, "outcomes": "ab"},
+        {"side": 0, "start": 1, "outcomes": [1.0]},
+        {"side": 0, "start": 0, "outcomes": [float("nan")]},
+        {"side": 0, "start": 0, "outcomes": [["1"]]},
+        {"side": 0, "start": 0, "outcomes": [{}]},
+        {"outcomes": []},
+    ],
+)
+def test_a_file_with_a_part_that_was_edited_is_refused(tmp_path, line):
+    file = tmp_path / "runs.jsonl"
+    RunCache.open(file, {})
+    with file.open("a") as end:
+        end.write(json.dumps(line) + "\n")
+    with pytest.raises(ValueError, match="holds something else, or runs of another learner or of other tables"):
+        RunCache.open(file, {})
+
+
+def test_parts_that_two_processes_wrote_are_not_counted_twice(tmp_path):
+    file = tmp_path / "runs.jsonl"
+    for kept in [RunCache.open(file, {}), RunCache.open(file, {})]:
+        kept.add(0, [1.0])
+    with pytest.raises(ValueError, match="holds something else, or runs of another learner or of other tables"):
+        RunCache.open(file, {})
+
+
+def test_runs_of_other_settings_are_not_mixed(tmp_path):
+    file = tmp_path / "runs.jsonl"
+    RunCache.open(file, {"seed": 1})
+    with pytest.raises(ValueError, match="holds something else, or runs of another learner or of other tables"):
+        RunCache.open(file, {"seed": 2})
 
 
 @pytest.mark.xdist_group("processes")
 def test_a_seed_decides_each_run_whatever_the_number_of_them_and_of_processes():
     seeded = Runner(DecisionTreeClassifier(), SIDES, first_seed)
-    one = run(seeded, 12, 5, None, verbose=False)
+    one = run(seeded, RunCache.open(None, {}), 12, 5, None, verbose=False)
     assert len({*one[0], *one[1]}) == 24
-    more = run(seeded, 30, 5, None, verbose=False)
+    more = run(seeded, RunCache.open(None, {}), 30, 5, None, verbose=False)
     assert [side[:12] for side in more] == list(one)
-    assert run(seeded, 12, 5, 2, verbose=False) == one
+    assert run(seeded, RunCache.open(None, {}), 12, 5, 2, verbose=False) == one
 
 
 def test_progress_is_told_on_stderr(capsys):
-    run(runner(), 20, None, None, verbose=True)
+    run(runner(), RunCache.open(None, {}), 20, None, None, verbose=True)
     assert "empirical epsilon" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -97,6 +98,21 @@ def test_a_learner_without_privacy_is_seen():
     assert found.epsilon > 3
 
 
+def test_runs_are_kept_and_go_on(tmp_path):
+    file, calls = tmp_path / "runs.jsonl", []
+
+    def count(_, y):
+        calls.append(len(y))
+        return float(len(y))
+
+    empirical_epsilon(count, *PAIR, runs=40, file=file)
+    assert len(calls) == 80
+    empirical_epsilon(count, *PAIR, runs=60, file=file)
+    assert len(calls) == 120
+    with pytest.raises(ValueError, match="runs of another learner or of other tables"):
+        empirical_epsilon(count, PAIR[1], PAIR[0], runs=60, file=file)
+
+
 def test_outcomes_can_be_reduced_by_the_user():
     found = empirical_epsilon(Count(1.0), *PAIR, runs=400, outcome=lambda value: value > 1.5)
     assert found.outcomes == 1
@@ -142,3 +158,16 @@ def test_what_needs_a_claim_says_so():
         assert found.refutes
     with pytest.raises(ValueError, match="factor must be a number > 1, got 1"):
         empirical_epsilon(response, *PAIR, runs=100, claim=1).power(1)
+
+
+def test_runs_of_another_reduction_or_of_tables_with_other_names_are_not_mixed(tmp_path):
+    def total(_, y):
+        return float(sum(y))
+
+    frames = [pd.DataFrame({name: [0, 0]}) for name in "ab"]
+    one, other = ((frame, [0, 1]) for frame in frames)
+    settings = {"runs": 20, "file": tmp_path / "runs.jsonl"}
+    empirical_epsilon(total, one, one, **settings)
+    for sides, outcome in [((other, other), None), ((one, one), repr)]:
+        with pytest.raises(ValueError, match="holds something else, or runs of another learner or of other tables"):
+            empirical_epsilon(total, *sides, outcome=outcome, **settings)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.base import BaseEstimator
 from hedgerow.audit.empirical.learner import (
     LossBound,
     Outcome,
+    RunCache,
     Runner,
     check_settings,
     learner_name,
@@ -49,6 +51,7 @@ def empirical_epsilon(
     outcome: Callable[[Any], Any] | None = None,
     random_state: RandomState = None,
     n_jobs: int | None = None,
+    file: str | PathLike[str] | None = None,
     verbose: bool = False,
 ) -> "EmpiricalEpsilon":
     """Run a learner again and again on two neighbouring tables, and say which privacy loss its outputs refute.
@@ -79,11 +82,13 @@ def empirical_epsilon(
         An estimator with one that is set is refused: all runs would be the same, and refute whatever it claims.
     n_jobs, verbose : int, optional, and bool, default=False
         The number of processes, as in scikit-learn; whether to show progress on stderr.
+    file : path, optional
+        A file to keep the outcomes in: runs that it holds are not done again. **Private**.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range. Errors of `fit` are passed on.
+        If a parameter is out of range, or the file holds something else. Errors of `fit` are passed on.
     TypeError
         If `fit` is neither an estimator nor a function, or a table is no pair.
 
@@ -112,12 +117,20 @@ def empirical_epsilon(
     seed = None if random_state is None else int(generator(random_state).integers(2**31))
     reduce = partial(outcome_of, rows=max(sides, key=len).table.data) if outcome is None else partial(_reduced, outcome)
     runner = Runner(fit, ((sides[0].table.data, sides[0].labels), (sides[1].table.data, sides[1].labels)), reduce)
-    draws = run(runner, runs, seed, n_jobs, verbose=bool(verbose))
+    kept = RunCache.open(file, _settings(fit, sides, seed, outcome))
+    draws = run(runner, kept, runs, seed, n_jobs, verbose=bool(verbose))
     return measured(learner_name(fit), draws, claim, float(delta), 1 - float(confidence))
 
 
 def _reduced(outcome: Callable[[Any], Any], result: Any) -> Outcome:
     return outcome_of(outcome(result), None)
+
+
+def _settings(fit: Any, sides: tuple[LabelledRows, LabelledRows], seed: int | None, outcome: Any) -> dict[str, Any]:
+    tables = [[np.asarray(side.table.data, dtype=object).tolist(), side.values.tolist()] for side in sides]
+    names = [side.table.names for side in sides]
+    reduction = None if outcome is None else learner_name(outcome)
+    return {"fit": learner_name(fit), "tables": repr((names, tables)), "seed": seed, "outcome": reduction}
 
 
 def measured(

@@ -1,11 +1,14 @@
 """Learners that are audited by their outputs: their runs on neighbouring tables, and lower bounds of what they lose."""
 
+import hashlib
 import json
+import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -115,7 +118,7 @@ _EXACT = 2**53  # whole numbers below are numbers, others text
 _BINS = 40  # of numbers, by quantiles of the draws that events are chosen on
 _LARGEST = 1e30  # that a forest is given: it sums in single precision
 _NOT_DRAWN = ("privacy", "digest", "schema", "schema_digest", "format", "version")
-_PARTS = 200  # of the runs, at most: progress is shown after each
+_PARTS = 200  # of the runs, at most: each is written, and shown, once
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +137,96 @@ def _own(seed: int | None, side: int, place: int) -> int | None:
     return None if seed is None else int(np.random.SeedSequence([seed, side, place]).generate_state(1)[0] >> 1)
 
 
-def run(runner: Runner, runs: int, seed: int | None, n_jobs: int | None, *, verbose: bool) -> Draws:
-    size = max(1, -(-runs // _PARTS))
-    parts = [(side, range(at, min(at + size, runs)), seed) for at in range(0, runs, size) for side in (0, 1)]
+@dataclass
+class RunCache:
+    """Outcomes so far, with the file that keeps them, if there is one: JSON, a line a part, **private**."""
+
+    path: Path | None
+    draws: Draws = field(default_factory=lambda: ([], []))
+
+    @classmethod
+    def open(cls, path: Any, settings: dict[str, Any]) -> "RunCache":
+        """Return what a file holds of a run with these settings; a last line without end is dropped."""
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        head = {"hedgerow": "empirical epsilon", "settings": digest}
+        kept = cls(None if path is None else Path(path))
+        if kept.path is None:
+            return kept
+        if not kept.path.exists():
+            kept._write(head, "x")
+            return kept
+        first, *lines = kept._lines()
+        if first != head:
+            raise kept._problem
+        for line in lines:
+            if not _is_part(line, kept.draws):
+                raise kept._problem
+            kept.draws[line["side"]].extend(line["outcomes"])
+        return kept
+
+    def add(self, side: int, outcomes: list[Outcome]) -> None:
+        start = len(self.draws[side])
+        self.draws[side].extend(outcomes)
+        if self.path is not None:
+            self._write({"side": side, "start": start, "outcomes": outcomes}, "a")
+
+    @property
+    def _problem(self) -> ArgumentError:
+        return ArgumentError(f"{self.path} holds something else, or runs of another learner or of other tables.")
+
+    def _write(self, line: dict[str, Any], mode: str) -> None:
+        assert self.path is not None
+        with self.path.open(mode, encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        """Yield the whole lines of the file, and cut off what was not written to its end."""
+        assert self.path is not None
+        content = self.path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if whole != content:
+            os.truncate(self.path, len(whole))
+        for line in whole.splitlines():
+            try:
+                found = json.loads(line)
+            except ValueError:
+                raise self._problem from None
+            if not isinstance(found, dict):
+                raise self._problem
+            yield found
+        if not whole:
+            raise self._problem
+
+
+def _is_part(line: dict[str, Any], draws: Draws) -> bool:
+    """Return whether a line is the next part of its side: one that two processes wrote would be counted twice."""
+    if set(line) != {"side", "start", "outcomes"} or line["side"] not in (0, 1) or not isinstance(line["side"], int):
+        return False
+    if line["start"] != len(draws[line["side"]]) or not isinstance(line["outcomes"], list):
+        return False
+    return all(_is_outcome(one) for one in line["outcomes"])
+
+
+def _is_outcome(found: Any) -> bool:
+    if isinstance(found, list):
+        return all(type(one) in (int, float) and np.isfinite(float(one)) for one in cast("list[Any]", found))
+    return isinstance(found, str) or (type(found) in (int, float) and bool(np.isfinite(float(found))))
+
+
+def run(runner: Runner, kept: RunCache, runs: int, seed: int | None, n_jobs: int | None, *, verbose: bool) -> Draws:
+    size, done = max(1, -(-runs // _PARTS)), [len(side) for side in kept.draws]
+    parts = [
+        (side, range(at, min(at + size, runs)), seed)
+        for step in range(0, runs, size)
+        for side in (0, 1)
+        if (at := done[side] + step) < runs
+    ]
     found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(runner.part)(*one) for one in parts)
-    draws: Draws = [], []
     for side, outcomes in tracked(found, "empirical epsilon", len(parts), verbose=verbose):
-        draws[side].extend(outcomes)
-    return draws
+        kept.add(side, outcomes)
+    return kept.draws[0][:runs], kept.draws[1][:runs]
 
 
 def outcome_of(result: Any, rows: Any) -> Outcome:
