@@ -23,7 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
-from hedgerow.learn.scorecard.log_odds import ACROSS, EACH, Prior
+from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Prior
 from hedgerow.marginals.logistic import SufficientStatistics, estimated
 from hedgerow.tables.frames import Table
 

@@ -1,5 +1,5 @@
 (* Counts with discrete Laplace noise: the section "One choice, and all counts" of docs/mathematics.md
-   (src/hedgerow/privacy/noise.py: DiscreteLaplace; learn/learned.py; oracle/release.py). *)
+   (src/hedgerow/privacy/noise.py: DiscreteLaplace; learn/learned.py; oracle/release_forms.py). *)
 
 From Coq Require Import Reals List Lra Lia ZArith.
 From Hedgerow Require Import Constants Sums Tables.

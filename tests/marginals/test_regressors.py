@@ -23,7 +23,7 @@ from hedgerow.marginals.expril_regressor import _DEVIATIONS, most_probable
 from hedgerow.marginals.linear import estimated
 from hedgerow.oracle import Always, LevelSums, choose_bins
 from hedgerow.oracle.binning import bin_matrix
-from hedgerow.oracle.release import Form
+from hedgerow.oracle.release_forms import Form
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from hedgerow.schema import Boolean, Number, Schema
 from tests.learn.replay import Recorder, Replayer

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.marginals import expril as learner
-from hedgerow.oracle.release import Form
+from hedgerow.oracle.release_forms import Form
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
 from tests.learn.replay import Recorder, Replayer
 

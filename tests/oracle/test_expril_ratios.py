@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import laplace
 
-from hedgerow.oracle.release import PublishedRatios
+from hedgerow.oracle.release_forms import PublishedRatios
 
 
 def ratio_density(c, wrong, rows, scale):

@@ -19,7 +19,7 @@ from hedgerow.learn.learners import estimators_of
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.model import Model
 from hedgerow.oracle.answers import PARTS
-from hedgerow.oracle.release import Form
+from hedgerow.oracle.release_forms import Form
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, exact, total
 from hedgerow.privacy.unit import loss_of, neighbours_of, reworded, rows_of

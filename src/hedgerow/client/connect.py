@@ -22,7 +22,7 @@ from hedgerow.models.model import Model
 from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
-from hedgerow.oracle.release import Form
+from hedgerow.oracle.release_forms import Form
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Amount, Charge, exact, renewed
 from hedgerow.privacy.process import OfOneProcess, read_only

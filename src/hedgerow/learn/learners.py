@@ -13,7 +13,7 @@ from hedgerow.learn.blocks import CostOf, ListDraw, TreeDraw, list_costs, longes
 from hedgerow.learn.objectives import OfClasses, OfReleasedNumbers
 from hedgerow.learn.plans import DrawnList, DrawnTree, GreedyList, GreedyTree, Plan
 from hedgerow.learn.private_base import PrivateEstimator
-from hedgerow.learn.scorecard.numbers import NumberPlan
+from hedgerow.learn.scorecard.number_plan import NumberPlan
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.search.cost import Outline
 from hedgerow.learn.search.space import Space

@@ -10,7 +10,7 @@ from hedgerow.learn.contract import Classifier, NumberEstimator
 from hedgerow.learn.learners import PrivateScorecardEstimator
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.scorecard.exact import Regression, centred, rounded_card
-from hedgerow.learn.scorecard.log_odds import Direction
+from hedgerow.learn.scorecard.smoothing import Direction
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.hypotheses.read import HypothesisCharges
 from hedgerow.oracle.answers import ClassCounts, LevelSums
-from hedgerow.oracle.release import Form, Release
+from hedgerow.oracle.release_forms import Form, Release
 from hedgerow.privacy.charge import Charge, renewed, unit_of
 from hedgerow.privacy.process import OfOneProcess, read_only
 from hedgerow.privacy.unit import Unit

@@ -14,7 +14,7 @@ from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
 from hedgerow.oracle.charged_oracle import AskedOracle
 from hedgerow.oracle.protocol import MarginalOracle
-from hedgerow.oracle.release import Release
+from hedgerow.oracle.release_forms import Release
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, amount_text, join_reasons, total, total_rho, unit_of
 from hedgerow.privacy.process import read_only

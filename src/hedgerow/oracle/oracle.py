@@ -16,7 +16,7 @@ from hedgerow.oracle.answers import PARTS, ErrorCounts, ErrorRatios, RowCounts, 
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.charged_oracle import ChargedOracle
 from hedgerow.oracle.frame_rows import OPAQUE_REASON, OpaqueClassifier, OracleFrame, OracleRows, target_label
-from hedgerow.oracle.release import UNPROVEN_RATIO, Form, Release, card_notes, check_form
+from hedgerow.oracle.release_forms import UNPROVEN_RATIO, Form, Release, card_notes, check_form
 from hedgerow.privacy import Budget, PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons
 from hedgerow.privacy.gate import Gate

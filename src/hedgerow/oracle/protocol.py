@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, LevelSums, RowCounts, RowShares
-from hedgerow.oracle.release import Release
+from hedgerow.oracle.release_forms import Release
 from hedgerow.privacy.budget import report_charges_on_error
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.unit import Unit

@@ -19,8 +19,8 @@ from hedgerow.models.released import released_model
 from hedgerow.oracle.answers import PARTS
 from hedgerow.oracle.frame_rows import OracleRows
 from hedgerow.oracle.oracle import OracleQuestion, ask_once
-from hedgerow.oracle.release import Form as ReleaseForm
-from hedgerow.oracle.release import Release
+from hedgerow.oracle.release_forms import Form as ReleaseForm
+from hedgerow.oracle.release_forms import Release
 from hedgerow.privacy import Budget, PrivacyCard
 from hedgerow.privacy.charge import Charge, exact
 from hedgerow.privacy.noise import NoiseSource, noise_source

@@ -13,7 +13,7 @@ from sklearn.base import clone
 import hedgerow as hr
 from hedgerow import tally as tallies
 from hedgerow.errors import NotPicklableError
-from hedgerow.learn.scorecard import counts, numbers
+from hedgerow.learn.scorecard import counts, number_plan
 from hedgerow.learn.scorecard.counts import (
     GRID,
     STEPS,
@@ -25,7 +25,7 @@ from hedgerow.learn.scorecard.counts import (
     moments,
     whole_log_odds,
 )
-from hedgerow.learn.scorecard.numbers import rounded_up
+from hedgerow.learn.scorecard.number_plan import rounded_up
 from hedgerow.privacy.charge import exact
 from hedgerow.privacy.noise import GaussianCounts, SeededNoise, noise_source
 from hedgerow.tables.frames import Table
@@ -290,7 +290,7 @@ def test_the_replay_catches_a_base_that_is_not_released(monkeypatch):
     def residuals(table, base, make=NumberResiduals):
         return make(table, base + table.total()[0] / 100)
 
-    monkeypatch.setattr(numbers, "NumberResiduals", residuals)
+    monkeypatch.setattr(number_plan, "NumberResiduals", residuals)
     with pytest.raises(AssertionError, match="further than declared"):
         check({"epsilon": 1000}, MANY, (0, True, "x", -5.0))
 

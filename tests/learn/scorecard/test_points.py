@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.scorecard.log_odds import Part, rounded
+from hedgerow.learn.scorecard.smoothing import Part, rounded
 
 ODDS = st.floats(-8, 8)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.scorecard.log_odds import Prior, smoothed
+from hedgerow.learn.scorecard.smoothing import Prior, smoothed
 
 SD = st.floats(0.05, 50)
 PRIORS = st.builds(Prior, across=SD, each=SD)

@@ -10,7 +10,7 @@ from scipy.special import expit, log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
 from hedgerow.learn.learned import LearnedScorecard
-from hedgerow.learn.scorecard.log_odds import ACROSS, EACH, Direction, Part, Prior
+from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Direction, Part, Prior
 from hedgerow.models.points import MOST_POINTS
 from hedgerow.schema.schema import Schema
 
