@@ -1,5 +1,6 @@
 """What is known of a row against all rows that are possible, one by one."""
 
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from math import log2
@@ -50,6 +51,8 @@ def test_of_what_is_not_mentioned_nothing_is_known():
         ({"age": [10, 10]}, "expected each possible value once"),
         ({"age": {10: 0.5}}, "expected probabilities of at least 0 that sum to 1"),
         ({"age": {10: 1.5, 20: -0.5}}, "expected probabilities of at least 0 that sum to 1"),
+        ({"age": {10: 10**400}}, "expected probabilities of at least 0 that sum to 1"),
+        ({"age": {10: Decimal("sNaN")}}, "expected probabilities of at least 0 that sum to 1"),
     ],
 )
 def test_what_cannot_be_known_is_refused(known, message):

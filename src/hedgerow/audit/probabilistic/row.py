@@ -308,7 +308,7 @@ def _listed(key: Any, places: tuple[int, ...], domains: Sequence[Values], given:
         raise SchemaError("expected each possible value once, got one twice.", attribute=name)
     try:
         valid = all(isfinite(chance) and chance >= 0 for chance in chances) and abs(fsum(chances) - 1) <= 1e-9
-    except TypeError:
+    except (TypeError, ValueError, OverflowError):
         valid = False
     if not valid:
         raise SchemaError("expected probabilities of at least 0 that sum to 1, got others.", attribute=name)
