@@ -172,7 +172,8 @@ class RunCache:
 
     @property
     def _problem(self) -> ArgumentError:
-        return ArgumentError(f"{self.path} holds something else, or runs of another learner or of other tables.")
+        problem = f"{self.path} holds something else, or runs of another learner or of other tables"
+        return ArgumentError(f"{problem}; pass another file.")
 
     def _write(self, line: dict[str, Any], mode: str) -> None:
         assert self.path is not None

@@ -154,7 +154,7 @@ class TreeSampler:
     """All trees of a search over one private table, but for those that were drawn."""
 
     def __init__(self, tally: Tally, search: SetSearch, progress: Progress = lambda _: None) -> None:
-        check_rows(int(tally.total().sum()), MOST_ROWS, "a set of trees")
+        check_rows(int(tally.total().sum()), MOST_ROWS, "a set of trees (a single one takes more)")
         self.tally, self.search, self.drawn, self._roots = tally, search, list[Part](), dict[float, Node]()
         self._progress = progress
 
