@@ -99,7 +99,7 @@ def test_the_ratio_depends_on_more_than_the_loss_of_the_row():
     assert max(map(len, by_loss.values())) > 1
 
 
-def test_forty_digits_of_the_mixture():
+def test_fifty_digits_of_the_mixture():
     models = list(law.trees((0, 1), 2, 2))
     err = [int(e) for e in law.losses(XOR + XOR[:3], models, ERRORS)]
     with localcontext(prec=60):

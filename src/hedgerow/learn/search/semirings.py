@@ -1,6 +1,6 @@
 """Semirings of the recursion over models: least loss (min, +), and total weight (Σ, ×).
 
-In both, the product of two weights is their sum as numbers: losses add up, and so do logarithms of weights.
+The product of two weights is always their sum as numbers: losses add up, and so do logarithms of weights.
 """
 
 from __future__ import annotations
