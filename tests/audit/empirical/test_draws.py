@@ -1,6 +1,7 @@
 """Runs on two tables: seeds, processes, and the file that keeps them."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -39,6 +40,12 @@ def test_both_tables_are_run_as_often_and_nothing_is_run_again(tmp_path):
     assert list(again) == list(more)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+def test_outcomes_are_for_their_owner_alone(tmp_path):
+    RunCache.open(tmp_path / "runs.jsonl", {})
+    assert (tmp_path / "runs.jsonl").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_line_that_was_cut_off_is_done_again(tmp_path):
     file = tmp_path / "runs.jsonl"
     run(runner(), RunCache.open(file, {}), 30, None, None, verbose=False)
@@ -50,7 +57,7 @@ def test_a_line_that_was_cut_off_is_done_again(tmp_path):
     assert all(json.loads(line) for line in file.read_text().splitlines())
 
 
-@pytest.mark.parametrize("content", ["", "no json\n", '{"hedgerow": "a model"}\n', "[1]\n"])
+@pytest.mark.parametrize("content", ["", "no json\n", "no end", '{"hedgerow": "a model"}\n{', "[1]\n"])
 def test_a_file_of_something_else_is_refused_and_kept(tmp_path, content):
     file = tmp_path / "runs.jsonl"
     file.write_text(content)

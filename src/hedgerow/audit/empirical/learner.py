@@ -5,7 +5,7 @@ import json
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -153,52 +153,48 @@ class RunCache:
         if kept.path is None:
             return kept
         if not kept.path.exists():
-            kept._write(head, "x")
+            kept.path.touch(0o600, exist_ok=False)
+            kept._write(head)
             return kept
-        first, *lines = kept._lines()
+        content = kept.path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        first, *lines = kept._read(whole)
         if first != head:
             raise kept._problem
         for line in lines:
             if not _is_part(line, kept.draws):
                 raise kept._problem
             kept.draws[line["side"]].extend(line["outcomes"])
+        if whole != content:  # only of a file of these runs: another one is kept as it is
+            os.truncate(kept.path, len(whole))
         return kept
 
     def add(self, side: int, outcomes: list[Outcome]) -> None:
         start = len(self.draws[side])
         self.draws[side].extend(outcomes)
         if self.path is not None:
-            self._write({"side": side, "start": start, "outcomes": outcomes}, "a")
+            self._write({"side": side, "start": start, "outcomes": outcomes})
 
     @property
     def _problem(self) -> ArgumentError:
         problem = f"{self.path} holds something else, or runs of another learner or of other tables"
         return ArgumentError(f"{problem}; pass another file.")
 
-    def _write(self, line: dict[str, Any], mode: str) -> None:
+    def _write(self, line: dict[str, Any]) -> None:
         assert self.path is not None
-        with self.path.open(mode, encoding="utf-8") as file:
+        with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
-    def _lines(self) -> Iterator[dict[str, Any]]:
-        """Yield the whole lines of the file, and cut off what was not written to its end."""
-        assert self.path is not None
-        content = self.path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if whole != content:
-            os.truncate(self.path, len(whole))
-        for line in whole.splitlines():
-            try:
-                found = json.loads(line)
-            except ValueError:
-                raise self._problem from None
-            if not isinstance(found, dict):
-                raise self._problem
-            yield found
-        if not whole:
+    def _read(self, content: bytes) -> list[dict[str, Any]]:
+        try:
+            found = [json.loads(line) for line in content.splitlines()]
+        except ValueError:
+            raise self._problem from None
+        if not found or not all(isinstance(one, dict) for one in found):
             raise self._problem
+        return found
 
 
 def _is_part(line: dict[str, Any], draws: Draws) -> bool:
