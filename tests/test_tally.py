@@ -163,7 +163,8 @@ def test_attributes_that_share_numbers_are_grouped_as_by_themselves(sizes, data)
     schema = Schema({f"x{i}": Integer(0, size, tuple(range(size - 1))) for i, size in enumerate(sizes)}, SCHEMA.label)
     few = [[data.draw(st.sampled_from([0, size - 1, size // 2])) for size in sizes] for _ in range(3)]
     rows = [(tuple(data.draw(st.sampled_from(few))), data.draw(st.integers(0, 2))) for _ in range(8)]
-    bins = {f"x{i}": np.array([row[i] for row, _ in rows], dtype=np.uint32) for i in range(len(sizes))}
+    kind = data.draw(st.sampled_from([np.uint32, np.int64, np.uint64]))
+    bins = {f"x{i}": np.array([row[i] for row, _ in rows], dtype=kind) for i in range(len(sizes))}
     classes, times = np.array([level for _, level in rows]), np.arange(8) * 2**40
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tally, "_WIDE", 2)
@@ -171,7 +172,7 @@ def test_attributes_that_share_numbers_are_grouped_as_by_themselves(sizes, data)
     expected = {}
     for (row, level), n in zip(rows, times.tolist(), strict=True):
         expected.setdefault(row, [0, 0, 0])[level] += n
-    assert found._bins.dtype == np.uint32
+    assert found._bins.dtype == kind
     assert patterns(found) == {row: tuple(counts) for row, counts in expected.items() if any(counts)}
 
 

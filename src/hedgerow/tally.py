@@ -383,7 +383,7 @@ def _packed(codes: Sequence[BinCodes], widths: Sequence[int]) -> NDArray[np.inte
     key = np.zeros(len(codes[0]), dtype=np.int64)
     for column, width in zip(codes, widths, strict=True):
         key <<= width
-        key |= column
+        key |= column.astype(np.int64, copy=False)
     return key
 
 
