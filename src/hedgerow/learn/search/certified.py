@@ -1,7 +1,8 @@
 """The certified optimum: the best rule list or tree of a table, with a proven lower bound where time runs out.
 
-Where not all boxes can be valued, states are searched level by level, by branch and bound. States that hold the same
-rows are one state, and an option is followed only where a bound allows it to be part of a better model:
+Where not all boxes, or pairs of rules, can be valued, states are searched level by level, by branch and bound, and of
+trees by errors the last two choices are valued together. States that hold the same rows are one state, and an option is
+followed only where a bound allows it to be part of a better model:
 
 - support: it catches (in a tree also leaves) enough rows, and what it leaves can still be divided;
 - equivalent points: rows with the same pattern are in one leaf of any model, so they cost at least what their best
