@@ -219,6 +219,26 @@ def test_a_small_weight_or_a_large_search_keeps_the_limit_of_float64():
         draw(table, plan_of(Models(Space.of_trees(TWO), 1)), Fraction(1, 10**7), SecureNoise())
 
 
+SMALL, WIDE = (hr.Schema({f"x{i}": hr.Boolean() for i in range(n)}, hr.Label("y", (0, 1))) for n in (3, 500))
+
+
+@pytest.mark.parametrize(
+    ("learner", "schema", "most"),
+    [
+        (hr.PrivateTreeClassifier(1, max_depth=2), SMALL, MOST_WHOLE),
+        (hr.PrivateTreeClassifier(Fraction(1, 10**7), max_depth=2), SMALL, MOST_ROWS),
+        (hr.PrivateTreeClassifier(1, max_depth=2, search="greedy"), SMALL, None),
+        (hr.PrivateTreeSet(1, 2, max_depth=1), SMALL, MOST_ROWS),
+        (hr.PrivateTreeClassifier(1, max_depth=4), WIDE, MOST_WHOLE),
+        (hr.PrivateRuleListClassifier(Fraction(1, 10**6), max_rules=4), WIDE, MOST_ROWS),
+        (hr.PrivateScorecardClassifier(1), SMALL, None),
+    ],
+)
+def test_a_fit_says_beforehand_as_of_how_many_rows_it_refuses(learner, schema, most):
+    """Drawn as a whole, greedy, a set, with attributes chosen first, and a scorecard."""
+    assert learner.most_rows(schema) == most
+
+
 def test_the_exact_audit_of_a_draw_still_takes_fewer_than_two_to_the_32_rows():
     table, plan = Table(TWO, (((0, 0), 0, 2**32),)), Draw(Space.of_trees(TWO), 1, 0.5)
     with pytest.raises(OverflowError, match="fewer than 4,294,967,296 rows for exact chances of a draw"):
