@@ -301,7 +301,11 @@ def coarse_grid():
     """Leaves of two probabilities a class: so that all models can be listed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(losses, "_MIXTURES", (Fraction(1, 4), Fraction(4, 5)))
-        yield
+        losses.Loss.of.cache_clear()  # tables are kept, and would be those of the other grid
+        try:
+            yield
+        finally:
+            losses.Loss.of.cache_clear()
 
 
 @st.composite
