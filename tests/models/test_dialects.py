@@ -120,6 +120,13 @@ def test_every_model_is_one_expression_in_every_dialect(case: Case, dialect: str
     assert sql.startswith(f"/* {DIALECTS[dialect].title}; guarantee: none (example) */ ")
 
 
+def test_postgres_reads_a_backslash_as_one_whatever_its_setting_and_other_text_as_it_stands() -> None:
+    schema = Schema({"a": Categorical(("b\\", "c'"))}, Label("y", ("no", "yes")))
+    for value, written in (("b\\", r"E'b\\'"), ("c'", "'c'''")):
+        split = Split(Literal("a", "=", (value,)), Leaf(label="yes"), Leaf(label="no"))
+        assert f" = {written}\n" in Tree(schema, split, NONE).to_sql("postgres")
+
+
 def test_an_unknown_dialect_is_refused_with_those_there_are() -> None:
     with pytest.raises(ValueError, match="duckdb, postgres, snowflake, spark; got 'mysql'"):
         hostile_model().to_sql("mysql")

@@ -65,6 +65,16 @@ def test_a_label_that_only_equals_a_class_is_refused(classes: tuple, label: str 
     check_leaves([Leaf(label=classes[1])], Label("y", tuple(classes)), "leaf")
 
 
+def test_the_mean_of_a_number_is_within_its_bounds() -> None:
+    for mean in (0.0, 30.0):
+        check_leaves([Leaf(mean=mean)], Number("days", 0, 30), "leaf")
+    for leaf in (Leaf(mean=-0.5), Leaf(mean=30.5), Leaf((1, 1), sums=(1, 2))):
+        with pytest.raises(ValueError, match="expected a mean of a leaf within the bounds of the number"):
+            check_leaves([leaf], Number("days", 0, 30, 2), "leaf")
+    with pytest.raises(ValueError, match="expected no mean of a leaf whose classes are no numbers"):
+        check_leaves([Leaf(mean=0.5)], LABEL, "leaf")
+
+
 @pytest.mark.parametrize("label", [math.nan, math.inf, ["a"], b"a"])
 def test_a_label_is_text_a_finite_number_or_a_boolean(label: Any) -> None:
     with pytest.raises(ValueError, match=r"^expected text, a finite number or a boolean as a label, got "):

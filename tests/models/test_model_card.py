@@ -35,7 +35,9 @@ def head(text):
 
 def test_the_head_says_what_hubs_and_readers_of_privacy_look_for():
     model = tree(Schema({"a": hr.Boolean()}, Label("ill", ("no", "yes"))), card("1/2"))
-    found = head(model.to_model_card())
+    text = model.to_model_card()
+    assert "\n# Tree for `ill`\n" in text
+    found = head(text)
     assert found == {
         "library_name": "hedgerow",
         "pipeline_tag": "tabular-classification",

@@ -206,6 +206,7 @@ TWO = np.array([[0], [1]])
         ({"train": (TWO, [0, 1, 0])}, ValueError, "expected as many labels in y as rows in X"),
         ({"train": (TWO, [1, 1]), "test": (TWO, [1, 1])}, ValueError, "expected two or more classes in y, got one"),
         ({"test": (TWO, [1, 1])}, ValueError, "every class in test, got none of 0"),
+        ({"train": (TWO, [0.5, 1.5])}, ValueError, "expected a model of classes, got one of a number"),
         ({"test": (TWO, [0, None])}, DomainError, "some labels are missing"),
         ({"train": [TWO, [0], [1]]}, TypeError, r"train must be a pair of rows and labels, \(X, y\)"),
         ({"train": (pd.DataFrame({"a": [0, 1]}), "a")}, TypeError, "expected labels as y, got the name of a column"),
@@ -232,6 +233,11 @@ def test_labels_that_the_model_does_not_know(fitted):
         overfit(tree, (X, y), (X, y + 1))
     with pytest.raises(ValueError, match="one leaf a row"):
         overfit(RandomForestClassifier(3).fit(X, y), (X, y), (X, y))
+
+
+def test_classes_may_be_whole_numbers_as_floats():
+    found = overfit(lambda X: np.asarray(X)[:, 0], (TWO, [0.0, 1.0]), (TWO, [0.0, 1.0]))
+    assert found.classes == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("counts", [((1, 1),), ((1, 1), (0,)), ((1, 0), (1, 0))])

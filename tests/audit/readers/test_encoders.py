@@ -2,11 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
-from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
+from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder
 
 from hedgerow.audit.readers.columns import Columns
 from hedgerow.audit.readers.encoders import made_by
-from hedgerow.errors import DomainError
+from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Schema
 
 SCHEMA = Schema({"hue": Categorical(("red", "blue")), "smoker": Boolean(), "age": Integer(0, 99, cuts=())})
@@ -48,6 +48,13 @@ def test_infrequent_categories_have_one_column():
     encoder = OneHotEncoder(max_categories=2).fit(pd.DataFrame({"hue": ["red", "red", "green", "blue"]}))
     codes = [[code for _, code in column.numbers] for column in made_by(encoder, schema)]
     assert codes == [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]
+
+
+def test_values_that_are_numbers_are_scaled_and_text_is_refused():
+    (found,) = made_by(MinMaxScaler((2, 6)).fit(FRAME[["smoker"]]), Schema({"smoker": Boolean()}))
+    assert [number for _, number in found.numbers] == [2.0, 6.0]
+    with pytest.raises(SchemaError, match=r"hue.*is text, but the transformer expects numbers"):
+        made_by(MinMaxScaler().fit([[0], [1]]), Schema({"hue": Categorical(("0", "red"))}))
 
 
 def test_bins_are_the_discretisers_intervals():
