@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import nnls
 
 from hedgerow.errors import OverlapWarning
-from hedgerow.marginals.reweight import equal_weights, reweight
+from hedgerow.marginals.reweight import _Gram, equal_weights, reweight
 
 TWO = np.array([[1.0, 0, 0, 0], [0, 1, 1, 1]])
 
@@ -75,6 +75,14 @@ def test_weights_of_few_rows_are_warned_about():
 def test_targets_without_any_mass_in_common_are_refused():
     with pytest.raises(ValueError, match="Expected a source that overlaps the target"):
         reweight(np.ones((1, 2)), np.array([-1e3]), 1)
+
+
+def test_products_of_the_free_columns_are_those_of_all_at_once():
+    rows = np.array([[1, 2, 3, 4, 5], [0, 7, 11, 13, 17]], dtype=float)
+    gram = _Gram(rows)
+    for free in ([1, 1, 1, 1, 0], [1, 1, 1, 0, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]):
+        chosen = rows[:, np.array(free, dtype=bool)]
+        assert gram.of(np.array(free, dtype=bool)).tolist() == (chosen @ chosen.T).tolist()
 
 
 def test_equal_weights_are_those_of_all_rows():

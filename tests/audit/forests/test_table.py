@@ -55,6 +55,13 @@ def test_the_error_is_the_least_of_all_matchings(one_hot, labelled):
         assert found == pytest.approx(slow_error(*rows, one_hot=one_hot))
 
 
+def test_a_category_of_two_is_one_column_and_one_of_three_is_three():
+    schema = Schema({"sex": Categorical(("f", "m")), "hue": SCHEMA["hue"]})
+    guess = GuessedTable.of_rows(pd.DataFrame({"sex": ["f"], "hue": ["red"]}), schema)
+    for other, error in (({"sex": ["m"], "hue": ["red"]}, 1 / 4), ({"sex": ["f"], "hue": ["blue"]}, 2 / 4)):
+        assert guess.error(pd.DataFrame(other), one_hot=True) == error
+
+
 def test_errors_are_by_attribute_and_their_mean_is_the_error():
     rng = np.random.default_rng(1)
     (X, y), (other, z) = drawn(rng, 20), drawn(rng, 20)

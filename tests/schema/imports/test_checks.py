@@ -64,6 +64,13 @@ def test_bounds_and_lists_are_read_and_nothing_else(text, low, high, values):
     assert (found.low(whole=True), found.high(whole=True), found.values) == (low, high, values)
 
 
+def test_constraints_of_many_brackets_or_letters_are_not_read():
+    for n, low in ((20, 3), (501, None)):
+        text = "CHECK " + " AND ".join(["(a >= 3)"] * n)
+        assert limits_of("a", [text]).low(whole=True) == low
+    assert limits_of("a", ["a >= 3" + " " * 100_000]) == Limits()
+
+
 def test_all_constraints_hold():
     found = limits_of("a", ["CHECK (a >= 0)", "CHECK (a >= 2.5)", "CHECK (a < 9)", "CHECK (f(a))"])
     assert (found.low(whole=True), found.low(whole=False), found.high(whole=False)) == (3, 2.5, 9)
