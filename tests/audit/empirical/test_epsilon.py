@@ -113,6 +113,16 @@ def test_runs_are_kept_and_go_on(tmp_path):
         empirical_epsilon(count, PAIR[1], PAIR[0], runs=60, file=file)
 
 
+def test_runs_of_a_learner_that_differs_where_its_text_is_cut_are_refused(tmp_path):
+    def learner(weight):
+        return DecisionTreeClassifier(class_weight={n: weight if n == 39 else 1.0 for n in range(40)})
+
+    assert str(learner(1.0)) == str(learner(2.0))
+    empirical_epsilon(learner(1.0), *PAIR, runs=40, file=tmp_path / "runs.jsonl")
+    with pytest.raises(ValueError, match="runs of another learner or of other tables"):
+        empirical_epsilon(learner(2.0), *PAIR, runs=40, file=tmp_path / "runs.jsonl")
+
+
 def test_outcomes_can_be_reduced_by_the_user():
     found = empirical_epsilon(Count(1.0), *PAIR, runs=400, outcome=lambda value: value > 1.5)
     assert found.outcomes == 1

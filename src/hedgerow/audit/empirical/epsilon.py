@@ -83,7 +83,8 @@ def empirical_epsilon(
     n_jobs, verbose : int, optional, and bool, default=False
         The number of processes, as in scikit-learn; whether to show progress on stderr.
     file : path, optional
-        A file to keep the outcomes in: runs that it holds are not done again. **Private**.
+        A file to keep the outcomes in: runs that it holds are not done again. **Private**. Of another learner it is
+        refused; but functions of one name are taken for the same.
 
     Raises
     ------
@@ -130,7 +131,9 @@ def _settings(fit: Any, sides: tuple[LabelledRows, LabelledRows], seed: int | No
     tables = [[np.asarray(side.table.data, dtype=object).tolist(), side.values.tolist()] for side in sides]
     names = [side.table.names for side in sides]
     reduction = None if outcome is None else learner_name(outcome)
-    return {"fit": learner_name(fit), "tables": repr((names, tables)), "seed": seed, "outcome": reduction}
+    # All parameters, as the text of an estimator leaves out some of many
+    learner = [learner_name(fit), repr(sorted(fit.get_params().items()) if isinstance(fit, BaseEstimator) else None)]
+    return {"fit": learner, "tables": repr((names, tables)), "seed": seed, "outcome": reduction}
 
 
 def measured(
