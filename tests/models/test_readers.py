@@ -221,11 +221,13 @@ GOLF_FIELDS = (
     '<DataField name="sky" optype="categorical" dataType="string"/>'
     '<DataField name="play" optype="categorical" dataType="string"/>'
 )
+SPELLED = 'name="sky" optype="categorical" dataType="string"><Value value="?" property="missing"/></DataField>'
+GOLF_MISSING = GOLF_FIELDS.replace('name="sky" optype="categorical" dataType="string"/>', SPELLED)
 
 
 def golf(temp, sky, missing: str) -> str:
     """The tree above by the rules of PMML 4.4 for missing values."""
-    if sky is None:
+    if sky in (None, "?"):
         return {"none": "maybe", "lastPrediction": "maybe", "defaultChild": "no"}[missing]
     if sky in ("sunny", "half"):
         if temp is None:
@@ -237,12 +239,35 @@ def golf(temp, sky, missing: str) -> str:
 @pytest.mark.parametrize("missing", ["none", "lastPrediction", "defaultChild"])
 def test_missing_values_go_where_the_strategy_says(tmp_path, missing):
     text = GOLF.format(missing=missing, last="returnLastPrediction")
-    model = read(tmp_path, pmml(text, GOLF_FIELDS))
+    model = read(tmp_path, pmml(text, GOLF_MISSING))
     rng = np.random.default_rng(0)
     temps = [None if x < 0 else int(x) for x in rng.integers(-4, 40, N)]
-    skies = [None if x == "" else str(x) for x in rng.choice(["", "sunny", "half", "rain", "fog"], N)]
+    skies = [None if x == "" else str(x) for x in rng.choice(["", "?", "sunny", "half", "rain", "fog"], N)]
     found = model.predict(pd.DataFrame({"temp": pd.array(temps, "Int64"), "sky": skies}))
     assert found.tolist() == [golf(temp, sky, missing) for temp, sky in zip(temps, skies, strict=True)]
+
+
+def test_a_value_that_means_missing_is_not_predicted_where_missing_values_are_not(tmp_path):
+    """It was taken for one of the values that are not listed, and predicted."""
+    text = GOLF.format(missing="nullPrediction", last="returnLastPrediction")
+    with pytest.raises(ModelFormatError, match="line 1: expected no Value that means missing"):
+        read(tmp_path, pmml(text, GOLF_MISSING))
+    listed = GOLF_MISSING.replace(
+        "<Value", "".join(f'<Value value="{x}"/>' for x in ("sunny", "half", "rain")) + "<Value"
+    )
+    model = read(tmp_path, pmml(text.replace(' invalidValueTreatment="asIs"', ""), listed))
+    with pytest.raises(ValueError, match="sky"):
+        model.predict(pd.DataFrame({"temp": [5], "sky": ["?"]}))
+
+
+def test_a_number_that_means_missing_goes_where_missing_values_go(tmp_path):
+    """It was read as the number that it is."""
+    old, new = 'dataType="integer"/>', 'dataType="integer"><Value value="-9" property="missing"/></DataField>'
+    text = GOLF.format(missing="defaultChild", last="returnLastPrediction")
+    model = read(tmp_path, pmml(text, GOLF_FIELDS.replace(old, new)))
+    assert model.predict(pd.DataFrame({"temp": [-9, 5, -8], "sky": "sunny"})).tolist() == ["yes", "no", "no"]
+    with pytest.raises(ModelFormatError, match="line 1: expected no Value that means missing"):
+        read(tmp_path, pmml(text.replace('defaultChild" no', 'nullPrediction" no'), GOLF_FIELDS.replace(old, new)))
 
 
 def test_rows_without_a_prediction_are_refused(tmp_path):

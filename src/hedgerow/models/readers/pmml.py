@@ -115,19 +115,23 @@ class _Pmml:
     def _attribute(self, name: str, questions: Sequence[Question], *, never_missing: bool) -> Attribute:
         one, missing = self.fields[name], "error" if never_missing else "bin"
         treatment = self.mining[name].given.get("invalidValueTreatment", "") if name in self.mining else ""
-        if one.given.get("optype") == "continuous":
+        is_number, held = one.given.get("optype") == "continuous", one.all("Value")
+        valid = [x.need("value") for x in held if x.given.get("property", "valid") == "valid"]
+        valid = valid or (["false", "true"] if one.given.get("dataType") == "boolean" else [])
+        spelled = tuple(x.need("value") for x in held if x.given.get("property") == "missing")
+        outside = "error" if valid and treatment in ("", "returnInvalid") else "bin"
+        if never_missing and spelled and (is_number or outside == "bin"):
+            problem = "expected no Value that means missing where a missing value has no prediction, got one"
+            one.refuse(f"{problem}; delete it, and leave out the rows that have it")
+        if is_number:
             one.one_of("dataType", "double", "double", "integer")
             asked = [each for each in questions if each.attribute == name and each.values]
             limits = [limit for each in asked for limit in each.limits(whole=False)]
-            whole = one.given.get("dataType") == "integer"
-            return asking.bounded(min(limits, default=0), max(limits, default=0), whole=whole, missing=missing)
-        valid = [x.need("value") for x in one.all("Value") if x.given.get("property", "valid") == "valid"]
-        valid = valid or (["false", "true"] if one.given.get("dataType") == "boolean" else [])
+            ends, whole = (min(limits, default=0), max(limits, default=0)), one.given.get("dataType") == "integer"
+            return asking.bounded(*ends, whole=whole, missing=missing, missing_values=spelled)
         asked = [value for each in questions if each.attribute == name for value in each.values]
-        outside = "error" if valid and treatment in ("", "returnInvalid") else "bin"
         values = tuple(dict.fromkeys([*valid, *asked]))
-        spelled = tuple(x.need("value") for x in one.all("Value") if x.given.get("property") == "missing")
-        return Categorical(values, missing=missing, outside=outside, missing_values=spelled if missing == "bin" else ())
+        return Categorical(values, missing=missing, outside=outside, missing_values=() if never_missing else spelled)
 
     def _tree(self, card: Any) -> Model:
         self.model.only("Node", "LocalTransformations")

@@ -322,12 +322,12 @@ def _attribute(asked: Sequence[Question], missing: Any) -> Attribute:
     return Categorical(tuple(values), missing=missing, outside="bin", source=_SOURCE)
 
 
-def bounded(low: float, high: float, *, whole: bool = False, missing: Any = "bin") -> Numeric:
+def bounded(low: float, high: float, *, whole: bool = False, **missing: Any) -> Numeric:
     """Return a number without cut points whose bounds are beyond those that a model compares with."""
     low, high = low - max(1.0, abs(low)), high + max(1.0, abs(high))
     kind = Integer if whole else Real
     ends = (math.floor(low), math.ceil(high)) if whole else (low, high)
-    return kind(*ends, cuts=(), missing=missing, outside="clip", source=_SOURCE)
+    return kind(*ends, cuts=(), outside="clip", source=_SOURCE, **missing)
 
 
 def target_of(name: str, scores: Sequence[str], *, is_number: bool) -> Target:
