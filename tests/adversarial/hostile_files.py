@@ -12,10 +12,10 @@ from typing import Any
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree, load_model
 from hedgerow.models.envelope import LARGEST_MODEL, seal
 from hedgerow.privacy.account import Account
+from hedgerow.privacy.budget_chain import Record
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
-from hedgerow.privacy.record import Record
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Real, Schema
 from hedgerow.schema.files import LARGEST_SCHEMA, LARGEST_YAML
 from tests.privacy.rewriting import chain

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.learn.choice import Choice, default_parts
+from hedgerow.learn.chosen_attributes import Choice, default_parts
 from hedgerow.learn.scorecard.plan import Fit
 from hedgerow.privacy.charge import total_rho
 from hedgerow.privacy.noise import DiscreteLaplace
@@ -130,7 +130,7 @@ def test_no_number_of_attributes_that_are_chosen_first_costs_more_than_is_charge
     table = hr.Tally(schema, bins, np.eye(label.n_levels, dtype=int)[bins[:, 3] * (label.n_levels - 1)])
     found = list[Fraction]()
     for number in (0, 3, 4, 8, 12):
-        monkeypatch.setattr("hedgerow.learn.choice.number_chosen", lambda *_, number=number: number)
+        monkeypatch.setattr("hedgerow.learn.chosen_attributes.number_chosen", lambda *_, number=number: number)
         budget = hr.Budget(rho=100)
         card = kind(epsilon, schema=schema, budget=budget).fit_tally(table).privacy_
         (charge,) = budget.charges

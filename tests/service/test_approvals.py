@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.errors import (
     ApprovalError,
     ArgumentError,

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.errors import AccessError, ArgumentError
 from hedgerow.service.curator import Caller
 from hedgerow.service.keys import Keys

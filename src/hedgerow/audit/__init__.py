@@ -15,9 +15,9 @@ from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, R
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
 from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OfflineRmia, OnlineLira, Rmia
-from hedgerow.audit.inference.lira import ShadowMembership, lira
 from hedgerow.audit.inference.membership import Membership, membership
 from hedgerow.audit.inference.overfitting import Leaves, Overfit, overfit
+from hedgerow.audit.inference.shadow_membership import ShadowMembership, lira
 from hedgerow.audit.inference.targets import ShadowAttack, Shadows
 from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset, align
 from hedgerow.audit.probabilistic.row import RowDistribution

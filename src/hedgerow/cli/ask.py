@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.durable import write_whole
 from hedgerow.boundary.untrusted_text import read_text
 from hedgerow.cli.options import named_values, number, option, with_groups

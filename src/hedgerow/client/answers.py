@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.signatures import read_signed
 from hedgerow.client.question_files import digest_of
 from hedgerow.errors import ReceiptError, ServiceError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from hedgerow._version import __version__
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import ArgumentError, MissingPackageError, ServiceError, UnreadableError
 from hedgerow.privacy.process import OfOneProcess

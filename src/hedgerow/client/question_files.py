@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.untrusted_text import parse_json, read_text
 from hedgerow.errors import ReceiptError, UnreadableError
 from hedgerow.privacy.charge import exact

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hedgerow.boundary.arguments import check_choice, check_flag, check_integer, check_probability
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import CostOf, equal_blocks
-from hedgerow.learn.choice import MOST_CHOSEN, WIDE, ChosenPlan, widest, with_options
+from hedgerow.learn.chosen_attributes import MOST_CHOSEN, WIDE, ChosenPlan, widest, with_options
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import LeafCounts
 from hedgerow.learn.objectives import RowLoss

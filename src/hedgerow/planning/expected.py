@@ -13,7 +13,7 @@ import numpy as np
 
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import learners
-from hedgerow.learn.choice import Choice, ChosenPlan, number_chosen
+from hedgerow.learn.chosen_attributes import Choice, ChosenPlan, number_chosen
 from hedgerow.learn.learned import LEAF_SHARE
 from hedgerow.learn.plans import DrawPlan
 from hedgerow.learn.scorecard.spending import PARTS, TOTALS, Spending

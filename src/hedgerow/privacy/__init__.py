@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hedgerow.privacy.account import Account
     from hedgerow.privacy.budget import Budget
+    from hedgerow.privacy.budget_chain import Record
     from hedgerow.privacy.budget_file import FileBudget
     from hedgerow.privacy.card import PrivacyCard
     from hedgerow.privacy.charge import Charge
     from hedgerow.privacy.noise import Mechanism, NoiseSource, SecureNoise, SeededNoise
-    from hedgerow.privacy.record import Record
 
 __all__ = [
     "Account", "Budget", "Charge", "FileBudget", "Mechanism", "NoiseSource", "PrivacyCard", "Record", "SecureNoise",
@@ -22,7 +22,7 @@ _HOME_OF = {
     "Charge": "charge",
     "FileBudget": "budget_file",
     "PrivacyCard": "card",
-    "Record": "record",
+    "Record": "budget_chain",
 }
 
 

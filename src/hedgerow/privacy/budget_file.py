@@ -18,8 +18,8 @@ from hedgerow.boundary.untrusted_text import LARGEST_FILE, parse_json, read_all,
 from hedgerow.errors import ArgumentError, FileAccessError, FileError, LedgerError, ModelFormatError, StateError
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.budget import Budget, account_of, report_charges_on_error
+from hedgerow.privacy.budget_chain import FORMAT, Record
 from hedgerow.privacy.charge import Amount
-from hedgerow.privacy.record import FORMAT, Record
 from hedgerow.privacy.unit import Unit
 
 

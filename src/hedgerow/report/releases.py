@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from hedgerow.boundary.chain import FIRST, digest, imported
+from hedgerow.boundary.canonical import FIRST, digest, imported
 from hedgerow.boundary.untrusted_text import parse_amount, read_text
 from hedgerow.errors import ArgumentError, LedgerError, ModelFormatError, UnreadableError
 from hedgerow.privacy.budget_file import FileBudget

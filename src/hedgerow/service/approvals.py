@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import sqlalchemy as sa
 
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.errors import ApprovalError, ArgumentError, QuestionError, ServiceBusyError
 from hedgerow.service.ledger.log import Log
 from hedgerow.service.ledger.tables import APPROVALS

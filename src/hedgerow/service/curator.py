@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from hedgerow import errors
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.privacy import Account, NoiseSource, PrivacyCard
 from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from pydantic.json_schema import models_json_schema
 from pydantic_core import PydanticCustomError
 
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import QuestionError, UnreadableError
 from hedgerow.text.messages import shown

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.errors import AccessError, ServiceBusyError
 from hedgerow.service.curator import Answer, Caller, Curator
 from hedgerow.service.forms import Kind

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from hedgerow.boundary.arguments import check_choice
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.errors import AccessError, ArgumentError
 from hedgerow.service.curator import ROLES, Caller, Role
 from hedgerow.service.ledger.accounts import check_names

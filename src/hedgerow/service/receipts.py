@@ -10,7 +10,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hedgerow.boundary.chain import FIRST, digest, imported
+from hedgerow.boundary.canonical import FIRST, digest, imported
 from hedgerow.boundary.durable import sync_folder, write_synced, write_whole
 from hedgerow.boundary.signatures import public_keys, read_signed
 from hedgerow.boundary.untrusted_text import parse_json, read_text

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import beta, binomtest
 
 from hedgerow.audit import ShadowMembership
-from hedgerow.audit.inference.lira import SHADOW_ATTACKS
+from hedgerow.audit.inference.shadow_membership import SHADOW_ATTACKS
 from tests.audit.inference.shadow_tables import ignoring, leaky, made_up, overfit
 
 KINDS = ("labels", "probabilities", "both")

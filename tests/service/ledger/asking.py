@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.service.ledger.ledger import Request

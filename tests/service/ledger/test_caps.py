@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.boundary.chain import canonical
+from hedgerow.boundary.canonical import canonical
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.account import Account
 from hedgerow.service.ledger.accounts import caps_data, check_names, check_shares, read_caps

@@ -2,7 +2,7 @@ import hashlib
 
 import pytest
 
-from hedgerow.boundary.chain import FIRST, digest
+from hedgerow.boundary.canonical import FIRST, digest
 from hedgerow.errors import LedgerError
 from hedgerow.service.ledger.entry import Entry
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 import sqlalchemy as sa
 
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.errors import LedgerError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.service.keys import Keys
 from hedgerow.service.pages import session_auth as module
 from hedgerow.service.pages.session_auth import LIFETIME, MOST_OF_ONE, Sessions

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.choice import LEAST, Choice, default_parts, most_moved
+from hedgerow.learn.chosen_attributes import LEAST, Choice, default_parts, most_moved
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.scorecard import counts as queries

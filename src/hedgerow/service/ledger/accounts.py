@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hedgerow.boundary.chain import canonical
+from hedgerow.boundary.canonical import canonical
 from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from hedgerow.boundary.chain import canonical, digest, exported
+from hedgerow.boundary.canonical import canonical, digest, exported
 from hedgerow.boundary.untrusted_text import parse_json
 from hedgerow.errors import LedgerError
 from hedgerow.text.values import printable

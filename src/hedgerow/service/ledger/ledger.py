@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from hedgerow import errors
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.privacy import Account, Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger import accounts

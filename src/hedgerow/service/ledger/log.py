@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hedgerow.boundary.chain import FIRST, canonical, digest
+from hedgerow.boundary.canonical import FIRST, canonical, digest
 from hedgerow.boundary.durable import sync_folder
 from hedgerow.errors import LedgerError, LedgerUnavailableError
 from hedgerow.service.ledger.database import Database

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from hedgerow.boundary.chain import FIRST, canonical, digest
+from hedgerow.boundary.canonical import FIRST, canonical, digest
 from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import BudgetExceededError, LedgerError
 from hedgerow.privacy.charge import total

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hedgerow.boundary.chain import digest
+from hedgerow.boundary.canonical import digest
 from hedgerow.errors import LedgerError, ServiceBusyError
 from hedgerow.privacy.charge import amount_text
 from hedgerow.service.curator import Caller, Role

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.boundary.chain import canonical
+from hedgerow.boundary.canonical import canonical
 from hedgerow.errors import LedgerError
 
 PLAIN = st.recursive(

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Account
+from hedgerow.privacy.budget_chain import Record
 from hedgerow.privacy.charge import Charge
-from hedgerow.privacy.record import Record
 from tests.privacy.rewriting import chain, sha
 
 CHARGES = st.builds(

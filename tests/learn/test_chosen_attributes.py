@@ -11,8 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn import choice
-from hedgerow.learn.choice import Choice, most_moved, number_chosen, widest
+from hedgerow.learn.chosen_attributes import Choice, default_parts, most_moved, number_chosen, widest
 from hedgerow.learn.scorecard.counts import STEPS, associations
 from hedgerow.learn.scorecard.spending import Spending
 from hedgerow.privacy.noise import SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
@@ -271,7 +270,7 @@ def test_all_pairs_of_attributes_of_a_small_schema_may_be_chosen():
         ask = lambda: associations(table, np.array([512, 512]))  # noqa: E731
         seen.add(tuple(Choice(3, 2, Fraction(1)).draw(ask, TwoSidedPermuteAndFlip(Fraction(1, 200), STEPS), gate)))
     assert seen == set(combinations(range(3), 2))
-    assert choice.default_parts(2) < choice.default_parts(10**4) < 500 == choice.default_parts(10**9)
+    assert default_parts(2) < default_parts(10**4) < 500 == default_parts(10**9)
 
 
 def refused(estimator, X, sizes, unit):
@@ -357,7 +356,7 @@ def test_trees_and_lists_of_wide_tables_do_the_same_on_neighbouring_tables(kind,
 @pytest.mark.parametrize("kind", SEARCHED)
 @pytest.mark.usefixtures("quick_searches")
 def test_the_replay_catches_an_association_that_moves_further_before_a_tree_or_list(kind, monkeypatch):
-    monkeypatch.setattr("hedgerow.learn.choice.most_moved", lambda shares: 2 * (STEPS - int(shares.max())))
+    monkeypatch.setattr("hedgerow.learn.chosen_attributes.most_moved", lambda shares: 2 * (STEPS - int(shares.max())))
     estimator, target = SEARCHED[kind]
     rows = [((0,) * 40, 0)] * 30 + [((1,) * 40, target.n_levels - 1)]
     recorder = Recorder(SeededNoise(np.random.default_rng(0)))

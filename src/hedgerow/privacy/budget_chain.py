@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Self
 
-from hedgerow.boundary.chain import FIRST, canonical, digest
+from hedgerow.boundary.canonical import FIRST, canonical, digest
 from hedgerow.boundary.untrusted_text import check_plain, parse_amount
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Account
