@@ -218,42 +218,39 @@ class Column:
     @classmethod
     def from_numpy(cls, values: NDArray[Any], name: str) -> Self:
         """Make a column of a one-dimensional array; DomainError if it is not of booleans, numbers, dates or text."""
-        if values.dtype.kind == "f":
-            wide = guarded(lambda: values.astype(np.float64, copy=False), unreadable(name))  # as bounds and cuts are
-            missing = np.isnan(wide)
-            return cls(name, np.where(missing, 0.0, wide), missing) if missing.any() else cls(name, wide, None)
-        if values.dtype.kind in "biu":
-            return cls(name, values, None)
-        if values.dtype.kind == "O":
-            return cls.from_arrow(guarded(lambda: arrow_of_objects(values), unreadable(name)), name)
-        make = _arrow_of_times if values.dtype.kind == "M" else lambda given: pa.array(given, from_pandas=True)
-        return cls.from_arrow(guarded(lambda: make(values), unreadable(name)), name)
+        if values.dtype.kind in "biuf":
+            return cls._of_numbers(guarded(lambda: _wide(values), unreadable(name)), name)
+        return cls.from_arrow(guarded(lambda: _arrow_of(values), unreadable(name)), name)
 
     @classmethod
     def from_arrow(cls, array: pa.Array | pa.ChunkedArray, name: str) -> Self:
         """Make a column of Arrow, of text if it has no type; DomainError for other types or invalid values."""
         given = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
         array = guarded(lambda: _whole(array), _invalid(name))
-        column = cls._from_whole(array, name)
-        return replace(column, holds_dates=True) if _is_date(given) else column
-
-    @classmethod
-    def _from_whole(cls, array: pa.Array, name: str) -> Self:
         kind = array.type
         if pa.types.is_large_string(kind):
-            text = guarded(lambda: pc.ascii_trim_whitespace(array), _invalid(name))
-            blank = pc.fill_null(pc.equal(text, ""), True).to_numpy(zero_copy_only=False)
-            return cls(name, text, blank if blank.any() else None)
+            blank = pc.fill_null(pc.equal(array, ""), True).to_numpy(zero_copy_only=False)
+            return cls(name, array, blank if blank.any() else None)
         if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             found = re.split(r"[<\[]", str(kind))[0]  # its parameters can hold values, such as the keys of a dict
             zone = " with a time zone; give its dates alone" if pa.types.is_timestamp(kind) else ""
             raise DomainError(f"expected booleans, numbers, dates or text, found the type {found}{zone}.", column=name)
-        if array.null_count == 0:
-            return cls.from_numpy(array.to_numpy(zero_copy_only=False), name)
-        null = array.is_null().to_numpy(zero_copy_only=False)
-        values = array.fill_null(False if pa.types.is_boolean(kind) else 0).to_numpy(zero_copy_only=False)
-        filled = cls.from_numpy(values, name)
-        return cls(name, filled.values, null if filled.missing is None else null | filled.missing)
+        null = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+        filled = array if null is None else array.fill_null(False if pa.types.is_boolean(kind) else 0)
+        column = cls._of_numbers(_wide(filled.to_numpy(zero_copy_only=False)), name, null)
+        return replace(column, holds_dates=_is_date(given))
+
+    @classmethod
+    def _of_numbers(cls, values: NDArray[Any], name: str, null: Mask | None = None) -> Self:
+        missing = np.isnan(values) if values.dtype.kind == "f" else None
+        if missing is None or not missing.any():
+            return cls(name, values, null)
+        return cls(name, np.where(missing, 0.0, values), missing if null is None else null | missing)
+
+
+def _wide(values: NDArray[Any]) -> NDArray[Any]:
+    """Return floating point as float64, as bounds and cut points are; other values as they are."""
+    return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values
 
 
 def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -273,11 +270,15 @@ def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
         return array.cast(pa.string()).cast(pa.float64())
     if _is_date(kind):
         return array.cast(pa.int32()) if pa.types.is_date32(kind) else _days_of_times(array)
-    return array.cast(pa.large_string()) if _is_text(kind) else array
+    return pc.ascii_trim_whitespace(array.cast(pa.large_string())) if _is_text(kind) else array
 
 
-def _arrow_of_times(values: NDArray[Any]) -> pa.Array:
-    """Return an array of dates or times; Arrow takes a step of 7 days for one of a day, and wraps days around."""
+def _arrow_of(values: NDArray[Any]) -> pa.Array | pa.ChunkedArray:
+    """Return an array of text, objects, dates or times; Arrow takes 7 days for a step of one, and wraps days around."""
+    if values.dtype.kind == "O":
+        return arrow_of_objects(values)
+    if values.dtype.kind != "M":
+        return pa.array(values, from_pandas=True)
     unit, step = np.datetime_data(values.dtype)
     if step != 1:
         raise ArgumentTypeError("times in steps of several units")
