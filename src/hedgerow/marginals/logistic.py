@@ -15,7 +15,8 @@ from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.hypotheses.hypothesis import has_hypothesis
 from hedgerow.learn.base import LARGEST_POINTS, SMOOTH, ReadablePoints, check_auto, check_up_to
 from hedgerow.learn.learned import LearnedScorecard
-from hedgerow.learn.scorecard.smoothing import Part, Prior, rounded
+from hedgerow.learn.scorecard.rounding import rounded
+from hedgerow.learn.scorecard.smoothing import Part, Prior
 from hedgerow.marginals.base import MarginalClassifier
 from hedgerow.marginals.reweight import LEAST_NOISE, by_sampling, log_evidence
 from hedgerow.models.scorecard import Scorecard

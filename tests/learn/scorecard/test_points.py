@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.scorecard.smoothing import Part, rounded
+from hedgerow.learn.scorecard.rounding import rounded
+from hedgerow.learn.scorecard.smoothing import Part
 
 ODDS = st.floats(-8, 8)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.scorecard.exact import one_by_one, units
+from hedgerow.learn.scorecard.rounding import one_by_one, units
 
 NUMBERS = st.lists(st.floats(-9, 9), min_size=1, max_size=6).map(np.array)
 SEEDS = st.integers(0, 999)

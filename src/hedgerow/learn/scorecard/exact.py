@@ -10,6 +10,7 @@ from scipy.special import expit, log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
 from hedgerow.learn.learned import LearnedScorecard
+from hedgerow.learn.scorecard.rounding import one_by_one, units
 from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Direction, Part, Prior
 from hedgerow.models.points import MOST_POINTS
 from hedgerow.schema.schema import Schema
@@ -21,9 +22,6 @@ STRENGTHS = (1 / 16, 1 / 4, 1.0)  # values of ``C`` among which cross-validation
 _FOLDS = 5
 _MOST_VALIDATED = 10_000
 _MOST_STEPS = 10_000
-LEAST_UNIT = 0.005
-_UNITS = np.geomspace(0.5, 2, 17)
-"""Sizes of a point that are tried, of that with which the largest log-odds get the most points."""
 
 
 @dataclass(frozen=True)
@@ -177,33 +175,3 @@ def _rising(fitted: Fitted, regression: Regression, monotone: Mapping[str, Direc
             found.append(places if monotone[name] == "increasing" else places[::-1])
         start += len(each)
     return found
-
-
-def units(values: Floats, most: int) -> Floats:
-    """Return the log-odds of one point to try; points of the smaller ones are cut off at `most`."""
-    largest = np.abs(values).max(initial=0.0) / most
-    return np.unique(np.maximum(largest * _UNITS, LEAST_UNIT))
-
-
-def one_by_one(values: Floats, form: Floats, limits: Floats, rising: Sequence[NDArray[np.intp]] = ()) -> Whole:
-    """Round numbers down or up, one after the other, so that the quadratic form of what is rounded off stays small.
-
-    Each time that number and that direction are taken that leave the form least, given those before: what one number is
-    rounded off by, later ones make up for. Numbers along which values rise stay in order (Liu, Zhong, Li, Seltzer and
-    Rudin, *FasterRisk*, NeurIPS 2022, Section 3.3, with this form in the place of a weight for each row).
-    """
-    low, high = (np.clip(end(values), -limits, limits) for end in (np.floor, np.ceil))
-    found, left, size = low.copy(), np.ones(len(values), dtype=bool), np.diag(form)
-    slopes = np.zeros(len(values))
-    for _ in values:
-        off = np.stack([low, high]) - values
-        raised = np.where(left, off * (2 * slopes + off * size), np.inf)
-        up, place = np.unravel_index(raised.argmin(), raised.shape)
-        found[place], left[place] = (low, high)[up][place], False
-        slopes += form[:, place] * off[up, place]
-        for places in rising:
-            (here,) = np.nonzero(places == place)
-            for k in here:
-                low[places[k + 1 :]] = np.maximum(low[places[k + 1 :]], found[place])
-                high[places[:k]] = np.minimum(high[places[:k]], found[place])
-    return found.astype(np.int64)

@@ -13,7 +13,8 @@ import numpy as np
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
 from hedgerow.learn.scorecard.plan import Fit, Floats, ScorecardPlan, Whole
-from hedgerow.learn.scorecard.smoothing import Part, Smoothed, smoothed, to_points
+from hedgerow.learn.scorecard.rounding import to_points
+from hedgerow.learn.scorecard.smoothing import Part, Smoothed, smoothed
 from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate

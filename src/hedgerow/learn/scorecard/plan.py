@@ -16,7 +16,8 @@ from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.scorecard import counts as queries
 from hedgerow.learn.scorecard.counts import STEPS, Residuals, in_steps, whole_log_odds
-from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Direction, Part, Prior, Smoothed, rounded, smoothed
+from hedgerow.learn.scorecard.rounding import rounded
+from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Direction, Part, Prior, Smoothed, smoothed
 from hedgerow.learn.scorecard.spending import CALIBRATION, FIRST_SHARE, PARTS, TOTALS, Spending, rho_of
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate

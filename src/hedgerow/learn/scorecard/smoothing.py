@@ -1,6 +1,5 @@
-"""Log-odds by bin from noisy counts, smooth along ordered bins, and the whole points that they are rounded to."""
+"""Log-odds by bin from noisy counts, smooth along ordered bins."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,6 @@ Floats = NDArray[np.float64]
 ACROSS = 4.0
 """The prior's standard deviation of the log-odds from one end of a number to the other, where none is asked for."""
 EACH = 2.0  # the same of other bins, and of a number's mean
-_LEAST_UNIT = 0.005
 
 
 @dataclass(frozen=True)
@@ -92,15 +90,3 @@ class Part:
         fit = IsotonicRegression(increasing=direction == "increasing")
         places = np.arange(n_ordered)
         self.values[:n_ordered, 0] = fit.fit(places, self.values[:n_ordered, 0], rows).predict(places)
-
-
-def rounded(parts: Sequence[Part], points: int) -> tuple[dict[int, NDArray[np.int64]], float]:
-    """Return whole points by attribute, the largest of which is `points` in size, and the log-odds of one point."""
-    # A point is at least 0.005 log-odds, so that where nothing was learned all points are 0.
-    largest = max((float(np.abs(part.values).max()) for part in parts), default=0.0)
-    unit = max(largest / points, _LEAST_UNIT)
-    return to_points(parts, unit), unit
-
-
-def to_points(parts: Sequence[Part], unit: float) -> dict[int, NDArray[np.int64]]:
-    return {part.attribute: np.rint(part.values / unit).astype(np.int64) for part in parts}
