@@ -61,6 +61,8 @@ class LazyGroup(TyperGroup):
         name = args[0]
         if name in COMMANDS:
             self.commands[name] = _loaded(name)
+        gc.freeze()  # what was imported stays
+        gc.enable()
         return super().resolve_command(ctx, args)
 
 
@@ -104,7 +106,7 @@ def main() -> None:
     Messages of hedgerow's errors are shown, as they quote no values. Of any other exception the type and location are
     shown, not the message, which might quote values.
     """
-    gc.set_threshold(50_000)  # imports make many objects and drop few: a tenth of the time of a short command
+    gc.disable()  # until the command is loaded: imports make many objects and drop few
     with standard_streams(), _signals() as stopped_by:
         code, *lines = _outcome()
         if stopped_by:

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, FileError
@@ -195,5 +193,11 @@ def without_a_window() -> None:
 
 @contextmanager
 def stage(text: str) -> Generator[None]:
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # for a terminal alone: it takes long to import
+    from rich.markup import escape
+
     with Console(stderr=True).status(escape(printable(f"{text} …"))):
         yield

@@ -13,8 +13,6 @@ from hedgerow.learn.blocks import CostOf, ListDraw, TreeDraw, list_costs, longes
 from hedgerow.learn.objectives import OfClasses, OfReleasedNumbers
 from hedgerow.learn.plans import DrawnList, DrawnTree, GreedyList, GreedyTree, Plan
 from hedgerow.learn.private_base import PrivateEstimator
-from hedgerow.learn.scorecard.number_plan import NumberPlan
-from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.search.cost import Outline
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.searches import SearchEstimator
@@ -91,6 +89,9 @@ class PrivateScorecardEstimator(PrivateEstimator, ScorecardEstimator):
             self._plan(self.schema)
 
     def _plan(self, schema: Schema) -> Plan:
+        from hedgerow.learn.scorecard.number_plan import NumberPlan  # lists and trees need neither
+        from hedgerow.learn.scorecard.plan import ScorecardPlan
+
         monotone = self._directions(schema)
         epsilon = exact(self.epsilon or 0, "epsilon") if self.delta else self._epsilon_of_a_row(schema)
         prior: dict[str, Any] = {} if isinstance(self.smooth, str) else {"across": float(self.smooth)}

@@ -22,7 +22,7 @@ from hedgerow.text.messages import shown
 from hedgerow.text.values import Value, value_text
 
 _COMPARED = {"<=": ("lessOrEqual",), ">": ("greaterThan",), "between": ("greaterThan", "lessOrEqual")}
-_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "double", str: "string"}
 _CELL_TYPES: Mapping[Cell, str] = {Cell.TRUTH: "boolean", Cell.NUMBER: "double", Cell.DATE: "date"}
 _SUM, _TOTAL = "sum of points", "total points"  # of a scorecard: the target, and its output, to which others refer

@@ -7,7 +7,7 @@ from fractions import Fraction
 from textwrap import fill
 from typing import Any
 
-import narwhals.stable.v2 as nw
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 

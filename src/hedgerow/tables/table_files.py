@@ -15,7 +15,6 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute
-import pyarrow.parquet as pq
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, DomainError
@@ -134,11 +133,13 @@ def read_table(
         return text_format.pointed(read_csv(source_of(data, text_format) if source is None else source), numbers)
     if not text_format.is_usual:
         raise ArgumentError("leave encoding and decimal mark out: Parquet needs neither.")
+    from pyarrow import parquet  # for these files alone, as it takes long to import
+
     _parquet_names(data)
     with Path(data).open("rb") as file:
         problem = DomainError(f"{data}: expected a Parquet file, found another.")
         # times of 96 bits, as Spark and Hive write them, are nanoseconds by default, which wrap around after 2262
-        return guarded(lambda: pq.read_table(file, coerce_int96_timestamp_unit="us"), problem)
+        return guarded(lambda: parquet.read_table(file, coerce_int96_timestamp_unit="us"), problem)
 
 
 def columns_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> list[str]:
@@ -148,9 +149,11 @@ def columns_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> list[str]
 
 
 def _parquet_names(data: str) -> list[str]:
+    from pyarrow import parquet
+
     with Path(data).open("rb") as file:
         problem = DomainError(f"{data}: expected a Parquet file, found another.")
-        names = list(guarded(lambda: pq.read_schema(file), problem).names)
+        names = list(guarded(lambda: parquet.read_schema(file), problem).names)
     if found := repeated(names):
         raise DomainError(f"{data}: expected each column once, found these more than once: {listed(found)}.")
     return names
