@@ -1,5 +1,6 @@
 """A table in an engine has the tally that it has in memory, or the same error."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -121,6 +122,26 @@ def test_the_answer_holds_codes_and_numbers_of_rows_only(load):
     answer = count.grouped(load(generated(500)), SCHEMA, "class label").to_pyarrow()
     assert all(pa.types.is_integer(kind) for kind in answer.schema.types)
     assert len(answer.column_names) == len(SCHEMA) + 2
+
+
+@pytest.mark.parametrize("few", [3, 40])  # booleans that are columns of their own, at most
+def test_many_booleans_are_counted_as_in_memory(load, monkeypatch, few):
+    monkeypatch.setattr(count, "_MOST_KEYS", few)
+    monkeypatch.setattr(count, "_PART", 4)  # of ten, two are in the last part
+    rng = np.random.default_rng(7)
+    columns = {f"x {i}": pa.array(rng.random(300) < 0.5, mask=rng.random(300) < 0.1) for i in range(10)}
+    table = pa.table({**columns, "age": rng.integers(0, 9, 300), "y": rng.integers(0, 2, 300)})
+    kinds = {name: Boolean(missing="bin") for name in columns}
+    kinds["x 4"] = Boolean(missing="bin", missing_values=(9,))
+    schema = Schema({"age": Integer(0, 9, cuts=(4,)), **dict(reversed(kinds.items()))}, Label("y", (0, 1)))
+    assert as_rows(Tally.from_table(load(table), schema)) == as_rows(Tally.count(table, "y", schema))
+    assert Tally.from_table(load(table[:0]), schema).total().sum() == 0
+    strict = Schema({**dict(schema.attributes), "x 9": Boolean()}, schema.label)
+    with pytest.raises(DomainError, match="column 'x 9'") as expected:
+        Tally.count(table, "y", strict)
+    with pytest.raises(DomainError, match="column 'x 9'") as found:
+        Tally.from_table(load(table), strict)
+    assert str(found.value) == str(expected.value)
 
 
 def test_more_bins_than_a_small_integer_numbers(load):

@@ -1,6 +1,8 @@
 """Counting in an engine: one aggregate returns patterns of bins with class and number of rows, and nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,16 +16,21 @@ from hedgerow.engines.derived import with_derived
 from hedgerow.engines.engine import Expression
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.packages import ibis
-from hedgerow.engines.sources import ask, require_table
+from hedgerow.engines.sources import ask, engine_of, require_table
 from hedgerow.errors import ArgumentError, DomainError, TooManyPatternsError
 from hedgerow.schema import Schema, Unit
-from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, BinCodes, bins_of_codes
+from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, BinCodes, Cell, bins_of_codes
 from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.schema.contributions import no_unit
 from hedgerow.schema.fits import ColumnFit, TableFit, absent_columns, beside_the_rows, kind_of, unclipped
 from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DATE, FOUND_NO_NUMBER
 
 MOST_PATTERNS = 5_000_000  # the most groups (a pattern with a class) that are fetched
+
+_MOST_KEYS = 64  # booleans that are keys of their own; of more, Ibis takes 7 ms to write each
+_PART = 1000  # booleans that are one key: in DuckDB's batches of a million groups, fewer than an Arrow list holds
+Packed = Mapping[str, Sequence[str]]  # the booleans of each key
+_UNPACKED: Packed = MappingProxyType({})
 
 CLASS, ROWS, _ABSENT, _STEPS = "class", "rows", "absent", "steps"
 _ERRORS: Mapping[int, str] = {BOOLEAN: FOUND_BOOLEANS, NO_NUMBER: FOUND_NO_NUMBER}
@@ -34,8 +41,9 @@ def count_rows(
     table: Expression, schema: Schema, label: str
 ) -> tuple[dict[str, BinCodes], BinCodes, NDArray[np.int64]]:
     """Count the rows, or steps of their weights, of each pattern and class where they are: one scan, one query."""
-    few = groups_within_limit(table, schema, label)
-    found = ask(few)
+    packed = _packed(table, schema)
+    few = groups_within_limit(table, schema, label, packed)
+    found = _unpacked(ask(few), schema, packed)
     if not len(found) and len(ask(table.limit(1).select(one=1))):
         raise TooManyPatternsError(MOST_PATTERNS)
     if schema.unit is not None and (found[_ABSENT].to_numpy() > 0).any():
@@ -58,22 +66,47 @@ def decoded(groups: pa.Table, schema: Schema, label: str) -> tuple[dict[str, Bin
     return bins, levels
 
 
-def groups_within_limit(table: Expression, schema: Schema, label: str) -> Expression:
+def groups_within_limit(table: Expression, schema: Schema, label: str, packed: Packed = _UNPACKED) -> Expression:
     """Return `grouped`, or nothing if there are too many groups: the engine counts them before it sends any."""
-    groups = grouped(table, schema, label)  # a sum over their rows: with a count, Spark would scan the table twice
+    groups = grouped(table, schema, label, packed)  # a sum over rows: with a count, Spark would scan the table twice
     return groups.filter((groups[ROWS] > 0).sum() <= MOST_PATTERNS)
 
 
-def grouped(table: Expression, schema: Schema, label: str) -> Expression:
-    """Return the aggregate as an Ibis table: a column of codes for each attribute, the class, the number of rows."""
-    weight = schema.weight
+def _packed(table: Expression, schema: Schema) -> Packed:
+    """Return the attributes that are columns of booleans, by the arrays that hold them; none where they are few."""
+    types = dict(table.schema()) if engine_of(table).groups_arrays else {}
+    truths = [name for name, attribute in schema.attributes if attribute.cell is Cell.TRUTH]
+    found = [name for name in truths if name in types and types[name].is_boolean()]
+    parts = range(0, len(found), _PART) if len(found) > _MOST_KEYS else ()
+    return {f"truths{start}": found[start : start + _PART] for start in parts}
+
+
+def _unpacked(groups: pa.Table, schema: Schema, packed: Packed) -> pa.Table:
+    """Return groups with a column of codes for each attribute, those of arrays too."""
+    columns = dict(zip(groups.column_names, groups.columns, strict=True))
+    keys = {name: key_of(i) for i, name in enumerate(schema.names)}
+    for array, names in packed.items():
+        parts = [chunk.flatten().cast(pa.int8()).fill_null(MISSING).to_numpy() for chunk in columns.pop(array).chunks]
+        codes = np.concatenate([np.empty(0, np.int8), *parts]).reshape(-1, len(names))
+        columns |= {keys[name]: pa.array(codes[:, j]) for j, name in enumerate(names)}
+    return pa.table(columns)
+
+
+def grouped(table: Expression, schema: Schema, label: str, packed: Packed = _UNPACKED) -> Expression:
+    """Return the aggregate as an Ibis table: a column of codes for each attribute, the class, the number of rows.
+
+    Attributes that are `packed` share a column, an array of booleans.
+    """
+    weight, in_arrays = schema.weight, set(chain(*packed.values()))
     names, codes = [*schema.names, label, *([] if weight is None else [weight.name])], dict[str, Expression]()
     table = with_derived(table, schema)
     table, absent = (table, None) if schema.unit is None else counted_rows(table, schema.unit, names)
     columns = {name: EngineColumn.of(table, name) for name in names}
     lookups = Lookups(table, names if absent is None else [*names, absent])
     for i, (name, attribute) in enumerate(schema.attributes):
-        codes[key_of(i)] = bin_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.bins)))
+        if name not in in_arrays:
+            codes[key_of(i)] = bin_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.bins)))
+    codes |= {key: ibis.array([columns[name].values for name in names]) for key, names in packed.items()}
     codes[CLASS] = level_code(schema.target, columns[label], lookups).cast(_smallest(schema.target.n_levels))
     if weight is not None:
         codes[_STEPS] = level_code(weight.as_number, columns[weight.name], lookups).cast(_smallest(weight.levels + 1))

@@ -62,6 +62,7 @@ class DuckDB(Engine):
     schemes = ("", "duckdb")
     options = ("memory",)
     has_catalogue = True
+    groups_arrays = True
     loggers = ("duckdb",)
     faults: ClassVar[Mapping[str, tuple[str, ...]]] = {
         NO_MEMORY: ("OutOfMemory",),

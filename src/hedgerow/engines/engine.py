@@ -53,6 +53,7 @@ class Engine:
     loggers: ClassVar[tuple[str, ...]] = ()  # families of loggers whose records quote values
     group: ClassVar[str] = r"\1"  # the first group of a regular expression, in a replacement
     joins_constants: ClassVar[bool] = True  # whether many constants are joined as a table, not compared in turn
+    groups_arrays: ClassVar[bool] = False  # whether an array can be what rows are grouped by
     has_local_times: ClassVar[bool] = True  # whether a time without a time zone has one date
 
     def __init__(self, name: str) -> None:
