@@ -41,6 +41,14 @@ def test_a_hopeless_plan_says_so_and_what_would_do():
     assert not hr.plan(SCHEMA, 30, 0.8 * enough).largest
 
 
+def test_a_draw_on_few_rows_takes_less_time():
+    schema = hr.Schema({f"x{n}": hr.Boolean() for n in range(20)}, LABEL)
+    tree = hr.PrivateTreeClassifier(epsilon=1.0).search_cost(schema)
+    for rows, patterns in ((300, 300), (10_000, 10_000), (40_000, 10_000)):
+        told = {one.seconds for one in hr.plan(schema, rows, 1).draws if one.kind == "tree"}
+        assert told == {tree.fixed + patterns * tree.each}
+
+
 def test_without_an_epsilon_the_least_is_found():
     for loss in (0.02, 0.2):
         forecast = hr.plan(SCHEMA, 1000, accuracy_loss=loss)

@@ -17,6 +17,7 @@ from hedgerow.learn.chosen_attributes import Choice, ChosenPlan, number_chosen
 from hedgerow.learn.learned import LEAF_SHARE
 from hedgerow.learn.plans import DrawPlan
 from hedgerow.learn.scorecard.spending import PARTS, TOTALS, Spending
+from hedgerow.learn.search.cost import TYPICAL_PATTERNS
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.searches import SearchEstimator
@@ -49,7 +50,7 @@ class Expected:
         The bound on the mean excess errors, in rows, times ε: it falls as 1/ε. Of a number, squared errors in units of
         its variance: as a share of the rows it is what R² may be lower.
     seconds : float
-        About how long the draw takes on one core, all sizes up to the largest at once.
+        About how long a draw of all sizes takes on one core, of as many different rows as there are, or 10,000.
     usual_times_epsilon : float
         The same bound, in 95 of 100 draws.
     absolute_times_epsilon : float
@@ -79,7 +80,9 @@ class Expected:
         return f"{self.kind}, {self.size} {parts}"
 
 
-def expected_draws(schema: Schema, epsilon: Fraction, spread: float | None = None) -> list[Expected]:
+def expected_draws(
+    schema: Schema, epsilon: Fraction, spread: float | None = None, rows: int = TYPICAL_PATTERNS
+) -> list[Expected]:
     """Return what default trees and rule lists lose at most, by size; none of a greedy kind or a monotone schema."""
     number, found = schema.target.as_number, list[Expected]()
     for kind in PARTS_OF if not schema.monotone else ():
@@ -94,7 +97,7 @@ def expected_draws(schema: Schema, epsilon: Fraction, spread: float | None = Non
             unit = _REGRESSORS[kind](epsilon).largest_loss(number) / (spread or even_spread(number)) ** 2
             by_absolute = _REGRESSORS[kind](epsilon, objective="absolute")
             absolute = [most * by_absolute.largest_loss(number) for most in excess_bounds(by_absolute, schema)]
-        seconds = 0.0 if cost is None else cost.seconds()
+        seconds = 0.0 if cost is None else cost.seconds(min(rows, TYPICAL_PATTERNS))
         for size, (most, often, missed_by) in enumerate(zip(bounds, usual, absolute, strict=True)):
             excess, in_most, of_absolute = (each * float(epsilon) for each in (unit * most, unit * often, missed_by))
             found += [Expected(kind, size, excess, seconds, in_most, of_absolute)] * (size > 0)

@@ -315,7 +315,7 @@ def plan(
         epsilon=spent,
         delta=slack,
         accuracy_loss=float(accuracy_loss),
-        draws=tuple(expected.expected_draws(schema, spent, about)),
+        draws=tuple(expected.expected_draws(schema, spent, about, int(rows))),
         leaf_noise=expected.leaf_noise(float(spent) / rows_of(schema.unit)),
         bin_noise=inf if about else noise,
         rows_in_a_bin=expected.rows_in_a_bin(schema, int(rows)),
