@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestModule
+from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
 from hedgerow.cli import main
@@ -54,6 +55,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(200_000, 20, 20)
     gc.enable()
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Send of a test its call and what failed or was slow: to tell of all steps takes longer than half of the tests."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed or report.duration > 0.1:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 @pytest.hookimpl(wrapper=True)
