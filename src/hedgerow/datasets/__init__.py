@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
-from sklearn.datasets import load_breast_cancer
 
 from hedgerow.errors import ArgumentError, UnreadableError
 from hedgerow.schema.schema import Schema
@@ -113,6 +112,8 @@ def load(name: str) -> Dataset:
         schema = Schema.load(path)
     assert schema.label is not None
     if name == "breast_cancer":
+        from sklearn.datasets import load_breast_cancer  # takes long to import, and other tables do without
+
         bunch: Any = load_breast_cancer(as_frame=True)
         frame = bunch.data.assign(diagnosis=bunch.target.map({0: "malignant", 1: "benign"}))
     else:  # only an empty field is missing, not a word such as "NA" or "?"

@@ -24,7 +24,7 @@ __all__ = [
     "PrivateTreeSet", "SchemaEncoder", "ScorecardClassifier",
 ]  # fmt: skip
 
-_HOMES = ("encoder", "search.cost", "optimal", "rule_lists", "scorecards", "ssrl.classifier", "trees")
+_HOMES = ("search.cost", "trees", "rule_lists", "optimal", "encoder", "ssrl.classifier", "scorecards")  # the slow last
 
 
 def __dir__() -> list[str]:

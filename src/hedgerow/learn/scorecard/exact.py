@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 from scipy.special import expit, log_softmax, softmax
-from sklearn.linear_model import LogisticRegression
 
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.rounding import one_by_one, units
@@ -73,6 +72,8 @@ class Regression:
         if not attributes:
             shares = np.bincount(labels, weights)
             return Fitted(np.log(shares[1:] / shares[:1]) if k == 2 else np.log(shares), {})
+        from sklearn.linear_model import LogisticRegression  # takes long to import
+
         solver = "newton-cholesky" if k == 2 else "lbfgs"
         model = LogisticRegression(C=strength, solver=solver, max_iter=_MOST_STEPS).fit(rows, labels, weights)
         ends = np.cumsum([self._codes[i].shape[0] for i in attributes])[:-1]
