@@ -310,7 +310,7 @@ class HypothesisError(HedgerowError, ValueError):
 
 
 class SearchTooLargeError(HedgerowError, ValueError):
-    """An exact search would take too long or too much memory; known from public parameters, before any row is read.
+    """A search would take too long or too much memory; known from public parameters, before any row is read.
 
     It would visit so many `states`, with so many `evaluations` of an option in a state.
     """

@@ -202,6 +202,20 @@ def test_a_search_that_is_too_large_is_refused_before_anything_is_charged_or_cou
     clf.set_params(search="greedy", max_depth=1, budget=None).fit(X, X[:, 0])  # it needs no exact search
 
 
+@pytest.mark.parametrize("search", ["auto", "greedy"])
+def test_a_greedy_tree_of_many_levels_is_refused_before_anything_is_charged_or_counted(monkeypatch, search):
+    monkeypatch.setattr(hr.Tally, "count", lambda *_: pytest.fail("rows were counted"))
+    budget, X = hr.Budget(1), np.zeros((10, 300))
+    clf = hr.PrivateTreeClassifier(1.0, search=search, max_depth=13, schema=WIDE, budget=budget)
+    for refused in (lambda: clf.fit(X, X[:, 0]), lambda: clf.search_cost(WIDE)):
+        with pytest.raises(SearchTooLargeError, match="max_depth of 12 at most where the search is greedy, got 13"):
+            refused()
+    assert budget.spent == 0
+    clf.set_params(max_depth=12, search="greedy").check_public()
+    few = Schema({f"x{i}": Boolean() for i in range(6)}, Label("y", (0, 1)))
+    clf.set_params(max_depth=64, schema=few).check_public()  # no branch has more than six tests
+
+
 @pytest.mark.parametrize(
     ("search", "epsilon", "goal"), [("exact", 0.1, 0.02), ("exact", 0.02, 0.01), ("greedy", 1.0, 0.02)]
 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ArgumentError, SearchTooLargeError
 from hedgerow.learn.base import SMOOTH, RuleListEstimator, ScorecardEstimator, TreeEstimator, check_auto
 from hedgerow.learn.blocks import CostOf, ListDraw, TreeDraw, list_costs, longest_path, tree_costs
 from hedgerow.learn.objectives import OfClasses, OfReleasedNumbers
@@ -15,7 +15,7 @@ from hedgerow.learn.plans import DrawnList, DrawnTree, GreedyList, GreedyTree, P
 from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.learn.search.cost import Outline
 from hedgerow.learn.search.space import Space
-from hedgerow.learn.searches import SearchEstimator
+from hedgerow.learn.searches import SearchEstimator, SearchPlan
 from hedgerow.learn.ssrl.greedy import DPGreedyRLEstimator
 from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.noise import TwoSidedGumbelChoice, TwoSidedPermuteAndFlip
@@ -28,6 +28,7 @@ from hedgerow.text.messages import describe_argument
 # Sizes that nobody chose, those of lists with the default rule
 LARGEST_DEPTH, LARGEST_LIST = 5, 10  # that are drawn: 32 leaves, of which a reader can still follow each
 GREEDY_DEPTH, GREEDY_RULES = 3, 5  # that are grown
+DEEPEST_GREEDY = 12  # levels that may be asked for: each doubles the leaves and the time, whatever the rows
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -49,6 +50,14 @@ class PrivateTreeEstimator(SearchEstimator, TreeEstimator):
 
     def _options(self, schema: Schema) -> dict[str, Any]:
         return {"space": Space.of_trees(schema)}
+
+    def _search_plan(self, schema: Schema) -> SearchPlan:
+        chosen, levels = super()._search_plan(schema), self._size(schema)
+        if not chosen.blocks and levels > DEEPEST_GREEDY:
+            problem = f"expected max_depth of {DEEPEST_GREEDY} at most where the search is greedy, got {levels}"
+            told = f"{problem}: each level doubles the leaves and the time. Use a smaller max_depth."
+            raise SearchTooLargeError(told, states=2**levels, evaluations=2**levels * Space.of_trees(schema).n_options)
+        return chosen
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

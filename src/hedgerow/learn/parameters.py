@@ -102,6 +102,7 @@ monotone : mapping of str to {"increasing", "decreasing"} or None, optional
 max_depth : int or None, default=None
     Tests one after the other at most. None: an exact search draws the depth too, from those up to 5 of which it
     takes about eight seconds at most, each with the same prior probability; a greedy search grows three levels.
+    Greedy trees have 12 levels at most.
 """,
     "max_attributes and points": """
 max_attributes : int, optional
