@@ -153,6 +153,7 @@ def test_an_answer_can_be_taken_back(wizard, folder):
     assert hr.Schema.load("w.yaml") == Schema({"a": Real(1, 2, description="a"), "b": Boolean()})
 
 
+@pytest.mark.statistics  # kills
 def test_a_terminal_that_stops_keeps_its_answers(folder):
     (folder / "rows.csv").write_text("age,flag\n")
     words = [sys.executable, "-m", "hedgerow", "schema", "wizard", "rows.csv", "-o", "w.yaml"]
