@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import chain, groupby
 from os import PathLike
 from typing import Any, NoReturn, Self
 
@@ -292,19 +293,23 @@ class Tally:
                 start = stop
         return counts.astype(np.int64)
 
-    @np.errstate(invalid="ignore")
     def patterns(self, candidates: Candidates) -> tuple[NDArray[np.bool_], Counts]:
         """Return which candidates each pattern satisfies, and its rows of each class. Exact, private.
 
         Shapes ``(n_patterns, n_candidates)`` and ``(n_patterns, n_classes)``.
         """
-        basis = _literal_basis(candidates, self.schema)
-        satisfied = np.empty((len(self._bins), len(candidates)), dtype=bool)
-        for start in range(0, len(self._bins), _BLOCK):
-            literals = _onehot(self.schema, self._bins[start : start + _BLOCK]) @ basis.T > 0
-            parts = [literals[:, part].all(axis=2) for part in candidates.members]
-            satisfied[start : start + _BLOCK] = np.hstack(parts)
-        return satisfied, self._counts
+        _check_candidates(candidates, self.schema)
+        firsts, places = candidates.own_bins.argmax(axis=1), {name: i for i, name in enumerate(self.schema)}
+        columns = [places[literal.attribute] for literal in candidates.literals]
+        literals = np.empty((len(columns), len(self._bins)), dtype=bool)
+        for column, own in groupby(range(len(columns)), columns.__getitem__):
+            bins = self._bins[:, column].astype(np.intp)
+            for i in own:
+                candidates.truth[i, firsts[i] :].take(bins, out=literals[i], mode="clip")
+        satisfied = np.empty((len(candidates), len(self._bins)), dtype=bool)
+        for row, members in zip(satisfied, chain.from_iterable(candidates.members), strict=True):
+            np.logical_and.reduce(literals[members], out=row)
+        return satisfied.T, self._counts
 
     def bins_and_counts(self) -> tuple[NDArray[np.integer], Counts]:
         """Return the bin of each pattern in each attribute, and its rows of each class, as `Tally` has them."""
@@ -409,10 +414,14 @@ def _onehot(schema: Schema, bins: NDArray[np.integer]) -> NDArray[np.float64]:
     return onehot
 
 
-def _literal_basis(candidates: Candidates, schema: Schema) -> NDArray[np.float64]:
-    """Return each literal as a combination of `_onehot`'s columns, shape ``(n_literals, n_columns)``."""
+def _check_candidates(candidates: Candidates, schema: Schema) -> None:
     if candidates.schema != schema:
         raise ArgumentError("Expected candidates of the tally's schema, got those of another one.")
+
+
+def _literal_basis(candidates: Candidates, schema: Schema) -> NDArray[np.float64]:
+    """Return each literal as a combination of `_onehot`'s columns, shape ``(n_literals, n_columns)``."""
+    _check_candidates(candidates, schema)
     truth = candidates.truth.astype(np.float64)
     firsts = np.cumsum([0, *(len(attribute.bins) for _, attribute in schema.attributes)])[:-1]
     own = np.array([firsts[schema.names.index(literal.attribute)] for literal in candidates.literals])

@@ -1,8 +1,10 @@
 """The one recursion against all models one by one (`enumerate_models`), and what it may look at."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +25,9 @@ from tests.learn.enumerate_models import (
     list_space,
     log_sum,
     models,
+    narrow,
     schema_of,
+    spaces_over,
     tables,
 )
 
@@ -278,7 +282,31 @@ def test_blocks_of_states_change_nothing(monkeypatch):
     seen = []
     for one, other in zip(values, whole.sweep(progress=seen.append), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-14)
-    assert seen == [1] * sum(n_states)
+    assert sum(seen) == sum(n_states)
+
+
+@pytest.mark.parametrize("semiring", [all_models(0.5, 0.3), all_models(8.0, 0.3), least_loss(0.5)])
+@pytest.mark.parametrize("n_bytes", [1, 2**24], ids=["a state a block", "many"])
+@pytest.mark.parametrize("examples", SIZES)
+def test_last_choices_are_valued_as_one_state_after_the_other(semiring, n_bytes, examples):
+    """Also of sets that hold both sides of an option, and no row: by one product for both sides, or counts by class."""
+
+    @settings(max_examples=examples)
+    @given(spaces_over(narrow), st.integers(2, 3), st.data())
+    def alike(space, depth, data):
+        table = data.draw(tables(space.candidates.schema))
+        searched = search(table, SimpleNamespace(space=space, depth=depth), semiring)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(lattice, "_BLOCK_BYTES", n_bytes)
+            last = searched.sweep()[-1]
+        states, once = searched.levels[-1].states, np.ones(space.n_options)
+        for index, state in enumerate(states):
+            rows = searched.rows.on(state[None])
+            weighed = searched.weigh(len(searched.levels) - 1, np.array([index]), rows, None)
+            expected = semiring.plus(*weighed, once) if rows.any() else 0
+            assert last[index] == pytest.approx(expected, rel=1e-13, abs=1e-13)
+
+    alike()
 
 
 def test_progress_adds_up_to_all_states():
@@ -307,6 +335,7 @@ def trace(tally, found, block_bytes):
             (PatternMatrix, "on"),
             (PatternMatrix, "counts"),
             (PatternMatrix, "_weighted"),
+            (PatternMatrix, "differences"),
             (Search, "weigh"),
         ):
             patch.setattr(owner, name, noting(name, getattr(owner, name)))
@@ -332,7 +361,7 @@ def test_a_sweep_does_the_same_whatever_the_labels_are(found, data, block_bytes)
     ]
     first = trace(one.tally, found, block_bytes)
     steps = {"on", "counts", "_weighted", "weigh", "leaf", "plus", "stop", "go", "progress"}
-    assert {name for name, *_ in first} == (steps if found.depth else set())
+    assert {name for name, *_ in first} - {"differences"} == (steps if found.depth else set())
     for other in others:
         assert trace(other.tally, found, block_bytes) == first
 
@@ -353,18 +382,27 @@ def test_the_trace_of_a_sweep_shows_a_search_that_skips_states_without_errors(mo
     assert trace(table.tally, found, 2**24) != trace(one_class.tally, found, 2**24)
 
 
+def sets(states):
+    return [frozenset(state) for state in states.tolist()]
+
+
 @given(models(), st.data())
 def test_a_sweep_goes_through_every_state_once_whatever_the_rows_are(found, data):
-    table, done = data.draw(tables(found.schema)), []
+    table, seen, last = data.draw(tables(found.schema)), set(), []
     searched = search(table, found, all_models(1.0, 0.5))
     sizes = [len(level.states) for level in searched.levels]
     with pytest.MonkeyPatch.context() as patch:
-        on = PatternMatrix.on
-        patch.setattr(PatternMatrix, "on", lambda self, states: done.append(states.tolist()) or on(self, states))
+        on, last_of = PatternMatrix.on, Search._last_of
+        patch.setattr(PatternMatrix, "on", lambda self, states: seen.update(sets(states)) or on(self, states))
+        patch.setattr(Search, "_last_of", lambda self, *of: last.extend(sets(of[1])) or last_of(self, *of))
         values = searched.sweep()
     assert [len(value) for value in values] == sizes
-    visited = [tuple(state) for block in done for state in block]
-    assert len(visited) == len(set(visited)) == sum(sizes)
+    known = {state for level in searched.levels for state in sets(level.states)}
+    if len(sizes) > 1 and len(found.schema.classes) == 2:  # the last ones by the product, those without rows apart
+        known = {state for level in searched.levels[:-1] for state in sets(level.states)}
+        held = searched.rows.on(searched.levels[-1].states).any(axis=1)
+        assert Counter(last) == Counter(sets(searched.levels[-1].states[held]))
+    assert seen == known
 
 
 def test_support_is_asked_of_both_branches_of_a_test_and_of_what_a_rule_catches():

@@ -27,7 +27,7 @@ from hedgerow.learn.search.semirings import CLOSED, Floats, LastChoice, Semiring
 from hedgerow.learn.search.space import CAUGHT, LEFT, product
 from hedgerow.tally import Tally
 
-_BLOCK_PATTERNS = 2**17
+_BLOCK_PATTERNS = 2**14  # at a time, and more where a table is larger
 _BLOCK_NUMBERS = 2**19  # of a block of boxes and their options: their counts fit in the cache
 Box = dict[int, int]  # the set of bins of each axis that was chosen on
 
@@ -37,7 +37,7 @@ class BoxRows:
     """The patterns of a tally by the attributes of a search: exact, private."""
 
     boxes: Boxes  # what is searched
-    bins: NDArray[np.intp]  # the bin of each pattern on each axis
+    bins: NDArray[np.integer]  # on each axis, the bin of each pattern
     classes: Floats  # the rows of each class
 
     @classmethod
@@ -45,7 +45,7 @@ class BoxRows:
         """Return the patterns of a tally; bins of attributes without options are left out."""
         bins, classes = tally.bins_and_counts()
         columns = [axis.column for axis in boxes.axes]
-        return cls(boxes, bins[:, columns].astype(np.intp), np.ascontiguousarray(classes.T, dtype=np.float64))
+        return cls(boxes, np.ascontiguousarray(bins[:, columns].T), np.ascontiguousarray(classes.T, dtype=np.float64))
 
     @cached_property
     def total(self) -> Floats:
@@ -61,7 +61,7 @@ class BoxRows:
         """Return the axis of an option, and which patterns it catches, shape ``(n_patterns,)``."""
         axis = self.boxes.axis_of(option)
         one = self.boxes.axes[axis]
-        return axis, one.caught[option - one.options.start][self.bins[:, axis]]
+        return axis, one.caught[option - one.options.start][self.bins[axis]]
 
     def cells(self, group: Axes) -> Floats:
         """Return the contingency table of a group of axes, shape ``(n_classes, *bins of the group)``."""
@@ -79,20 +79,21 @@ class BoxRows:
         starts, width = np.cumsum([0, *sizes])[:-1], sum(sizes)
         cells = [sizes[axis] for axis in group]
         code, counts = self.code(group), np.zeros((len(weights), prod(cells) * width))
-        for start in range(0, len(code), _BLOCK_PATTERNS):
-            block = slice(start, start + _BLOCK_PATTERNS)
-            places = (code[block, None] * width + (starts + self.bins[block])).ravel()
+        step = max(_BLOCK_PATTERNS, counts.shape[1] // max(len(sizes), 1))
+        for start in range(0, len(code), step):
+            block = slice(start, start + step)
+            places = (starts[:, None] + self.bins[:, block] + code[block] * width).ravel()
             for one, weight in zip(counts, weights[:, block], strict=True):
-                one += np.bincount(places, np.repeat(weight, len(sizes)), len(one))
+                one += np.bincount(places, np.tile(weight, len(sizes)), len(one))
         kind = np.float32 if self.total.sum() < EXACT_IN_FLOAT32 else np.float64
         caught = product(counts.reshape(-1, width).astype(kind), factors.astype(kind))
         return caught.reshape(len(weights), *cells, caught.shape[1])
 
     def code(self, group: Axes) -> NDArray[np.intp]:
         """Return the cell of each pattern in a group's contingency table, shape ``(n_patterns,)``."""
-        code = np.zeros(len(self.bins), dtype=np.intp)
+        code = np.zeros(self.bins.shape[1], dtype=np.intp)
         for axis in group:
-            code = code * self.boxes.axes[axis].n_bins + self.bins[:, axis]
+            code = code * self.boxes.axes[axis].n_bins + self.bins[axis]
         return code
 
     @cached_property
@@ -164,7 +165,7 @@ class Cubes:
             axis, caught = rows.caught(option)
             one, parts = self.boxes.axes[axis], list[Take | Stop]()
             for branch, mask in ((CAUGHT, caught), (LEFT, ~caught)):
-                part, inside = BoxRows(self.boxes, rows.bins[mask], rows.classes[:, mask]), box
+                part, inside = BoxRows(self.boxes, rows.bins[:, mask], rows.classes[:, mask]), box
                 deeper = left - 1 if branch in self.boxes.space.branches else 0
                 if deeper:
                     child = one.children[branch][box.get(axis, 0), option - one.options.start]

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.learn.search.losses import Loss
-from hedgerow.learn.search.semirings import Floats, Semiring
+from hedgerow.learn.search.semirings import CLOSED, Floats, LastChoice, Semiring
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space, product
 from hedgerow.tally import Tally
 
@@ -37,13 +37,13 @@ class PatternMatrix:
     """The patterns of a tally as matrices: exact, private."""
 
     def __init__(self, tally: Tally, space: Space, loss: Loss | None = None) -> None:
-        caught, counts = tally.patterns(space.candidates)
-        caught = caught[:, space.options]
+        satisfied, counts = tally.patterns(space.candidates)
+        caught = satisfied.T[space.options]
         self.space = space
         self.loss = Loss.of("errors", counts.shape[1]) if loss is None else loss
-        self._sides = np.vstack([{CAUGHT: caught, LEFT: ~caught}[branch].T for branch in space.branches])
+        self._sides = np.vstack([{CAUGHT: caught, LEFT: ~caught}[branch] for branch in space.branches])
         kind = np.float32 if counts.sum() * self.loss.steps < EXACT_IN_FLOAT32 else np.float64
-        self._caught = caught.astype(kind)
+        self._caught = caught.T.astype(kind)
         self._counts = counts.T.astype(kind)
         self._floor = self.loss.least(counts.T).astype(kind)
 
@@ -77,11 +77,10 @@ class PatternMatrix:
         weighted = [self._weighted(rows, weights) for weights in self._counts]
         return np.stack([one for one, _ in weighted]), np.stack([one for _, one in weighted])
 
-    def differences(self, rows: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Return, of two classes, how many more rows of the first each option catches, and the rows of each class."""
-        # Shapes ``(n_states, n_options)`` and ``(2, n_states)``.
+    def differences(self, rows: NDArray[np.bool_]) -> Floats:
+        """Return, of two classes, how many more rows of the first each option catches, ``(n_states, n_options)``."""
         one, other = self._counts
-        return self._weighted(rows, one - other)[0], self.totals(rows)
+        return product(rows * (one - other), self._caught).astype(np.float64)
 
     @property
     def side_sizes(self) -> Floats:
@@ -183,6 +182,7 @@ class Search:
     def sweep(self, last: Floats | None = None, progress: Callable[[int], object] = lambda _: None) -> list[Floats]:
         """Return the values of the states of every level, each computed once, the deepest first."""
         # States without rows are left out: in both semirings their value is 0.
+        last = self._last_values(progress) if last is None else last
         values: list[Floats] = [] if last is None else [last]
         for depth in reversed(range(len(self.levels) - len(values))):
             level = self.levels[depth]
@@ -195,6 +195,46 @@ class Search:
                 progress(len(block))
             values.insert(0, value)
         return values
+
+    def _last_values(self, progress: Callable[[int], object]) -> Floats | None:
+        """Return the values of all sets of sides with one choice left, by differences; None where they do not do."""
+        # What an option leaves of the rows of a set is what it does not catch of them: one product serves both sides.
+        last = LastChoice.of(self.semiring, self.rows.totals(np.ones((1, len(self.rows)), dtype=bool))[:, 0])
+        level, space = self.levels[-1] if len(self.levels) > 1 else None, self.rows.space
+        if last is None or not isinstance(level, ExhaustiveLevel) or self.min_rows:
+            return None
+        sets, values = self.levels[-2].states, np.zeros(len(level.states))
+        highest = sets.max(axis=1, initial=-1)
+        for block in self.rows.blocks(len(sets)):
+            rows = self.rows.on(sets[block])
+            live = np.flatnonzero(rows.any(axis=1))
+            above, (caught, total) = block[live], self.rows.counts(rows[live])
+            by_branch = {CAUGHT: caught, LEFT: total[:, :, None] - caught}
+            is_new = {
+                branch: (space.sides(branch) > highest[above, None]) & by_branch[branch].any(axis=0)
+                for branch in space.branches
+            }
+            places, options = np.logical_or.reduce(list(is_new.values())).nonzero()
+            for part in self.rows.blocks(len(places)):
+                place, option = places[part], options[part]
+                more = self.rows.differences(rows[live[place]] & self.rows.caught(option))
+                of_all = (caught[0] - caught[1])[place]
+                for branch, each in ((CAUGHT, more), (LEFT, of_all - more)):
+                    if branch in space.branches:
+                        new, side = is_new[branch][place, option], space.sides(branch)[option]
+                        states = np.column_stack([sets[above[place]], side])[new]
+                        totals = by_branch[branch][:, place, option][:, new]
+                        where = level.places(above[place[new]], side[new])
+                        values[where] = self._last_of(last, states, totals, each[new])
+            progress(int((space.n_sides - 1 - highest[block]).sum()))
+        return values
+
+    def _last_of(self, last: LastChoice, states: States, totals: Floats, more: Floats) -> Floats:
+        """Return the values of sets of sides from their rows, and how many more of one class each option catches."""
+        is_open = self.rows.space.open(states)
+        differences = np.abs(2 * more - (totals[0] - totals[1])[:, None])
+        differences[~is_open] = CLOSED
+        return last.values(totals, is_open.sum(axis=1), differences, np.ones(is_open.shape[1]))
 
     def walk(
         self,
@@ -278,6 +318,11 @@ class ExhaustiveLevel:
             place += np.where(smaller, binomials[member, i], binomials[member, i + 1])
             before += smaller
         return place + binomials[side, before + 1]
+
+    def places(self, chosen: NDArray[np.intp], side: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the index of sets of this level from that of each without its highest side, and that side."""
+        size = self.states.shape[1]
+        return chosen + np.array([comb(n, size) for n in range(self.space.n_sides)], dtype=np.intp)[side]
 
 
 def exhaustive_levels(space: Space, depth: int) -> list[ExhaustiveLevel]:

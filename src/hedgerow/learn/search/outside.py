@@ -157,7 +157,7 @@ class OutsideMasks(_Outside):
         matrix, semiring, states = search.rows, search.semiring, search.levels[depth].states[chosen]
         rows, is_open = matrix.on(states), matrix.space.open(states)
         n_open, value = is_open.sum(axis=1), value[chosen]
-        caught, totals = matrix.differences(rows)
+        caught, totals = matrix.differences(rows), matrix.totals(rows)
         stopped = reached * np.exp(semiring.leaf(totals) + semiring.stop(n_open) - value)
         log_each = np.log(reached) + semiring.go(n_open) - value
         more = 2 * caught - (totals[0] - totals[1])[:, None]
@@ -183,7 +183,7 @@ class OutsideBoxes(_Outside):
 
     def __init__(self, cubes: Cubes, sizes: range, shares: LeafShares) -> None:
         self._cubes, boxes = cubes, cubes.boxes
-        super().__init__(shares, len(cubes.rows.bins), boxes.space.n_options, [cubes.total(size) for size in sizes])
+        super().__init__(shares, cubes.rows.bins.shape[1], boxes.space.n_options, [cubes.total(size) for size in sizes])
         self._width = cubes.rows.caught_bins.shape[0]
         self._reach_probabilities = {
             left: {group.axes: np.zeros(group.shape) for group in boxes.groups(boxes.depth - left)}
@@ -271,7 +271,7 @@ class OutsideBoxes(_Outside):
         rows = self._cubes.rows
         lines = summed(chances, [sets.T for sets in group.sets]).reshape(len(chances), -1, self._width)
         code, starts = rows.code(group.axes), np.cumsum([0, *(axis.n_bins for axis in rows.boxes.axes)])
-        for start, bins in zip(starts, rows.bins.T, strict=False):
+        for start, bins in zip(starts, rows.bins, strict=False):
             self._values += lines[:, code, start + bins]
 
     def _to_children(self, group: Group, left: int, branch: int, taken: Floats) -> None:

@@ -199,7 +199,7 @@ class LastChoice:
         self, totals: Floats, n_open: NDArray[np.intp], differences: NDArray[np.floating], times: Floats
     ) -> Floats:
         """Return the values of some states, shape ``(n,)``."""
-        semiring, options = self._semiring, differences.reshape(len(n_open), -1)
+        semiring, options = self._semiring, differences.reshape(len(n_open), len(times))
         alike = np.where(n_open > 0, semiring.go(np.ones_like(n_open)) + semiring.half, semiring.zero)
         stop = semiring.leaf(totals) + semiring.plus(semiring.stop(n_open), alike[:, None], np.ones(1))
         each = semiring.per_row / 2 * totals.sum(axis=0) + (semiring.go(n_open) + semiring.half)
