@@ -1,9 +1,13 @@
 """Which search is chosen: by what it would cost, and nothing else."""
 
+from dataclasses import replace
+
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
+from hedgerow.learn.private_base import search_progress
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.searches import SearchPlan, choose_search
@@ -110,3 +114,17 @@ def test_a_huge_number_of_rules_is_planned_at_once():
     for literals in (1, 2):
         estimator = hr.PrivateRuleListClassifier(1, max_rules=10**9, max_literals=literals)
         assert max(estimator._search_plan(wide).blocks, default=0) <= 12
+
+
+def blas_threads():
+    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+
+@pytest.mark.parametrize(("seconds", "is_limited"), [(0.01, False), (0.1, True), (5.0, True)])
+def test_blas_has_one_thread_in_all_searches_but_the_shortest(seconds, is_limited):
+    """Threads that waited for one another on busy cores made a search ten times as long as was told."""
+    with threadpool_limits(2, "blas"):
+        before = blas_threads()
+        with search_progress(replace(QUICK, fixed=seconds), verbose=False):
+            assert blas_threads() == ([1] * len(before) if is_limited else before)
+        assert blas_threads() == before

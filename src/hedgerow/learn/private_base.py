@@ -51,6 +51,7 @@ _SEEDED = (
 )
 USUAL_ROWS = 10**6  # a table of as many rows is large among those that need privacy
 _MOST_NAMED = 3  # numbers of a note
+_WORTH_ONE_THREAD = 0.1  # seconds of a search: where cores are busy, threads that wait take ten times as long
 
 
 def noise_warning(epsilon: Fraction, unit: Unit | None = None) -> str | None:
@@ -289,6 +290,6 @@ def search_progress(cost: Cost | None, *, verbose: bool) -> Generator[Progress]:
     heading = f"exact search: {cost}" if verbose and cost is not None else ""
     shown = bool(heading) or (is_long and is_alone_on_terminal())
     total = None if cost is None else cost.states
-    limited = one_thread() if is_long else nullcontext()
+    limited = one_thread() if cost is not None and cost.seconds() >= _WORTH_ONE_THREAD else nullcontext()
     with limited, progress_bar("searching", total, verbose=shown, heading=heading) as update:
         yield lambda done: update(advance=done)
