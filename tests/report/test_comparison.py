@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date
+from fractions import Fraction
 
 import pytest
 
-from hedgerow.report import Comparison, Report
+from hedgerow.privacy.charge import Charge
+from hedgerow.report import Comparison, Releases, Report
+from hedgerow.report.releases import PastRelease
 from hedgerow.schema import Label, Schema
-from tests.report.subjects import a_table, a_tree, without_privacy
+from tests.report.subjects import CARD, a_table, a_tree, without_privacy
 
 ON = date(2026, 11, 25)
 
@@ -41,10 +45,29 @@ def test_each_cell_is_what_the_report_on_that_model_says():
 def test_findings_say_which_model_they_are_about():
     found = Comparison.of({"one": Report.of(a_tree(), on=ON), "other": Report.of(without_privacy(), on=ON)})
     assert found.board is None  # that of the private model has none
-    assert {one.sentence.split(":")[0] for one in found.public.findings} == {"one", "other"}
+    assert {one.sentence.split(":")[0] for one in found.public.findings} == {"one", "other", "one, other"}
     assert "cannot support a release" in found.public.verdict
     assert not found.public.examined
     assert "one beside other" in found.to_html()
+
+
+def test_no_finding_of_a_report_is_left_out():
+    """A record whose total needs a reason, and a form that says nothing, are reasons of the comparison, too."""
+    card = replace(CARD, charges=(Charge("draw", Fraction(3, 5)), Charge("counts", Fraction(2, 5))))
+    releases = Releases(tuple(map(PastRelease, [*card.charges, Charge("list", Fraction(1))])), None, "a budget file")
+    reports = {name: Report.of(a_tree(card), releases=releases, train=a_table(), on=ON) for name in ("a", "b")}
+    found = Comparison.of(reports)
+    for sheet, kind in ((found.public, "public"), (found.board, "board")):
+        ours = {name: {one.sentence for one in getattr(report, kind).findings} for name, report in reports.items()}
+        said = {one.sentence for one in sheet.findings}
+        assert said == {f"a, b: {sentence}" for sentence in ours["a"] & ours["b"]}
+        assert sheet.worst == max((getattr(one, kind).worst for one in reports.values()), key=("supports", "look").index)
+    assert found.public.worst == "look"
+    assert any("All releases on record together have epsilon = 2" in one.sentence for one in found.public.findings)
+    assert any("The form does not state" in one.sentence for one in found.public.findings)
+    page = found.to_html()
+    assert "The form does not state" in page
+    assert 'href="#statements"' not in page  # a question that is not on the page
 
 
 def test_the_public_sheet_depends_on_no_row_and_on_nothing_that_a_model_without_a_guarantee_stores():

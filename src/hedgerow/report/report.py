@@ -24,7 +24,7 @@ from hedgerow.privacy.card import SOFTWARE
 from hedgerow.privacy.charge import amount_text
 from hedgerow.report import accuracy, disclosure, findings, promises, residuals
 from hedgerow.report.accuracy import Pair
-from hedgerow.report.contents import Cell, Fact, Grid, Section, Sheet, page, section
+from hedgerow.report.contents import Cell, Fact, Finding, Grid, Section, Sheet, page, section
 from hedgerow.report.disclosure import Attacked
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
@@ -395,8 +395,10 @@ def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, Mapping[str, Cell]
     names, first = tuple(sheets), next(iter(sheets.values()))
     sections = [_length_section(lengths) if key == "length" else _side_by_side(key, sheets) for key in _COMPARED]
     kept = tuple(one for one in sections if one is not None)
-    known = {one.key for one in kept}
-    every = [(f"{name}: ", one) for name, sheet in sheets.items() for one in sheet.findings if one.section in known]
+    whose = dict[Finding, str]()  # all findings of all sheets: those of the record and the form, too
+    for one, name in ((one, name) for name, sheet in sheets.items() for one in sheet.findings):
+        whose[one] = f"{whose[one]}, {name}" if one in whose else name
+    every = ((f"{name}: ", one) for one, name in whose.items())
     findings = tuple(replace(one, key=name + one.key, sentence=name + one.sentence) for name, one in every)
     examined = all(sheet.examined for sheet in sheets.values())
     return replace(first, title=" beside ".join(names), findings=findings, sections=kept, examined=examined)
