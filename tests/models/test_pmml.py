@@ -1,6 +1,7 @@
 """PMML out: golden elements by hand, our own reader, and two evaluators of others, which run on Java."""
 
 import shutil
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ import hedgerow as hr
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
 from hedgerow.schema import (
     Boolean,
     Categorical,
@@ -293,3 +295,13 @@ def test_what_was_not_released_is_not_written() -> None:
     assert "probability" not in tree.to_pmml()
     large = Schema({"x": Boolean()}, Label("y", (0, 2**31)))
     assert 'dataType="integer"' not in Tree(large, Leaf((7, 2)), NONE).to_pmml()
+
+
+def test_a_guarantee_that_a_document_of_ours_names_is_not_said_to_be_none(tmp_path):
+    """The card is not in PMML: a model that is read back has no guarantee, and its own file may have one."""
+    charged = PrivacyCard((Charge("draw", Fraction(1)),), noise="OpenDP", software="hedgerow")
+    schema = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
+    for card, said in ((charged, "whose model may have a guarantee in its own file"), (NONE, "PMML, which states")):
+        path = tmp_path / "tree.pmml"
+        path.write_text(Tree(schema, Split(Literal("smoker", "true"), Leaf((1, 2)), Leaf((3, 1))), card).to_pmml())
+        assert said in hr.read_model(path, schema).privacy.headline
