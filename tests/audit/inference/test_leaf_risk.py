@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
@@ -40,6 +42,14 @@ def test_what_a_model_stores_and_what_is_counted_agree(tree):
     assert "1 of 4 leaves have fewer than 10 rows, 4 together" in str(stored)
     optimal = hr.OptimalTreeClassifier(max_depth=2, schema=SCHEMA).fit(X, Y)
     assert leaf_risk(optimal).table.equals(leaf_risk(optimal, (X, Y)).table)
+
+
+def test_a_pipeline_is_counted_by_its_steps(tree):
+    piped = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0)).fit(X, Y)
+    assert set(leaf_risk(piped, (X, Y)).counts) == COUNTS
+    assert hr.audit.overfit(piped, (X, Y), (X[::2], Y[::2])) == hr.audit.overfit(tree, (X, Y), (X[::2], Y[::2]))
+    with pytest.raises(TypeError, match="got a Pipeline, which has no `apply`"):
+        leaf_risk(make_pipeline(StandardScaler()).fit(X), (X, Y))
 
 
 def test_thresholds_between_the_cut_points_of_the_schema_are_in_words():

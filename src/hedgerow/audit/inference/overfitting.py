@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import floor
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
@@ -10,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
+from sklearn.pipeline import Pipeline
 
 from hedgerow.audit.inference.labelled import NO_CLASSES, Index, LabelledRows, distinct, predicts_numbers
 from hedgerow.audit.plot import overfit_bars
@@ -38,6 +40,8 @@ class Leaves(Protocol):
 def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
     released = released_leaf_model(model)
     apply = getattr(released or model, "apply", model)
+    if isinstance(model, Pipeline) and callable(getattr(model[-1], "apply", None)):
+        apply = partial(_apply_last, model)
     is_unfitted = released is None and isinstance(model, Readable)
     if isinstance(model, type) or is_unfitted or not callable(apply):
         raise ArgumentTypeError(
@@ -53,6 +57,10 @@ def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
         return leaves
 
     return checked
+
+
+def _apply_last(model: Any, X: Any) -> Any:
+    return model[-1].apply(model[:-1].transform(X))
 
 
 def leaf_numbers(model: Any, found: Sequence[NDArray[Any]]) -> tuple[tuple[str, ...], list[Index]]:
