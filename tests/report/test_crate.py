@@ -85,7 +85,7 @@ def test_only_public_files_are_in_a_crate():
 
 @pytest.mark.parametrize("name", CRATE_FIELDS)
 def test_what_the_profile_needs_is_asked_for(name):
-    with pytest.raises(ValueError, match=f"got one without {name}"):
+    with pytest.raises(ValueError, match=rf"got one without {name}\."):
         crate_zip(Report.of(a_tree(), form=replace(FORM, **{name: ""})))
 
 

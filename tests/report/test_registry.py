@@ -109,7 +109,7 @@ def test_rows_do_not_change_a_record():
 
 @pytest.mark.parametrize("name", REGISTRY_FIELDS)
 def test_what_a_record_needs_is_asked_for(name):
-    with pytest.raises(ValueError, match=f"got one without {name}"):
+    with pytest.raises(ValueError, match=rf"got one without {name}\."):
         registry_record(Report.of(a_tree(), form=replace(FORM, **{name: ""})))
 
 

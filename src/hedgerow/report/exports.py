@@ -52,7 +52,8 @@ def crate_zip(report: Report) -> bytes:
 def _check_stated(form: Form, names: Sequence[str], target: str) -> None:
     missing = [name for name in names if not getattr(form, name)]
     if missing:
-        raise ArgumentError(f"expected a form with {listed(names, 20)} for {target}, got one without {missing[0]}.")
+        lacking = listed(missing, 20)
+        raise ArgumentError(f"expected a form with {listed(names, 20)} for {target}, got one without {lacking}.")
 
 
 def _metadata(report: Report, names: tuple[str, ...]) -> dict[str, Any]:
