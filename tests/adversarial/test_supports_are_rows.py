@@ -24,7 +24,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from hedgerow.audit import joint_reconstruction, reconstruction, trees_of
 from hedgerow.audit.readers.read import paths_of
-from hedgerow.schema import Integer, Real, Schema
+from hedgerow.models.files import read_model
+from hedgerow.schema import Integer, Label, Real, Schema
 
 SCHEMA = Schema({"a": Integer(0, 9, cuts=()), "b": Integer(0, 9, cuts=())})
 X = np.random.default_rng(0).integers(0, 10, (200, 2))
@@ -167,6 +168,22 @@ def test_rows_that_a_tree_puts_elsewhere_are_refused(encoder):
     with pytest.raises(ValueError, match="other leaf counts than the model stores"):
         joint_reconstruction([tree], frame, wide)
     assert reconstruction(DecisionTreeClassifier(random_state=0).fit(frame, Y), wide, data=frame).view == "data"
+
+
+@pytest.mark.claim("said to have elsewhere than they are refuse the audit")
+def test_counts_in_a_text_of_somebody_elses_that_rows_do_not_make_are_refused(tmp_path):
+    """As many rows, of which one is said to be in another leaf: the text was edited, or is of another table."""
+    schema = Schema({"a": Real(-30, 30, cuts=())}, Label("y", ("no", "yes")))
+    frame = pd.DataFrame({"a": np.repeat([-5.0, 5.0], (12, 30))})
+    texts = {}
+    for name, counts in {"true": (12, 30), "edited": (11, 31)}.items():
+        path = tmp_path / f"{name}.txt"
+        path.write_text(f"if a <= 0 then yes (no 0, yes {counts[0]})\nelse no (no {counts[1]}, yes 0)\n")
+        texts[name] = read_model(path, schema)
+    assert reconstruction(texts["true"], data=frame).supports == (12, 30)
+    with pytest.raises(ValueError, match=r"other leaf counts than the model stores.* its file was edited"):
+        reconstruction(texts["edited"], data=frame)
+    assert reconstruction(texts["edited"], data=frame[:-1]).supports == (12, 29)  # other rows
 
 
 def test_rows_other_than_those_of_the_fit_are_counted_if_they_are_more_or_fewer():

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from math import log2
 
 import numpy as np
@@ -110,6 +111,22 @@ def test_the_table_in_words():
     lines = str(reconstruction(TREE)).splitlines()
     assert "age <= 31 and smoker                 96             6.6  0.767        1" in lines
     assert lines[-1] == "Supports are the exact leaf counts that the model stores."
+
+
+@pytest.mark.parametrize(
+    ("supports", "said"),
+    [
+        ((10, 10, 10), None),
+        ((10, 9, 0), "1 of 3 regions has fewer than 10 rows: entropy"),
+        ((1, 40, 1), "2 of 3 regions have fewer than 10 rows, 2 of them a single one: entropy"),
+        ((1, 7, 90), "2 of 3 regions have fewer than 10 rows, 1 of them a single one: entropy"),
+    ],
+)
+def test_regions_of_few_rows_are_told_beside_the_mean(supports, said):
+    found = replace(reconstruction(TREE), supports=supports)
+    *_, before, last = str(found).splitlines()
+    assert before.startswith(said) if said else not before
+    assert "fewer than" not in str(replace(found, view="noisy")) + last
 
 
 def test_large_numbers_of_worlds_are_short():

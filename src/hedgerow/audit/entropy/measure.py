@@ -86,8 +86,7 @@ def reconstruction(
         If the model is none of those supported, the schema lacks what it uses, or the data hold values beyond it.
     ValueError
         If there are no supports, or they are not one whole number of at least 0 a region that sum to the number of
-        rows; or if another library's model stores exact leaf counts with the same sum as the data, and the data have
-        other counts.
+        rows; or if a model stores exact leaf counts with the same sum as the data, and the data have other counts.
 
     References
     ----------
@@ -242,12 +241,14 @@ def are_steps_read(model: Any, features: Features | None = None) -> bool | None:
 
 
 def _check_counts(paths: Paths, places: _Index, counts: NDArray[np.int64] | None, steps: bool | None) -> None:
-    """Refuse rows as many as another library's model stores exact leaf counts of, but with other counts."""
+    """Refuse rows as many as a model stores exact leaf counts of, but with other counts."""
     stored, counted = paths.supports if paths.exact else None, _counted(paths, places, counts)
-    if steps is not None and stored is not None and sum(stored) == sum(counted) and tuple(stored) != counted:
+    if stored is not None and sum(stored) == sum(counted) and tuple(stored) != counted:
         cause = (
             "the steps were fitted on other values, such as float32; fit on float64, like the rows"
             if steps
+            else "its file was edited, or its counts have noise that it does not name"
+            if steps is None
             else "its columns are not what their names say: an encoder or a scaler that keeps names computed them from "
             "the attributes; pass the whole Pipeline, or the fitted transformer as `features=`"
         )

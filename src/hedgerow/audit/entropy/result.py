@@ -22,6 +22,7 @@ from hedgerow.tally import Tally
 from hedgerow.text.axes import Axes
 from hedgerow.text.messages import aligned, describe_argument
 
+_FEW = 10  # the rows below which output checkers call a cell small
 VIEWS = {
     "exact": "Supports are the exact leaf counts that the model stores.",
     "noisy": (
@@ -250,7 +251,15 @@ class Reconstruction:
         for row in self.table:
             own = [count_text(row["worlds"]), f"{row['bits']:.1f}", f"{row['ratio']:.3f}", f"{row['support']:,}"]
             lines.append([row["condition"], *own])
-        return "\n".join([fill(self.summary, 110), "", *aligned(lines, left=1), "", VIEWS[self.view]])
+        return "\n".join([fill(self.summary, 110), "", *aligned(lines, left=1), "", *self._few, VIEWS[self.view]])
+
+    @property
+    def _few(self) -> list[str]:
+        """A line on regions of few rows, of which entropy says nothing, where supports are numbers of rows."""
+        few = [] if self.view in ("noisy", "weighted") else [count for count in self.supports if 0 < count < _FEW]
+        alone = f", {few.count(1)} of them a single one" if 1 in few else ""
+        start = f"{len(few)} of {len(self.supports)} regions {'has' if len(few) == 1 else 'have'}"
+        return [f"{start} fewer than {_FEW} rows{alone}: entropy does not tell, `hedgerow report` does."] if few else []
 
     def __repr__(self) -> str:
         return f"<Reconstruction: Dist_G = {self.uncertainty:.3f} of {self.n_rows} rows>"
