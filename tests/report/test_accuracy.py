@@ -11,7 +11,7 @@ from hedgerow.models import Leaf, Split, Tree
 from hedgerow.report import Report, Subject, accuracy
 from hedgerow.report.accuracy import Accuracy, released_accuracy
 from hedgerow.schema import Integer, Literal, OrderedLabel, Schema
-from tests.report.subjects import CARD, a_table, a_tree, overfitted
+from tests.report.subjects import CARD, a_table, a_tree, overfitted, without_privacy
 
 
 def counted(X, y, predict, groups):
@@ -83,6 +83,19 @@ def test_a_model_no_better_than_the_commonest_class_and_groups_served_worse_need
     bad = Accuracy.measure(subject, (X, flipped), "held-out rows", "no", ["age"])
     found = {one.key: (one.bucket, one.value) for one in accuracy.findings([bad])}
     assert found == {"accuracy": ("look", 60 / 90), "groups": ("look", 1)}
+
+
+def test_training_rows_alone_support_no_model_without_a_guarantee():
+    """A model may know them by heart: they speak for one that cannot, or beside held-out rows."""
+    X, y = a_table()
+    for model, test, bucket in (
+        (without_privacy(), None, "look"),
+        (without_privacy(), (X, y), "supports"),
+        (a_tree(), None, "supports"),
+    ):
+        _, (found, *_) = accuracy.measured(Subject.of(model), (X, y), test, ())
+        assert found.bucket == bucket
+        assert ("by heart" in found.sentence) == (bucket == "look")
 
 
 def test_the_section_says_what_was_not_measured():

@@ -61,7 +61,9 @@ def test_no_finding_of_a_report_is_left_out():
         ours = {name: {one.sentence for one in getattr(report, kind).findings} for name, report in reports.items()}
         said = {one.sentence for one in sheet.findings}
         assert said == {f"a, b: {sentence}" for sentence in ours["a"] & ours["b"]}
-        assert sheet.worst == max((getattr(one, kind).worst for one in reports.values()), key=("supports", "look").index)
+        assert sheet.worst == max(
+            (getattr(one, kind).worst for one in reports.values()), key=("supports", "look").index
+        )
     assert found.public.worst == "look"
     assert any("All releases on record together have epsilon = 2" in one.sentence for one in found.public.findings)
     assert any("The form does not state" in one.sentence for one in found.public.findings)

@@ -78,6 +78,23 @@ def test_records_that_are_not_there_incomplete_or_void():
     assert buckets(CARD, broken)["releases"] == "reject"
 
 
+def test_a_file_that_the_record_does_not_have_is_found_by_its_digest():
+    """A card that claims less than was charged has all of its charges in the record; its file is another one."""
+    released, forged = a_tree(), a_tree(costing("1/10"))
+    digest = released.to_dict()["digest"]
+    named, unnamed = (PastRelease(CARD.charges[0], models=one) for one in ((digest,), ()))
+
+    def found(model, *releases):
+        said = findings.findings(Subject.of(model, STATED), Releases(releases, None, "a budget file"))
+        return [one.bucket for one in said if one.key == "record" and "digest" in one.sentence]
+
+    assert found(forged, named, named) == ["reject"]
+    assert found(forged, named, unnamed) == ["look"]  # it may be what the second charge was for
+    assert found(forged, unnamed) == []  # charged in Python: no digest was entered
+    assert found(released, named, unnamed) == []
+    assert found(without_privacy(), named) == []
+
+
 def test_charges_for_rows_and_for_persons_are_not_added():
     unit = Unit("who", 3)
     of_unit = [replace(charge, unit=unit) for charge in CARD.charges]

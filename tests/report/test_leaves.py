@@ -1,10 +1,19 @@
 """The section on leaves, held against counts written out."""
 
-import pytest
+from dataclasses import replace
+from fractions import Fraction
 
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeRegressor
+
+from hedgerow.models.count_noise import CountNoise
+from hedgerow.privacy.charge import Charge
 from hedgerow.report import Form, Subject, disclosure
+from hedgerow.schema import Boolean, Number, Schema
 from tests.cli.table import a_scorecard
-from tests.report.subjects import a_table, a_tree, overfitted, without_privacy
+from tests.report.subjects import CARD, a_table, a_tree, overfitted, without_privacy
 
 
 def of(model, train=None, form=None, **more):
@@ -61,6 +70,85 @@ def test_noisy_counts_of_a_private_model_disclose_what_is_promised():
     assert found["small-leaves"].bucket == "supports"
     assert values["leaves with fewer than 10 rows"] == 1
     assert "noisy" in section.notes[0]
+    assert section.answer.startswith("By the released noisy counts: 1 of 3 leaves has fewer than 10 rows.")
+
+
+@pytest.mark.parametrize(("epsilon", "bucket"), [(1, "supports"), (9, "look")])
+def test_what_a_weak_guarantee_allows_of_small_leaves_supports_nothing(epsilon, bucket):
+    _, _, found = of(a_tree(replace(CARD, charges=(Charge("draw", Fraction(epsilon)),))))
+    assert found["small-leaves"].bucket == bucket
+    _, _, found = of(a_tree(replace(CARD, charges=(Charge("draw", Fraction(epsilon)),)), counts=((30, 30),) * 3))
+    assert found["small-leaves"].bucket == "supports"
+
+
+def test_a_threshold_of_ones_own_is_not_that_of_others_and_one_row_is_never_safe():
+    (_, _, ten), (_, _, own) = (of(without_privacy(), threshold=threshold) for threshold in (10, 3))
+    assert ten["small-leaves"].source.startswith("safe_threshold of ACRO, 10; the rule of 10")
+    assert own["small-leaves"].source == "who made this report; ACRO's is 10"
+    _, _, found = of(without_privacy(counts=((0, 1), (30, 20), (9, 9))), threshold=1)
+    assert found["small-leaves"].bucket == "reject"
+
+
+def rows_of(counts):
+    """Return rows that fill the leaves of the tree: those over 60, then smokers, then the others, by class."""
+    ages, smokers = (80, 20, 20), (False, True, False)
+    rows = [
+        (age, smoker, label)
+        for age, smoker, both in zip(ages, smokers, counts, strict=True)
+        for label, n in zip(("no", "yes"), both, strict=True)
+        for _ in range(n)
+    ]
+    frame = pd.DataFrame(rows, columns=["age", "smoker", "ill"])
+    return frame.drop(columns="ill"), frame["ill"]
+
+
+def stored(model, counts):
+    return [one.bucket for one in disclosure.row_findings(Subject.of(model), rows_of(counts)) if one.key == "counts"]
+
+
+def test_rows_that_do_not_make_the_exact_counts_of_a_model_are_others():
+    counts = ((3, 30), (40, 12), (25, 0))
+    assert stored(without_privacy(counts), counts) == []
+    assert stored(without_privacy(counts), ((3, 30), (40, 11), (26, 0))) == ["reject"]
+    assert stored(without_privacy(counts), ((3, 30), (40, 12), (0, 0))) == ["reject"]
+    assert list(disclosure.row_findings(Subject.of(without_privacy(counts)), None)) == []
+
+
+def test_noise_explains_no_more_than_it_can():
+    """Of scale 2, two counts together are off by more than 81 with less than one chance in a million."""
+    mechanism = "discrete Laplace, sensitivity 1, scale 2"
+    noised = Charge("counts of the leaves by class", Fraction(1, 2), mechanism=mechanism)
+    counts, card = ((30, 30), (40, 12), (25, 9)), replace(CARD, charges=(CARD.charges[0], noised))
+    assert stored(a_tree(card, counts=counts), counts) == []
+    assert stored(a_tree(card, counts=counts), ((30, 40), (40, 2), (35, 9))) == []
+    assert stored(a_tree(card, counts=counts), ((30, 112), (40, 12), (25, 9))) == ["reject"]
+    assert stored(a_tree(counts=counts), ((30, 112), (40, 12), (25, 9))) == []  # its card names no scale
+    noise, spread = np.random.default_rng(0), CountNoise(2.0).spread(2, 1 - 1e-6 / 3)
+    stay = 1 - np.exp(-1 / 2)
+    drawn = noise.geometric(stay, (2, 10**6)) - noise.geometric(stay, (2, 10**6))
+    assert np.quantile(abs(drawn.sum(axis=0)), 1 - 1e-4) < spread < 82
+
+
+def dominated(numbers):
+    """Return whether the p % rule fails, by definition: the others but the two largest are less than a tenth."""
+    largest, *others = sorted(numbers, reverse=True)
+    return sum(others) - (others[0] if others else 0) < largest / 10
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [[90, *[1] * 9], [90, *[1] * 10], [90, *[1] * 11], [50, 50, 4], [50, 50, 6], [7], [9, 9], [3] * 12, [0] * 3],
+)
+def test_a_row_that_has_most_of_the_sum_of_its_leaf_is_found(numbers):
+    schema = Schema({"old": Boolean()}, Number("income", 0, 100))
+    frame = pd.DataFrame({"old": [False] * 12 + [True] * len(numbers)})
+    income = pd.Series([10.0] * 12 + [float(one) for one in numbers], name="income")
+    grown = DecisionTreeRegressor(random_state=0).fit(frame.astype(float), income)
+    found = list(disclosure.row_findings(Subject.of(grown, schema=schema), (frame, income)))
+    is_split = len(set(income)) > 1
+    assert [(one.key, one.bucket, one.value) for one in found] == (
+        [("dominance", "reject", 1)] if is_split and any(numbers) and dominated(numbers) else []
+    )
 
 
 def test_exact_rows_of_a_private_model_need_a_look():

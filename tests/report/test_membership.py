@@ -12,11 +12,11 @@ from hedgerow.report.promises import largest_rate
 from tests.report.subjects import CARD, a_table, a_tree, no_guarantee_reason, without_privacy
 
 
-def shadowed(gap):
+def shadowed(gap, splits=12):
     """Return the result of an attack on 40 rows over 12 splits, whose members are so much more confident."""
-    rng = np.random.default_rng(0)
-    inside, outside = expit(rng.normal(gap, 1, (12, 40))), expit(rng.normal(0, 1, (12, 40)))
-    return ShadowMembership.of("a learner", "online", Shadows(inside, outside, rng.random((12, 40)) < 0.5))
+    rng, shape = np.random.default_rng(0), (splits, 40)
+    inside, outside = expit(rng.normal(gap, 1, shape)), expit(rng.normal(0, 1, shape))
+    return ShadowMembership.of("a learner", "online", Shadows(inside, outside, rng.random(shape) < 0.5))
 
 
 def test_what_epsilon_permits_is_printed_at_each_rate():
@@ -53,6 +53,19 @@ def test_an_attack_that_guesses_and_one_that_finds_rows():
     assert found[0] == {"auc": "supports", "rows": "supports"}
     assert found[4] == {"auc": "look", "rows": "reject"}
     assert {one.bucket for one in membership_findings(Subject.of(a_tree()), shadowed(0), None)} == {"supports"}
+
+
+def test_a_test_that_could_find_no_row_supports_nothing():
+    """All rows are told apart in all splits, and yet 2^-9 is above 5 % of 1/40: Holm's method cannot find one."""
+    for splits, said in (
+        (9, ["look", "not known: 9 splits can show it of no row; 10 can"]),
+        (10, ["reject", "40 rows"]),
+    ):
+        found = shadowed(40, splits)
+        (one,) = [one for one in membership_findings(Subject.of(without_privacy()), found, None) if one.key == "rows"]
+        assert (one.bucket, said[1] in one.sentence) == (said[0], True)
+        assert (len(found.significant_rows()) > 0) == (splits >= found.fewest_repeats) == (splits == 10)
+        assert ("by fewer than 10 splits none can be" in str(found)) == (splits == 9)
 
 
 def test_an_attack_beyond_the_claimed_epsilon_is_rejected():

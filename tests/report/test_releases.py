@@ -32,6 +32,16 @@ def test_a_budget_file_lists_its_charges(tmp_path):
     assert found.rho is None  # a delta without a known rho
 
 
+def test_a_budget_file_has_the_digests_of_the_models_that_charges_were_for(tmp_path):
+    budget = FileBudget.create(tmp_path / "budget.json", "3")
+    for digest in ("a" * 64, None, "b" * 64):
+        budget.charge("1/2", purpose="a model")
+        if digest:
+            budget.add_digest(digest)
+    found = Releases.load(tmp_path / "budget.json")
+    assert [one.models for one in found.releases] == [("a" * 64,), (), ("b" * 64,)]
+
+
 def test_an_exported_ledger_lists_what_was_charged_also_what_failed(exported):
     found = Releases.load(exported)
     assert [(one.charge.purpose, one.charge.epsilon, one.state) for one in found.releases] == [

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows, distinct
 from hedgerow.models.model import Model
-from hedgerow.report.contents import Fact, Finding, Grid, Section, section
+from hedgerow.report.contents import Bucket, Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
 from hedgerow.report.subject import Subject
 from hedgerow.schema.targets import Label
 from hedgerow.text.values import shown_text, value_text
 
 Pair = tuple[Any, Any]  # Rows without the target, and the target
+BY_HEART = " It may know these rows by heart: measure it on others."
 COST, PLACES = "cost", "absolute error in classes"
 
 
@@ -119,7 +120,7 @@ def measured(
         pairs = ((train, "training rows"), (test, "held-out rows"))
         hits = [Accuracy.measure(subject, one, of, common, by, penalties) for one, of in pairs if one is not None]
     are_missing = subject.loss.startswith(COST) and subject.costs is None
-    return measured_accuracy(hits, costs_missing=are_missing), tuple(findings(hits))
+    return measured_accuracy(hits, costs_missing=are_missing), tuple(findings(hits, subject.speaks(test)))
 
 
 def measured_accuracy(measured: Sequence[Accuracy], *, costs_missing: bool = False) -> Section:
@@ -154,7 +155,7 @@ def _grid(one: Accuracy, name: str, groups: tuple[Hits, ...]) -> Grid:
     return Grid(f"By {name}, on {one.of}", (name, "rows", "right", "accuracy", "baseline", *more), rows)
 
 
-def findings(measured: Sequence[Accuracy]) -> Iterator[Finding]:
+def findings(measured: Sequence[Accuracy], good: Bucket = "supports") -> Iterator[Finding]:
     for one in measured[-1:]:
         cost = next((place for place, each in enumerate(one.penalties) if each.name == COST), None)
         if cost is None:
@@ -165,7 +166,8 @@ def findings(measured: Sequence[Accuracy]) -> Iterator[Finding]:
             share, base = one.overall.penalties[cost]
             is_better, rule, what = share < base, "accuracy/cost", "always one class"
             said = f"On {one.of} a row costs {share:.4g} on average; always saying one class, {base:.4g}."
-        yield finding(rule, "supports" if is_better else "look", said, share)
+        said += BY_HEART if is_better and good == "look" else ""
+        yield finding(rule, good if is_better else "look", said, share)
         worse = [f"{name} = {hits.group}" for name, groups in one.groups for hits in groups if _is_worse(hits, cost)]
         yield from worse_groups(worse, what)
 

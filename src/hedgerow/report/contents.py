@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from hedgerow.errors import ArgumentError
 from hedgerow.text.markup import templates
 from hedgerow.text.messages import number_of
 
@@ -178,7 +179,9 @@ class Sheet:
         return self.kind == "board"
 
     def by_bucket(self, bucket: Bucket) -> tuple[Finding, ...]:
-        """Return the findings of one bucket."""
+        """Return the findings of one bucket: "reject", "look" or "supports"; ValueError for another name."""
+        if bucket not in BUCKETS:
+            raise ArgumentError(f"bucket must be one of {', '.join(BUCKETS)}, got another value.")
         return tuple(finding for finding in self.findings if finding.bucket == bucket)
 
     @property

@@ -7,15 +7,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.audit import ExactMembership, LeafRisk, Membership, ShadowMembership
 from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
+from hedgerow.audit.readers.paths import Paths
 from hedgerow.errors import HedgerowError
+from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import Listing
 from hedgerow.report.contents import MOST_SHOWN, Bucket, Cell, Fact, Finding, Grid, Section, section, shortened
-from hedgerow.report.findings import finding
+from hedgerow.report.findings import STRONG, TEN, finding
 from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
 from hedgerow.text.messages import number_of
@@ -165,20 +168,57 @@ def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
     if risk is None:
         return
     small, pure, threshold = len(risk.small), len(risk.pure), risk.threshold
+    few = "small-leaves" if threshold == TEN else "small-leaves/own"
     if risk.view == "noisy" and subject.is_private:
         said = f"{_small(risk)} by the released noisy counts; small leaves disclose no more than the guarantee allows."
-        yield finding("small-leaves", "supports", said, small, threshold=threshold)
+        is_weak = small and (subject.card.epsilon or 0) > STRONG  # which allows much
+        yield finding(few, "look" if is_weak else "supports", said, small, threshold=threshold)
         return
     grave: Bucket = "look" if subject.is_private else "reject"
     ones = sum(rows == 1 for rows in risk.rows)
     alone = f", and {ones:,} of them {'has' if ones == 1 else 'have'} one row alone." if ones else "."
     sentence = _small(risk) + alone
-    yield finding("small-leaves", grave if small else "supports", sentence, small, threshold=threshold)
+    yield finding(few, grave if small or ones else "supports", sentence, small, threshold=threshold)
     if risk.counts is not None:
         what = "class disclosure" if subject.number is None else "that discloses the number to within a level"
         sentence = f"{_pure(subject, risk)}: {what if pure else f'that would disclose the {subject.part}'}."
         rule = "pure-leaves" if subject.number is None else "pure-leaves/number"
         yield finding(rule, grave if pure else "supports", sentence, pure)
+
+
+def row_findings(subject: Subject, train: tuple[Any, Any] | None) -> Iterator[Finding]:
+    """Yield what the training rows say of the counts and the numbers of the leaves. **Private**."""
+    if train is not None and subject.paths is not None:
+        refined, _, domain = subject.refined
+        places = refined.apply(train[0], domain.schema)
+        yield from _other_rows(subject, refined, np.bincount(places, minlength=len(refined)))
+        yield from _dominated(subject, places, train[1])
+
+
+def _other_rows(subject: Subject, paths: Paths, rows: NDArray[np.intp]) -> Iterator[Finding]:
+    """Yield whether the model stores counts that these rows cannot have made, but for one chance in a million."""
+    noise, counts = CountNoise.of(subject.card), paths.counts or ((),)
+    most = 0 if paths.exact else None
+    if paths.view == "noisy" and noise is not None and subject.number is None and subject.card.unit is None:
+        most = noise.spread(len(counts[0]), 1 - 1e-6 / len(paths))
+    if most is not None and paths.supports is not None and (abs(rows - paths.supports) > most).any():
+        said = "The rows that were given do not make the counts of leaves that the model stores"
+        why = "they are others than it was learned from, or its file was edited, or has noise that it does not name"
+        yield finding("counts", "reject", f"{said}: {why}.")
+
+
+def _dominated(subject: Subject, places: NDArray[np.intp], values: Any) -> Iterator[Finding]:
+    """Yield the leaves whose largest number who has the second largest can tell to within 10 % by the sum or mean."""
+    if subject.number is None or subject.is_private:
+        return
+    found, numbers = 0, np.abs(subject.numbers(values))
+    for leaf in np.unique(places):
+        largest, *others = sorted(numbers[places == leaf].tolist(), reverse=True)
+        found += sum(others[1:]) < 0.1 * largest
+    if found:
+        said = f"one row has so much of the sum of {number_of(found, 'leaf', 'leaves')}"
+        what = shown_text(subject.number.name)
+        yield finding("dominance", "reject", f"Of {what}, {said} that others can tell it to within 10 %.", found)
 
 
 MOST_RULES = 200
@@ -350,8 +390,12 @@ def _tried(subject: Subject, found: Membership | ShadowMembership) -> Iterator[F
     if isinstance(found, ShadowMembership):
         yield from _violated(subject, found)
         rows, grave = len(found.significant_rows()), "look" if subject.is_private else "reject"
+        none: Bucket = "supports"
         sentence = f"Fits with and without the row differ significantly (Holm) for {number_of(rows, 'row')}."
-        yield finding("rows", grave if rows else "supports", sentence, rows)
+        if found.repeats < found.fewest_repeats:
+            none, few = "look", f"{number_of(found.repeats, 'split')} can show it of no row; {found.fewest_repeats} can"
+            sentence = f"Whether fits with and without a row differ is not known: {few}."
+        yield finding("rows", grave if rows else none, sentence, rows)
 
 
 def _violated(subject: Subject, found: ShadowMembership) -> Iterator[Finding]:

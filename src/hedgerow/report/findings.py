@@ -12,6 +12,7 @@ from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
 from hedgerow.text.values import quoted_text
 
+TEN = 10  # the rows of a leaf that published thresholds take
 STRONG, WEAK = 1, 10  # the largest ε of a strong guarantee, and of one that needs a look
 _TIERS = "Ponomareva et al., How to DP-fy ML, JAIR 77 (2023)"
 _CRYPTIC_DELTA = (
@@ -19,6 +20,7 @@ _CRYPTIC_DELTA = (
     "to publish a whole row"
 )
 _RULE_OF_TEN = "safe_threshold of ACRO, 10; the rule of 10 of the Australian Bureau of Statistics' DataLab"
+_P_RATIO = "the p % rule: safe_pratio_p of ACRO, 0.1; Hundepool et al., Statistical Disclosure Control (2012)"
 _CLASSES = "class disclosure: Hundepool et al., Statistical Disclosure Control (2012); SACRO-ML's structural attack"
 _HOLM = "Holm (1979): sign tests of all rows, false alarms of 5 % together"
 _DEFINITION = "the definition of differential privacy"
@@ -35,8 +37,12 @@ RULES: dict[str, tuple[str, str, str]] = {
     "releases": ("releases", "a record of all releases", _HOUSE),
     "releases/tier": ("releases", _TIER, _TIERS),
     "record": ("releases", "the card's epsilon is in the record", _HOUSE),
+    "record/file": ("releases", "the file is one that the record has", _HOUSE),
     "form": ("statements", "the form is filled in", _HOUSE),
     "small-leaves": ("leaves", "at least {threshold} rows in every leaf", _RULE_OF_TEN),
+    "small-leaves/own": ("leaves", "at least {threshold} rows in every leaf", "who made this report; ACRO's is 10"),
+    "counts": ("leaves", "the rows make the counts that the model stores", _HOUSE),
+    "dominance": ("leaves", "no row that others can tell to within 10 % by the sum of its leaf", _P_RATIO),
     "pure-leaves": ("leaves", "no leaf of one class", _CLASSES),
     "pure-leaves/number": ("leaves", "no leaf of one level", _CLASSES),
     "known-rows": ("reconstruction", "no leaf with one possible row", _HOUSE),
@@ -75,6 +81,7 @@ def findings(subject: Subject, releases: Releases | None) -> Iterator[Finding]:
         yield finding("declared", "look", sentence)
     if releases is not None:
         yield from _recorded(card, releases)
+        yield from _unknown_file(subject, releases)
     elif card.charges:
         sentence = "No record was given, so that nobody knows what else was released about this table."
         yield finding("releases", "look", sentence)
@@ -133,6 +140,16 @@ def _recorded(card: PrivacyCard, releases: Releases) -> Iterator[Finding]:
     if card.epsilon is not None and (card.unit not in units or card.epsilon > units[card.unit].epsilon):
         sentence = "The record does not have all of this model's charges: its epsilon is less than the card's."
         yield finding("record", "reject", sentence)
+
+
+def _unknown_file(subject: Subject, releases: Releases) -> Iterator[Finding]:
+    """Yield whether a record that has the digests of files has another than this one: a card may have been edited."""
+    every = [one.models for one in releases.releases]
+    if subject.released is None or not subject.is_private or not any(every):
+        return
+    if subject.released.to_dict()["digest"] not in {model for models in every for model in models}:
+        sentence = "The record has the digests of the files that were released, and this file is none of them."
+        yield finding("record/file", "reject" if all(every) else "look", sentence)
 
 
 def constant(subject: Subject) -> Iterator[Finding]:

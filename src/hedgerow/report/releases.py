@@ -26,6 +26,7 @@ class PastRelease:
     charge: Charge
     time: str = ""
     state: str = ""
+    models: tuple[str, ...] = ()  # the digests of the files that it was for, where the record has them
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,12 @@ class Releases:
     @classmethod
     def _of_budget(cls, path: Path) -> Self:
         record = FileBudget(path).record
-        found = tuple(map(PastRelease, record.account.charges, record.dates))
+        models = [
+            tuple(one["model"] for one in record.entries if one["kind"] == "released" and one["charge"] == number)
+            for number in range(1, len(record.account.charges) + 1)
+        ]
+        dated = zip(record.account.charges, record.dates, models, strict=True)
+        found = tuple(PastRelease(charge, day, models=files) for charge, day, files in dated)
         kind = "a budget file without a chain of hashes"
         if record.is_chained:
             kind = f"a budget file of {len(record.entries)} entries, each with the hash of the one before"

@@ -258,6 +258,7 @@ def _board(
         *findings.promised(subject, None if train is None else len(train[0])),
         *findings.constant(subject),
         *disclosure.leaf_findings(subject, risk),
+        *disclosure.row_findings(subject, train),
         *disclosure.reconstruction_findings(subject, guessed),
         *reached,
         *disclosure.membership_findings(subject, found, separated),

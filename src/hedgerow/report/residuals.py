@@ -12,8 +12,8 @@ from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import Model
-from hedgerow.report.accuracy import Pair, worse_groups
-from hedgerow.report.contents import Cell, Fact, Finding, Grid, Section, section
+from hedgerow.report.accuracy import BY_HEART, Pair, worse_groups
+from hedgerow.report.contents import Bucket, Cell, Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
 from hedgerow.report.subject import Subject
 from hedgerow.text.values import printable, shown_text
@@ -100,7 +100,9 @@ def measured(
         "has_test": len(found) > 1,
         "target": _target(subject),
     }
-    return section("accuracy", facts, grids, template="residuals", **values), tuple(_findings(subject, found))
+    return section("accuracy", facts, grids, template="residuals", **values), tuple(
+        _findings(subject, found, subject.speaks(test))
+    )
 
 
 def _target(subject: Subject) -> str:
@@ -137,7 +139,7 @@ def _grid(of: str, name: str, groups: tuple[Residuals, ...]) -> Grid:
     return Grid(f"By {name}, on {of}", (name, *COLUMNS), tuple(rows))
 
 
-def _findings(subject: Subject, found: Sequence[Error]) -> Iterator[Finding]:
+def _findings(subject: Subject, found: Sequence[Error], good: Bucket) -> Iterator[Finding]:
     """Yield where the model is no better than a constant; none of a quantile, whose error is not its aim."""
     loss = subject.loss
     for one in [] if loss.startswith(_QUANTILE) else found[-1:]:
@@ -145,7 +147,8 @@ def _findings(subject: Subject, found: Sequence[Error]) -> Iterator[Finding]:
         is_absolute = loss.startswith(_ABSOLUTE)
         what, constant = ("mean absolute", "median") if is_absolute else ("root mean squared", "mean")
         sentence = f"On {one.of} the {what} error is {ours:.4g}; always saying the {constant}, {base:.4g}."
-        yield finding("accuracy/number", "supports" if ours < base else "look", sentence, ours)
+        sentence += BY_HEART if ours < base and good == "look" else ""
+        yield finding("accuracy/number", good if ours < base else "look", sentence, ours)
         pairs = [(name, group, group.compared(loss)) for name, groups in one.groups for group in groups]
         worse = [f"{name} = {group.group}" for name, group, (error, of_constant) in pairs if error > of_constant]
         yield from worse_groups(worse, f"the {constant}")

@@ -1,5 +1,6 @@
 """Membership inference by shadow fits: ROC curve with intervals over random splits, and the separation of each row."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -72,6 +73,11 @@ class ShadowMembership:
     def repeats(self) -> int:
         """The number of splits, each with two fits."""
         return len(self.shadows)
+
+    @property
+    def fewest_repeats(self) -> int:
+        """The fewest splits by which `significant_rows` could find a row, with a false alarm of 5 %."""
+        return math.ceil(math.log2(self.shadows.inside.shape[1] / 0.05))
 
     @property
     def finest_fpr(self) -> float:
@@ -188,7 +194,12 @@ class ShadowMembership:
         row = self.worst(1).iloc[0]
         lines += [
             f"rows     {len(self.significant_rows())} of {self.shadows.inside.shape[1]} are significant (Holm); "
-            f"the largest separation is {row['separation']:.2f}",
+            f"the largest separation is {row['separation']:.2f}"
+            + (
+                f"; by fewer than {self.fewest_repeats} splits none can be"
+                if self.repeats < self.fewest_repeats
+                else ""
+            ),
             f"splits   {self._design}",
             PRIVATE,
         ]
