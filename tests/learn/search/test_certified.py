@@ -17,7 +17,7 @@ from hedgerow.learn.search.lattice import PatternMatrix, Stop
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.space import Space
-from hedgerow.schema import Integer, Label, Schema
+from hedgerow.schema import Boolean, Integer, Label, Schema
 from tests.learn.best_models import account, make_problem, problems
 from tests.learn.objectives import ALL_OBJECTIVES, objective_of
 
@@ -80,6 +80,20 @@ def test_all_boxes_hold_the_best_model_that_there_is(examples):
             assert not told or told[-1] == (1, found.n_states, found.n_states)
 
     best()
+
+
+@pytest.mark.parametrize(("rare", "passes"), [(4, [True]), (3, [True, False])])
+def test_the_support_of_last_choices_is_asked_where_what_is_best_without_lacks_it(monkeypatch, rare, passes):
+    """A test that catches `rare` rows saves all errors; of four rows at least, the other one saves none."""
+    used, cubes = [], certified.Cubes
+    monkeypatch.setattr(certified, "Cubes", lambda *a, relaxed: used.append(relaxed) or cubes(*a, relaxed=relaxed))
+    X = np.zeros((20, 2), dtype=bool)
+    X[:rare, 0] = X[1 : rare + 3, 1] = True
+    tally = Tally.count(X, X[:, 0].astype(int), Schema({name: Boolean() for name in "ab"}, Label("y", (0, 1))))
+    boxes = Boxes.of(Space.of_trees(tally.schema), 1)
+    found = exhaust(tally, boxes, SearchSettings(1, 4, 0.0), lambda *_: None)
+    assert found.objective == (0 if rare == 4 else 3)
+    assert used == passes
 
 
 def of_pairs(seed):

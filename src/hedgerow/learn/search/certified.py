@@ -307,14 +307,31 @@ def exhaust(
             raise TimeoutError
 
     loss, min_rows = _loss(states.space, settings), max(settings.min_rows, 1)
-    semiring = least_loss(settings.penalty, loss)
-    if isinstance(states, Boxes):
-        searched = Cubes(tally, states, semiring, min_rows, report)
-    else:
-        searched = PairValues(tally, states, semiring, report, min_rows)
-    model = searched.walk(states.depth, lambda weights: int(weights.argmin()), loss.best)
-    objective = searched.total(states.depth)
-    return Optimum(model, objective, objective, total)
+    semiring, lost = least_loss(settings.penalty, loss), list[float]()
+
+    def option(weights: Floats) -> int:
+        place = int(weights.argmin())
+        lost.append(settings.penalty if place else 0.0)
+        return place
+
+    def value(counts: Floats) -> int:
+        losses = loss.totals(counts)
+        lost.append(float(losses.min()) / loss.steps)
+        return int(losses.argmin())
+
+    # Without the support of the last rule or split, values are lower bounds, and quicker. If the model that they lead
+    # to, all of whose parts have support, loses as little, it is the best one.
+    for relaxed in (True, False):
+        done = 0
+        lost.clear()
+        if isinstance(states, Boxes):
+            searched = Cubes(tally, states, semiring, min_rows, report, relaxed=relaxed)
+        else:
+            searched = PairValues(tally, states, semiring, report, min_rows)
+        model = searched.walk(states.depth, option, value)
+        if sum(lost) <= searched.total(states.depth):
+            break
+    return Optimum(model, sum(lost), sum(lost), total)
 
 
 def prune(rows: PatternMatrix, settings: SearchSettings, time_limit: float | None, progress: Progress) -> Optimum:

@@ -130,8 +130,11 @@ class Cubes:
         semiring: Semiring,
         min_rows: float = 0.0,
         progress: Callable[[int], object] = lambda _: None,
+        *,
+        relaxed: bool = False,  # whether last choices may catch fewer rows: the values are then lower bounds
     ) -> None:
-        self.boxes, self.semiring, self._min_rows = boxes, semiring, min_rows
+        self.boxes, self.semiring = boxes, semiring
+        self._min_rows = [0.0 if relaxed else min_rows, *[min_rows] * boxes.depth]  # by the choices that are left after
         self.rows = BoxRows.of(tally, boxes)
         self._last = LastChoice.of(semiring, self.rows.total)
         self.values: list[dict[Axes, Floats]] = [{}]
@@ -182,8 +185,8 @@ class Cubes:
         divides = [axis.divides[box.get(place, 0)] for place, axis in enumerate(self.boxes.axes)]
         is_open = np.concatenate([*divides, np.zeros(0, dtype=bool)])
         n_open = is_open.sum(keepdims=True)
-        if self._min_rows:
-            is_open &= enough(self._min_rows, caught, total - caught, space)
+        if min_rows := self._min_rows[-1]:
+            is_open &= enough(min_rows, caught, total - caught, space)
         options = np.repeat(semiring.go(n_open), space.n_options)
         for branch, part in ((CAUGHT, caught), (LEFT, total - caught)):
             deeper = left > 1 and branch in space.branches
@@ -214,13 +217,15 @@ class Cubes:
     def _by_difference(self, group: Group, totals: Floats, last: LastChoice) -> Iterator[tuple[Block, Floats]]:
         """Yield the values of the boxes of each block: of two classes, with one choice left, by their differences."""
         rows, n_open, (divisions, times) = self.rows, group.n_open, self._divisions(1)
-        weights = rows.differences_and_sums[: 1 + (self._min_rows > 0)]
+        min_rows = self._min_rows[0]
+        weights = rows.differences_and_sums[: 1 + (min_rows > 0)]
         for block, sides in self.sums(group, weights, rows.sides, divisions):
             total = totals[(slice(None), *block)]
             options = np.abs(sides[0], out=sides[0])
-            _close(options, CLOSED, group, block, divisions)
-            if self._min_rows:  # the rows caught are (total + side)/2, those left (total − side)/2
-                least = (2 * self._min_rows - total.sum(axis=0)).astype(options.dtype)[..., None]
+            if not self.semiring.is_least:
+                _close(options, CLOSED, group, block, divisions)
+            if min_rows:  # the rows caught are (total + side)/2, those left (total − side)/2
+                least = (2 * min_rows - total.sum(axis=0)).astype(options.dtype)[..., None]
                 is_few = sides[1] < least
                 if CAUGHT in self.boxes.space.branches:
                     is_few |= sides[1] > -least
@@ -233,8 +238,9 @@ class Cubes:
         semiring, (divisions, times) = self.semiring, self._divisions(left)
         stop = semiring.leaf(totals) + semiring.stop(group.n_open)
         for block, caught, options in self.weighed(group, left, totals, divisions):
-            if self._min_rows:
-                options[~self._enough(caught, totals[(slice(None), *block)])] = semiring.zero
+            if min_rows := self._min_rows[left - 1]:
+                total = totals[(slice(None), *block)][..., None]
+                options[~enough(min_rows, caught, total - caught, self.boxes.space)] = semiring.zero
             yield block, semiring.plus(np.ravel(stop[block]), options.reshape(-1, len(times)), times)
 
     def weighed(
@@ -245,7 +251,7 @@ class Cubes:
         # no branch is a leaf.
         rows, semiring, go = self.rows, self.semiring, self.semiring.go(group.n_open)
         deep = {branch: self._children(group, left - 1, branch) for branch in self.boxes.space.branches if left > 1}
-        is_counted = len(deep) < 2 or self._min_rows > 0
+        is_counted = len(deep) < 2 or self._min_rows[left - 1] > 0
         for block, caught in self.sums(group, rows.classes[: None if is_counted else 0], rows.caught_bins, divisions):
             total = totals[(slice(None), *block)]
             options = deep[CAUGHT][block].copy() if CAUGHT in deep else semiring.leaf(caught.astype(np.float64))
@@ -257,7 +263,7 @@ class Cubes:
     def _divisions(self, left: int) -> tuple[Divisions | None, Floats]:
         """Return the different divisions where it is all the same which part is caught, and how often each is."""
         # Otherwise options are distinct, and each is there once.
-        if left > 1 or self._min_rows:
+        if left > 1 or self._min_rows[0]:
             return None, np.ones(self.boxes.space.n_options)
         return self.boxes.divisions, self.boxes.divisions.times
 
@@ -275,11 +281,6 @@ class Cubes:
         for block in blocks:
             part = table[(slice(None), slice(None), *block[1:])]
             yield block, summed(part, [one[block[0]] for one in group.sets[:1]])
-
-    def _enough(self, caught: Floats, total: Floats) -> NDArray[np.bool_]:
-        """Return which options catch, and in a tree also leave, enough rows of some boxes."""
-        left = total.sum(axis=0)[None, ..., None] - caught.sum(axis=0, keepdims=True)
-        return enough(self._min_rows, caught, left, self.boxes.space)
 
     def _children(self, group: Group, left: int, branch: int) -> Floats:
         """Return the values of each option's branch in all boxes of a group, shape ``(*boxes, n_options)``."""

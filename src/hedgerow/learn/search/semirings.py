@@ -46,6 +46,7 @@ class Semiring:
     stop: Callable[[NDArray[np.intp]], Floats]
     go: Callable[[NDArray[np.intp]], Floats]
     kind: type = np.float64  # of weights
+    is_least: bool = False  # whether ⊕ is the least: an option that changes nothing, or is there twice, adds nothing
 
 
 def least_loss(penalty: float, loss: Loss | None = None) -> Semiring:
@@ -62,6 +63,7 @@ def least_loss(penalty: float, loss: Loss | None = None) -> Semiring:
         half=0.0,
         stop=lambda n_open: np.zeros(np.shape(n_open)),
         go=lambda n_open: np.full(np.shape(n_open), penalty),
+        is_least=True,
     )
 
 
