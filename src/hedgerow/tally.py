@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Integers, Mask, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, NotPicklableError
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.booleans import advise, boolean_schema
@@ -24,7 +25,6 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Labels, Table
 from hedgerow.text.messages import number_of
 
-Counts = NDArray[np.int64]
 _BLOCK = 2**15  # patterns counted at a time: the one-hot block and its product stay in cache
 _WIDE = 256  # attributes from which on several are grouped by one number: fewer are as quick each by itself
 
@@ -55,7 +55,7 @@ class Tally:
 
     __slots__ = ("_bins", "_counts", "schema")
 
-    def __init__(self, schema: Schema, bins: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
+    def __init__(self, schema: Schema, bins: Whole, counts: Whole) -> None:
         if bins.shape != (len(bins), len(schema)) or counts.shape != (len(bins), schema.target.n_levels):
             problem = "bins and counts must have the shapes"
             raise ArgumentError(f"{problem} (n_patterns, n_attributes) and (n_patterns, n_classes).")
@@ -232,13 +232,13 @@ class Tally:
 
         write_groups(path, self.schema, *self._groups())
 
-    def _groups(self) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.int64]]:
+    def _groups(self) -> tuple[Whole, Whole, Integers]:
         pattern, level = self._counts.nonzero()
         return self._bins[pattern], level, self._counts[pattern, level]
 
     @classmethod
     def _group(
-        cls, schema: Schema, bins: Mapping[str, BinCodes], labels: BinCodes, rows: NDArray[np.int64] | None = None
+        cls, schema: Schema, bins: Mapping[str, BinCodes], labels: BinCodes, rows: Integers | None = None
     ) -> Self:
         """Group encoded rows, or groups of so many rows, by pattern; in memory this is the GROUP BY."""
         codes, widths = list(bins.values()), [(one.n_bins - 1).bit_length() for _, one in schema.attributes]
@@ -257,22 +257,22 @@ class Tally:
         there = counts.any(axis=1)  # rows of weight 0 are as if they were not
         return cls(schema, *((patterns, counts) if there.all() else (patterns[there], counts[there])))
 
-    def bins(self, names: Sequence[str]) -> dict[str, NDArray[np.integer[Any]]]:
+    def bins(self, names: Sequence[str]) -> dict[str, Whole]:
         """Return the bin of these attributes in each pattern, arrays of shape ``(n_patterns,)``. Exact, private."""
         return {name: self._bins[:, self.schema.names.index(name)] for name in names}
 
-    def rows(self) -> NDArray[np.int64]:
+    def rows(self) -> Integers:
         """Return the rows of each pattern, of all classes, shape ``(n_patterns,)``. Exact, private."""
         if self.schema.weight is not None:
             raise ArgumentError("expected a tally of rows, got one of weights; count it by a schema without `weight`.")
         return self._counts.sum(axis=1)
 
-    def total(self) -> Counts:
+    def total(self) -> Integers:
         """Return the rows of each class, shape ``(n_classes,)``. Exact, private."""
         return self._counts.sum(axis=0)
 
     @np.errstate(invalid="ignore")  # matrix products may raise the flag for lanes they do not use
-    def class_counts(self, candidates: Candidates) -> Counts:
+    def class_counts(self, candidates: Candidates) -> Integers:
         """Return the rows of each class that every candidate catches, shape ``(n_candidates, n_classes)``.
 
         Exact, private. Adding one row adds 1 to one class of every candidate that catches it. All conjunctions of two
@@ -293,7 +293,7 @@ class Tally:
                 start = stop
         return counts.astype(np.int64)
 
-    def patterns(self, candidates: Candidates) -> tuple[NDArray[np.bool_], Counts]:
+    def patterns(self, candidates: Candidates) -> tuple[Mask, Integers]:
         """Return which candidates each pattern satisfies, and its rows of each class. Exact, private.
 
         Shapes ``(n_patterns, n_candidates)`` and ``(n_patterns, n_classes)``.
@@ -311,7 +311,7 @@ class Tally:
             np.logical_and.reduce(literals[members], out=row)
         return satisfied.T, self._counts
 
-    def bins_and_counts(self) -> tuple[NDArray[np.integer], Counts]:
+    def bins_and_counts(self) -> tuple[Whole, Integers]:
         """Return the bin of each pattern in each attribute, and its rows of each class, as `Tally` has them."""
         return self._bins, self._counts
 
@@ -343,7 +343,7 @@ class Tally:
         added, removed = (sum(max(sign * change, 0) for change in changes.values()) for sign in (1, -1))
         return math.inf if added and removed else float(added + removed)
 
-    def leaf_counts(self, antecedents: Sequence[Antecedent]) -> Counts:
+    def leaf_counts(self, antecedents: Sequence[Antecedent]) -> Integers:
         """Return the rows of each class that each rule of a list catches, the default rule last. Exact, private.
 
         Shape ``(len(antecedents) + 1, n_classes)``. The rules of a list partition the rows, so adding one row changes
@@ -356,7 +356,7 @@ class Tally:
             remaining = left
         return np.array([*rows, remaining.total()])
 
-    def _satisfies(self, antecedent: Antecedent) -> NDArray[np.bool_]:
+    def _satisfies(self, antecedent: Antecedent) -> Mask:
         true = np.ones(len(self._bins), dtype=bool)
         for literal in antecedent:
             bins = self._bins[:, self.schema.names.index(literal.attribute)]
@@ -382,7 +382,7 @@ def _sharing(widths: Sequence[int]) -> list[slice]:
     return [*parts, slice(start, len(widths))]
 
 
-def _packed(codes: Sequence[BinCodes], widths: Sequence[int]) -> NDArray[np.integer]:
+def _packed(codes: Sequence[BinCodes], widths: Sequence[int]) -> Whole:
     if len(codes) == 1:
         return codes[0]
     key = np.zeros(len(codes[0]), dtype=np.int64)
@@ -392,7 +392,7 @@ def _packed(codes: Sequence[BinCodes], widths: Sequence[int]) -> NDArray[np.inte
     return key
 
 
-def _unpack(key: NDArray[np.integer], widths: Sequence[int], into: NDArray[np.integer]) -> None:
+def _unpack(key: Whole, widths: Sequence[int], into: Whole) -> None:
     for place in reversed(range(1, len(widths))):
         into[:, place] = key & ((1 << widths[place]) - 1)
         key = key >> widths[place]
@@ -404,7 +404,7 @@ def _check_schema(schema: object) -> None:
         raise ArgumentTypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
 
 
-def _onehot(schema: Schema, bins: NDArray[np.integer]) -> NDArray[np.float64]:
+def _onehot(schema: Schema, bins: Whole) -> Floats:
     """Return a column of ones and, for every attribute, one column for each of its bins but the first."""
     sizes = [len(attribute.bins) for _, attribute in schema.attributes]
     attribute = np.repeat(np.arange(len(sizes)), [size - 1 for size in sizes])
@@ -419,7 +419,7 @@ def _check_candidates(candidates: Candidates, schema: Schema) -> None:
         raise ArgumentError("Expected candidates of the tally's schema, got those of another one.")
 
 
-def _literal_basis(candidates: Candidates, schema: Schema) -> NDArray[np.float64]:
+def _literal_basis(candidates: Candidates, schema: Schema) -> Floats:
     """Return each literal as a combination of `_onehot`'s columns, shape ``(n_literals, n_columns)``."""
     _check_candidates(candidates, schema)
     truth = candidates.truth.astype(np.float64)
@@ -432,12 +432,8 @@ def _literal_basis(candidates: Candidates, schema: Schema) -> NDArray[np.float64
 
 
 def _conjunctions(
-    onehot: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    basis: NDArray[np.float64],
-    satisfied: NDArray[np.float64],
-    members: NDArray[np.int32],
-) -> NDArray[np.float64]:
+    onehot: Floats, weights: Floats, basis: Floats, satisfied: Floats, members: NDArray[np.int32]
+) -> Floats:
     """Return the weights caught by each conjunction of `members`, all of one length, in lexicographic order."""
     if members.shape[1] == 1:
         return (basis @ (onehot.T @ weights))[members[:, 0]]

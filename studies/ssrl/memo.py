@@ -7,9 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Integers
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
-from hedgerow.tally import Counts, Tally
+from hedgerow.tally import Tally
 
 
 class MemoTally(Tally):
@@ -38,15 +39,15 @@ class MemoTally(Tally):
 
     def __init__(self, schema: Schema, bins: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
         super().__init__(schema, bins, counts)
-        self._class_counts: dict[Any, Counts] = {}
+        self._class_counts: dict[Any, Integers] = {}
         self._without: dict[Antecedent, Self] = {}
         self._total = _frozen(super().total())
 
-    def total(self) -> Counts:
+    def total(self) -> Integers:
         """Return the rows of each class, shape ``(n_classes,)``; read-only."""
         return self._total
 
-    def class_counts(self, candidates: Candidates) -> Counts:
+    def class_counts(self, candidates: Candidates) -> Integers:
         """Return the rows of each class that every candidate captures, as `Tally` does; read-only."""
         key = candidates.schema, candidates.literals, len(candidates.members)
         if key not in self._class_counts:
@@ -61,6 +62,6 @@ class MemoTally(Tally):
         return self._without[antecedent]
 
 
-def _frozen(counts: Counts) -> Counts:
+def _frozen(counts: Integers) -> Integers:
     counts.setflags(write=False)
     return counts

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats
 from hedgerow.models.plot import check_matplotlib, colour, plain
 from hedgerow.text.axes import Axes
-
-Floats = NDArray[np.float64]
 
 
 def overfit_bars(

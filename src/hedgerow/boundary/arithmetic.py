@@ -18,9 +18,9 @@ multiplication and its applications*, Numerical Algorithms 59, 2012. IEEE 754-20
 from math import factorial, log
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from hedgerow.boundary.arrays import Floats
+
 _EXACT = 53  # binary digits: whole numbers below 2^53 are exact in float64
 LARGEST = 2.0**300  # numbers and weights below it in size can be multiplied and added here without leaving float64
 _LOG2 = log(2)

@@ -9,8 +9,8 @@ from math import isclose, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Integers
 from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.signatures import read_signed
 from hedgerow.client.question_files import digest_of
@@ -39,7 +39,7 @@ _CLOSE = 1e-9  # of variances and ρ, which two machines may round differently
 class Counts:
     """Noisy counts of a marginal question, by name: ``rows``, or two of `PARTS`."""
 
-    counts: Mapping[str, NDArray[np.int64]]
+    counts: Mapping[str, Integers]
     variance: float
     charge: Charge
     card: PrivacyCard
@@ -153,7 +153,7 @@ def _require(holds: object, wanted: str) -> None:
         raise ServiceError(f"expected {wanted} from the service, got another{STAYS}", charged=True)
 
 
-def _whole(bins: Schema, answer: Any, classes: int | None, deviation: float, most: int) -> NDArray[np.int64]:
+def _whole(bins: Schema, answer: Any, classes: int | None, deviation: float, most: int) -> Integers:
     """Return the counts of all bins, attribute by attribute: whole numbers that rows and noise can make."""
     _require(isinstance(answer, dict) and set(answer) == set(bins.names), "the counts of all bins")
     lines = [line for name in bins.names for line in answer[name]]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Integers
 from hedgerow.engines.bins import BOOLEAN, INFINITE, NO_DATE, NO_NUMBER, bin_code, level_code
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.contributions import counted_rows, has_exact_keys
@@ -37,9 +37,7 @@ _ERRORS: Mapping[int, str] = {BOOLEAN: FOUND_BOOLEANS, NO_NUMBER: FOUND_NO_NUMBE
 _ERRORS = {**_ERRORS, NO_DATE: FOUND_NO_DATE, INFINITE: FOUND_INFINITY}
 
 
-def count_rows(
-    table: Expression, schema: Schema, label: str
-) -> tuple[dict[str, BinCodes], BinCodes, NDArray[np.int64]]:
+def count_rows(table: Expression, schema: Schema, label: str) -> tuple[dict[str, BinCodes], BinCodes, Integers]:
     """Count the rows, or steps of their weights, of each pattern and class where they are: one scan, one query."""
     packed = _packed(table, schema)
     few = groups_within_limit(table, schema, label, packed)
@@ -137,7 +135,7 @@ def _smallest(bins: int) -> str:
     return "int8" if bins <= np.iinfo(np.int8).max else "int32"
 
 
-def _final_bins(schema: Schema, name: str, codes: NDArray[Any]) -> BinCodes:
+def _final_bins(schema: Schema, name: str, codes: Array) -> BinCodes:
     derived = schema[name].derived
     if derived is not None and (codes == INFINITE).any():
         raise derived.refusal(name)
@@ -145,7 +143,7 @@ def _final_bins(schema: Schema, name: str, codes: NDArray[Any]) -> BinCodes:
     return bins_of_codes(schema[name], codes, name)
 
 
-def check_read(name: str, codes: NDArray[Any]) -> None:
+def check_read(name: str, codes: Array) -> None:
     for code, error in _ERRORS.items():
         if (codes == code).any():
             raise DomainError(error, column=name)

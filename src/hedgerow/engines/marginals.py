@@ -7,8 +7,8 @@ from operator import and_, or_
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Integers
 from hedgerow.engines.bins import final_bin, is_infinite, level_code
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.count import check_read
@@ -23,7 +23,6 @@ from hedgerow.schema.targets import Target
 from hedgerow.tables.columns import FOUND_INFINITY
 
 Inputs = Mapping[str, EngineColumn]
-Counts = NDArray[np.int64]
 FAILS = -9  # code for a row that a model refuses; not the code of a class
 
 
@@ -64,7 +63,7 @@ def count_all(table: Expression) -> int:
     return int(ask(table.aggregate(n=table.count()))["n"][0].as_py())
 
 
-def count_right(table: Expression, label: Target, inputs: Inputs, bins: Schema, hypothesis: Model | int) -> Counts:
+def count_right(table: Expression, label: Target, inputs: Inputs, bins: Schema, hypothesis: Model | int) -> Integers:
     """Return the rows of each bin by the steps that a model, or one class for all, gets right of them. Exact, private.
 
     Shape ``(n_bins, steps + 1)``; of classes, the rows got wrong or refused, and right. One row changes as many numbers
@@ -87,7 +86,7 @@ def _right_steps(label: Target, level: Expression, said: Any) -> Expression:
     return ibis.cases((said == 1, inside), (said == 0, label.steps - inside), else_=0)
 
 
-def count_classes(table: Expression, label: Target, inputs: Inputs, bins: Schema) -> Counts:
+def count_classes(table: Expression, label: Target, inputs: Inputs, bins: Schema) -> Integers:
     """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private.
 
     One row changes as many numbers by one as there are attributes: it is in at most one bin of each, of one class.
@@ -105,7 +104,7 @@ def _coded(table: Expression, label: Target, inputs: Inputs, bins: Schema, model
     return lookups.rows().select(**codes)
 
 
-def _by_bin(coded: Expression, bins: Schema, n_kinds: int) -> Counts:
+def _by_bin(coded: Expression, bins: Schema, n_kinds: int) -> Integers:
     """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``; none without a bin or a level."""
     sizes = [len(attribute.bins) for _, attribute in bins.attributes]
     firsts = [sum(sizes[:i]) for i in range(len(sizes))]

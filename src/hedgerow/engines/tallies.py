@@ -4,14 +4,14 @@ import re
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow.parquet import write_table
 
 from hedgerow.boundary.arguments import check_choice
+from hedgerow.boundary.arrays import Array, Integers
 from hedgerow.boundary.durable import write_whole
 from hedgerow.engines.bins import NO_DATE
 from hedgerow.engines.count import CLASS, MOST_PATTERNS, ROWS, decoded, grouped, key_of
@@ -48,9 +48,7 @@ def check_mergeable(schema: Schema) -> None:
         raise ArgumentError("a tally that is kept knows no unit and no weight; fit the rows, or declare none.")
 
 
-def write_groups(
-    path: str | PathLike[str], schema: Schema, bins: NDArray[Any], levels: NDArray[Any], rows: NDArray[np.int64]
-) -> None:
+def write_groups(path: str | PathLike[str], schema: Schema, bins: Array, levels: Array, rows: Integers) -> None:
     """Write groups as Parquet, in the order of their codes, for their owner alone: they are as private as the rows."""
     check_mergeable(schema)
     check_total(rows)
@@ -64,7 +62,7 @@ def write_groups(
     write_whole(path, content.getvalue().to_pybytes(), mode=0o600)
 
 
-def read_groups(table: Expression, schema: Schema) -> tuple[dict[str, BinCodes], BinCodes, NDArray[np.int64]]:
+def read_groups(table: Expression, schema: Schema) -> tuple[dict[str, BinCodes], BinCodes, Integers]:
     """Return the bins, levels and rows of a table's groups, those of the same codes merged: one query, all checked."""
     require_table(table)
     for name in columns_of(schema):
@@ -105,7 +103,7 @@ def _check_groups(found: pa.Table, schema: Schema) -> None:
     check_total(found["sum"].to_numpy())
 
 
-def check_total(rows: NDArray[np.int64]) -> None:
+def check_total(rows: Integers) -> None:
     """Refuse negative rows, and more than learners are exact for; below, this sum is not rounded either."""
     if (rows < 0).any():
         raise ArgumentError("expected whole numbers of rows from 0 on, got negative ones.")

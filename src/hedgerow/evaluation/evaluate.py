@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import RandomState
+from hedgerow.boundary.arrays import Integers
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnitWarning
 from hedgerow.evaluation.evaluation import ALL, Evaluation, check_groups
 from hedgerow.evaluation.measures import ErrorBins
@@ -244,7 +244,7 @@ class Histogram:
             self._groups,
         )
 
-    def _cells(self, tally: Tally) -> NDArray[np.int64]:
+    def _cells(self, tally: Tally) -> Integers:
         """Return the exact rows of each cell. Private: adding a row adds 1 to one of them."""
         _, counts = tally.bins_and_counts()
         said = self.model.outcomes_of(tally.bins(self.model.used_attributes), len(counts))

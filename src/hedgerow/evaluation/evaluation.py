@@ -8,8 +8,8 @@ from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Integers
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
 from hedgerow.evaluation.measures import MISSES, Estimate, Interval, Measure, measures_of
@@ -99,11 +99,11 @@ class Evaluation:
         return CountNoise(self.scale)
 
     @cached_property
-    def _cells(self) -> NDArray[np.int64]:
+    def _cells(self) -> Integers:
         return np.array(self.counts, dtype=np.int64)
 
     @property
-    def matrix(self) -> NDArray[np.int64]:
+    def matrix(self) -> Integers:
         """The noisy rows of true by predicted class, shape ``(n_classes, n_classes)``; TypeError of a number."""
         self._check_classes()
         return self._cells.sum(axis=0).reshape(self.target.n_levels, -1)

@@ -9,16 +9,14 @@ from math import log, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import rel_entr
 from scipy.stats import beta
 
+from hedgerow.boundary.arrays import Floats, Index, Integers, Mask
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.schema.targets import Number, Target
 from hedgerow.text.values import shown_text
 
-Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 MISSES = 0.05  # how often an interval misses, at most
 _OF_NOISE, _OF_ROWS, _OF_SAMPLE = 0.45, 0.05, 0.5  # shares of that in an interval for other rows
@@ -86,7 +84,7 @@ class Measure:
     """A mean over the rows of some cells, of values known up to bounds where a cell has several."""
 
     name: str
-    inside: NDArray[np.bool_]  # the cells whose rows count
+    inside: Mask  # the cells whose rows count
     low: Floats
     middle: Floats
     high: Floats
@@ -95,7 +93,7 @@ class Measure:
     is_root: bool = False
 
     @classmethod
-    def share(cls, name: str, hits: NDArray[np.bool_], inside: NDArray[np.bool_] | None = None) -> Measure:
+    def share(cls, name: str, hits: Mask, inside: Mask | None = None) -> Measure:
         """Return the share of the rows of some cells that are in these."""
         values = hits.ravel().astype(np.float64)
         return cls(name, np.ones(hits.size, dtype=bool) if inside is None else inside.ravel(), values, values, values)
@@ -108,7 +106,7 @@ class Measure:
         over = {name: np.tile(getattr(self, name), times) for name in ("inside", "low", "middle", "high")}
         return replace(self, **over)
 
-    def estimate(self, counts: Counts, noise: CountNoise, *, has_others: bool) -> Estimate:
+    def estimate(self, counts: Integers, noise: CountNoise, *, has_others: bool) -> Estimate:
         own = counts[self.inside]
         low, middle, high = (values[self.inside] for values in (self.low, self.middle, self.high))
         total = int(own.sum())
@@ -136,7 +134,7 @@ class ErrorBins:
         return (self.number.high - self.number.low) / self.number.n_levels
 
     @cached_property
-    def places(self) -> NDArray[np.int64]:
+    def places(self) -> Integers:
         """The level of each outcome, beyond the first or the last where it is beyond a bound."""
         return np.rint(self._between).astype(np.int64)
 
@@ -145,7 +143,7 @@ class ErrorBins:
         return (np.array(self.outcomes, dtype=np.float64) - self.number.low) / self._width - 0.5
 
     @cached_property
-    def _starts(self) -> NDArray[np.int64]:
+    def _starts(self) -> Integers:
         """The first of each bin, in levels too many or too few: each is half as wide as what it begins with."""
         farthest = max(self.number.n_levels - 1 - int(self.places.min()), int(self.places.max()), 1)
         starts = [0, 1]
@@ -156,7 +154,7 @@ class ErrorBins:
     def __len__(self) -> int:
         return 2 * len(self._starts) - 3
 
-    def of(self, levels: NDArray[np.int64], outcomes: NDArray[np.intp]) -> NDArray[np.int64]:
+    def of(self, levels: Integers, outcomes: Index) -> Integers:
         off = levels - self.places[outcomes]
         size = np.searchsorted(self._starts, np.abs(off), side="right") - 1
         return len(self._starts) - 2 + np.sign(off) * size
@@ -200,30 +198,30 @@ def _of_errors(ends: Floats, widest: float) -> Iterator[Measure]:
 # Intervals of means over rows of which only noisy counts are known: docs/mathematics.md, fact 10
 
 
-def share_on_rows(own: Counts, hits: NDArray[np.bool_], noise: CountNoise, misses: float = MISSES) -> Interval:
+def share_on_rows(own: Integers, hits: Mask, noise: CountNoise, misses: float = MISSES) -> Interval:
     """Return an interval for the share of the rows counted in some cells, `hits`, by the noise of both sums."""
     (few, many), (least, most) = (_sum(own[one], noise, misses / 2) for one in (hits, ~hits))
     return few / max(few + most, 1), many / (many + least) if many + least else 1.0
 
 
-def share_of_others(own: Counts, hits: NDArray[np.bool_], noise: CountNoise) -> Interval:
+def share_of_others(own: Integers, hits: Mask, noise: CountNoise) -> Interval:
     """Return an interval for the chance of a row to be in some cells, where the rows were drawn independently."""
     (few, many), (least, most) = (_sum(own[one], noise, MISSES / 4) for one in (hits, ~hits))
     low = beta.ppf(MISSES / 4, few, most + 1) if few else 0.0
     return float(low), float(beta.ppf(1 - MISSES / 4, many + 1, least)) if least else 1.0
 
 
-def _sum(counts: Counts, noise: CountNoise, misses: float) -> tuple[int, int]:
+def _sum(counts: Integers, noise: CountNoise, misses: float) -> tuple[int, int]:
     return noise.interval(int(counts.sum()), len(counts), 1 - misses)
 
 
-def mean_on_rows(own: Counts, low: Floats, high: Floats, noise: CountNoise, misses: float = MISSES) -> Interval:
+def mean_on_rows(own: Integers, low: Floats, high: Floats, noise: CountNoise, misses: float = MISSES) -> Interval:
     """Return an interval for the mean of values, between `low` and `high` in each cell, over the rows counted."""
     ends = -_most(own, -low, noise.scale, misses / 2), _most(own, high, noise.scale, misses / 2)
     return min(ends), max(ends)
 
 
-def mean_of_others(own: Counts, low: Floats, high: Floats, noise: CountNoise) -> Interval:
+def mean_of_others(own: Integers, low: Floats, high: Floats, noise: CountNoise) -> Interval:
     """Return an interval for the expected value of a row, where the rows counted were drawn independently."""
     least, most = float(low.min()), float(high.max())
     rows, _ = _sum(own, noise, 2 * _OF_ROWS * MISSES)  # of which one end may miss
@@ -253,7 +251,7 @@ def _log_moments(steps: Floats, scale: float) -> Floats:
         return 2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(size - rate)) - np.log(-np.expm1(-size - rate))
 
 
-def _most(own: Counts, values: Floats, scale: float, misses: float) -> float:
+def _most(own: Integers, values: Floats, scale: float, misses: float) -> float:
     """Return what the mean of values over the rows exceeds with a chance of `misses` at most."""
     kinds, places = np.unique(values, return_inverse=True)
     sums, cells = np.bincount(places, own), np.bincount(places).astype(np.float64)

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from hedgerow.boundary.arithmetic import Floats
+from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError
-from hedgerow.hypotheses.hypothesis import NO_CLASS, Codes, class_codes
+from hedgerow.hypotheses.hypothesis import NO_CLASS, class_codes
 from hedgerow.hypotheses.operators import ELEMENTWISE, GraphValue, Operator, Text
 from hedgerow.tables.columns import Column
 from hedgerow.text.messages import shown
@@ -160,13 +160,13 @@ class BoundClassifier:
         if len(set(self.codes)) != len(self.codes):
             raise ArgumentError("its classes are not distinct")
 
-    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Integers:
         block = max(1, min(_BLOCK, _NUMBERS // self.graph.widest))
         parts = [slice(start, start + block) for start in range(0, n_rows, block)]
         found = [self._block([column[part] for column in columns], len(range(n_rows)[part])) for part in parts]
         return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
-    def _block(self, columns: Sequence[Column], n_rows: int) -> Codes:
+    def _block(self, columns: Sequence[Column], n_rows: int) -> Integers:
         with np.errstate(all="ignore"):  # a warning would disclose a row
             scores = self.graph(columns, n_rows)
             refused = np.isnan(scores).any(axis=1)

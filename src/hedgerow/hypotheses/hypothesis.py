@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Integers
 from hedgerow.errors import ArgumentError, HypothesisError
 from hedgerow.tables.columns import Column
 from hedgerow.text.messages import shown
 from hedgerow.text.values import quoted_text
 
-Codes = NDArray[np.int64]
 NO_CLASS = -1  # the prediction for a row without a result: none of the classes, hence wrong
 _Class = TypeVar("_Class")
 
@@ -42,7 +41,7 @@ class TargetColumns:
 class RowClassifier(Protocol):
     """A classifier as data. Its prediction for a row depends on the row and its public parameters alone."""
 
-    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Integers:
         """Return the number of the class predicted for each row, shape ``(n_rows,)``, `NO_CLASS` where none is."""
         ...
 
@@ -87,7 +86,7 @@ class Always:
     def __init__(self, label: Any) -> None:
         self.label = label
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the class for each row, shape ``(n_rows,)``."""
         return np.full(len(X), self.label)
 
@@ -100,7 +99,7 @@ def class_codes(labels: Sequence[Any], classes: Sequence[Any]) -> tuple[int, ...
     return tuple(found.tolist())
 
 
-def codes_of(predictions: Any, classes: Sequence[Any], expected: int) -> NDArray[np.int64]:
+def codes_of(predictions: Any, classes: Sequence[Any], expected: int) -> Integers:
     """Return the class number of each prediction, -1 for others."""
     values = np.asarray(predictions)
     if values.shape != (expected,):

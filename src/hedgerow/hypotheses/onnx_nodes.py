@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from hedgerow.boundary.arithmetic import LARGEST, Floats
+from hedgerow.boundary.arithmetic import LARGEST
+from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import HypothesisError
 from hedgerow.hypotheses.graph import GraphBuilder, Input, InputKind
 from hedgerow.hypotheses.onnx_plain import MOST_WIDE, Constant, Node

@@ -9,8 +9,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import HypothesisError, MissingPackageError
 from hedgerow.hypotheses.graph import Input, InputKind
 from hedgerow.text.messages import shown
@@ -35,7 +35,7 @@ class Constant:
 
     kind: InputKind  # the type
     shape: tuple[int, ...]  # the shape
-    numbers: NDArray[np.float64]  # as float64 in this shape; empty for text
+    numbers: Floats  # as float64 in this shape; empty for text
     items: tuple[Any, ...]  # the values one after the other: for labels and categories
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.boundary.arithmetic import Floats
+from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError, HypothesisError
 from hedgerow.hypotheses.graph import GraphClassifier
 from hedgerow.hypotheses.onnx_nodes import Call, OnnxBuilder, Operand, Reader, RowValue, finite

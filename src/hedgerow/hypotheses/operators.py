@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.boundary.arithmetic import LARGEST, Floats, affine, exponential, hyperbolic_tangent
+from hedgerow.boundary.arithmetic import LARGEST, affine, exponential, hyperbolic_tangent
 from hedgerow.boundary.arithmetic import logistic as _logistic
+from hedgerow.boundary.arrays import Floats, Integers, Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.tables.columns import Column
 from hedgerow.text.messages import shown
@@ -217,7 +217,7 @@ class Encode:
         refused = (places < 0).any(axis=1, keepdims=True) & self.refuse_others
         return np.where(refused, np.nan, found)
 
-    def _place(self, column: Floats | Text) -> NDArray[np.int64]:
+    def _place(self, column: Floats | Text) -> Integers:
         """Return the number of each row's category, -1 for none."""
         if not isinstance(column, Text):
             found = np.full(len(column), -1)
@@ -237,11 +237,11 @@ class Encode:
 class BinaryTree:
     """A tree on numbers: what is ``<= threshold`` goes left."""
 
-    left: NDArray[np.int64]  # the nodes below; -1 in a leaf
-    right: NDArray[np.int64]  # the nodes below; -1 in a leaf
-    feature: NDArray[np.int64]  # what is compared
+    left: Integers  # the nodes below; -1 in a leaf
+    right: Integers  # the nodes below; -1 in a leaf
+    feature: Integers  # what is compared
     threshold: Floats  # with what
-    missing_left: NDArray[np.bool_]  # whether a missing value goes left
+    missing_left: Mask  # whether a missing value goes left
     shares: Floats  # what each node holds of each class
     width: int  # how many features there are
 
@@ -264,7 +264,7 @@ class BinaryTree:
             found[[self.left[node], self.right[node]]] = found[node] + 1
         return int(found.max())
 
-    def leaves(self, values: Floats) -> NDArray[np.int64]:
+    def leaves(self, values: Floats) -> Integers:
         """Return the leaf of each row: comparisons and look-ups only."""
         node, rows = np.zeros(len(values), dtype=np.int64), np.arange(len(values))
         for _ in range(self.depth):

@@ -6,15 +6,14 @@ from typing import Any, get_type_hints
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from hedgerow.boundary.arrays import Floats, Integers, Mask, Whole
 from hedgerow.errors import ArgumentError, HypothesisError
 from hedgerow.hypotheses.graph import GraphClassifier
 from hedgerow.hypotheses.hypothesis import (
     NO_CLASS,
     Always,
-    Codes,
     RowClassifier,
     TargetColumns,
     class_codes,
@@ -80,7 +79,7 @@ class ConstantClassifier:
 
     code: int  # its number
 
-    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:  # noqa: ARG002 -- of any columns
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Integers:  # noqa: ARG002 -- of any columns
         return np.full(n_rows, self.code)
 
 
@@ -92,8 +91,8 @@ class ModelClassifier:
     places: Mapping[str, int]  # the number of the column of each attribute that it uses
     codes: tuple[int, ...]  # the number of the class of each of its outcomes
 
-    def __call__(self, columns: Sequence[Column], n_rows: int) -> Codes:
-        refused, bins = np.zeros(n_rows, dtype=bool), dict[str, NDArray[np.integer]]()
+    def __call__(self, columns: Sequence[Column], n_rows: int) -> Integers:
+        refused, bins = np.zeros(n_rows, dtype=bool), dict[str, Whole]()
         for name, place in self.places.items():
             found = self.model.schema[name].bins_or_refused(columns[place])
             refused |= found == OUTSIDE
@@ -163,7 +162,7 @@ def _parts(hypothesis: Any) -> list[Any]:
 
 _PLAIN = (str, int, float, bool, type(None))
 _REBUILT = (Schema, *KINDS)  # rebuilt from the text of a file
-_ARRAYS = (NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_])  # as fields are annotated
+_ARRAYS = (Floats, Integers, Mask)  # as fields are annotated
 _OURS = __name__.rpartition(".")[0]
 
 

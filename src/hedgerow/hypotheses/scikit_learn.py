@@ -17,7 +17,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.boundary.arithmetic import LARGEST, Floats
+from hedgerow.boundary.arithmetic import LARGEST
+from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError
 from hedgerow.hypotheses import operators
 from hedgerow.hypotheses.graph import BoundClassifier, Graph, GraphBuilder

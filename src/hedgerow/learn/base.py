@@ -7,9 +7,9 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, Protocol, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import check_flag, check_integer
+from hedgerow.boundary.arrays import Array, Index
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.learn.inputs import TrainingData, check_kept, check_learnable, validated_table
 from hedgerow.models.decisions import ClassWeight, Costs
@@ -42,7 +42,7 @@ class Learned(Protocol):
 class Readable:
     """A classifier that holds a released model once it is fitted. Every method raises NotFittedError before that."""
 
-    classes_: NDArray[Any]
+    classes_: Array
     _fitted: ClassVar[str]  # the attribute that holds the model
 
     @property
@@ -81,7 +81,7 @@ class Readable:
         """Return a whole HTML page to be read and printed; see `RuleList.to_page`."""
         return self._read.to_page()
 
-    def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> NDArray[Any]:
+    def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> Array:
         """Return the class of the least expected cost of each row, shape ``(n_samples,)``; see `RuleList.decide`."""
         return self._read.decide(self._checked(X), class_weight=class_weight, costs=costs).astype(self.classes_.dtype)
 
@@ -110,7 +110,7 @@ class Readable:
 class ReadableLeaves(Readable):
     """A classifier whose model has leaves: the rules of a list, or the leaves of a tree."""
 
-    def apply(self, X: Any) -> NDArray[np.intp]:
+    def apply(self, X: Any) -> Index:
         """Return the rule or leaf of each row, ``(n_samples,)``, from 0 in the order of `get_rules`; see `predict`."""
         return self._read.apply(self._checked(X))
 
@@ -214,7 +214,7 @@ class TallyEstimator(Readable):
             vars(self).update(before)
             raise
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return what is predicted of each row, shape ``(n_samples,)``.
 
         Parameters

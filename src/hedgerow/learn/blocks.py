@@ -8,12 +8,13 @@ from math import prod
 
 import numpy as np
 
+from hedgerow.boundary.arrays import Mask
 from hedgerow.learn.learned import divided, grafted
 from hedgerow.learn.search.cost import Cost, Outline, draw_cost, total_cost
 from hedgerow.learn.search.lattice import Stop, Take, value_of
 from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
-from hedgerow.learn.search.space import Bins, Space
+from hedgerow.learn.search.space import Space
 from hedgerow.privacy.gate import Gate
 from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates, longest_candidate
 from hedgerow.schema.schema import Schema
@@ -48,7 +49,7 @@ class TreeDraw:
     draws_size: bool = False  # whether the depth is drawn, too: of one block
     objective: Objective = "errors"
 
-    def block(self, number: int, root: Bins | None = None) -> Draw:
+    def block(self, number: int, root: Mask | None = None) -> Draw:
         """Return the plan of a subtree of one block, below a box; at the root of the tree by default."""
         space = self.space if root is None else self.space.below(root)
         siblings = 2 ** sum(self.blocks[:number])
@@ -144,7 +145,7 @@ def draw_tree(tally: Tally, plan: TreeDraw, gate: Gate, epsilon: Fraction, progr
     return simplified(tree)
 
 
-def _leaves(tally: Tally, space: Space, tree: Take | Stop, box: Bins) -> Iterator[tuple[Tally, Bins]]:
+def _leaves(tally: Tally, space: Space, tree: Take | Stop, box: Mask) -> Iterator[tuple[Tally, Mask]]:
     """Yield the rows and the box of each leaf, those that satisfy a test first. Exact, private."""
     if isinstance(tree, Stop):
         yield tally, box

@@ -11,13 +11,14 @@ from math import cbrt, sqrt
 
 import numpy as np
 
+from hedgerow.boundary.arrays import Integers
 from hedgerow.learn.base import Learned
 from hedgerow.learn.plans import DrawPlan, Plan
-from hedgerow.learn.scorecard.counts import STEPS, Whole, associations, between_ends, in_steps
+from hedgerow.learn.scorecard.counts import STEPS, associations, between_ends, in_steps
 from hedgerow.learn.scorecard.spending import PARTS, Spending, rho_of
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import DiscreteLaplace, Integers, NoiseSource, TwoSidedPermuteAndFlip
+from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, TwoSidedPermuteAndFlip
 from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema.candidates import reachable
 from hedgerow.schema.schema import Schema
@@ -75,7 +76,7 @@ def default_parts(n: int) -> Fraction:
     return Fraction(min(_EACH_BIT * n.bit_length(), _MOST))
 
 
-def most_moved(shares: Whole) -> int:
+def most_moved(shares: Integers) -> int:
     """Return by how much a row can move an association with these class shares in steps, at most."""
     return 2 * (STEPS - int(shares.min()))
 

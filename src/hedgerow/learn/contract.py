@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 
+from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.learn.base import Learned, TallyEstimator
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
@@ -49,10 +49,10 @@ class Classifier(AccuracyMixin, TallyEstimator, Contract):
 
     _weighing = " To weigh errors of classes, pass class_weight to `decide`."
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         return super().predict(X).astype(self.classes_.dtype)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Return class probabilities, shape ``(n_samples, n_classes)``: from the released counts if there are any.
 
         Where only labels were released, the label has probability 1: `LabelsOnlyWarning` says so. For `X` and errors
@@ -80,6 +80,6 @@ class NumberEstimator(R2Mixin, TallyEstimator, Contract):
 class Regressor(NumberEstimator):
     """An estimator of a number by rules or leaves."""
 
-    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> NDArray[np.float64]:
+    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> Floats:
         """Return quantiles of the number in each row's rule or leaf; see `RuleList.predict_quantiles`."""
         return self._read.predict_quantiles(self._checked(X), quantiles)

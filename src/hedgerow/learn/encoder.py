@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 
+from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.learn.search.space import Space
 from hedgerow.schema.attributes import Literal
@@ -69,7 +70,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(table.names, dtype=object)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.bool_]:
+    def transform(self, X: Any) -> Mask:
         """Return the answers, shape ``(n_samples, n_tests)``; DomainError for a value that the schema refuses."""
         table, tests = self._checked(X), self._tests
         codes = self.schema.encode(table, sorted({literal.attribute for literal in tests}))

@@ -6,19 +6,18 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Index, Integers
 from hedgerow.learn.learned import divided
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gini import split_scores
-from hedgerow.privacy.noise import Integers, PermuteAndFlip, Siblings
+from hedgerow.privacy.noise import PermuteAndFlip, Siblings
 from hedgerow.schema.candidates import Antecedent, Candidates
-from hedgerow.tally import Counts, Tally
+from hedgerow.tally import Tally
 
-Open = NDArray[np.intp]
-Query = Callable[[], tuple[Counts, Counts]]
+Query = Callable[[], tuple[Integers, Integers]]
 """A query for (counts that each open candidate catches, counts of all remaining rows), which are private."""
 Choose = Callable[[Query, int, int], int]
 """A choice: from a query, the position and the number of open candidates, the index to take, or that number to stop.
@@ -31,7 +30,7 @@ class Score(Protocol):
     @property
     def sensitivity(self) -> int: ...  # by how much one added row can raise a score; it never lowers one
 
-    def split_scores(self, caught: Counts, total: Counts) -> Integers:
+    def split_scores(self, caught: Integers, total: Integers) -> Integers:
         """Return the score of every candidate, from its counts by level, and last that of stopping; less is better."""
         ...
 
@@ -44,7 +43,7 @@ def grow(tally: Tally, candidates: Candidates, most: int, choose: Choose) -> tup
     while len(chosen) < most and is_open.any():
         open_now = np.flatnonzero(is_open)
 
-        def query(remaining: Tally = remaining, open_now: Open = open_now) -> tuple[Counts, Counts]:
+        def query(remaining: Tally = remaining, open_now: Index = open_now) -> tuple[Integers, Integers]:
             return remaining.class_counts(candidates)[open_now], remaining.total()
 
         pick = choose(query, len(chosen), len(open_now))
@@ -78,7 +77,7 @@ class ExactChoice:
         return best[-1] if best[0] < _gini(total) else n_open
 
 
-def _gini(counts: Counts) -> Fraction:
+def _gini(counts: Integers) -> Fraction:
     n = int(counts.sum())
     return n - Fraction(sum(int(count) ** 2 for count in counts), n) if n else Fraction(0)
 
@@ -96,7 +95,7 @@ class PrivateChoice:
         return self.gate.release(self.mechanism, lambda: self.score.split_scores(*query()), purpose=purpose)
 
 
-NodeCounts = list[tuple[Counts, Counts]]
+NodeCounts = list[tuple[Integers, Integers]]
 ChooseTests = Callable[[Callable[[], NodeCounts], int], list[int]]
 """A choice: from a query for (counts that each open test catches, counts of all rows) at every node of a level, and the
 level, the index chosen at each node, or their number to stop. The query evaluates private counts: a private choice
@@ -115,7 +114,7 @@ def grow_tree(tally: Tally, space: Space, most: int, choose: ChooseTests) -> Tak
         if not nodes:
             break
 
-        def query(nodes: list[tuple[tuple[int, ...], Tally, Open]] = nodes) -> NodeCounts:
+        def query(nodes: list[tuple[tuple[int, ...], Tally, Index]] = nodes) -> NodeCounts:
             return [
                 (rows.class_counts(space.candidates)[space.options[options]], rows.total())
                 for _, rows, options in nodes

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.boundary.arrays import Integers
 from hedgerow.learn.search.lattice import Stop, Take, value_of
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
@@ -22,7 +23,7 @@ from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema.candidates import Antecedent
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number, Target
-from hedgerow.tally import Counts, Tally
+from hedgerow.tally import Tally
 from hedgerow.text.messages import number_of
 
 
@@ -31,10 +32,10 @@ class LearnedList:
     """The rules of a list."""
 
     antecedents: Sequence[Antecedent]  # those of the rules, without the default rule
-    counts: Counts | None = None  # rows of each class in each rule, the default rule last
+    counts: Integers | None = None  # rows of each class in each rule, the default rule last
     values: Sequence[int] | None = None  # the value of each rule, the default rule last: a class, or what `loss` has
     loss: Loss | None = None  # the loss by which the values were drawn. None where they are classes.
-    sums: Counts | None = None  # the two sums of each rule
+    sums: Integers | None = None  # the two sums of each rule
     means: Sequence[float] | None = None  # the mean of each rule
 
     def model(self, schema: Schema, card: PrivacyCard) -> RuleList:
@@ -54,7 +55,7 @@ class LearnedTree:
     tree: Take | Stop
     counts: Iterable[Any] | None = None  # rows of each class in each leaf, the rows that satisfy a test first
     loss: Loss | None = None  # the loss by which the values were drawn. None where they are classes.
-    sums: Counts | None = None  # the two sums of each leaf
+    sums: Integers | None = None  # the two sums of each leaf
     means: Sequence[float] | None = None  # the mean of each leaf
 
     def model(self, schema: Schema, card: PrivacyCard) -> Tree:
@@ -121,7 +122,7 @@ class LeafCounts:
     kept_as = "counts"  # where a learned model has the numbers
     what = "counts of {leaves} by class"
 
-    def weights(self, target: Target) -> Counts:
+    def weights(self, target: Target) -> Integers:
         """Return the weights of a row of each level, shape ``(n_levels, n_numbers)``: here, 1 in its own count."""
         return np.eye(target.n_levels, dtype=np.int64)
 
@@ -129,8 +130,8 @@ class LeafCounts:
         return DiscreteLaplace(epsilon, int(self.weights(target).sum(axis=1).max()))
 
     def release(
-        self, target: Target, query: Callable[[], Counts], leaves: str, gate: Gate, epsilon: Fraction
-    ) -> Counts:
+        self, target: Target, query: Callable[[], Integers], leaves: str, gate: Gate, epsilon: Fraction
+    ) -> Integers:
         """Release numbers of the leaves, shape ``(n_leaves, n_numbers)``, from a query for their rows by level."""
         weights, mechanism = self.weights(target), self.mechanism(target, epsilon)
         noisy = gate.release(mechanism, lambda: (query() @ weights).ravel(), purpose=self.what.format(leaves=leaves))
@@ -149,13 +150,13 @@ class LeafSums(LeafCounts):
     kept_as = "sums"
     what = "sums of the levels below and above the rows of {leaves}"
 
-    def weights(self, target: Target) -> Counts:
+    def weights(self, target: Target) -> Integers:
         """Return how many levels are below each, and how many above it."""
         below = np.arange(target.n_levels)
         return np.column_stack([below, below[::-1]])
 
 
-def leaf_means(number: Number, released: Counts, scale: Fraction, drawn: Sequence[int] | None) -> list[float]:
+def leaf_means(number: Number, released: Integers, scale: Fraction, drawn: Sequence[int] | None) -> list[float]:
     """Return the mean of each leaf's rows, by `LeafCounts` or `LeafSums` with noise of this scale: no more is released.
 
     The mean of the noisy numbers is averaged with the level drawn for the leaf, taken to be off by half a level; or,
@@ -192,7 +193,7 @@ def _rounded(number: Number, level: float) -> float:
 
 def release_leaf_counts(
     tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction, of: LeafCounts = LeafCounts()
-) -> Counts:
+) -> Integers:
     """Release the histogram of rule and class, shape ``(n_rules, n_classes)``, or others, the default rule last."""
     leaves = number_of(len(antecedents) + 1, "rule")
     return of.release(tally.schema.target, lambda: tally.leaf_counts(antecedents), leaves, gate, epsilon)
@@ -200,7 +201,7 @@ def release_leaf_counts(
 
 def release_tree_counts(
     tally: Tally, space: Space, tree: Take | Stop, gate: Gate, epsilon: Fraction, of: LeafCounts = LeafCounts()
-) -> Counts:
+) -> Integers:
     """Release the histogram of leaf and class, or others, the rows that satisfy a test first."""
     return of.release(
         tally.schema.target, lambda: np.array(list(leaf_totals(tally, space, tree))), "the leaves", gate, epsilon
@@ -212,7 +213,7 @@ def divided(tally: Tally, space: Space, option: int) -> tuple[tuple[int, Tally],
     return (CAUGHT, tally.within(antecedent)), (LEFT, tally.without(antecedent))
 
 
-def leaf_totals(tally: Tally, space: Space, tree: Take | Stop) -> Iterator[Counts]:
+def leaf_totals(tally: Tally, space: Space, tree: Take | Stop) -> Iterator[Integers]:
     """Yield the rows of each class in each leaf, the rows that satisfy a test first. Exact, private."""
     if isinstance(tree, Stop):
         yield tally.total()

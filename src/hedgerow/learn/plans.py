@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Integers, Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.learn import learned
 from hedgerow.learn.base import Learned
@@ -26,7 +26,7 @@ from hedgerow.privacy.noise import NoiseSource, PermuteAndFlip, Siblings
 from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.targets import Target
-from hedgerow.tally import Counts, Tally
+from hedgerow.tally import Tally
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class LeafPlan(Plan):
     of_leaves: LeafCounts | None  # what is released
     predicts_means: bool = False  # whether leaves predict the mean of their rows
 
-    def _found(self, released: Counts | None, epsilon: Fraction, drawn: Sequence[int] | None) -> dict[str, Any]:
+    def _found(self, released: Integers | None, epsilon: Fraction, drawn: Sequence[int] | None) -> dict[str, Any]:
         """Return what a learned model has of the released numbers, beside the levels that were drawn."""
         if released is None or self.of_leaves is None:
             return {}
@@ -116,7 +116,7 @@ class GreedyPlan(LeafPlan):
         noise.prepare(Siblings(self._choice))
         noise.prepare(self.of_leaves.mechanism(self.target, self.epsilon * LEAF_SHARE))
 
-    def _values(self, counts: Counts) -> list[int] | None:
+    def _values(self, counts: Integers) -> list[int] | None:
         return None if self.loss is None else [self.loss.best(row.astype(np.float64)) for row in counts]
 
 
@@ -165,7 +165,7 @@ class DrawProbabilities:
     weight: Fraction  # the weight of a loss of 1: what is left of the draw's share of ε after rounding
     score: str  # the loss in words, and what a loss of 1 is
     for_counts: Fraction  # the share of ε of the counts, or sums, that are released too; 0 where none are
-    added: Counts  # by level, what a row adds to each of these of its leaf, shape (n_levels, n_numbers)
+    added: Integers  # by level, what a row adds to each of these of its leaf, shape (n_levels, n_numbers)
     options: tuple[Antecedent, ...]  # the rules, or tests
 
     @property
@@ -181,9 +181,7 @@ class DrawPlan(LeafPlan):
     draw: ListDraw | TreeDraw
     is_fixed = True
 
-    def probabilities(
-        self, tally: Tally, progress: Progress, given: Mapping[int, NDArray[np.bool_]]
-    ) -> DrawProbabilities:
+    def probabilities(self, tally: Tally, progress: Progress, given: Mapping[int, Mask]) -> DrawProbabilities:
         """Return how likely each pattern gets each value, given those of some leaves. **Private**, without noise."""
         if len(self.draw.blocks) > 1:
             raise ArgumentError(

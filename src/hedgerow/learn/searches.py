@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hedgerow.boundary.arguments import check_choice, check_flag, check_integer, check_probability
+from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.blocks import CostOf, equal_blocks
 from hedgerow.learn.chosen_attributes import MOST_CHOSEN, WIDE, ChosenPlan, widest, with_options
@@ -196,7 +194,7 @@ class SearchEstimator(PrivateEstimator, RowLoss):
 
 
 def draw_probabilities(
-    estimator: SearchEstimator, tally: Tally, given: Mapping[int, NDArray[np.bool_]] | None = None
+    estimator: SearchEstimator, tally: Tally, given: Mapping[int, Mask] | None = None
 ) -> DrawProbabilities:
     """Return what a fit would draw from a table, with all its chances. **Private**: spends nothing, adds no noise.
 

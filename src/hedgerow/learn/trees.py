@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from numpy.typing import NDArray
-
+from hedgerow.boundary.arrays import Array
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import MAX_DEPTH, check_up_to
 from hedgerow.learn.contract import Classifier, Contract, Regressor
@@ -219,7 +218,7 @@ class PrivateTreeSet(PrivateEstimator, Contract):
         """The trees, in the order in which they were drawn."""
         return self._read.models
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return what each tree predicts of each row, shape ``(n_samples, n_models)``; see `Tree.predict`."""
         return super().predict(X)
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.learn.contract import AccuracyMixin, R2Mixin
 from hedgerow.marginals.reweight import Weights, equal_weights, reweight
@@ -73,13 +73,13 @@ class MarginalEstimator(BaseEstimator):
         """Ask the oracle, and set the fitted attributes."""
         raise NotImplementedError
 
-    def _weighed(self, matrix: NDArray[np.float64], answer: ClassCounts | LevelSums, n: int) -> Weights:
+    def _weighed(self, matrix: Floats, answer: ClassCounts | LevelSums, n: int) -> Weights:
         """Return weights of the source's rows by an answer with the marginals of n attributes, or equal ones."""
         if not self.reweight:
             return equal_weights(matrix.shape[1])
         return reweight(matrix, answer.masses, n, variance=answer.variance)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the class, or the number, of each row, shape ``(n_rows,)``."""
         check_is_fitted(self)
         return np.asarray(getattr(self, self._fitted).predict(X))
@@ -92,7 +92,7 @@ class MarginalClassifier(AccuracyMixin, MarginalEstimator):
         if label.as_number is not None:
             raise ArgumentError(f"expected an oracle of classes, got one of a number, {shown(label.name)}.")
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class for each row, shape ``(n_rows, n_classes)``."""
         check_is_fitted(self)
         return np.asarray(getattr(self, self._fitted).predict_proba(X))

@@ -7,7 +7,6 @@ from math import ceil
 from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
@@ -18,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.boundary.arguments import RandomState, check_choice, check_integer, generator
+from hedgerow.boundary.arrays import Array, Floats, Integers
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Always, codes_of, has_hypothesis
@@ -32,15 +32,14 @@ from hedgerow.text.messages import describe_argument
 VARIANTS = ("cumulative", "instantaneous")
 ONE = 0.5  # estimated labels from this value on count as positive
 TRIED = 200  # rows of the source on which an estimator is tried before the first question
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
     """One question: the bins of the source's rows, what the hypothesis predicts for them, and the answer."""
 
-    matrix: NDArray[np.float64]
-    hypothesis: Vector
+    matrix: Floats
+    hypothesis: Floats
     answer: ErrorMasses
 
 
@@ -89,14 +88,14 @@ class Expril(MarginalEstimator):
             bins = bins_or_chosen(self.bins, source.data, len(source), oracle.noise_scale(source.width))
             oracle.check(bins, asked)
 
-    def _tried(self, tried: Any, halves: NDArray[np.int64], oracle: MarginalOracle) -> Any:
+    def _tried(self, tried: Any, halves: Integers, oracle: MarginalOracle) -> Any:
         """Return what is asked about after a fit to rows whose labels are low, 0, or high, 1."""
         raise NotImplementedError
 
     def _asked(self, hypothesis: Any, X: Any, weights: Weights) -> Any:  # noqa: ARG002 -- itself, if it has classes
         return hypothesis
 
-    def _next_hypothesis(self, X: Any, labels: Vector, weights: Weights) -> Any:
+    def _next_hypothesis(self, X: Any, labels: Floats, weights: Weights) -> Any:
         """Learn from the estimated labels, from 0 to 1."""
         rows = np.flatnonzero(weights.values)
         said = self._rounded(labels[rows])
@@ -104,10 +103,10 @@ class Expril(MarginalEstimator):
             return Always(said.tolist()[0])
         return self._fitted_to(Table.of(X).take(rows), said, weights.values[rows] * len(rows))
 
-    def _rounded(self, labels: Vector) -> NDArray[Any]:
+    def _rounded(self, labels: Floats) -> Array:
         raise NotImplementedError
 
-    def _shares(self, labels: Vector, weights: Weights) -> dict[str, float]:
+    def _shares(self, labels: Floats, weights: Weights) -> dict[str, float]:
         """Return what a record of a question says of the labels."""
         raise NotImplementedError
 
@@ -148,7 +147,7 @@ class Expril(MarginalEstimator):
         problem = ArgumentError(f"random_state must be None, a whole number or a RandomState, got {given}.")
         guarded(lambda: check_random_state(self.random_state), problem)
 
-    def _labels(self, questions: list[Question], weights: Weights) -> Vector:
+    def _labels(self, questions: list[Question], weights: Weights) -> Floats:
         used = questions if self.variant == "cumulative" else questions[-1:]
         w = weights.values
         equations = [Equations.of(one.matrix, w, one.hypothesis, *one.answer.errors(one.matrix @ w)) for one in used]
@@ -158,7 +157,7 @@ class Expril(MarginalEstimator):
         """Return what labels are expected to be, and how far answers say that they deviate from it."""
         return ONE, 0.5
 
-    def _fitted_to(self, X: Any, labels: NDArray[Any], weights: Vector) -> Any:
+    def _fitted_to(self, X: Any, labels: Array, weights: Floats) -> Any:
         estimator: Any = self._default(X) if self.estimator is None else clone(self.estimator)
         return fit_weighted(estimator, X, labels, weights)
 
@@ -235,13 +234,13 @@ class ExprilClassifier(MarginalClassifier, Expril):
         if len(oracle.classes) != 2:
             raise ArgumentError(f"expected an oracle with two classes, got {len(oracle.classes)}.")
 
-    def _tried(self, tried: Any, halves: NDArray[np.int64], oracle: MarginalOracle) -> Any:
+    def _tried(self, tried: Any, halves: Integers, oracle: MarginalOracle) -> Any:
         return self._fitted_to(tried, np.array(oracle.classes)[halves], np.ones(len(tried)))
 
-    def _rounded(self, labels: Vector) -> NDArray[Any]:
+    def _rounded(self, labels: Floats) -> Array:
         return self.classes_[np.where(labels >= ONE, 1, 0)]
 
-    def _shares(self, labels: Vector, weights: Weights) -> dict[str, float]:
+    def _shares(self, labels: Floats, weights: Weights) -> dict[str, float]:
         return {
             "positive": float(weights.values[labels >= ONE].sum()),
             "undecided": float(weights.values[np.abs(labels - ONE) < 0.05].sum()),
@@ -250,7 +249,7 @@ class ExprilClassifier(MarginalClassifier, Expril):
     def _default(self, X: Any) -> Pipeline:
         return network(X, self.random_state)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class for each row, shape ``(n_rows, 2)``; 0 or 1 if there are none."""
         check_is_fitted(self)
         if hasattr(self.hypothesis_, "predict_proba"):
@@ -266,7 +265,7 @@ def _weights(questions: list[Question]) -> Weights:
     return reweight(np.vstack([one.matrix for one in questions]), masses, n, variance=variance)
 
 
-def fit_weighted(estimator: Any, X: Any, labels: NDArray[Any], weights: Vector) -> Any:
+def fit_weighted(estimator: Any, X: Any, labels: Array, weights: Floats) -> Any:
     name = f"{estimator.steps[-1][0]}__sample_weight" if isinstance(estimator, Pipeline) else "sample_weight"
     return estimator.fit(X, labels, **{name: weights})
 
@@ -292,19 +291,17 @@ _NEAREST = 1e-3  # of the mean square of an equation: a ridge that selects the s
 class Equations:
     """Linear equations on labels from one answer: ``R diag(sign(h − ½)) y ≈ R h − e`` (EXPRIL eq. 5), R weighted."""
 
-    matrix: NDArray[np.float64]  # the left-hand side
-    target: Vector  # the right-hand side
+    matrix: Floats  # the left-hand side
+    target: Floats  # the right-hand side
     variance: float  # the variance of its noise
 
     @classmethod
-    def of(
-        cls, bins: NDArray[np.float64], weights: Vector, hypothesis: Vector, errors: Vector, variance: float
-    ) -> "Equations":
+    def of(cls, bins: Floats, weights: Floats, hypothesis: Floats, errors: Floats, variance: float) -> "Equations":
         weighted = bins * weights
         return cls(weighted * np.sign(hypothesis - 0.5), weighted @ hypothesis - errors, variance)
 
 
-def estimate_labels(equations: Sequence[Equations], expected: float = ONE, deviation: float = 0.5) -> Vector:
+def estimate_labels(equations: Sequence[Equations], expected: float = ONE, deviation: float = 0.5) -> Floats:
     """Return the labels in [0, 1] that fit best: one answer's (instantaneous) or all stacked (cumulative, eq. 6).
 
     Equations are weighted by the inverse of their noise's variance. Of the labels that fit equally, those nearest to
@@ -325,14 +322,14 @@ class Synthetic:
     """The source with weights and labels. As public as the source: of the target it uses released answers only."""
 
     frame: Any  # the source's rows
-    labels: NDArray[Any]  # the estimated labels
-    weights: NDArray[np.float64]  # the weights; they sum to 1
-    soft: NDArray[np.float64]  # the labels before they were rounded: the share of the positive class, in [0, 1]
+    labels: Array  # the estimated labels
+    weights: Floats  # the weights; they sum to 1
+    soft: Floats  # the labels before they were rounded: the share of the positive class, in [0, 1]
 
     def __len__(self) -> int:
         return len(self.weights)
 
-    def sample(self, n: int, random_state: RandomState = None) -> tuple[Any, NDArray[Any]]:
+    def sample(self, n: int, random_state: RandomState = None) -> tuple[Any, Array]:
         """Draw n rows by their weights, with replacement, and return them with their labels."""
         check_integer("n", n, 1)
         rows = generator(random_state).choice(len(self), size=int(n), p=self.weights)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+from hedgerow.boundary.arrays import Floats, Integers, Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.marginals.base import MarginalRegressor
@@ -18,7 +18,6 @@ from hedgerow.oracle import ErrorCounts, MarginalOracle
 
 _LEAVES = 64  # of the tree that is asked about in the place of a regressor
 _DEVIATIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # deviations of labels from their mean among which the answers decide
-Vector = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -85,7 +84,7 @@ class ExprilRegressor(MarginalRegressor, Expril):
         if oracle.release == "ratio":
             raise ArgumentError("expected an oracle that releases counts, got one that releases ratios.")
 
-    def _tried(self, tried: Any, halves: NDArray[np.int64], oracle: MarginalOracle) -> Any:
+    def _tried(self, tried: Any, halves: Integers, oracle: MarginalOracle) -> Any:
         self._begin(oracle)
         weights = np.ones(len(tried))
         self._predicted(self._fitted_to(tried, self._rounded(halves.astype(np.float64)), weights), tried)
@@ -98,13 +97,13 @@ class ExprilRegressor(MarginalRegressor, Expril):
         is_high = predicted > predicted[order][min(middle, len(order) - 1)]
         return self._tree(X, is_high, weights.values * len(predicted)) if is_high.any() else Always(True)
 
-    def _predicted(self, hypothesis: Any, X: Any) -> Vector:
+    def _predicted(self, hypothesis: Any, X: Any) -> Floats:
         found = np.asarray(hypothesis.predict(X))
         if found.shape != (len(X),) or found.dtype.kind not in "iuf" or not np.isfinite(found).all():
             raise ArgumentError("expected an estimator that predicts one finite number for each row, got another.")
         return found.astype(np.float64)
 
-    def _tree(self, X: Any, is_high: NDArray[np.bool_], weights: Vector) -> Any:
+    def _tree(self, X: Any, is_high: Mask, weights: Floats) -> Any:
         tree = DecisionTreeClassifier(max_leaf_nodes=_LEAVES, random_state=self.random_state)
         return fit_weighted(make_pipeline(prepared(X), tree), X, is_high, weights)
 
@@ -115,10 +114,10 @@ class ExprilRegressor(MarginalRegressor, Expril):
         mean = float(np.clip(first.right.sum() / steps, LEAST_MEAN, 1 - LEAST_MEAN))
         return mean, most_probable(equations, mean)
 
-    def _rounded(self, labels: Vector) -> Vector:
+    def _rounded(self, labels: Floats) -> Floats:
         return self._low + self._range * labels
 
-    def _shares(self, labels: Vector, weights: Weights) -> dict[str, float]:
+    def _shares(self, labels: Floats, weights: Weights) -> dict[str, float]:
         return {"mean": float(weights.values @ labels)}
 
     def _default(self, X: Any) -> Pipeline:

@@ -6,9 +6,9 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from hedgerow.boundary.arrays import Floats
 from hedgerow.marginals.base import MarginalRegressor
 from hedgerow.marginals.logistic import card_of, prior_of, source_bins
 from hedgerow.marginals.reweight import LEAST_MEAN, LEAST_NOISE, by_sampling, log_evidence
@@ -21,7 +21,6 @@ SPREADS = (0.025, 0.05, 0.1, 0.2, 0.4)
 _USUAL, _FACTOR = 0.1, 1.0  # what they are beforehand: the median, and the standard deviation of the logarithm
 _OF_BASE = 0.5  # the prior's standard deviation of what every row starts with
 _SWEEPS = 3  # how rows differ by the source being others depends on what is predicted
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,11 @@ from math import log, sqrt
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.hypotheses.hypothesis import has_hypothesis
 from hedgerow.learn.base import LARGEST_POINTS, SMOOTH, ReadablePoints, check_auto, check_up_to
@@ -37,7 +37,6 @@ _LARGEST_STEP, _PART = 1.0, 0.6  # of log-odds in one sweep, and of the way: cov
 _MOST_SWEEPS, _CLOSE = 30, 0.01
 _SETTLED = 2  # sweeps after which the prior's standard deviation is kept
 _EACH = 2 / 3  # of the prior's standard deviation along a number: that of a category, and of a number's mean
-Floats = NDArray[np.float64]
 
 
 @has_hypothesis("model_")

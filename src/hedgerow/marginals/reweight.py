@@ -4,10 +4,10 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, solve_triangular
 from scipy.optimize import minimize
 
+from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.errors import ArgumentError, OverlapWarning
 
 ALPHA = 1e-3  # regularisation towards equal weights without noise
@@ -16,14 +16,13 @@ LEAST_MEAN = 0.02
 LEAST_NOISE = 1e-6
 """Noise that is added to exact sums, in shares of their own variance: those of several attributes are dependent."""
 _FEW, _MUCH = 0.05, 0.05  # thresholds of the warning: effective share of the source, uncovered mass of the target
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
     """Weights of the source's rows, and how well the weighted source covers the target."""
 
-    values: Vector  # the weights; they sum to 1
+    values: Floats  # the weights; they sum to 1
     uncovered: float  # the share of the target's mass in bins without a row of the source, averaged over attributes
     # The mean distance of the weighted source's marginals from the target's, in total variation by attribute
     misfit: float
@@ -39,21 +38,21 @@ def equal_weights(n_rows: int) -> Weights:
     return Weights(np.full(n_rows, 1 / n_rows), 0.0, 0.0)
 
 
-def log_evidence(found: Vector, covariance: NDArray[np.float64]) -> float:
+def log_evidence(found: Floats, covariance: Floats) -> float:
     """Return the logarithm of the density of sums of mean 0 with this covariance, up to a constant."""
     factor, _ = cho_factor(covariance, lower=True)
     scaled = solve_triangular(factor, found, lower=True)
     return -0.5 * float(scaled @ scaled) - float(np.log(np.diag(factor)).sum())
 
 
-def by_sampling(matrix: NDArray[np.float64], rows: Vector, away: Vector) -> NDArray[np.float64]:
+def by_sampling(matrix: Floats, rows: Floats, away: Floats) -> Floats:
     """Return the covariance of sums of `away` by bin by the source, whose rows are others than the target's."""
     sums, square = matrix @ (rows * away), (matrix * (rows * away**2)) @ matrix.T
     return (1 + rows @ rows / rows.sum()) * (square - np.outer(sums, sums) / rows.sum())
 
 
 def reweight(
-    matrix: NDArray[np.float64], masses: Vector, n_attributes: int, *, variance: float = 0.0, alpha: float = ALPHA
+    matrix: Floats, masses: Floats, n_attributes: int, *, variance: float = 0.0, alpha: float = ALPHA
 ) -> Weights:
     """Return the weights ``argmin ½‖Rw − p‖² + α‖w − 1/n‖²``, w ≥ 0 (EXPRIL eq. 2), scaled to sum to 1.
 
@@ -91,8 +90,8 @@ def _warn(found: Weights, noise: float) -> None:
 
 
 def bounded_least_squares(
-    matrix: NDArray[np.float64], target: Vector, centre: Vector, ridge: float, low: float, high: float
-) -> Vector:
+    matrix: Floats, target: Floats, centre: Floats, ridge: float, low: float, high: float
+) -> Floats:
     """Return the x in ``[low, high]ⁿ`` that minimises ``½‖Ax − b‖² + ½·ridge·‖x − centre‖²``.
 
     The unknowns are many (rows of the source) and the equations few (bins), so the concave dual problem is solved by
@@ -105,10 +104,10 @@ def bounded_least_squares(
     scale = np.linalg.norm(matrix) / np.sqrt(max(len(target), 1)) or 1.0  # makes the dual variables of order one
     rows, goal, pull = matrix / scale, target / scale, ridge / scale**2
 
-    def unknowns(u: Vector) -> Vector:
+    def unknowns(u: Floats) -> Floats:
         return np.clip(centre - rows.T @ u / pull, low, high)
 
-    def dual(u: Vector) -> tuple[float, Vector]:
+    def dual(u: Floats) -> tuple[float, Floats]:
         x = unknowns(u)
         image = rows @ x
         value = pull / 2 * np.sum((x - centre) ** 2) + u @ (image - goal) - u @ u / 2
@@ -116,7 +115,7 @@ def bounded_least_squares(
 
     gram = _Gram(rows)
 
-    def curvature(u: Vector) -> NDArray[np.float64]:
+    def curvature(u: Floats) -> Floats:
         x = unknowns(u)
         return np.eye(len(goal)) + gram.of((x > low) & (x < high)) / pull
 
@@ -128,12 +127,12 @@ def bounded_least_squares(
 class _Gram:
     """``B Bᵀ`` of the columns B that are free: only those that a Newton step changes are multiplied."""
 
-    def __init__(self, rows: NDArray[np.float64]) -> None:
+    def __init__(self, rows: Floats) -> None:
         self._columns = np.ascontiguousarray(rows.T)
         self._free = np.zeros(len(self._columns), dtype=bool)
         self._gram = np.zeros((len(rows), len(rows)))
 
-    def of(self, free: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def of(self, free: Mask) -> Floats:
         more, fewer = free & ~self._free, self._free & ~free
         if np.count_nonzero(more | fewer) < np.count_nonzero(free):
             self._gram = self._gram + self._product(more) - self._product(fewer)
@@ -142,6 +141,6 @@ class _Gram:
         self._free = free
         return self._gram
 
-    def _product(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _product(self, chosen: Mask) -> Floats:
         part = self._columns[chosen]
         return part.T @ part

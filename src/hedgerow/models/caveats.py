@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Mask
 from hedgerow.models.conditions import Path
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf import Leaf
@@ -91,7 +91,7 @@ def empty(leaves: Sequence[Leaf], rows: Sequence[int | None], noise: CountNoise,
         yield Caveat("empty", f"There may be no rows in {_named(name, none)}: noise alone can make such counts.")
 
 
-Box = dict[str, NDArray[np.bool_]]  # the bins of some attributes; of others, all
+Box = dict[str, Mask]  # the bins of some attributes; of others, all
 
 
 def box_of(schema: Schema, path: Path) -> Box:

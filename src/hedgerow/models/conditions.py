@@ -4,8 +4,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Index, Mask, Whole
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.text.values import Value
@@ -70,12 +70,10 @@ def literals_of(paths: Sequence[Path]) -> dict[Literal, None]:
     return {literal: None for path in paths for literal, _ in path}
 
 
-def first_that_holds(
-    paths: Sequence[Path], schema: Schema, bins: Mapping[str, NDArray[np.integer[Any]]], n_rows: int
-) -> NDArray[np.intp]:
+def first_that_holds(paths: Sequence[Path], schema: Schema, bins: Mapping[str, Whole], n_rows: int) -> Index:
     """Return the index of the first path that holds of each row; a common beginning of neighbours is evaluated once."""
     found = np.full(n_rows, -1, dtype=np.intp)
-    before, truths, coming = Path(), list[NDArray[np.bool_]](), [np.arange(n_rows)]  # coming: rows at each step
+    before, truths, coming = Path(), list[Mask](), [np.arange(n_rows)]  # coming: rows at each step
     for index in reversed(range(len(paths))):
         path = paths[index]
         same = _begin_alike(path, before)

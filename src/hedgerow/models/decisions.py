@@ -9,8 +9,8 @@ from numbers import Real as Number
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import Value, listed, shown_text, value_text
@@ -21,7 +21,7 @@ Costs = Mapping[Any, Mapping[Any, float]]
 _ROUNDING = 1e-12  # by which equal expected costs may differ, relative to the terms that they sum
 
 
-def cost_matrix(classes: Sequence[Value], class_weight: ClassWeight | None, costs: Costs | None) -> NDArray[np.float64]:
+def cost_matrix(classes: Sequence[Value], class_weight: ClassWeight | None, costs: Costs | None) -> Floats:
     """Return the cost of deciding for the class of a column where the row is of the class of a line."""
     if (class_weight is None) == (costs is None):
         raise ArgumentError(f"expected class_weight or costs, got {'neither' if costs is None else 'both'}.")
@@ -52,7 +52,7 @@ def _plain(entry: Any) -> Any:
     return float(entry) if isinstance(entry, Number) and not isinstance(entry, int) else entry
 
 
-def decisions(shares: NDArray[np.float64], predicted: NDArray[np.intp], costs: NDArray[np.float64]) -> NDArray[np.intp]:
+def decisions(shares: Floats, predicted: Index, costs: Floats) -> Index:
     """Return the class number of least expected cost of each row; of equals the predicted one, or the first."""
     expected = shares @ costs
     size = shares @ np.abs(costs)
@@ -60,7 +60,7 @@ def decisions(shares: NDArray[np.float64], predicted: NDArray[np.intp], costs: N
     return np.where(is_least[np.arange(len(expected)), predicted], predicted, is_least.argmax(axis=1))
 
 
-def _of_costs(classes: Sequence[Value], costs: Costs) -> NDArray[np.float64]:
+def _of_costs(classes: Sequence[Value], costs: Costs) -> Floats:
     found = np.full((len(classes), len(classes)), np.nan)
     np.fill_diagonal(found, 0.0)
     for actual, line in _entries(classes, costs, "costs"):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.schema.targets import Target
@@ -152,7 +152,7 @@ def _check_mode(probabilities: Sequence[float], label: Any, classes: Sequence[An
         raise ArgumentError(f"expected the label of a {name} to be its most probable class, got another one.")
 
 
-def leaf_probabilities(leaves: Sequence[Leaf], target: Target) -> NDArray[np.float64]:
+def leaf_probabilities(leaves: Sequence[Leaf], target: Target) -> Floats:
     classes = target.values
     found = np.zeros((len(leaves), len(classes)))
     for row, leaf in zip(found, leaves, strict=True):
@@ -178,7 +178,7 @@ def _nearest(levels: Sequence[float], mean: float) -> int:
     return min(range(len(levels)), key=lambda place: abs(levels[place] - mean))
 
 
-def _with_mode(counts: NDArray[np.float64], mode: int) -> NDArray[np.float64]:
+def _with_mode(counts: Floats, mode: int) -> Floats:
     """Pool the mode with the largest other classes until their mean is no smaller than any class left out."""
     others = np.argsort(-counts, kind="stable")
     others = others[others != mode]
@@ -191,16 +191,14 @@ def _with_mode(counts: NDArray[np.float64], mode: int) -> NDArray[np.float64]:
     return pooled
 
 
-def leaf_predictions(leaves: Sequence[Leaf], target: Target, probabilities: NDArray[np.float64]) -> tuple[Any, ...]:
+def leaf_predictions(leaves: Sequence[Leaf], target: Target, probabilities: Floats) -> tuple[Any, ...]:
     return tuple(
         next(one for one in (leaf.mean, leaf.label, by_counts) if one is not None)
         for leaf, by_counts in zip(leaves, target.predicted(probabilities), strict=True)
     )
 
 
-def leaf_note(
-    leaf: Leaf, probabilities: NDArray[np.float64], k: int = 0, noise: CountNoise | None = None
-) -> str | None:
+def leaf_note(leaf: Leaf, probabilities: Floats, k: int = 0, noise: CountNoise | None = None) -> str | None:
     # "81 %; 120 rows": the probability was drawn, and is no share of the rows. "80.0 % of 120": it is their share.
     # "72 to 88 % of about 120": the share's interval by the noise on the counts.
     rows = leaf.rows

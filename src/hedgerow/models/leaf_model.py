@@ -9,8 +9,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Floats, Index, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning
 from hedgerow.models import caveats, pmml, python_source
 from hedgerow.models.caveats import Caveat
@@ -43,7 +43,7 @@ class LeafModel(Model):
         return len(self.leaves)
 
     @cached_property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """Class probabilities of each leaf, from the release alone, shape ``(n_leaves, n_classes)``.
 
         Those drawn with the model where there are any, whether counts were released too or not. Otherwise negative
@@ -97,7 +97,7 @@ class LeafModel(Model):
     def outcomes(self) -> tuple[Any, ...]:
         return self.predictions
 
-    def outcomes_of(self, bins: Mapping[str, NDArray[np.integer[Any]]], n_rows: int) -> NDArray[np.intp]:
+    def outcomes_of(self, bins: Mapping[str, Whole], n_rows: int) -> Index:
         return first_that_holds(self.paths, self.schema, bins, n_rows)
 
     @cached_property
@@ -162,11 +162,11 @@ class LeafModel(Model):
     def _shown_levels(self) -> tuple[Any, ...]:
         return self.schema.classes if self._number is None else tuple(sorted(set(self.predictions)))
 
-    def apply(self, X: Any) -> NDArray[np.intp]:
+    def apply(self, X: Any) -> Index:
         """Return the leaf of each row, shape ``(n_rows,)``, from 0 in the order of `leaves`; for `X` see `predict`."""
         return self.outcomes_of(*self._encoded(X))
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the class probabilities of each row, those of its leaf; SchemaError where a number is predicted.
 
         Warns
@@ -182,7 +182,7 @@ class LeafModel(Model):
             warnings.warn(f"{expected}, {got}; {todo}", LabelsOnlyWarning, stacklevel=2)
         return self.probabilities[self.apply(X)]
 
-    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> NDArray[np.float64]:
+    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> Floats:
         """Return quantiles of the number in the leaf of each row, shape ``(n_rows, n_quantiles)``.
 
         They are read from the released counts by level; within a level, all numbers are taken as equally likely. For
@@ -210,7 +210,7 @@ class LeafModel(Model):
             raise ArgumentError("quantiles must be numbers from 0 to 1, got others.")
         return self._leaf_quantiles(wanted)[self.apply(X)]
 
-    def _leaf_quantiles(self, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _leaf_quantiles(self, wanted: Floats) -> Floats:
         """Return quantiles of the number in each leaf, shape ``(n_leaves, n_quantiles)``, by the released counts."""
         assert self._number is not None
         edges = np.array(self._number.column_kind.edges)
@@ -308,7 +308,7 @@ class LeafModel(Model):
         return element("tr", element("td", number), condition, *cells)
 
 
-def _quantiles(shares: NDArray[np.float64], edges: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[Any]:
+def _quantiles(shares: Floats, edges: Floats, wanted: Floats) -> Array:
     """Return the least numbers below which these shares of the rows are, none in a level without rows."""
     held = shares > 0
     ends = np.minimum(np.cumsum(shares[held]), 1.0)

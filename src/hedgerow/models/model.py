@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from xml.etree.ElementTree import Element
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Floats, Index, Whole
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
 from hedgerow.models import envelope, pmml
@@ -56,7 +56,7 @@ class RowDecisions:
 
     classes: list[Value]  # the predicted class of each row
     reasons: dict[str, Any]  # what it follows from: the number of a leaf, or totals
-    probabilities: NDArray[np.float64]  # of the classes, shape (n_rows, n_classes)
+    probabilities: Floats  # of the classes, shape (n_rows, n_classes)
     explained: Callable[[], dict[str, Any]]  # returns the reasons in words, with what was released about them
 
 
@@ -110,7 +110,7 @@ class Model(ABC):
         """The class of each outcome of `outcomes_of`."""
 
     @abstractmethod
-    def outcomes_of(self, bins: Mapping[str, NDArray[np.integer[Any]]], n_rows: int) -> NDArray[np.intp]:
+    def outcomes_of(self, bins: Mapping[str, Whole], n_rows: int) -> Index:
         """Return the place of each row's outcome in `outcomes`, from its bin of each attribute that is used."""
 
     @abstractmethod
@@ -126,7 +126,7 @@ class Model(ABC):
         table = Table.of(X)
         return self.schema.encode(table, self.used_attributes), len(table)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the predicted class of each row, shape ``(n_rows,)``.
 
         Parameters
@@ -142,7 +142,7 @@ class Model(ABC):
         return np.array(self.outcomes)[self.outcomes_of(*self._encoded(X))]
 
     @abstractmethod
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; see `predict`."""
 
     @property
@@ -150,7 +150,7 @@ class Model(ABC):
     def has_shares(self) -> bool:
         """True if its probabilities say more than its labels."""
 
-    def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> NDArray[Any]:
+    def decide(self, X: Any, *, class_weight: ClassWeight | None = None, costs: Costs | None = None) -> Array:
         """Return the class of the least expected cost of each row, shape ``(n_rows,)``.
 
         A decision reads the released probabilities and public costs alone: it is post-processing, and costs no ε.
@@ -255,7 +255,7 @@ class Model(ABC):
         """Draw a form to print and to fill in by hand, and return the axes; ValueError but for a scorecard."""
         raise ArgumentError(f"expected a scorecard for a form to fill in by hand, got a {self.kind}; use `plot`.")
 
-    def reasons(self, X: Any, *, favourable: Value | None = None) -> NDArray[Any]:  # noqa: ARG002 -- of scorecards
+    def reasons(self, X: Any, *, favourable: Value | None = None) -> Array:  # noqa: ARG002 -- of scorecards
         """Return the attributes that cost each row most points; ValueError but for a scorecard."""
         raise ArgumentError(f"expected a scorecard for reasons by points, got a {self.kind}; explain its rows instead.")
 

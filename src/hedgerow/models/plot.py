@@ -10,8 +10,8 @@ from warnings import catch_warnings, simplefilter
 from xml.etree import ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array
 from hedgerow.errors import ArgumentError, MissingPackageError
 from hedgerow.text.axes import Axes
 from hedgerow.text.markup import Html, element, joined
@@ -46,7 +46,7 @@ def shortened(text: str, longest: int = 80) -> str:
 
 
 def leaf_bars(
-    leaves: Sequence[str], counts: NDArray[Any], classes: Sequence[str], caption: str, ax: Axes | None, unit: str = ""
+    leaves: Sequence[str], counts: Array, classes: Sequence[str], caption: str, ax: Axes | None, unit: str = ""
 ) -> Axes:
     """Draw one horizontal bar a leaf, stacked by class; negative counts are drawn as 0, absent counts as text."""
     axes = _named_lines(leaves, classes, caption, ax)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Whole
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models import python_source
@@ -107,8 +107,8 @@ def extreme_totals(base: Points, parts: Sequence[AttributePoints]) -> list[tuple
 
 
 def reasons(
-    parts: Sequence[AttributePoints], bins: Mapping[str, NDArray[np.integer]], n_rows: int, *, highest_is_best: bool
-) -> NDArray[Any]:
+    parts: Sequence[AttributePoints], bins: Mapping[str, Whole], n_rows: int, *, highest_is_best: bool
+) -> Array:
     """Return the attributes whose points are farthest from the best of their bins, shape ``(n_rows, 4)``, or None."""
     cost, best = np.zeros((n_rows, len(parts)), dtype=np.int64), max if highest_is_best else min
     for column, part in zip(cost.T, parts, strict=True):

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import check_choice
+from hedgerow.boundary.arrays import Array, Floats, Index, Integers, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import pmml
 from hedgerow.models import points as point_sums
@@ -131,7 +131,7 @@ class Scorecard(Model):
     def outcomes(self) -> tuple[Any, ...]:
         return self._totals.outcomes
 
-    def outcomes_of(self, bins: Mapping[str, NDArray[np.integer[Any]]], n_rows: int) -> NDArray[np.intp]:
+    def outcomes_of(self, bins: Mapping[str, Whole], n_rows: int) -> Index:
         return self._totals.places(self.totals_of(bins, n_rows))
 
     @property
@@ -139,27 +139,27 @@ class Scorecard(Model):
         """True if a row has one total: of two classes, or of a number."""
         return len(self.base) == 1
 
-    def totals(self, X: Any) -> NDArray[np.int64]:
+    def totals(self, X: Any) -> Integers:
         """Return the total of each row, shape ``(n_rows,)``, or ``(n_rows, n_classes)`` for more than two classes."""
         return self.totals_of(*self._encoded(X))
 
-    def totals_of(self, bins: Mapping[str, NDArray[np.integer]], n_rows: int) -> NDArray[np.int64]:
+    def totals_of(self, bins: Mapping[str, Whole], n_rows: int) -> Integers:
         """Return the total of each row, as `totals` does, from its bin of each attribute that is used."""
         found = np.tile(np.array(self.base, dtype=np.int64), (n_rows, 1))
         for part in self.parts:
             found += np.array(part.points, dtype=np.int64)[bins[part.attribute]]
         return found[:, 0] if self.has_one_total else found
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the class probabilities of each row, shape ``(n_rows, n_classes)``; SchemaError of a number."""
         self.schema.classes  # noqa: B018 -- raises for a number
         return self.probabilities_of(self.totals(X))
 
-    def predictions_of(self, totals: NDArray[np.int64]) -> NDArray[Any]:
+    def predictions_of(self, totals: Integers) -> Array:
         """Return what each of these `totals` predicts, shape ``(n_rows,)``."""
         return np.array(self.outcomes)[self._totals.places(totals)]
 
-    def probabilities_of(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
+    def probabilities_of(self, totals: Integers) -> Floats:
         """Return the class probabilities that these `totals` give, shape ``(n_rows, n_classes)``."""
         return self._totals.shares(totals)
 
@@ -304,7 +304,7 @@ class Scorecard(Model):
         of = self._totals
         return point_sums.python_functions(of.bins, self.base, of.python, self.schema, self._guarantee)
 
-    def reasons(self, X: Any, *, favourable: Value | None = None) -> NDArray[Any]:
+    def reasons(self, X: Any, *, favourable: Value | None = None) -> Array:
         """Return the attributes that cost each row most points, shape ``(n_rows, 4)``: reason codes.
 
         An attribute costs the distance of its points from the best of its bins. None stands where no more cost any;

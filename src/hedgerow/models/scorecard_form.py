@@ -6,8 +6,8 @@ from textwrap import TextWrapper, wrap
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Whole
 from hedgerow.errors import ArgumentError
 from hedgerow.models.plot import check_matplotlib, plain, shortened
 from hedgerow.models.points import PointBin
@@ -44,7 +44,7 @@ def risk_lines(totals: Totals) -> list[list[str]]:
     return [titles, *rows]
 
 
-def row_texts(totals: Totals, codes: Mapping[str, NDArray[np.integer]], classes: NDArray[np.integer]) -> list[str]:
+def row_texts(totals: Totals, codes: Mapping[str, Whole], classes: Whole) -> list[str]:
     """Return how the total of each row comes about: the base, then the points of its bin of each attribute."""
     texts = [np.array([f"base: {points:+d}" for points in totals.base], dtype=object)[classes]]
     for bins in totals.bins:

@@ -9,8 +9,8 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.errors import ArgumentError
 from hedgerow.models import pmml, points
 from hedgerow.models.conditions import Dialect
@@ -158,11 +158,11 @@ class ClassTotals(_Totals):
     def outcomes(self) -> tuple[Any, ...]:
         return self.schema.classes
 
-    def places(self, totals: NDArray[np.int64]) -> NDArray[np.intp]:
+    def places(self, totals: Integers) -> Index:
         """Return the place of what each total predicts among the outcomes."""
         return (totals > 0).astype(np.intp) if self.has_one_total else totals.argmax(axis=1)
 
-    def shares(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
+    def shares(self, totals: Integers) -> Floats:
         from scipy.special import expit, softmax  # takes long to import
 
         odds = self.unit * totals
@@ -265,11 +265,11 @@ class NumberTotals(_Totals):
             return number.low
         return number.high if total > self.most else number.low + self.unit * total
 
-    def places(self, totals: NDArray[np.int64]) -> NDArray[np.intp]:
+    def places(self, totals: Integers) -> Index:
         first, last = self._ends
         return (np.clip(totals, first, last) - first).astype(np.intp)
 
-    def shares(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
+    def shares(self, totals: Integers) -> Floats:
         """Return no column: a number has no probabilities."""
         return np.zeros((len(totals), 0))
 

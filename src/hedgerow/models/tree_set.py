@@ -10,9 +10,9 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import check_integer
+from hedgerow.boundary.arrays import Array, Floats, Mask
 from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ModelFormatError, SchemaError
 from hedgerow.models import envelope
@@ -123,11 +123,11 @@ class TreeSet:
             raise ArgumentError(f"no tree of the {len(self)} suits; ask for less, or draw more of them.")
         return min(found, key=key)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return what each tree predicts of each row, shape ``(n_rows, n_models)``; see `Tree.predict`."""
         return np.column_stack([one.predict(X) for one in self.models])
 
-    def differences(self) -> NDArray[np.float64]:
+    def differences(self) -> Floats:
         """Return the share of all possible rows of which two trees predict differently, ``(n_models, n_models)``.
 
         All combinations of bins count alike; 0 where two trees say the same of every row. No row is read.
@@ -223,7 +223,7 @@ class TreeSet:
         return envelope.read(path, lambda text: cls.from_dict(envelope.parse(text)))
 
 
-def _bins_of(tree: Tree, every: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.float64]]:
+def _bins_of(tree: Tree, every: Mapping[str, Mask]) -> dict[str, Floats]:
     """Return which bins of each attribute that a tree uses reach each leaf, as 0 and 1: ``(n_leaves, n_bins)``."""
     boxes = [box_of(tree.schema, path) for path in tree.paths]
     used = set().union(*boxes)

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.schema.schema import Schema
 
-Vector = NDArray[np.float64]
-Counts = NDArray[np.int64]
 PARTS = {"rows": ("rows",), "classes": ("rows",), "levels": ("below", "above"), "errors": ("wrong", "right")}
 """The numbers of an answer, by what was asked."""
 
@@ -23,7 +21,7 @@ class _BinCounts(ABC):
 
     @property
     @abstractmethod
-    def _in_all(self) -> tuple[Counts | Vector, float]:
+    def _in_all(self) -> tuple[Integers | Floats, float]:
         """The rows in each bin, and the variance of the noise on a number."""
 
     @property
@@ -34,7 +32,7 @@ class _BinCounts(ABC):
         return max(float(np.average(sums, weights=1 / sizes)), 1.0)
 
     @property
-    def masses(self) -> Vector:
+    def masses(self) -> Floats:
         """The share of the rows in each bin, shape ``(n_bins,)``; not below 0."""
         return np.maximum(self._in_all[0] / self.n_rows, 0.0)
 
@@ -49,11 +47,11 @@ class RowCounts(_BinCounts):
     """Noisy counts of the rows in each bin: `rows` of shape ``(n_bins,)``; `noise` is the variance on each."""
 
     bins: Schema
-    rows: Counts
+    rows: Integers
     noise: float
 
     @property
-    def _in_all(self) -> tuple[Counts, float]:
+    def _in_all(self) -> tuple[Integers, float]:
         return self.rows, self.noise
 
 
@@ -70,13 +68,13 @@ class ErrorCounts(_BinCounts):
     """
 
     bins: Schema
-    wrong: Counts
-    right: Counts
+    wrong: Integers
+    right: Integers
     noise: float
     steps: int = 1
 
     @property
-    def _in_all(self) -> tuple[Vector, float]:
+    def _in_all(self) -> tuple[Floats, float]:
         return (self.wrong + self.right) / self.steps, 2 * self.noise / self.steps**2
 
     @property
@@ -84,7 +82,7 @@ class ErrorCounts(_BinCounts):
         """The estimated error rate of the hypothesis, from 0 to 1."""
         return float(np.clip(self.wrong.sum() / self.steps / len(self.bins) / self.n_rows, 0.0, 1.0))
 
-    def errors(self, source: Vector) -> tuple[Vector, float]:
+    def errors(self, source: Floats) -> tuple[Floats, float]:
         """Return the mean of two estimates of each error mass, which halves the noise, and its variance."""
         # the rows got wrong, and what the weighted source has in the bin less the rows got right
         steps = self.n_rows * self.steps
@@ -97,11 +95,11 @@ class ClassCounts(_BinCounts):
     """Noisy counts of the rows of each class in each bin: `rows` of shape ``(n_bins, n_classes)``."""
 
     bins: Schema
-    rows: Counts
+    rows: Integers
     noise: float
 
     @property
-    def _in_all(self) -> tuple[Counts, float]:
+    def _in_all(self) -> tuple[Integers, float]:
         return self.rows.sum(axis=1), self.rows.shape[1] * self.noise
 
 
@@ -114,13 +112,13 @@ class LevelSums(_BinCounts):
     """
 
     bins: Schema
-    below: Counts
-    above: Counts
+    below: Integers
+    above: Integers
     noise: float
     steps: int
 
     @property
-    def _in_all(self) -> tuple[Vector, float]:
+    def _in_all(self) -> tuple[Floats, float]:
         return (self.below + self.above) / self.steps, 2 * self.noise / self.steps**2
 
 
@@ -129,7 +127,7 @@ class RowShares:
     """The share of rows in each bin, from 0 to 1, in EXPRIL's published form: noisy count over exact total."""
 
     bins: Schema
-    masses: Vector
+    masses: Floats
     variance: float = 0.0  # unknown to the reader of this form
 
 
@@ -138,14 +136,14 @@ class ErrorRatios:
     """The share of errors in each bin, 0 in one without rows, as EXPRIL published it: noisy count over exact rows."""
 
     bins: Schema
-    ratios: Vector
+    ratios: Floats
 
-    def errors(self, source: Vector) -> tuple[Vector, float]:
+    def errors(self, source: Floats) -> tuple[Floats, float]:
         """Return ``(R1)∘q`` of EXPRIL's eq. 5; the noise is unknown, since it depends on the private rows in a bin."""
         return source * self.ratios, 0.0
 
 
-def answer_of(by: str, bins: Schema, numbers: Sequence[Counts], noise: float, steps: int) -> Any:
+def answer_of(by: str, bins: Schema, numbers: Sequence[Integers], noise: float, steps: int) -> Any:
     made: Any = {"rows": RowCounts, "classes": ClassCounts, "levels": LevelSums, "errors": ErrorCounts}[by]
     return made(bins, *numbers, noise, *([steps] if len(numbers) == 2 else []))
 

@@ -7,9 +7,9 @@ from math import isinf, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import check_integer
+from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
 from hedgerow.privacy.charge import Charge
@@ -33,7 +33,7 @@ def n_bins(n_rows: float, scale: float, most: float = MOST_BINS) -> int:
     return MOST_BINS if isinf(best) else int(np.clip(round(best), 2, most))
 
 
-def choose_bins(data: Any, bins: int, weights: NDArray[np.float64] | None = None) -> Schema:
+def choose_bins(data: Any, bins: int, weights: Floats | None = None) -> Schema:
     """Choose bins of about equal mass on *public*, weighted rows.
 
     Every value has a bin, so that no private row can be refused: numbers beyond those of the source are clipped, and
@@ -59,7 +59,7 @@ def choose_bins(data: Any, bins: int, weights: NDArray[np.float64] | None = None
     return Schema(tuple((column.name, _attribute(column, bins, mass)) for column in columns))
 
 
-def _attribute(column: Column, most: int, mass: NDArray[np.float64]) -> Attribute:
+def _attribute(column: Column, most: int, mass: Floats) -> Attribute:
     here = np.ones(len(column), dtype=bool) if column.missing is None else ~column.missing
     values, weights = column.present(), mass[here]
     if is_constant(column):
@@ -84,7 +84,7 @@ def is_constant(column: Column) -> bool:
     return len(np.unique(values.astype(str) if column.is_text else values)) < 2
 
 
-def _cuts(numbers: NDArray[np.float64], weights: NDArray[np.float64], most: int) -> tuple[float, ...]:
+def _cuts(numbers: Floats, weights: Floats, most: int) -> tuple[float, ...]:
     """Return the cut points: weighted quantiles, or between two values, even if the upper one is rare."""
     order = np.argsort(numbers, kind="stable")
     below = np.cumsum(weights[order])
@@ -96,7 +96,7 @@ def _cuts(numbers: NDArray[np.float64], weights: NDArray[np.float64], most: int)
     return tuple(map(float, cuts if len(cuts) else np.unique(numbers)[-2:-1]))
 
 
-def _frequent(values: NDArray[Any], weights: NDArray[np.float64], most: int) -> tuple[str, ...]:
+def _frequent(values: Array, weights: Floats, most: int) -> tuple[str, ...]:
     words, codes = np.unique([plain_word(str(value)) for value in values], return_inverse=True)
     shares = np.bincount(codes, weights=weights) / max(weights.sum(), np.finfo(float).tiny)
     kept = [str(word) for word, share in zip(words, shares, strict=True) if share >= _RARE / most]
@@ -158,7 +158,7 @@ def plain_bins(bins: Any) -> Schema:
     return replace(made, charges=charges) if charges else made
 
 
-def bin_matrix(bins: Schema, data: Any) -> NDArray[np.float64]:
+def bin_matrix(bins: Schema, data: Any) -> Floats:
     """Return the indicator matrix of rows by bin, R of EXPRIL: shape ``(n_bins, n_rows)``, attribute by attribute."""
     table = Table.of(data)
     blocks = [
@@ -173,9 +173,7 @@ def bin_names(bins: Schema) -> Sequence[tuple[str, str]]:
     return [(name, bin) for name, attribute in bins.attributes for bin in attribute.bins]
 
 
-def bins_or_chosen(
-    bins: Any, source: Any, n_rows: float, scale: float, weights: NDArray[np.float64] | None = None
-) -> Schema:
+def bins_or_chosen(bins: Any, source: Any, n_rows: float, scale: float, weights: Floats | None = None) -> Schema:
     """Return the bins of a question: those given, or bins chosen on the weighted source."""
     if isinstance(bins, Schema):
         for name in bins.monotone:

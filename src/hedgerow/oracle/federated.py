@@ -7,8 +7,8 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Integers
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
@@ -25,12 +25,7 @@ from hedgerow.text.messages import STAYS, notes_of
 from hedgerow.text.values import quoted_text
 
 _LARGEST = 2**44  # of a sum of counts: all bins and classes of a question together stay within 64 bits
-_METHODS = {
-    "rows": "marginals",
-    "classes": "class_marginals",
-    "levels": "level_marginals",
-    "errors": "error_marginals",
-}
+_METHODS = {"rows": "marginals", "classes": "class_marginals", "levels": "level_marginals", "errors": "error_marginals"}
 _AS_SAID = "as the curators' own cards say"
 
 
@@ -177,7 +172,7 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
         return f"<FederatedOracle of {len(self._oracles)} curators, {self.queries_left} questions left>"
 
 
-def _sum(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _sum(parts: Iterable[Integers]) -> Integers:
     """Return the sum, in Python's whole numbers, which do not wrap around; raises ArgumentError for no counts."""
     given = list(parts)
     if any(part.dtype.kind not in "iu" or part.shape != given[0].shape for part in given):

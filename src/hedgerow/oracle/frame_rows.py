@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Integers
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, HypothesisError
 from hedgerow.hypotheses import RowClassifier, TargetColumns, read_classifier
@@ -41,13 +41,13 @@ class OpaqueClassifier:
     hypothesis: Any  # a copy: the validated state is the one evaluated, and rows that it stores are not handed back
     classes: tuple[Any, ...]  # the two classes
 
-    def codes(self, table: Table) -> NDArray[np.int64]:
+    def codes(self, table: Table) -> Integers:
         # -1 for no class, also where the hypothesis fails: an error or warning would disclose the row without noise
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return self._codes(table, np.arange(len(table)))
 
-    def _codes(self, table: Table, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _codes(self, table: Table, rows: Integers) -> Integers:
         """Predict all rows together; on failure by bisection, down to the row that fails."""
         if not len(rows):
             return np.empty(0, dtype=np.int64)
@@ -93,7 +93,6 @@ def _try_out(hypothesis: Any, rows: Table, classes: tuple[Any, ...]) -> None:
         raise HypothesisError(problem)
 
 
-Counts = NDArray[np.int64]
 _N_PROBES = 8  # public rows on which a hypothesis is validated first
 
 
@@ -129,20 +128,20 @@ class OracleRows(ABC):
     def size(self) -> int:
         """Return the number of rows."""
 
-    def rows_by_bin(self, bins: Schema) -> Counts:
+    def rows_by_bin(self, bins: Schema) -> Integers:
         """Return the rows in each bin, shape ``(n_bins,)``."""
         return self.classes_by_bin(bins).sum(axis=1)
 
     @abstractmethod
-    def classes_by_bin(self, bins: Schema) -> Counts:
+    def classes_by_bin(self, bins: Schema) -> Integers:
         """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``."""
 
-    def levels_by_bin(self, bins: Schema) -> tuple[Counts, Counts]:
+    def levels_by_bin(self, bins: Schema) -> tuple[Integers, Integers]:
         """Return the steps of the rows of each bin below the last level and above the first, each ``(n_bins,)``."""
         return summed_steps(self.classes_by_bin(bins))
 
     @abstractmethod
-    def errors_by_bin(self, bins: Schema, asked: Any) -> tuple[Counts, Counts]:
+    def errors_by_bin(self, bins: Schema, asked: Any) -> tuple[Integers, Integers]:
         """Return the steps of the rows of each bin that a hypothesis, prepared, gets wrong and right."""
 
 
@@ -152,7 +151,7 @@ class OracleFrame(OracleRows):
 
     table: Table  # the rows
     label: Target  # the classes, or the number
-    codes: NDArray[np.int64]  # the number of each row's class or level
+    codes: Integers  # the number of each row's class or level
     inputs: tuple[Column, ...]  # the columns, as they are read
     kinds: Mapping[str, str]
 
@@ -198,10 +197,10 @@ class OracleFrame(OracleRows):
     def size(self) -> int:
         return len(self)
 
-    def classes_by_bin(self, bins: Schema) -> Counts:
+    def classes_by_bin(self, bins: Schema) -> Integers:
         return _by_bin(bins, self._columns(bins), self.codes, self.label.n_levels)
 
-    def errors_by_bin(self, bins: Schema, asked: RowClassifier | OpaqueClassifier) -> tuple[Counts, Counts]:
+    def errors_by_bin(self, bins: Schema, asked: RowClassifier | OpaqueClassifier) -> tuple[Integers, Integers]:
         found = asked.codes(self.table) if isinstance(asked, OpaqueClassifier) else asked(self.inputs, len(self))
         right = self.label.right_steps(self.codes, found)
         return summed_steps(_by_bin(bins, self._columns(bins), right, self.label.steps + 1))
@@ -267,7 +266,7 @@ def _fitting(values: list[Any], kind: str) -> list[Any]:
     return [min(max(floor(value), limits.min), limits.max) for value in values]
 
 
-def _by_bin(bins: Schema, columns: Sequence[Column], kinds: NDArray[np.int64], n_kinds: int) -> Counts:
+def _by_bin(bins: Schema, columns: Sequence[Column], kinds: Integers, n_kinds: int) -> Integers:
     """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``, in memory O(rows + bins)."""
     found = [
         np.bincount(n_kinds * attribute.encode(column).astype(np.int64) + kinds, minlength=n_kinds * attribute.n_bins)
@@ -276,7 +275,7 @@ def _by_bin(bins: Schema, columns: Sequence[Column], kinds: NDArray[np.int64], n
     return np.concatenate(found).reshape(-1, n_kinds)
 
 
-def summed_steps(rows: Counts) -> tuple[Counts, Counts]:
+def summed_steps(rows: Integers) -> tuple[Integers, Integers]:
     """Return the sums of `steps − r` and of r over rows that are counted by bin and r, from 0 to `steps`."""
     steps = np.arange(rows.shape[1])
     return rows @ steps[::-1], rows @ steps

@@ -7,9 +7,9 @@ from math import inf
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import check_choice, check_integer
+from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.budget import Budget
@@ -100,7 +100,6 @@ def check_form(budget: Any, max_queries: Any, release: str, unit: Any = None) ->
         raise ArgumentError("expected a budget with epsilon left, got one that is exhausted.")
 
 
-Integers = NDArray[np.int64]
 UNPROVEN_RATIO = (
     "published as epsilon-differential privacy, which it is not: a bin without rows answers 0 for certain, and another "
     "does not; the loss of a bin of m rows is up to 1/lambda or m/((m + 1) lambda) + ln((m + 1)/m), the larger"
@@ -150,7 +149,7 @@ class PublishedRatios:
         return f"EXPRIL's clipped ratio as published, Laplace noise of scale {self.scale:.4g} on the numerator"
 
 
-def _ratio(numerators: NDArray[np.float64], denominators: Integers) -> list[float]:
+def _ratio(numerators: Floats, denominators: Integers) -> list[float]:
     shares = np.divide(numerators, denominators, out=np.zeros(len(numerators)), where=denominators > 0)
     return np.clip(shares, 0.0, 1.0).tolist()
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from hedgerow.boundary.arrays import Integers
 from hedgerow.engines.columns import EngineColumn, Expression
 from hedgerow.engines.contributions import counted_table
 from hedgerow.engines.marginals import check_rows, columns_of, count_all, count_classes, count_right
@@ -11,7 +12,7 @@ from hedgerow.errors import DomainError, HypothesisError
 from hedgerow.hypotheses import Always
 from hedgerow.hypotheses.read import model_of
 from hedgerow.models.model import Model
-from hedgerow.oracle.frame_rows import Counts, OracleRows, summed_steps, target_label
+from hedgerow.oracle.frame_rows import OracleRows, summed_steps, target_label
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
@@ -74,10 +75,10 @@ class OracleTable(OracleRows):
     def size(self) -> int:
         return count_all(self.table)
 
-    def classes_by_bin(self, bins: Schema) -> Counts:
+    def classes_by_bin(self, bins: Schema) -> Integers:
         return count_classes(self.table, self.label, self.inputs, bins)
 
-    def errors_by_bin(self, bins: Schema, asked: Model | int) -> tuple[Counts, Counts]:
+    def errors_by_bin(self, bins: Schema, asked: Model | int) -> tuple[Integers, Integers]:
         return summed_steps(count_right(self.table, self.label, self.inputs, bins, asked))
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning, UnitWarning
 from hedgerow.learn.private_base import PrivateEstimator
@@ -95,8 +95,8 @@ def simulate(
     if is_number and not (np.isfinite(labels).all() and labels.var()):
         raise others
     baseline = _CONSTANTS[is_number]
-    found: dict[str, list[NDArray[Any]]] = {name: [] for name in (baseline, *_models(schema, epsilon, delta, 0))}
-    tried = list[NDArray[np.intp]]()
+    found: dict[str, list[Array]] = {name: [] for name in (baseline, *_models(schema, epsilon, delta, 0))}
+    tried = list[Index]()
     for run in tracked(range(runs), "fitting to public rows", runs, verbose=verbose):
         rng = np.random.default_rng([_SEED, run])
         order = rng.permutation(len(labels))
@@ -124,14 +124,14 @@ def simulate_others(
     return tuple((each * epsilon, simulate(schema, rows, each * epsilon, delta, public, runs)) for each in others)
 
 
-def _scores(by_epsilon: ByEpsilon) -> dict[str, NDArray[np.float64]]:
+def _scores(by_epsilon: ByEpsilon) -> dict[str, Floats]:
     """Return accuracies by ε and run, of the runs that there are at each ε: a run has the same rows at all of them."""
     common = min(len(found[0].accuracies) for _, found in by_epsilon)
     names = [one.name for one in by_epsilon[0][1]]
     return {n: np.array([found[k].accuracies[:common] for _, found in by_epsilon]) for k, n in enumerate(names)}
 
 
-def _first_above(low: NDArray[np.float64], constant: NDArray[np.float64]) -> int | None:
+def _first_above(low: Floats, constant: Floats) -> int | None:
     """Return the place from which on all of `low` is above the constant; None if the last one is not."""
     below = np.flatnonzero(low <= constant)
     first = 0 if not below.size else int(below[-1]) + 1
@@ -177,7 +177,7 @@ def draw_accuracies(by_epsilon: ByEpsilon, rows: int, ax: Axes | None) -> Axes:
     return ax
 
 
-def _scored(name: str, truths: Sequence[NDArray[Any]], said: Sequence[NDArray[Any]], *, is_number: bool) -> Simulated:
+def _scored(name: str, truths: Sequence[Array], said: Sequence[Array], *, is_number: bool) -> Simulated:
     constant = sum(bool((each == each[0]).all()) for each in said)  # models that predicted the same for every row
     if not is_number:
         shares = (float(np.mean(ours == truth)) for ours, truth in zip(said, truths, strict=True))
@@ -201,7 +201,7 @@ def _models(schema: Schema, epsilon: Fraction, delta: Fraction, seed: int) -> di
     return {name: model for name, model in found.items() if model.keeps_monotone or not schema.monotone}
 
 
-def _rows(data: Any, places: NDArray[np.intp]) -> Any:
+def _rows(data: Any, places: Index) -> Any:
     if isinstance(data, np.ndarray):
         return data[places]
     return nw.from_native(data, eager_only=True)[places.tolist()].to_native()

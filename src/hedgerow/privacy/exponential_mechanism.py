@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError, StateError
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.zcdp import drawn_rho
@@ -35,7 +35,7 @@ class Choose(Protocol):
     """Draw an index with probability proportional to the exponentials of log-weights, given in parts of 1."""
 
     # Float64, or whole numbers of 64 bits; `parts` is a power of two.
-    def __call__(self, log_weights: NDArray[np.float64] | NDArray[np.int64], parts: float = 1.0, /) -> int: ...
+    def __call__(self, log_weights: Floats | Integers, parts: float = 1.0, /) -> int: ...
 
 
 class Sampler(Protocol):

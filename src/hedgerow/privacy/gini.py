@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Integers, Whole
 from hedgerow.errors import TooManyRowsError
-from hedgerow.privacy.noise import Integers
 
 RESOLUTION = 2**20  # steps per row in which impurities are measured: public, a power of two, the same for every table
 SENSITIVITY = 2 * RESOLUTION  # by how much one added row can raise a score, in steps; it never lowers one
@@ -16,7 +15,7 @@ _LARGEST_INT64_TOTAL = 3_037_000_499  # the largest n with n² < 2⁶³
 
 
 # f stands thrice more: as a fraction for ties (ExactChoice), as float64 to rank (a beam), and as SSRL published it.
-def impurity(counts: NDArray[np.integer]) -> Integers:
+def impurity(counts: Whole) -> Integers:
     """Return the unnormalised Gini impurity of class counts, in steps of 1/`RESOLUTION` row, rounded down.
 
     ``f(n_1, …, n_k) = n − Σ n_k²/n`` with ``n = Σ n_k``; 0 where n is 0. In exact integers, so that the proof for real
@@ -34,7 +33,7 @@ def impurity(counts: NDArray[np.integer]) -> Integers:
     return steps.astype(np.int64).reshape(counts.shape[:-1])
 
 
-def split_scores(caught: NDArray[np.integer], total: NDArray[np.integer]) -> Integers:
+def split_scores(caught: Whole, total: Whole) -> Integers:
     """Return ``U(r) = f(caught) + f(left)`` of every candidate, and last ``f(total)``, that of stopping, in steps."""
     # Smaller is better. One added row falls either among the caught or among the left, hence U is monotone with
     # sensitivity `SENSITIVITY`, for any support (docs/mathematics.md, fact 1).
@@ -47,5 +46,5 @@ class Gini:
 
     sensitivity: ClassVar[int] = SENSITIVITY
 
-    def split_scores(self, caught: NDArray[np.integer], total: NDArray[np.integer]) -> Integers:
+    def split_scores(self, caught: Whole, total: Whole) -> Integers:
         return split_scores(caught, total)

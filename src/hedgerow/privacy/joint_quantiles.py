@@ -6,14 +6,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import TooManyRowsError
 from hedgerow.privacy import exponential_mechanism as em
 from hedgerow.privacy.zcdp import drawn_rho
-
-Counts = NDArray[np.int64]
-LogWeights = NDArray[np.float64]
 
 _MOST_TERMS = 10**8  # that a draw adds up, in about a second; with one part a candidate up to 5e8
 _MOST_PARTS = 2**10 - 1  # for each quantile, so that a weight has some digits left
@@ -67,18 +64,18 @@ class JointQuantiles:
         """The most by which one row can change the score."""
         return 2 * self.parts * (self.bins - 1)
 
-    def distance(self, one: Counts, other: Counts) -> float:
+    def distance(self, one: Integers, other: Integers) -> float:
         """Return how many rows must be added to or removed from one to get the other."""
         return float(np.abs(other - one).sum())
 
-    def build(self) -> Callable[[Counts], tuple[int, ...]]:
+    def build(self) -> Callable[[Integers], tuple[int, ...]]:
         choose = em.gumbel_choice()
         return lambda counts: self.places(self.positions(counts, choose))
 
-    def simulate(self, values: Counts, rng: np.random.Generator) -> tuple[int, ...]:
+    def simulate(self, values: Integers, rng: np.random.Generator) -> tuple[int, ...]:
         return self.places(self.positions(values, em.seeded_choice(rng)))
 
-    def positions(self, counts: Counts, choose: em.Choose) -> tuple[int, ...]:
+    def positions(self, counts: Integers, choose: em.Choose) -> tuple[int, ...]:
         """Draw a tuple of positions, which never fall, every choice by `choose`."""
         if counts.sum() >= em.MOST_ROWS:
             raise TooManyRowsError("Expected fewer than 2^32 rows for joint private quantiles, got 2^32 or more.")
@@ -133,11 +130,11 @@ def _weight(epsilon: Fraction, quantiles: int, parts: int, positions: int) -> Fr
 class Intervals:
     """The log-weights ``-weight*|bins*rows - all|`` of intervals between positions, exactly."""
 
-    ends: Counts  # the rows up to each position, and all
+    ends: Integers  # the rows up to each position, and all
     bins: int
     weight: float
 
-    def after(self, below: Counts, first: int) -> LogWeights:
+    def after(self, below: Integers, first: int) -> Floats:
         """Return those of intervals above so many rows, by where they start and by where they end, from `first` on."""
         rows = self.ends[first:] - below[:, np.newaxis]
         return -self.weight * np.abs(self.bins * rows - self.ends[-1])
@@ -155,7 +152,7 @@ def _draw(intervals: Intervals, quantiles: int, choose: em.Choose) -> tuple[int,
     return tuple(drawn)
 
 
-def _following(intervals: Intervals, quantiles: int) -> LogWeights:
+def _following(intervals: Intervals, quantiles: int) -> Floats:
     """Return the log-sum over all that may follow a quantile at a position, shape ``(quantiles, n_positions)``."""
     # From the last positions to the first, a block at a time, and from the last quantile to the first.
     positions = len(intervals.ends) - 1
@@ -170,6 +167,6 @@ def _following(intervals: Intervals, quantiles: int) -> LogWeights:
     return found
 
 
-def _log_sums(terms: LogWeights) -> LogWeights:
+def _log_sums(terms: Floats) -> Floats:
     most = terms.max(axis=1)
     return most + np.log(np.exp(terms - most[:, np.newaxis]).sum(axis=1))

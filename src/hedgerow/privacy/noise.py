@@ -13,15 +13,14 @@ from functools import cache, lru_cache
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import RandomState, generator
+from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.process import read_only
 from hedgerow.privacy.zcdp import drawn_rho, gaussian, largest_rho, pure_rho
 
-Integers = NDArray[np.int64]
 _LARGEST_SCALE = 2**40  # in sensitivities; the smallest is its inverse
 _TABULATED = 1000.0  # the largest σ whose probabilities are tabulated to simulate
 
@@ -186,7 +185,7 @@ class PermuteAndFlip:
         scale = self._directions * float(self.sensitivity / self.epsilon)
         return int(np.argmax(scale * self._noise(rng, len(values)) - values))
 
-    def _noise(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+    def _noise(self, rng: np.random.Generator, size: int) -> Floats:
         return rng.standard_exponential(size)
 
     def __str__(self) -> str:
@@ -224,7 +223,7 @@ class GumbelChoice(PermuteAndFlip):
     def build(self) -> dp.Measurement:
         return self._noisy_min(_scale(self), dp.zero_concentrated_divergence())  # at its scale, ε is the range here
 
-    def _noise(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+    def _noise(self, rng: np.random.Generator, size: int) -> Floats:
         return rng.gumbel(size=size)
 
 

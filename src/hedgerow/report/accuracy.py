@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows, distinct
+from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.models.model import Model
 from hedgerow.report.contents import Bucket, Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
@@ -26,7 +26,7 @@ class Penalty:
     """What a decision costs: as somebody said it, or how many places of the order it is off."""
 
     name: str
-    matrix: NDArray[np.float64]  # a row of the class of a line, decided for the class of a column
+    matrix: Floats  # a row of the class of a line, decided for the class of a column
     constant: int  # the class that costs least if it is always decided for, by the first rows that were given
 
     @property
@@ -71,7 +71,7 @@ class Accuracy:
         numbers = _places(subject, truth), _places(subject, said)
         each = [(one.matrix[numbers], one.matrix[numbers[0], one.constant]) for one in penalties]
 
-        def counted(names: Sequence[Any], codes: NDArray[np.intp]) -> tuple[Hits, ...]:
+        def counted(names: Sequence[Any], codes: Index) -> tuple[Hits, ...]:
             found = list[Hits]()
             for code, name in enumerate(names):
                 inside = codes == code
@@ -104,7 +104,7 @@ def penalties_of(subject: Subject, labels: Any) -> tuple[Penalty, ...]:
     return tuple(Penalty(name, matrix, int(matrix[truth].sum(axis=0).argmin())) for name, matrix in found)
 
 
-def _places(subject: Subject, words: NDArray[Any]) -> NDArray[np.intp]:
+def _places(subject: Subject, words: Array) -> Index:
     """Return the numbers of classes in words; 0 for all where no schema numbers them."""
     label = None if subject.schema is None else subject.schema.label
     known = {value_text(value): place for place, value in enumerate(label.values if label else ())}
@@ -203,7 +203,7 @@ def released_accuracy(subject: Subject) -> Section:
     return section("accuracy", facts, template="accuracy-released", **values)
 
 
-def _released_counts(released: Model) -> NDArray[np.float64]:
+def _released_counts(released: Model) -> Floats:
     """Return the released rows of each class that each class is predicted for; negative counts are none."""
     classes = released.schema.classes
     found = np.zeros((len(classes), len(classes)))

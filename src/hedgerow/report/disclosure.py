@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.audit import ExactMembership, LeafRisk, Membership, ShadowMembership
 from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
 from hedgerow.audit.readers.paths import Paths
+from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import Listing
@@ -195,7 +195,7 @@ def row_findings(subject: Subject, train: tuple[Any, Any] | None) -> Iterator[Fi
         yield from _dominated(subject, places, train[1])
 
 
-def _other_rows(subject: Subject, paths: Paths, rows: NDArray[np.intp]) -> Iterator[Finding]:
+def _other_rows(subject: Subject, paths: Paths, rows: Index) -> Iterator[Finding]:
     """Yield whether the model stores counts that these rows cannot have made, but for one chance in a million."""
     noise, counts = CountNoise.of(subject.card), paths.counts or ((),)
     most = 0 if paths.exact else None
@@ -207,7 +207,7 @@ def _other_rows(subject: Subject, paths: Paths, rows: NDArray[np.intp]) -> Itera
         yield finding("counts", "reject", f"{said}: {why}.")
 
 
-def _dominated(subject: Subject, places: NDArray[np.intp], values: Any) -> Iterator[Finding]:
+def _dominated(subject: Subject, places: Index, values: Any) -> Iterator[Finding]:
     """Yield the leaves whose largest number who has the second largest can tell to within 10 % by the sum or mean."""
     if subject.number is None or subject.is_private:
         return

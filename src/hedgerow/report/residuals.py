@@ -6,10 +6,10 @@ from math import sqrt
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows
+from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import Model
 from hedgerow.report.accuracy import BY_HEART, Pair, worse_groups
@@ -40,7 +40,7 @@ class Residuals:
     reached: float  # the share of rows whose number is no more than the predicted one
 
     @classmethod
-    def of(cls, group: str, truth: NDArray[np.float64], said: NDArray[np.float64], mean: float, median: float) -> Self:
+    def of(cls, group: str, truth: Floats, said: Floats, mean: float, median: float) -> Self:
         off = said - truth
         sizes, squares = (np.abs(off), np.abs(median - truth)), (off**2, (mean - truth) ** 2)
         absolute, of_median, squared, of_mean = (float(one.mean()) for one in (*sizes, *squares))
@@ -67,12 +67,12 @@ class Error:
     groups: tuple[tuple[str, tuple[Residuals, ...]], ...]  # for each column, its groups, that of most error first
 
     @classmethod
-    def measure(cls, subject: Subject, pair: Pair, of: str, known: NDArray[np.float64], by: Sequence[str]) -> Self:
+    def measure(cls, subject: Subject, pair: Pair, of: str, known: Floats, by: Sequence[str]) -> Self:
         """Apply the model to rows; the constants are the mean and the median of known numbers."""
         rows, truth, said = LabelledRows.of(*pair), subject.numbers(pair[1]), subject.predict(pair[0])
         mean, median = float(known.mean()), float(np.median(known))
 
-        def measured(names: Sequence[Any], codes: NDArray[np.intp]) -> tuple[Residuals, ...]:
+        def measured(names: Sequence[Any], codes: Index) -> tuple[Residuals, ...]:
             chosen = [(shown_text(name), codes == code) for code, name in enumerate(names)]
             found = [Residuals.of(name, truth[one], said[one], mean, median) for name, one in chosen if one.any()]
             return tuple(sorted(found, key=lambda one: -one.absolute))

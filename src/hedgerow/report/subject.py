@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_regressor
 
 from hedgerow.audit.entropy.domain import Domain, normalised
@@ -18,6 +17,7 @@ from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arguments import check_integer
+from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
@@ -49,7 +49,7 @@ class Subject:
     form: Form
     features: Features | None
     threshold: int
-    costs: NDArray[np.float64] | None = None
+    costs: Floats | None = None
 
     @classmethod
     def of(
@@ -191,7 +191,7 @@ class Subject:
         counted = replace(paths, supports=tuple(map(sum, counts)), counts=counts, classes=tuple(names), view="exact")
         return stored_risk(counted, self.conditions, self.threshold)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the predicted class, or number, of each row."""
         if self.released is not None:
             return self.released.predict(X)
@@ -201,7 +201,7 @@ class Subject:
             raise problem
         return found
 
-    def class_words(self, labels: Any) -> NDArray[Any]:
+    def class_words(self, labels: Any) -> Array:
         """Return the class of each label in words; DomainError if a label is missing, or is no class of the schema."""
         label = None if self.released is None or self.schema is None else self.schema.class_label
         if label is None:
@@ -209,7 +209,7 @@ class Subject:
         names = np.array([value_text(value) for value in label.classes], dtype=object)
         return names[label.encode(column_of(labels, label.name)).astype(np.intp)]
 
-    def numbers(self, values: Any) -> NDArray[np.float64]:
+    def numbers(self, values: Any) -> Floats:
         """Return the values of the number that is predicted; DomainError if one is missing, or refused by the schema.
 
         A value beyond a bound that the schema clips is taken as it is: an error is that of the number itself.
@@ -219,7 +219,7 @@ class Subject:
         self.number.encode(column)
         return column.numbers()
 
-    def levels(self, values: Any) -> NDArray[np.float64]:
+    def levels(self, values: Any) -> Floats:
         """Return the middle of the level of each value of the number; raises as `numbers` does."""
         assert self.number is not None
         return np.array(self.number.values)[self.number.encode(column_of(values, self.number.name))]
@@ -241,9 +241,7 @@ def check_optional(given: object, kind: Any, what: str, name: str) -> None:
 _LOSS = re.compile(r"over all models, weight exp\(-[0-9.e+-]+ (.+)\), sensitivity")
 
 
-def _costs(
-    model: Any, schema: Schema | None, costs: Costs | None, class_weight: ClassWeight | None
-) -> NDArray[np.float64] | None:
+def _costs(model: Any, schema: Schema | None, costs: Costs | None, class_weight: ClassWeight | None) -> Floats | None:
     """Return the costs that are given, or else those that an estimator of hedgerow was given; None without any."""
     if costs is None and class_weight is None and released_model(model) is not None:
         costs, class_weight = (getattr(model, name, None) for name in ("costs", "class_weight"))

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Integers, Mask, Whole
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.literals import Extent, Literal, is_number, values_problem
@@ -234,7 +235,7 @@ class Attribute(ABC):
             raise SchemaError(problem, attribute=literal.attribute)
         return extent
 
-    def truth(self, literal: Literal) -> NDArray[np.bool_]:
+    def truth(self, literal: Literal) -> Mask:
         """Return `extent` as an array, shape ``(n_bins,)``."""
         return self.extent(literal).truth()
 
@@ -275,7 +276,7 @@ class Attribute(ABC):
         codes = self._code(column)
         return codes if column.missing is None else np.where(column.missing, np.int32(MISSING), codes)
 
-    def bins_or_refused(self, column: Column) -> NDArray[np.int64]:
+    def bins_or_refused(self, column: Column) -> Integers:
         """Return the bin of each row, `OUTSIDE` for a row that `encode` would refuse; independent of other rows."""
         column = self.prepared(column)
         codes = self._code_of_each(column)
@@ -352,7 +353,7 @@ class Attribute(ABC):
         """Return, for each bin of this attribute when refined, the bin of this one that holds it."""
         return list(range(self.n_bins))
 
-    def reads(self, column: Column) -> NDArray[np.bool_]:
+    def reads(self, column: Column) -> Mask:
         """Return which cells of a column are values of such a column, inside the domain or not."""
         is_boolean = not column.is_text and column.values.dtype.kind == "b"
         return np.full(len(column), not is_boolean)
@@ -402,7 +403,7 @@ def _check_words(key: str, text: object) -> None:
         raise SchemaError(problem, key=key)
 
 
-def bins_of_codes(attribute: Attribute, codes: NDArray[np.integer[Any]], name: str) -> BinCodes:
+def bins_of_codes(attribute: Attribute, codes: Whole, name: str) -> BinCodes:
     """Return the bins of values known, `OUTSIDE` or `MISSING`, as the policies have it."""
     missing, out = codes == MISSING, codes == OUTSIDE
     if missing.any() and attribute.missing == "error":

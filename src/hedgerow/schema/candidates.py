@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import check_integer
+from hedgerow.boundary.arrays import Integers, Mask
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.literals import Literal
@@ -115,7 +116,7 @@ class Candidates(Sequence[Antecedent]):
         return cls(schema, tuple(literal for part in by_attribute for literal in part), tuple(members))
 
     @cached_property
-    def truth(self) -> NDArray[np.bool_]:
+    def truth(self) -> Mask:
         """On which bins each literal is true, shape ``(n_literals, n_bins)``: bins of all attributes in order."""
         ends = np.cumsum([attribute.n_bins for _, attribute in self.schema.attributes]).tolist()
         bins = {name: slice(end - self.schema[name].n_bins, end) for name, end in zip(self.schema, ends, strict=True)}
@@ -125,7 +126,7 @@ class Candidates(Sequence[Antecedent]):
         return truth
 
     @cached_property
-    def own_bins(self) -> NDArray[np.bool_]:
+    def own_bins(self) -> Mask:
         """The bins of each literal's attribute, shape ``(n_literals, n_bins)``."""
         sizes = [len(attribute.bins) for _, attribute in self.schema.attributes]
         attribute_of_bin = np.repeat(np.arange(len(sizes)), sizes)
@@ -133,7 +134,7 @@ class Candidates(Sequence[Antecedent]):
         return np.array(attribute_of_literal)[:, None] == attribute_of_bin
 
     @cached_property
-    def _starts(self) -> NDArray[np.int64]:
+    def _starts(self) -> Integers:
         return np.cumsum([0, *(len(part) for part in self.members)])
 
     def __len__(self) -> int:
@@ -146,25 +147,25 @@ class Candidates(Sequence[Antecedent]):
         return tuple(self.literals[i] for i in self.members[length][index - self._starts[length]])
 
     @cached_property
-    def literal_implications(self) -> NDArray[np.bool_]:
+    def literal_implications(self) -> Mask:
         """True where literal i implies literal j: no bin is in i and not in j. Shape ``(n_literals, n_literals)``."""
         truth = self.truth.astype(np.float32)
         return truth @ (1 - truth.T) == 0
 
     @cached_property
-    def implications(self) -> NDArray[np.bool_]:
+    def implications(self) -> Mask:
         """True where candidate i implies candidate j, by the schema alone, shape ``(n_candidates, n_candidates)``."""
         true = np.vstack([np.logical_or.reduce(self.literal_implications[part.T]) for part in self.members])
         return np.hstack([np.logical_and.reduce(true[:, part.T].swapaxes(0, 1)) for part in self.members])
 
-    def implying(self, index: int) -> NDArray[np.bool_]:
+    def implying(self, index: int) -> Mask:
         """Return which candidates imply the given one by the schema alone, itself too, shape ``(n_candidates,)``."""
         implied = [self.literal_implications[:, self.literals.index(literal)] for literal in self[index]]
         found = [np.logical_and.reduce([one[part].any(axis=1) for one in implied]) for part in self.members]
         return np.concatenate(found)
 
 
-def _extend(members: NDArray[np.int32], next_attribute: NDArray[np.int64]) -> NDArray[np.int32]:
+def _extend(members: NDArray[np.int32], next_attribute: Integers) -> NDArray[np.int32]:
     """Return every conjunction extended by every literal on a later attribute, shape ``(n, length + 1)``."""
     first = next_attribute[members[:, -1]]
     extensions = len(next_attribute) - first

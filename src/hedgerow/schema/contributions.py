@@ -9,8 +9,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import DomainError
 from hedgerow.privacy.unit import Unit
 from hedgerow.tables.columns import Column
@@ -38,7 +38,7 @@ def counted_rows(table: Table, unit: Unit | None, key: bytes) -> Table:
     return Table.of(table.take(np.flatnonzero(counted(table, unit, key))))
 
 
-def counted(table: Table, unit: Unit, key: bytes) -> NDArray[np.bool_]:
+def counted(table: Table, unit: Unit, key: bytes) -> Mask:
     """Return which rows of a table are counted, shape ``(n_rows,)``. Private.
 
     Sensitivity: with all rows of one unit added, the counted rows differ by at most `max_rows`, for any key. For a

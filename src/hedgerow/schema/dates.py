@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Attribute, Cell, Direction
 from hedgerow.schema.derivation import Derivation
@@ -118,7 +118,7 @@ class Date(WholeNumber):
         cuts = self._cuts_text()
         return cuts + (f", written {self.format}" if self.format else "") + super().details[len(cuts) :]
 
-    def reads(self, column: Column) -> NDArray[np.bool_]:
+    def reads(self, column: Column) -> Mask:
         is_boolean = not column.is_text and column.values.dtype.kind == "b"
         return np.zeros(len(column), dtype=bool) if is_boolean else column.are_dates()
 
@@ -140,7 +140,7 @@ class Date(WholeNumber):
     def _default_cuts(self) -> tuple[Day, ...]:
         return default_date_cuts(Day(self.low), Day(self.high))
 
-    def numbers_in(self, column: Column) -> NDArray[np.float64]:
+    def numbers_in(self, column: Column) -> Floats:
         return column.days()
 
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import OUTSIDE, Attribute
@@ -49,7 +49,7 @@ class _Number(Derivation):
         empty = (np.logical_or.reduce(missing) | np.isnan(values)) & ~bad
         return Column(name, np.where(bad, np.inf, np.where(empty, 0.0, values)), empty if empty.any() else None)
 
-    def _read(self, column: Column) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+    def _read(self, column: Column) -> tuple[Floats, Mask, Mask]:
         """Return the numbers of a column, where it is missing, and where it holds what is refused."""
         column = self.read_as.prepared(column)
         missing = column.is_missing
@@ -323,16 +323,16 @@ class _Arrays:
     """Derivations of arrays of NumPy, and of text of Arrow."""
 
     @staticmethod
-    def years_since(derived: YearsSince, days: NDArray[np.float64]) -> Any:
+    def years_since(derived: YearsSince, days: Floats) -> Any:
         return derived.of_days(days.astype(np.int64))
 
     @staticmethod
-    def ratio(derived: Ratio, *cells: NDArray[np.float64]) -> Any:  # noqa: ARG004 -- two numbers are all
+    def ratio(derived: Ratio, *cells: Floats) -> Any:  # noqa: ARG004 -- two numbers are all
         above, below = (np.where(np.abs(cell) < LEAST, 0.0, cell) for cell in cells)
         return np.divide(above, below, out=np.full(len(above), np.nan), where=below != 0)
 
     @staticmethod
-    def sum(derived: Sum, *items: NDArray[np.float64]) -> Any:  # noqa: ARG004 -- the items are all
+    def sum(derived: Sum, *items: Floats) -> Any:  # noqa: ARG004 -- the items are all
         return reduce(np.add, items)
 
     @staticmethod

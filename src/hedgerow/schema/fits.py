@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import DomainError
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute
@@ -197,7 +197,7 @@ def _unit_fit(table: Table, name: str) -> ColumnFit:
     return _counted(name, "unit", missing, missing & False, unread, missing | unread)
 
 
-def _counted(name: str, kind: str, *masks: NDArray[np.bool_]) -> ColumnFit:
+def _counted(name: str, kind: str, *masks: Mask) -> ColumnFit:
     missing, outside, unread, refused = (int(mask.sum()) for mask in masks)
     first = tuple(map(int, np.flatnonzero(masks[-1])[:MOST_ROWS_NAMED]))
     return ColumnFit(name, kind, missing, outside, unread, refused, rows=first)

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import Attribute, Cell, Codes, check_values
 from hedgerow.schema.literals import Extent, Literal
@@ -118,7 +118,7 @@ class Boolean(Attribute):
     def run_literal(self, name: str, start: int, stop: int) -> Literal:  # noqa: ARG002 -- bins come one by one
         return Literal(name, self.known_bins[start])
 
-    def reads(self, column: Column) -> NDArray[np.bool_]:
+    def reads(self, column: Column) -> Mask:
         return np.ones(len(column), dtype=bool)
 
     def typed(self, column: Column) -> pa.Array:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.text.days import as_day, as_plain
 from hedgerow.text.messages import shown
@@ -152,7 +152,7 @@ class Extent:
         missing, outside = (None if flag is None else not flag for flag in (self.missing, self.outside))
         return Extent(self.n_known, self.start, self.stop, not self.inverted, missing, outside)
 
-    def truth(self) -> NDArray[np.bool_]:
+    def truth(self) -> Mask:
         """Return for each bin whether it is in the set, those of missing and outside values last."""
         known = np.full(self.n_known, self.inverted)
         known[self.start : self.stop] = not self.inverted

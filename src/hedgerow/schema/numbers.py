@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Floats, Mask
 from hedgerow.errors import SchemaError
 from hedgerow.schema.attributes import MOST_SHOWN, OUTSIDE, Attribute, Cell, Codes, Direction
 from hedgerow.schema.derivation import Derivation
@@ -171,7 +171,7 @@ class Numeric(Attribute):
             return super().coarse_bins(refined)
         return [bisect_left(self.cuts, edge) for edge in finer.edges[1:]] + list(range(self.n_known, self.n_bins))
 
-    def reads(self, column: Column) -> NDArray[np.bool_]:
+    def reads(self, column: Column) -> Mask:
         return super().reads(column) & column.are_numbers()
 
     def typed(self, column: Column) -> pa.Array:
@@ -225,11 +225,11 @@ class Numeric(Attribute):
         codes = np.searchsorted(np.array(self.cuts, dtype=np.float64), values, side="left").astype(np.int32)
         return codes if self.outside == "clip" else np.where(self._inside(values), codes, OUTSIDE)
 
-    def numbers_in(self, column: Column) -> NDArray[np.float64]:
+    def numbers_in(self, column: Column) -> Floats:
         """Return the values of a column as numbers, 0 where missing; raises DomainError where one is none."""
         return column.numbers()
 
-    def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+    def _inside(self, values: Array) -> Mask:
         return (values >= self.low) & (values <= self.high)
 
 
@@ -317,7 +317,7 @@ class Integer(WholeNumber):
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
         return [int(value) for value in np.rint(super().drawn(size, rng))]
 
-    def _inside(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+    def _inside(self, values: Array) -> Mask:
         inside = super()._inside(values)
         return inside & (values == np.floor(values))
 

@@ -11,9 +11,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.boundary.arguments import check_integer
+from hedgerow.boundary.arrays import Integers
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Amount, Charge, join_reasons, total, unit_of
@@ -49,7 +49,7 @@ class PlannedCuts:
         candidates = tuple(map(declared.scalar, _candidates(declared)))
         return cls(name, replace(declared, cuts=candidates), JointQuantiles(epsilon, bins, len(candidates)))
 
-    def counts(self, column: Column) -> NDArray[np.int64]:
+    def counts(self, column: Column) -> Integers:
         """Return the rows inside the domain by the schema's own intervals between candidates, after its policies."""
         codes = self.number.encode(column)
         return np.bincount(codes[codes < self.number.n_known], minlength=self.number.n_known)

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Floats, Integers, Whole
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import MISSING, MOST_SHOWN, OUTSIDE, BinCodes
 from hedgerow.schema.grid import check_bounds
@@ -47,7 +47,7 @@ class Target(ABC):
         return 1
 
     @abstractmethod
-    def right_steps(self, levels: NDArray[np.int64], said: NDArray[np.int64]) -> NDArray[np.int64]:
+    def right_steps(self, levels: Integers, said: Integers) -> Integers:
         """Return how many of its steps a hypothesis gets right of each row; it says the number of a class, or −1."""
 
     @property
@@ -61,7 +61,7 @@ class Target(ABC):
         return None
 
     @abstractmethod
-    def predicted(self, shares: NDArray[np.float64]) -> tuple[Any, ...]:
+    def predicted(self, shares: Floats) -> tuple[Any, ...]:
         """Return what is predicted where the levels have these shares, shape ``(n, n_levels)``."""
 
     @property
@@ -83,11 +83,11 @@ class Target(ABC):
         """Check, without a look at the values, that a column of this type can hold one of the target's."""
 
     @abstractmethod
-    def codes(self, column: Column) -> NDArray[np.integer[Any]]:
+    def codes(self, column: Column) -> Whole:
         """Return the level of each row, `OUTSIDE` or `MISSING` where it has none."""
 
     @abstractmethod
-    def checked(self, codes: NDArray[np.integer[Any]]) -> BinCodes:
+    def checked(self, codes: Whole) -> BinCodes:
         """Return levels, after a check that no value is `MISSING` or `OUTSIDE`."""
 
     @abstractmethod
@@ -160,10 +160,10 @@ class Label(Target):
     def hypothesis_classes(self) -> tuple[Any, ...]:
         return self.classes
 
-    def right_steps(self, levels: NDArray[np.int64], said: NDArray[np.int64]) -> NDArray[np.int64]:
+    def right_steps(self, levels: Integers, said: Integers) -> Integers:
         return (levels == said).astype(np.int64)
 
-    def predicted(self, shares: NDArray[np.float64]) -> tuple[Any, ...]:
+    def predicted(self, shares: Floats) -> tuple[Any, ...]:
         """Return the most probable class, the first of equals."""
         return tuple(self.classes[place] for place in shares.argmax(axis=1))
 
@@ -174,7 +174,7 @@ class Label(Target):
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, "classes": list(self.classes), **({"ordered": True} if self.ordered else {})}
 
-    def typed(self, column: Column) -> NDArray[Any]:
+    def typed(self, column: Column) -> Array:
         return np.array(self.classes)[self.encode(column)]
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:
@@ -187,7 +187,7 @@ class Label(Target):
             return (("0", no), ("1", yes), ("false", no), ("true", yes))
         return tuple((str(value) if is_text else value, number) for number, value in enumerate(self.classes))
 
-    def codes(self, column: Column) -> NDArray[np.integer[Any]]:
+    def codes(self, column: Column) -> Whole:
         codes = column.codes_of(self.spellings(is_text=column.is_text), ignore_case=self.ignores_case)
         return codes if column.missing is None else np.where(column.missing, MISSING, codes)
 
@@ -195,7 +195,7 @@ class Label(Target):
     def ignores_case(self) -> bool:
         return set(self.classes) == {0, 1}
 
-    def checked(self, codes: NDArray[np.integer[Any]]) -> BinCodes:
+    def checked(self, codes: Whole) -> BinCodes:
         allowed = listed(self.classes)
         if (codes == MISSING).any():
             raise DomainError(f"some labels are missing; expected one of: {allowed}.", column=self.name)
@@ -298,7 +298,7 @@ class Number(Target):
     def steps(self) -> int:
         return self.levels - 1
 
-    def right_steps(self, levels: NDArray[np.int64], said: NDArray[np.int64]) -> NDArray[np.int64]:
+    def right_steps(self, levels: Integers, said: Integers) -> Integers:
         """Return the steps above the first level where a hypothesis says high, below the last where it says low."""
         return np.where(said == 1, levels, np.where(said == 0, self.steps - levels, 0))
 
@@ -316,7 +316,7 @@ class Number(Target):
         clipped = ", outside: clip" if self.outside == "clip" else ""
         return f"{value_text(self.low)} to {value_text(self.high)} in {self.levels} levels{clipped}"
 
-    def predicted(self, shares: NDArray[np.float64]) -> tuple[float, ...]:
+    def predicted(self, shares: Floats) -> tuple[float, ...]:
         return tuple(map(float, shares @ np.array(self.values)))
 
     def check_type(self, column: Column) -> None:
@@ -326,11 +326,11 @@ class Number(Target):
         if problem:
             raise DomainError(f"expected numbers, found {problem}.", column=self.name)
 
-    def codes(self, column: Column) -> NDArray[np.integer[Any]]:
+    def codes(self, column: Column) -> Whole:
         self.check_type(column)
         return self.column_kind.codes(column)
 
-    def checked(self, codes: NDArray[np.integer[Any]]) -> BinCodes:
+    def checked(self, codes: Whole) -> BinCodes:
         if (codes == MISSING).any():
             raise DomainError("some values of the target are missing; leave these rows out.", column=self.name)
         if (codes == OUTSIDE).any():

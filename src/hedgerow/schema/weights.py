@@ -5,8 +5,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Integers, Whole
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import MISSING
 from hedgerow.schema.literals import is_number, name_problem
@@ -79,12 +79,12 @@ class Weight:
         if column.holds_dates or (not column.is_text and column.values.dtype.kind == "b"):
             raise DomainError("expected numbers as weights, found a column of dates or booleans.", column=self.name)
 
-    def encode(self, table: Table) -> NDArray[np.int64]:
+    def encode(self, table: Table) -> Integers:
         """Return the steps of each row, shape ``(n_rows,)``; DomainError, which quotes no value, where it has none."""
         self.check_column(table)
         return self.checked(self.as_number.codes(table.column(self.name, 0)))
 
-    def checked(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    def checked(self, codes: Whole) -> Integers:
         """Return steps, after a check that no weight is `MISSING`."""
         if (codes == MISSING).any():
             raise DomainError("some weights are missing; leave these rows out.", column=self.name)

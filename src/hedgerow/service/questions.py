@@ -8,8 +8,8 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Integers
 from hedgerow.errors import ArgumentError, SchemaError, UselessModelWarning
 from hedgerow.hypotheses import Always, read_onnx
 from hedgerow.learn.learners import estimators_of
@@ -100,7 +100,7 @@ class MarginalQuestion:
         (charge,) = budget.charges
         return {**found, "variance": counts.noise, "charge": charge.to_dict(), "card": noted(card).to_dict()}
 
-    def _by_attribute(self, counts: NDArray[np.int64]) -> dict[str, Any]:
+    def _by_attribute(self, counts: Integers) -> dict[str, Any]:
         sizes = [attribute.n_bins for _, attribute in self.asked.bins.attributes]
         parts = np.split(counts, np.cumsum(sizes)[:-1])
         return {name: part.tolist() for name, part in zip(self.asked.bins.names, parts, strict=True)}

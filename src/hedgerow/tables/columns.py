@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Floats, Integers, Mask
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentTypeError, DomainError
 from hedgerow.tables.objects import arrow_of_objects
@@ -36,7 +37,6 @@ FOUND_NO_DATE = (
     "stand for a missing value, name them under `missing_values`."
 )
 FOUND_INFINITY = "expected finite numbers, found infinity."
-Mask = NDArray[np.bool_]
 pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
 
 
@@ -97,7 +97,7 @@ class Column:
             codes[self.equals(value)] = code
         return codes
 
-    def words(self) -> NDArray[Any]:
+    def words(self) -> Array:
         """Return the values of a text column as an array of `str`, whole numbers without zeros after their point."""
         found = guarded(lambda: pc.replace_substring_regex(self.values, WHOLE, r"\1"), unreadable(self.name))
         return found.to_numpy(zero_copy_only=False)
@@ -118,7 +118,7 @@ class Column:
     def is_missing(self) -> Mask:
         return np.zeros(len(self), dtype=bool) if self.missing is None else self.missing
 
-    def present(self) -> NDArray[Any]:
+    def present(self) -> Array:
         """Return the values that are not missing; text as an array of `str`."""
         values = self.values.to_numpy(zero_copy_only=False) if self.is_text else self.values
         return values if self.missing is None else values[~self.missing]
@@ -128,7 +128,7 @@ class Column:
         if not self.is_text and self.values.dtype.kind == "b" and len(self.present()):
             raise DomainError(FOUND_BOOLEANS, column=self.name)
 
-    def numbers(self) -> NDArray[np.float64]:
+    def numbers(self) -> Floats:
         """Return the values as numbers (0 where missing); DomainError for other text, infinity and booleans.
 
         Always float64: the type of a value must not depend on the other rows, as one inferred from the rows would.
@@ -144,7 +144,7 @@ class Column:
             raise DomainError(FOUND_INFINITY, column=self.name)
         return values
 
-    def days(self) -> NDArray[np.float64]:
+    def days(self) -> Floats:
         """Return dates, and those in text, as days since 1970-01-01 (0 if missing); DomainError for other values."""
         if not (self.is_text or self.holds_dates) and len(self.present()):
             raise DomainError(FOUND_NO_DATE, column=self.name)
@@ -153,10 +153,10 @@ class Column:
             return values.astype(np.float64)
         return self._parsed("1970-01-01", _spells_dates, FOUND_NO_DATE, pa.date32(), pa.int32())
 
-    def _parsed(self, blank: str, spells: Any, problem: str, *kinds: pa.DataType) -> NDArray[np.float64]:
+    def _parsed(self, blank: str, spells: Any, problem: str, *kinds: pa.DataType) -> Floats:
         """Return text as numbers, cast by way of types, `blank` where missing; DomainError if some spells none."""
 
-        def parse() -> NDArray[np.float64] | None:
+        def parse() -> Floats | None:
             text = self.values if self.missing is None else pc.if_else(pa.array(self.missing), blank, self.values)
             if not pc.all(spells(text), min_count=0).as_py():
                 return None
@@ -216,7 +216,7 @@ class Column:
         return found.to_numpy(zero_copy_only=False)
 
     @classmethod
-    def from_numpy(cls, values: NDArray[Any], name: str) -> Self:
+    def from_numpy(cls, values: Array, name: str) -> Self:
         """Make a column of a one-dimensional array; DomainError if it is not of booleans, numbers, dates or text."""
         if values.dtype.kind in "biuf":
             return cls._of_numbers(guarded(lambda: _wide(values), unreadable(name)), name)
@@ -241,14 +241,14 @@ class Column:
         return replace(column, holds_dates=_is_date(given))
 
     @classmethod
-    def _of_numbers(cls, values: NDArray[Any], name: str, null: Mask | None = None) -> Self:
+    def _of_numbers(cls, values: Array, name: str, null: Mask | None = None) -> Self:
         missing = np.isnan(values) if values.dtype.kind == "f" else None
         if missing is None or not missing.any():
             return cls(name, values, null)
         return cls(name, np.where(missing, 0.0, values), missing if null is None else null | missing)
 
 
-def _wide(values: NDArray[Any]) -> NDArray[Any]:
+def _wide(values: Array) -> Array:
     """Return floating point as float64, as bounds and cut points are; other values as they are."""
     return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values
 
@@ -273,7 +273,7 @@ def _whole(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     return pc.ascii_trim_whitespace(array.cast(pa.large_string())) if _is_text(kind) else array
 
 
-def _arrow_of(values: NDArray[Any]) -> pa.Array | pa.ChunkedArray:
+def _arrow_of(values: Array) -> pa.Array | pa.ChunkedArray:
     """Return an array of text, objects, dates or times; Arrow takes 7 days for a step of one, and wraps days around."""
     if values.dtype.kind == "O":
         return arrow_of_objects(values)
@@ -294,7 +294,7 @@ def _days_of_times(times: pa.Array) -> pa.Array:
     return _clipped(ticks // _TICKS[unit], times.is_null().to_numpy(zero_copy_only=False))
 
 
-def _clipped(days: NDArray[np.int64], missing: Mask) -> pa.Array:
+def _clipped(days: Integers, missing: Mask) -> pa.Array:
     """Return days as 32 bits; those that are too far go to the ends, which are beyond every bound of a date."""
     limits = np.iinfo(np.int32)
     return pa.array(np.clip(days, limits.min, limits.max).astype(np.int32), mask=missing)
@@ -322,7 +322,7 @@ def _spells_dates(text: pa.Array) -> pa.Array:
     return pc.match_substring_regex(text, DATE)
 
 
-def _text_of_numbers(numbers: NDArray[Any]) -> pa.Array:
+def _text_of_numbers(numbers: Array) -> pa.Array:
     if numbers.dtype.kind != "f":
         return pa.array(numbers).cast(pa.large_string())
     floors = np.floor(np.clip(numbers, -date_formats.MOST_PLAIN, date_formats.MOST_PLAIN))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array
 from hedgerow.errors import DomainError
 
 _BLOCK = 2**18  # bytes, few enough to stay in the processor's cache
@@ -98,7 +98,7 @@ class _Scan:
         if wrong >= 0:
             raise not_text(self.shown, self.feeds + block.count(b"\n", 0, wrong) + 1)
 
-    def _check_quotes(self, before: NDArray[Any], here: NDArray[Any], quotes: NDArray[Any]) -> None:
+    def _check_quotes(self, before: Array, here: Array, quotes: Array) -> None:
         """Check what is before a quote that opens and after one that closes; a doubled quote closes and opens."""
         follows = [self.delimiter, _FEED, _RETURN, _QUOTE]
         opening, closing = quotes[self.inside :: 2], quotes[1 - self.inside :: 2]
@@ -113,7 +113,7 @@ class _Scan:
                 f"{self._line(wrong.min(), here)}."
             )
 
-    def _check_returns(self, here: NDArray[Any], quotes: NDArray[Any], returns: NDArray[Any]) -> None:
+    def _check_returns(self, here: Array, quotes: Array, returns: Array) -> None:
         """Check that a line feed follows every carriage return outside quotes."""
         if self.last == _RETURN and not self.inside and here[0] != _FEED:
             raise self._unlike_endings(0, here)
@@ -124,7 +124,7 @@ class _Scan:
         if len(alone):
             raise self._unlike_endings(alone[0], here)
 
-    def _check_rows(self, before: NDArray[Any], here: NDArray[Any], quotes: NDArray[Any]) -> None:
+    def _check_rows(self, before: Array, here: Array, quotes: Array) -> None:
         marks = np.flatnonzero((here == self.delimiter) | (here == _FEED))
         if self.inside or len(quotes):
             outside = self._outside(marks, quotes)
@@ -148,7 +148,7 @@ class _Scan:
                 f"{self.shown}: expected {self.fields} fields on every line, found more or fewer on line {line}."
             )
 
-    def _blank(self, here: NDArray[Any], ends: NDArray[Any]) -> NDArray[Any]:
+    def _blank(self, here: Array, ends: Array) -> Array:
         """Return which lines hold white space only, which some readers take for rows and others skip."""
         visible = np.flatnonzero(here > _SPACE)
         before = np.searchsorted(visible, ends)
@@ -156,25 +156,25 @@ class _Scan:
         self.visible = len(visible) - int(before[-1]) if len(ends) else self.visible + len(visible)
         return found == 0
 
-    def _outside(self, places: NDArray[Any], quotes: NDArray[Any]) -> NDArray[Any]:
+    def _outside(self, places: Array, quotes: Array) -> Array:
         return (np.searchsorted(quotes, places) + self.inside) % 2 == 0
 
-    def _unlike_endings(self, place: Any, here: NDArray[Any]) -> DomainError:
+    def _unlike_endings(self, place: Any, here: Array) -> DomainError:
         expected = "expected every line to end in a line feed, or every line in a carriage return and a line feed"
         return DomainError(
             f"{self.shown}: {expected}, found another end on line {self._line(place, here)}; `tr '\\r' '\\n'` makes "
             "line feeds of carriage returns."
         )
 
-    def _line(self, place: Any, here: NDArray[Any]) -> int:
+    def _line(self, place: Any, here: Array) -> int:
         return self.feeds + int(np.count_nonzero(here[:place] == _FEED)) + 1
 
 
-def _places(byte: bytes, block: bytes) -> NDArray[Any]:
+def _places(byte: bytes, block: bytes) -> Array:
     return np.flatnonzero(np.frombuffer(block, np.uint8) == byte[0]) if byte in block else np.zeros(0, np.int64)
 
 
-def _since(places: NDArray[Any], end: int, carried: int) -> tuple[NDArray[Any], int]:
+def _since(places: Array, end: int, carried: int) -> tuple[Array, int]:
     """Return how many lie between each place and the one before it, some before the first, and how many after all."""
     if not len(places):
         return places, carried + end

@@ -12,8 +12,8 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Whole
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.tables.columns import Column, unreadable
@@ -92,7 +92,7 @@ class Table:
     def __len__(self) -> int:
         return int(self.data.shape[0])
 
-    def take(self, rows: NDArray[np.integer]) -> Any:
+    def take(self, rows: Whole) -> Any:
         """Return these rows, as the kind of frame or array that the table is."""
         if self.names is None:
             return self.data[rows]
@@ -244,11 +244,11 @@ def _no_labels(data: object) -> TypeError:
     return ArgumentTypeError(f"Expected one column of labels in memory, one value a row, got {type(data).__name__}.")
 
 
-def _plain_array(data: Any, problem: TypeError) -> NDArray[Any]:
+def _plain_array(data: Any, problem: TypeError) -> Array:
     if isinstance(data, np.ma.MaskedArray):
         raise ArgumentTypeError("Expected an array without a mask, which would be lost; write missing values as NaN.")
 
-    def read() -> NDArray[Any]:
+    def read() -> Array:
         array = np.asarray(data)
         if array.dtype.kind in "SU" and not isinstance(data, np.ndarray):
             array = np.asarray(data, dtype=object)  # NumPy would turn numbers among text into text

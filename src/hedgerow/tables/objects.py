@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.text.days import Day
 
@@ -23,7 +23,7 @@ LARGEST_WHOLE = 2**53  # whole numbers up to it in size are exact in float64, wh
 _EXACT_DIGITS = 15  # decimals of as many are different in float64 if they are different
 
 
-def arrow_of_objects(values: NDArray[Any]) -> pa.Array:
+def arrow_of_objects(values: Array) -> pa.Array:
     """Return an array of objects as an Arrow array of text, booleans, float64 or dates, those of times too."""
     import pandas as pd  # takes long to import
 

@@ -14,9 +14,9 @@ from typing import Any, overload
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from hedgerow.audit.counting.outside import PerBin
+from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentTypeError, SchemaError
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.numbers import Numeric, as_number
@@ -24,8 +24,6 @@ from hedgerow.schema.schema import Schema
 from hedgerow.tables.columns import Column
 from hedgerow.text.days import Day, as_day
 from hedgerow.text.messages import describe_argument
-
-Floats = NDArray[np.float64]
 
 
 class Mark(Enum):

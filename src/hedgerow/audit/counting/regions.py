@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.audit.counting.outside import Box, BoxCounter, PerBin, bits
+from hedgerow.boundary.arrays import Array, Index
 from hedgerow.errors import ArgumentError
 
 
@@ -127,7 +128,7 @@ class ManyMatchingSets:
     """Matching sets in arrays."""
 
     words: NDArray[np.uint64]  # the masks of open boxes, 64 boxes a word
-    rows: NDArray[Any]  # the number of partial rows of each
+    rows: Array  # the number of partial rows of each
 
     def items(self) -> Iterator[tuple[int, int]]:
         for words, rows in zip(self.words.T.tolist(), self.rows.tolist(), strict=True):
@@ -169,13 +170,13 @@ class ManyMatchingSets:
                 return [self._some(np.flatnonzero(group)) for group in (long, ~long) if group.any()]
         return [self]
 
-    def _some(self, chosen: NDArray[np.intp]) -> "ManyMatchingSets":
+    def _some(self, chosen: Index) -> "ManyMatchingSets":
         words = self.words[:, chosen]
         used = np.flatnonzero(words.any(axis=1))  # none, where no box is open any more
         return ManyMatchingSets(words[: used[-1] + 1 if len(used) else 1], self.rows[chosen])
 
 
-def _merged(words: NDArray[np.uint64], rows: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[Any]]:
+def _merged(words: NDArray[np.uint64], rows: Array) -> tuple[NDArray[np.uint64], Array]:
     """Merge equal matching sets, sorted by a hash and compared bit by bit; where hashes collide, some stay separate."""
     n = len(rows)
     keys = np.zeros(n, np.uint64)

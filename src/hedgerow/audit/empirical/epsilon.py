@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import beta, binom, norm
 from sklearn.base import BaseEstimator
 
@@ -29,10 +28,10 @@ from hedgerow.audit.empirical.learner import (
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.plot import trade_off_bounds
 from hedgerow.boundary.arguments import RandomState, check_integer, generator
+from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError
 from hedgerow.text.axes import Axes
 
-Floats = NDArray[np.float64]
 Outcomes = Sequence[Hashable]
 _LEVELS = 200  # counts of the unlikely side that the power is computed at, the others taken as the next larger
 _FIRST = 0.25  # the share of the runs that an event is chosen on; it is counted on the others

@@ -12,13 +12,13 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from hedgerow.audit.counting.bin_values import Mark, values_of_bins
 from hedgerow.audit.inference.targets import unset_seeds
 from hedgerow.boundary.arguments import check_integer, check_probability, check_share
+from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning
 from hedgerow.models.released import is_set, leaf_model, released_model
 from hedgerow.schema.schema import Schema
@@ -110,7 +110,6 @@ class LossBound(ABC):
         return f"<{type(self).__name__} of {self.learner}: {self.epsilon:.4g} or more>"
 
 
-Floats = NDArray[np.float64]
 Outcome = str | float | list[float]
 Draws = tuple[list[Outcome], list[Outcome]]
 _Table = tuple[pd.DataFrame, pd.Series]
@@ -304,7 +303,7 @@ def _binned(first: list[Outcome], rest: list[Outcome], cut: int) -> tuple[list[i
     return tuple(np.searchsorted(edges, part.ravel(), side="right").tolist() for part in (seen, unseen))
 
 
-def _scores(seen: Floats, unseen: Floats, is_neighbour: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _scores(seen: Floats, unseen: Floats, is_neighbour: Mask) -> tuple[Floats, Floats]:
     """Return how much each vector looks as if it came from the neighbour: of those learned from, out of bag."""
     from sklearn.ensemble import RandomForestClassifier
 

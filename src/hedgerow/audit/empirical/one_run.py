@@ -6,17 +6,16 @@ from math import exp
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from hedgerow.audit.empirical.learner import LossBound, check_settings, learner_name, output_of
 from hedgerow.audit.inference.labelled import LabelledRows, predicts_numbers
 from hedgerow.boundary.arguments import RandomState, check_integer, generator
+from hedgerow.boundary.arrays import Floats, Index, Mask
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.text.messages import describe_argument
 
-Scores = NDArray[np.float64]
 _FEWEST = 8  # guesses that are tried, where their number is not given
 
 
@@ -25,7 +24,7 @@ def one_run_epsilon(
     X: Any,
     y: Any,
     *,
-    canaries: int | NDArray[np.bool_] | None = None,
+    canaries: int | Mask | None = None,
     score: Callable[[Any, Any, Any], Any] | None = None,
     guesses: int | None = None,
     claim: float | None = None,
@@ -114,7 +113,7 @@ def one_run_epsilon(
     )
 
 
-def _canaries(given: Any, n_rows: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _canaries(given: Any, n_rows: int, rng: np.random.Generator) -> Index:
     if given is None:
         chosen = np.arange(n_rows)
     elif isinstance(given, (int, np.integer)) and not isinstance(given, bool):
@@ -144,7 +143,7 @@ def _numbers(given: int | None, n_canaries: int) -> list[int]:
     return found
 
 
-def own_label(fitted: Any, X: Any, y: Any) -> Scores:
+def own_label(fitted: Any, X: Any, y: Any) -> Floats:
     """Return the chance that a model gives to each row's label, or whether it predicts it; of a number, −|error|."""
     labels = np.asarray(y)
     if predicts_numbers(fitted):
@@ -157,7 +156,7 @@ def own_label(fitted: Any, X: Any, y: Any) -> Scores:
     raise ArgumentTypeError(f"expected a model that predicts from fit, got {type(fitted).__name__}; pass score=.")
 
 
-def right_guesses(scores: Scores, included: NDArray[np.bool_], guesses: int, rng: np.random.Generator) -> int:
+def right_guesses(scores: Floats, included: Mask, guesses: int, rng: np.random.Generator) -> int:
     """Return how many guesses are right: the highest scores are in, as many of the lowest out; ties by chance."""
     order = np.lexsort((rng.random(len(scores)), -scores))
     highest, lowest = order[: (guesses + 1) // 2], order[len(order) - guesses // 2 :]

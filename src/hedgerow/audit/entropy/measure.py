@@ -11,7 +11,6 @@ from operator import and_
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
@@ -22,14 +21,13 @@ from hedgerow.audit.entropy.result import Reconstruction, count_text
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
+from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.released import released_model, released_scorecard
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
-
-_Index = NDArray[np.intp]
 
 
 def reconstruction(
@@ -207,11 +205,7 @@ def _entropies(
 
 
 def _supports(
-    paths: Paths,
-    given: Sequence[int] | None,
-    places: _Index | None,
-    counts: NDArray[np.int64] | None,
-    bits: Sequence[float],
+    paths: Paths, given: Sequence[int] | None, places: Index | None, counts: Integers | None, bits: Sequence[float]
 ) -> tuple[tuple[int, ...], str]:
     counted = None if places is None else _counted(paths, places, counts)
     if given is not None:
@@ -229,7 +223,7 @@ def _supports(
     return tuple(0 if isnan(left) else max(n, 0) for n, left in zip(paths.supports, bits, strict=True)), paths.view
 
 
-def _counted(paths: Paths, places: _Index, counts: NDArray[np.int64] | None) -> tuple[int, ...]:
+def _counted(paths: Paths, places: Index, counts: Integers | None) -> tuple[int, ...]:
     return tuple(map(int, np.bincount(places, counts, minlength=len(paths))))
 
 
@@ -240,7 +234,7 @@ def are_steps_read(model: Any, features: Features | None = None) -> bool | None:
     return isinstance(model, Pipeline) or isinstance(features, BaseEstimator)
 
 
-def _check_counts(paths: Paths, places: _Index, counts: NDArray[np.int64] | None, steps: bool | None) -> None:
+def _check_counts(paths: Paths, places: Index, counts: Integers | None, steps: bool | None) -> None:
     """Refuse rows as many as a model stores exact leaf counts of, but with other counts."""
     stored, counted = paths.supports if paths.exact else None, _counted(paths, places, counts)
     if stored is not None and sum(stored) == sum(counted) and tuple(stored) != counted:
@@ -313,7 +307,7 @@ class TotalEntropy:
         rows = self.possible_rows
         return float(sum(float(Fraction(count, rows)) * log2(count) for count in self.rows_by_total.values()))
 
-    def bits_of(self, X: Any) -> NDArray[np.float64]:
+    def bits_of(self, X: Any) -> Floats:
         """Return the residual entropy of each row given its total, in bits, shape ``(n_rows,)``. **Private**."""
         found = self.scorecard.totals(X)
         keys = map(tuple, found.reshape(len(found), -1).tolist())

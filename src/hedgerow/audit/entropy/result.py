@@ -9,12 +9,12 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.audit.counting.regions import Region, count_rows_by_bin
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.inference.labelled import distinct, label_values
 from hedgerow.audit.plot import residual_entropy_curve
+from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
@@ -69,9 +69,9 @@ class Reconstruction:
     supports: tuple[int, ...]
     view: str
     prior_bits: float | None = None
-    _places: NDArray[np.intp] | None = None
+    _places: Index | None = None
     _data: Any = None
-    _rows: NDArray[np.int64] | None = None
+    _rows: Integers | None = None
 
     def __post_init__(self) -> None:
         if self.domain.possible_rows < 2:
@@ -112,12 +112,12 @@ class Reconstruction:
         return tuple(bits / self.domain.bits for bits in self.bits)
 
     @property
-    def row_ratios(self) -> NDArray[np.float64]:
+    def row_ratios(self) -> Floats:
         """The entropy ratio of each row of the data (of a tally: pattern by pattern): **private**."""
         ratios = self._entropy_ratios()
         return ratios if self._rows is None else np.repeat(ratios, self._rows)
 
-    def _entropy_ratios(self) -> NDArray[np.float64]:
+    def _entropy_ratios(self) -> Floats:
         if self._places is None:
             raise ArgumentError("results by row require the rows; call reconstruction(model, schema, data=...).")
         return np.array(self.ratios)[self._places]
@@ -142,7 +142,7 @@ class Reconstruction:
                 total += support * fsum(log2(v) / bits for v, bits in zip(values, full, strict=True) if bits)
         return total / (self.n_rows * sum(1 for bits in full if bits))
 
-    def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def curve(self) -> tuple[Floats, Floats]:
         """Return entropy ratios, increasing, and for each the share of rows with at most that ratio (PDR, Figure 4)."""
         occupied = sorted((i for i, count in enumerate(self.supports) if count), key=self.ratios.__getitem__)
         ratios, ends = np.unique([self.ratios[i] for i in occupied], return_index=True)
@@ -180,7 +180,7 @@ class Reconstruction:
         ]
         return sorted(found, key=lambda record: record["uncertainty"])
 
-    def _groups(self, column: Any) -> tuple[Sequence[Any], NDArray[np.intp]]:
+    def _groups(self, column: Any) -> tuple[Sequence[Any], Index]:
         if isinstance(self._data, Tally):
             name = column if isinstance(column, str) else None  # a sequence holds the rows' groups: not to be quoted
             if name not in self.schema:
@@ -265,7 +265,7 @@ class Reconstruction:
         return f"<Reconstruction: Dist_G = {self.uncertainty:.3f} of {self.n_rows} rows>"
 
 
-def groups_of(table: Table, schema: Schema | None, column: str) -> tuple[Sequence[Any], NDArray[np.intp]]:
+def groups_of(table: Table, schema: Schema | None, column: str) -> tuple[Sequence[Any], Index]:
     """Return the groups of a column and the group of each row: the bins of an attribute, or a column's own values."""
     if schema is not None and column in schema:
         return schema[column].bins, schema.encode(table, [column])[column].astype(np.intp)

@@ -10,9 +10,9 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from hedgerow.audit.counting.bin_values import Floats, Grid, Mark, values_of_bins
+from hedgerow.audit.counting.bin_values import Grid, Mark, values_of_bins
+from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import Attribute
@@ -20,8 +20,6 @@ from hedgerow.schema.numbers import Numeric, as_number
 from hedgerow.tables.columns import Column
 from hedgerow.tables.frames import Table
 from hedgerow.text.days import Day
-
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)

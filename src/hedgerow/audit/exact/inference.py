@@ -9,16 +9,16 @@ from operator import mul
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.audit.exact.membership import Drawn, cells_of, whole_weight
-from hedgerow.audit.exact.outcomes import Cells, Floats, Index, number_chances, repeated
+from hedgerow.audit.exact.outcomes import Cells, number_chances, repeated
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.boundary.arguments import check_integer, check_share
+from hedgerow.boundary.arrays import Floats, Index, Mask
 from hedgerow.errors import ArgumentError, SearchTooLargeError
 from hedgerow.learn.search.sets import SetSearch
-from hedgerow.learn.search.space import CAUGHT, LEFT, Bins
+from hedgerow.learn.search.space import CAUGHT, LEFT
 from hedgerow.learn.searches import SearchEstimator, draw_probabilities
 from hedgerow.learn.trees import PrivateTreeSet
 from hedgerow.tally import Tally
@@ -116,7 +116,7 @@ class _Joint:
         patterns, levels, steps = (part[cells.n_members :] for part in (cells.patterns, cells.levels, cells.steps))
         self._levels = levels
         table, shares = self._base.loss.by_value / self._base.loss.steps, steps / cells.tally.schema.steps
-        self._parts: list[tuple[int, NDArray[np.bool_], Floats, NDArray[np.intp]]] = []
+        self._parts: list[tuple[int, Mask, Floats, Index]] = []
         for pattern in np.unique(patterns):
             own = np.flatnonzero(patterns == pattern)
             lost, groups = np.unique(table[:, levels[own]] * shares[own], axis=0, return_inverse=True)
@@ -152,7 +152,7 @@ class _Joint:
             found = (found[:, None] * number_chances(column, self._base.step)).reshape(-1, len(values))
         return found
 
-    def find(self, given: dict[int, NDArray[np.bool_]], chance: float, lost: Floats) -> None:
+    def find(self, given: dict[int, Mask], chance: float, lost: Floats) -> None:
         """Add all combinations that go on from those groups of the first patterns, which have this chance."""
         pattern, groups, losses, own = self._parts[len(given)]
         draw = draw_probabilities(self._estimator, self._tally, given) if given else self._base
@@ -269,13 +269,13 @@ def sequences(weights: Floats, n: int) -> tuple[Index, Floats]:
     return found, chances
 
 
-def all_trees(search: SetSearch, tally: Tally) -> tuple[Floats, NDArray[np.intp]]:
+def all_trees(search: SetSearch, tally: Tally) -> tuple[Floats, Index]:
     """Return the logarithm of the prior of each tree, and what it says of each pattern, ``(n_trees, n_patterns)``."""
     space, n_values = search.space, search.n_values
     caught = tally.patterns(space.candidates)[0][:, space.options]
     stop, go = log(search.stop_probability), log1p(-search.stop_probability)
 
-    def below(depth: int, box: Bins) -> Iterator[tuple[float, NDArray[np.intp], int | None]]:
+    def below(depth: int, box: Mask) -> Iterator[tuple[float, Index, int | None]]:
         options = np.flatnonzero(space.divided(box[None])[0]) if depth else []
         for value in range(n_values):
             yield (stop if len(options) else 0.0) - log(n_values), np.full(len(caught), value), value

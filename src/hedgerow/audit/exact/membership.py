@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from hedgerow.audit.exact.outcomes import Cells, Floats, Outcomes, repeated
+from hedgerow.audit.exact.outcomes import Cells, Outcomes, repeated
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.audit.plot import risk_curve
 from hedgerow.boundary.arguments import check_integer
+from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.objectives import OBJECTIVE

@@ -18,18 +18,16 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from hedgerow.audit.inference.labelled import LabelledRows
+from hedgerow.boundary.arrays import Floats, Index, Integers, Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.plans import DrawProbabilities
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
-from hedgerow.tally import Counts, Tally
+from hedgerow.tally import Tally
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
 _MOST_OUTCOMES = 2**27  # 1 GiB of chances
 _MOST_REPEATED = 2**22
 
@@ -44,12 +42,7 @@ class Outcomes:
 
     @classmethod
     def of(
-        cls,
-        draw: DrawProbabilities,
-        patterns: Index,
-        levels: Index,
-        is_member: NDArray[np.bool_],
-        steps: Index | None = None,
+        cls, draw: DrawProbabilities, patterns: Index, levels: Index, is_member: Mask, steps: Index | None = None
     ) -> "Outcomes":
         """Return the outcomes of rows of these patterns and levels, those of members being in the table now."""
         many = np.ones((len(levels), 1), dtype=np.intp) if steps is None else steps[:, None]
@@ -116,7 +109,7 @@ def losses(draw: DrawProbabilities, levels: Index) -> Floats:
     return float(draw.weight) / draw.loss.steps * draw.loss.by_value.T[levels]
 
 
-def number_chances(values: Counts, step: float) -> Floats:
+def number_chances(values: Integers, step: float) -> Floats:
     """Return the chances of a number with noise of scale 1/step by what it is, with outcomes of equal ratios as one."""
     places = np.arange(values.max(), values.min() - 1, -1)
     if len(places) == 1:
@@ -126,7 +119,7 @@ def number_chances(values: Counts, step: float) -> Floats:
     return found
 
 
-def ratio_chances(more: Counts, step: float) -> Floats:
+def ratio_chances(more: Integers, step: float) -> Floats:
     """Return the chances of log-ratios step times d, d − 2, …, −d of numbers that differ by these amounts, d in all."""
     found = np.ones(1)
     for amount in np.abs(more):

@@ -8,14 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow.audit.counting.bin_values import Floats
 from hedgerow.audit.entropy.domain import Domain, Marginals, Prior
-from hedgerow.audit.entropy.values import Index
 from hedgerow.audit.forests.search import Cells, Evidence, SolverSettings, most_likely
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.readers.columns import Features
@@ -23,6 +20,7 @@ from hedgerow.audit.readers.encoders import last_step
 from hedgerow.audit.readers.paths import Paths, leaf_paths
 from hedgerow.audit.readers.read import children_of, paths_of, trees_of
 from hedgerow.boundary.arguments import check_integer
+from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.models.released import released_leaf_model
 from hedgerow.schema.attributes import Cell
@@ -274,7 +272,7 @@ class GuessedTable:
 
     schema: Schema
     bins: Index
-    labels: NDArray[Any] | None = None
+    labels: Array | None = None
     status: str = "given"
     gap: float = 0.0
     seconds: float = 0.0

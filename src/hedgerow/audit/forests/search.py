@@ -15,12 +15,11 @@ from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.audit.counting.outside import PerBin
 from hedgerow.audit.entropy.domain import Domain, normalised
-from hedgerow.audit.entropy.values import Index
 from hedgerow.audit.readers.paths import Paths
+from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.errors import ArgumentError, MissingPackageError, SearchTooLargeError
 from hedgerow.models.conditions import first_that_holds
 from hedgerow.schema import Attribute, Literal, Schema
@@ -36,11 +35,11 @@ class Evidence:
     """The numbers of one model's leaves."""
 
     paths: Paths  # the decision paths to its leaves
-    numbers: NDArray[np.int64]  # rows of each class of `classes` in each leaf; of all classes where these are None
+    numbers: Integers  # rows of each class of `classes` in each leaf; of all classes where these are None
     classes: tuple[Any, ...] | None  # the classes
     scale: float | None = None  # the scale of the Laplace noise in each number; None where there is none
     # For a bootstrap sample, whose draws the numbers count: how many different rows were drawn
-    distinct: NDArray[np.int64] | None = None
+    distinct: Integers | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -53,7 +52,7 @@ class Cells:
 
     schema: Schema  # the schema, with the cut points of the models
     bins: Index  # A pattern of bins of each cell: the most probable value, or the median of numbers
-    log_chances: NDArray[np.float64]  # the logarithm of each cell's chance, as its share of what the bins weigh
+    log_chances: Floats  # the logarithm of each cell's chance, as its share of what the bins weigh
 
     @classmethod
     def of(cls, domain: Domain, models: Sequence[Paths], masses: PerBin, n_classes: int) -> Self:
@@ -87,7 +86,7 @@ class Cells:
         return first_that_holds(normalised(paths, self.schema).paths, self.schema, bins, len(self))
 
 
-def _groups(attribute: Attribute, literals: list[Literal], weights: Sequence[int]) -> tuple[Index, NDArray[np.float64]]:
+def _groups(attribute: Attribute, literals: list[Literal], weights: Sequence[int]) -> tuple[Index, Floats]:
     """Return one bin for each group of bins that some literals treat alike, and the group's share of weight."""
     mass = np.array([weight / sum(weights) for weight in weights])
     truths = np.array([attribute.truth(x) for x in literals], dtype=np.int8).reshape(len(literals), len(mass))
@@ -98,7 +97,7 @@ def _groups(attribute: Attribute, literals: list[Literal], weights: Sequence[int
     return np.array(likely, dtype=np.intp)[shares > 0], shares[shares > 0]
 
 
-def _likely(attribute: Attribute, bins: Index, mass: NDArray[np.float64]) -> int:
+def _likely(attribute: Attribute, bins: Index, mass: Floats) -> int:
     """Return the bin to guess in a group: that of the median of numbers, the most probable one of other values."""
     below = np.cumsum(mass[bins])
     if bins[-1] < attribute.n_ordered:
@@ -110,7 +109,7 @@ def _likely(attribute: Attribute, bins: Index, mass: NDArray[np.float64]) -> int
 class SolverResult:
     """The most likely table that the solver has found."""
 
-    rows: NDArray[np.int64]  # rows of each class in each cell
+    rows: Integers  # rows of each class in each cell
     is_optimal: bool  # whether no table is more likely
     gap: float  # by how much the log-likelihood of another table can be larger, at most
     seconds: float  # how long it took

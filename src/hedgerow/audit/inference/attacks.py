@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from hedgerow.audit.inference.labelled import NO_CLASSES, Index, LabelledRows
+from hedgerow.audit.inference.labelled import NO_CLASSES, LabelledRows
 from hedgerow.boundary.arguments import check_integer
+from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.schema.booleans import boolean_schema
 from hedgerow.schema.schema import Schema
@@ -37,8 +37,8 @@ class Attempt:
     """
 
     rows: LabelledRows
-    predict: Callable[[Any], NDArray[Any]]
-    predictions: NDArray[Any]
+    predict: Callable[[Any], Array]
+    predictions: Array
     members: Index
     non_members: Index
     suspects: Index
@@ -50,7 +50,7 @@ class Attempt:
 class Attack(Protocol):
     """A scoring of rows: a higher score means that membership is more likely. Reports contain `str` of it."""
 
-    def scores(self, attempt: Attempt) -> NDArray[np.float64]:
+    def scores(self, attempt: Attempt) -> Floats:
         """Return the score of each of ``attempt.suspects``."""
         ...
 
@@ -85,7 +85,7 @@ class RandomForestAttack:
 
     trees: int = 100
 
-    def scores(self, attempt: Attempt) -> NDArray[np.float64]:
+    def scores(self, attempt: Attempt) -> Floats:
         """Return the membership probability of each suspect by the forest."""
         rows, known = attempt.rows, np.concatenate([attempt.members, attempt.non_members])
         predicted = attempt.predictions
@@ -136,7 +136,7 @@ class LabelOnlyAttack:
         for name in ("max_distance", "draws"):
             object.__setattr__(self, name, check_integer(name, getattr(self, name), 1))
 
-    def scores(self, attempt: Attempt) -> NDArray[np.float64]:
+    def scores(self, attempt: Attempt) -> Floats:
         """Return the robustness of the correct prediction of each suspect, from 0 to 1."""
         if attempt.is_number:
             raise ArgumentError(f"{NO_CLASSES}; use attack='random-forest', or audit.lira.")
@@ -149,7 +149,7 @@ class LabelOnlyAttack:
             scores[right] = 0.5 + self._robustness(attempt, perturber, attempt.suspects[right]) / 2
         return scores
 
-    def _robustness(self, attempt: Attempt, perturber: "Perturber", index: Index) -> NDArray[np.float64]:
+    def _robustness(self, attempt: Attempt, perturber: "Perturber", index: Index) -> Floats:
         truth, correct = attempt.rows.values[index], np.zeros(len(index))
         distances = range(1, min(self.max_distance, len(perturber)) + 1)
         at_once = max(_MOST_ROWS // len(index), 1)

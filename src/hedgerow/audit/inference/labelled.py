@@ -6,16 +6,15 @@ from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_regressor
 
+from hedgerow.boundary.arrays import Array, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.models.released import released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Labels, Table, check_same_index
 
-Index = NDArray[np.intp]
 NO_CLASSES = "expected a model of classes, got one of a number"
 """The beginning of errors about what is measured by class."""
 
@@ -26,7 +25,7 @@ class LabelledRows:
 
     table: Table
     labels: Any
-    values: NDArray[Any]
+    values: Array
 
     @classmethod
     def of(cls, X: Any, y: Any) -> Self:
@@ -81,7 +80,7 @@ def predicts_numbers(model: Any) -> bool:
     return isinstance(model, BaseEstimator) and is_regressor(model)
 
 
-def label_values(y: Any) -> NDArray[Any]:
+def label_values(y: Any) -> Array:
     """Return labels as an array; text is stripped."""
     given = Labels.of(y)
     column = given.column(given.name)
@@ -90,7 +89,7 @@ def label_values(y: Any) -> NDArray[Any]:
     return column.present()
 
 
-def distinct(values: NDArray[Any]) -> tuple[list[Any], Index]:
+def distinct(values: Array) -> tuple[list[Any], Index]:
     """Return the different values in order, and the index of each value among them."""
     problem = ArgumentTypeError("expected values of one type, got a mixture without an order.")
     found, numbers = guarded(lambda: np.unique(values, return_inverse=True), problem)

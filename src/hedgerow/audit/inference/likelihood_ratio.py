@@ -4,15 +4,14 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from hedgerow.audit.inference.targets import Array, Shadows
+from hedgerow.audit.inference.targets import Shadows
 from hedgerow.boundary.arguments import check_share
+from hedgerow.boundary.arrays import Floats, Index, Mask
 
-Whole = NDArray[np.intp]
 _CLIP = 1e-6  # of confidences, before their logit
 _COMMON = 0.1  # the share of a row's fits from which on a confidence is counted by itself
 _FEWEST = 3  # of these fits; and logits a side, for a density
@@ -34,7 +33,7 @@ class OnlineLira:
     Algorithm 1. Brännvall, *Exponential-Family Membership Inference*, 2026, for Student's t.
     """
 
-    def scores(self, shadows: Shadows) -> tuple[Array, Array]:
+    def scores(self, shadows: Shadows) -> tuple[Floats, Floats]:
         """Return the log-likelihood ratios of members and of non-members; 0 says nothing."""
         inside, outside = sides = _Side.both(shadows)
         members, others = (
@@ -60,7 +59,7 @@ class OfflineLira:
     Carlini et al. (see `OnlineLira`) for fits that were made before anybody thought of the row.
     """
 
-    def scores(self, shadows: Shadows) -> tuple[Array, Array]:
+    def scores(self, shadows: Shadows) -> tuple[Floats, Floats]:
         """Return the scores of members and of non-members."""
         inside, outside = _logits(shadows.inside), _logits(shadows.outside)
         found = _Moments.of(outside, np.ones(outside.shape, dtype=bool))
@@ -75,12 +74,12 @@ class OfflineLira:
 class _Moments:
     """For each split and row, the number, the mean and the squared deviations of logits of the *other* splits."""
 
-    number: Array
-    mean: Array
-    squares: Array
+    number: Floats
+    mean: Floats
+    squares: Floats
 
     @classmethod
-    def of(cls, logits: Array, used: NDArray[np.bool_]) -> Self:
+    def of(cls, logits: Floats, used: Mask) -> Self:
         """Return the moments of those that are used; 0 of none."""
         centre = logits.mean(axis=0)
         values = np.where(used, logits - centre, 0.0)
@@ -93,10 +92,10 @@ class _Moments:
 class _Side:
     """The confidences in each row on one side, with it or without it, shape ``(n_splits, n_rows)``."""
 
-    codes: Whole  # numbers of the row's different confidences, the same on both sides
-    counts: Whole  # how often each of these numbers occurs on this side
-    rare: NDArray[np.bool_]  # whether a confidence is not common enough, on both sides, to be counted by itself
-    logits: Array  # of the confidences
+    codes: Index  # numbers of the row's different confidences, the same on both sides
+    counts: Index  # how often each of these numbers occurs on this side
+    rare: Mask  # whether a confidence is not common enough, on both sides, to be counted by itself
+    logits: Floats  # of the confidences
 
     @classmethod
     def both(cls, shadows: Shadows) -> tuple[Self, Self]:
@@ -111,20 +110,20 @@ class _Side:
         )
         return inside, outside
 
-    def ties(self, codes: Whole) -> Whole:
+    def ties(self, codes: Index) -> Index:
         """Return how many other splits have the same confidence on this side."""
         return np.take_along_axis(self.counts, codes, axis=0) - (self.codes == codes)
 
     @property
-    def other_rare(self) -> Whole:
+    def other_rare(self) -> Index:
         return self.rare.sum(axis=0) - self.rare
 
 
-def _log_ratio(inside: Whole, outside: Whole) -> Array:
+def _log_ratio(inside: Index, outside: Index) -> Floats:
     return np.log(inside + 0.5) - np.log(outside + 0.5)
 
 
-def _log_densities(at: Array, inside: _Side, outside: _Side) -> Array:
+def _log_densities(at: Floats, inside: _Side, outside: _Side) -> Floats:
     """Return the log-ratio of the densities of logits by the rare ones of the other splits; 0 where there are none."""
     found = [_Moments.of(side.logits, side.rare) for side in (inside, outside)]
     degrees = np.maximum(found[0].number + found[1].number - 2, 1)
@@ -138,7 +137,7 @@ def _log_densities(at: Array, inside: _Side, outside: _Side) -> Array:
     return np.where(known, inside_log - outside_log, 0.0)
 
 
-def _log_rarity(at: Array, found: _Moments) -> Array:
+def _log_rarity(at: Floats, found: _Moments) -> Floats:
     """Return minus the log of the chance of a logit that is at least this one."""
     degrees = found.number - 1
     variance = found.squares / degrees
@@ -149,13 +148,13 @@ def _log_rarity(at: Array, found: _Moments) -> Array:
     return np.where(known, -student.logsf((at - found.mean) / scale, degrees), -np.log(counted))
 
 
-def _counts(codes: Whole, size: int) -> Whole:
+def _counts(codes: Index, size: int) -> Index:
     """Return how often each code occurs in each column, shape ``(size, n_columns)``."""
     columns = codes.shape[1]
     return np.bincount((codes * columns + np.arange(columns)).ravel(), minlength=size * columns).reshape(size, columns)
 
 
-def _logits(confidences: Array) -> Array:
+def _logits(confidences: Floats) -> Floats:
     return logit(confidences.clip(_CLIP, 1 - _CLIP))
 
 
@@ -176,7 +175,7 @@ class Rmia:
     Zarifzadeh, Liu and Shokri, *Low-Cost High-Power Membership Inference Attacks*, ICML 2024.
     """
 
-    def scores(self, shadows: Shadows) -> tuple[Array, Array]:
+    def scores(self, shadows: Shadows) -> tuple[Floats, Floats]:
         """Return the scores of members and of non-members, from 0 to 1."""
         return _shares(shadows, (_of_others(shadows.inside) + _of_others(shadows.outside)) / 2)
 
@@ -197,7 +196,7 @@ class OfflineRmia:
     def __post_init__(self) -> None:
         check_share("a", self.a)
 
-    def scores(self, shadows: Shadows) -> tuple[Array, Array]:
+    def scores(self, shadows: Shadows) -> tuple[Floats, Floats]:
         """Return the scores of members and of non-members, from 0 to 1."""
         return _shares(shadows, ((1 + self.a) * _of_others(shadows.outside) + 1 - self.a) / 2)
 
@@ -205,11 +204,11 @@ class OfflineRmia:
         return f"relative likelihood ratio (RMIA), offline with a = {self.a:g}"
 
 
-def _of_others(confidences: Array) -> Array:
+def _of_others(confidences: Floats) -> Floats:
     return (confidences.sum(axis=0) - confidences) / (len(confidences) - 1)
 
 
-def _shares(shadows: Shadows, usual: Array) -> tuple[Array, Array]:
+def _shares(shadows: Shadows, usual: Floats) -> tuple[Floats, Floats]:
     """Return the share of rows with less evidence in the same fit, for members and for non-members."""
     members, others = np.empty(usual.shape), np.empty(usual.shape)
     usual = usual.round(_DIGITS)

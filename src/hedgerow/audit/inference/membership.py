@@ -10,15 +10,16 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack, chosen_attack
 from hedgerow.audit.inference.labelled import label_values, predicts_numbers
-from hedgerow.audit.inference.targets import Array, Target, check_known
+from hedgerow.audit.inference.targets import Target, check_known
 from hedgerow.audit.plot import roc_band
 from hedgerow.boundary.arguments import RandomState, check_integer, check_probability, generator
+from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError
 from hedgerow.models.released import released_model
 from hedgerow.text.axes import Axes
 from hedgerow.text.messages import describe_argument
 
-FPR: Array = np.geomspace(1e-4, 1, 201)  # the false positive rates of stored curves: 50 a decade
+FPR: Floats = np.geomspace(1e-4, 1, 201)  # the false positive rates of stored curves: 50 a decade
 FPR.setflags(write=False)
 RATES = (0.001, 0.01, 0.1)
 """The false positive rates whose true positive rates are printed, where there are enough rows to measure them."""
@@ -106,7 +107,7 @@ def membership(
 
 def _trial(
     attack: Attack, sizes: tuple[int, int, int, int], target: Target, rng: np.random.Generator
-) -> tuple[Array, float]:
+) -> tuple[Floats, float]:
     rows = target.rows
     known, known_others, members, others = np.split(rng.permutation(len(rows)), np.cumsum(sizes)[:-1])
     fitted = target.fitted(np.concatenate([known, members]), rng)
@@ -153,9 +154,9 @@ class Membership:
     target: str
     attack: str
     sizes: tuple[int, int, int, int]
-    curves: Array
-    aucs: Array
-    fpr: Array = field(default_factory=lambda: FPR)
+    curves: Floats
+    aucs: Floats
+    fpr: Floats = field(default_factory=lambda: FPR)
 
     def __post_init__(self) -> None:
         if self.curves.shape != (len(self.aucs), len(self.fpr)) or not len(self.aucs):
@@ -167,12 +168,12 @@ class Membership:
         return len(self.aucs)
 
     @property
-    def tpr(self) -> Array:
+    def tpr(self) -> Floats:
         """The mean of the curves."""
         return self.curves.mean(axis=0)
 
     @property
-    def tpr_band(self) -> tuple[Array, Array]:
+    def tpr_band(self) -> tuple[Floats, Floats]:
         """The 5 % and 95 % quantiles of the curves over the splits, point by point."""
         low, high = np.quantile(self.curves, BAND, axis=0)
         return low, high
@@ -237,7 +238,7 @@ class Membership:
         return f"<Membership of {self.target} by {self.attack}: AUC {self.auc:.3f} over {self.repeats} splits>"
 
 
-def curve(members: Array, others: Array) -> tuple[Array, float]:
+def curve(members: Floats, others: Floats) -> tuple[Floats, float]:
     """Return the true positive rates at `FPR` and the AUC, from the scores of members and non-members."""
     # Linear between the points of thresholds, which an attacker achieves by deciding equal scores at random; where
     # several points have the same false positive rate, the highest counts.

@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import hypergeom
 from sklearn.pipeline import Pipeline
 
-from hedgerow.audit.inference.labelled import NO_CLASSES, Index, LabelledRows, distinct, predicts_numbers
+from hedgerow.audit.inference.labelled import NO_CLASSES, LabelledRows, distinct, predicts_numbers
 from hedgerow.audit.plot import overfit_bars
+from hedgerow.boundary.arrays import Array, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.learn.base import Readable
@@ -32,12 +32,12 @@ _Counts = tuple[tuple[int, ...], ...]
 class Leaves(Protocol):
     """A model with `apply`, which returns the leaf of each row: hedgerow's, scikit-learn's trees, or any other."""
 
-    def apply(self, X: Any) -> NDArray[Any]:
+    def apply(self, X: Any) -> Array:
         """Return the leaf of each row, shape ``(n_rows,)``: a number or a name."""
         ...
 
 
-def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
+def apply_of(model: Any) -> Callable[[Any], Array]:
     released = released_leaf_model(model)
     apply = getattr(released or model, "apply", model)
     if isinstance(model, Pipeline) and callable(getattr(model[-1], "apply", None)):
@@ -49,7 +49,7 @@ def apply_of(model: Any) -> Callable[[Any], NDArray[Any]]:
             f"{type(model).__name__}, which has no `apply` and is not callable (or is not fitted)."
         )
 
-    def checked(X: Any) -> NDArray[Any]:
+    def checked(X: Any) -> Array:
         problem = ArgumentError("expected a model that returns one leaf a row of X; it failed, or returned others.")
         leaves = guarded(lambda: np.asarray(apply(X)), problem) if released is None else released.apply(X)
         if leaves.shape != (len(X),):
@@ -63,7 +63,7 @@ def _apply_last(model: Any, X: Any) -> Any:
     return model[-1].apply(model[:-1].transform(X))
 
 
-def leaf_numbers(model: Any, found: Sequence[NDArray[Any]]) -> tuple[tuple[str, ...], list[Index]]:
+def leaf_numbers(model: Any, found: Sequence[Array]) -> tuple[tuple[str, ...], list[Index]]:
     released = released_leaf_model(model)
     if released is not None:
         names = tuple(f"{i}. {text}" for i, text in enumerate(released.conditions, 1))

@@ -13,9 +13,10 @@ from scipy.stats import t as student
 from hedgerow.audit.inference.attacks import chosen_attack
 from hedgerow.audit.inference.likelihood_ratio import OfflineLira, OfflineRmia, OnlineLira, Rmia
 from hedgerow.audit.inference.membership import FPR, PRIVATE, check_rate, curve
-from hedgerow.audit.inference.targets import Array, ShadowAttack, Shadows, Target, shadow_fits
+from hedgerow.audit.inference.targets import ShadowAttack, Shadows, Target, shadow_fits
 from hedgerow.audit.plot import roc_band
 from hedgerow.boundary.arguments import RandomState, check_integer, check_probability, generator
+from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError
 from hedgerow.text.axes import Axes
 
@@ -52,10 +53,10 @@ class ShadowMembership:
     attack: str
     shadows: Shadows
     auc: float
-    tpr: Array
-    aucs: Array
-    curves: Array
-    fpr: Array
+    tpr: Floats
+    aucs: Floats
+    curves: Floats
+    fpr: Floats
 
     @classmethod
     def of(cls, target: str, attack: str | ShadowAttack, shadows: Shadows) -> Self:
@@ -114,11 +115,11 @@ class ShadowMembership:
         return float(low), float(high)
 
     @property
-    def tpr_band(self) -> tuple[Array, Array]:
+    def tpr_band(self) -> tuple[Floats, Floats]:
         """The 95 % confidence interval of `tpr`, point by point."""
         return self._interval(self.tpr, _jackknife(self.curves), CONFIDENCE)
 
-    def _interval(self, share: Array, variance: Array, confidence: float) -> tuple[Array, Array]:
+    def _interval(self, share: Floats, variance: Floats, confidence: float) -> tuple[Floats, Floats]:
         scores, splits, alarm = self.shadows.inside.size, self.repeats, (1 - confidence) / 2
         fewer = (student.ppf(alarm, scores - 1) / student.ppf(alarm, splits - 1)) ** 2
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -209,12 +210,12 @@ class ShadowMembership:
         return f"<ShadowMembership of {self.target} by {self.attack}: AUC {self.auc:.3f} over {self.repeats} splits>"
 
 
-def _rates(attack: ShadowAttack, shadows: Shadows) -> tuple[Array, float]:
+def _rates(attack: ShadowAttack, shadows: Shadows) -> tuple[Floats, float]:
     members, others = attack.scores(shadows)
     return curve(members.ravel(), others.ravel())
 
 
-def _jackknife(without: Array) -> Array:
+def _jackknife(without: Floats) -> Floats:
     """Return the variance of an estimate from those without one split each, shape ``(n_splits, ...)``."""
     splits = len(without)
     return (splits - 1) / splits * ((without - without.mean(axis=0)) ** 2).sum(axis=0)

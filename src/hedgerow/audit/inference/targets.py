@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from hedgerow.audit.inference.labelled import Index, LabelledRows, label_values, predicts_numbers
+from hedgerow.audit.inference.labelled import LabelledRows, label_values, predicts_numbers
+from hedgerow.boundary.arrays import Array, Floats, Index, Mask
 from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning, SeededNoiseWarning
 from hedgerow.text.progress import tracked
 
-Array = NDArray[np.float64]
 _DIGITS = 9  # of confidences: the same sum in another order is the same confidence
 
 
@@ -55,7 +54,7 @@ class Target:
         n_jobs: int | None,
         *,
         verbose: bool,
-    ) -> list[NDArray[Any]]:
+    ) -> list[Array]:
         """Carry out one split a generator, and return each part of the results as one read-only array."""
         done = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(split)(self, rng) for rng in generators)
         results = tracked(done, "membership inference", len(generators), verbose=verbose)
@@ -120,9 +119,9 @@ class Shadows:
         Which rows the first fit of each split was fitted on.
     """
 
-    inside: Array
-    outside: Array
-    first: NDArray[np.bool_]
+    inside: Floats
+    outside: Floats
+    first: Mask
 
     def __post_init__(self) -> None:
         shapes = {array.shape for array in (self.inside, self.outside, self.first)}
@@ -141,7 +140,7 @@ class Shadows:
 class ShadowAttack(Protocol):
     """A scoring of rows by shadow fits: a higher score means that membership is more likely."""
 
-    def scores(self, shadows: Shadows) -> tuple[Array, Array]:
+    def scores(self, shadows: Shadows) -> tuple[Floats, Floats]:
         """Return the scores of each row of each split as a member and as a non-member, each ``(n_splits, n_rows)``.
 
         They must not use which of a split's own two fits has which rows.
@@ -155,14 +154,14 @@ def shadow_fits(
     return Shadows(*target.repeated(_split, generators, n_jobs, verbose=verbose))
 
 
-def _split(target: Target, rng: np.random.Generator) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _split(target: Target, rng: np.random.Generator) -> tuple[Floats, Floats, Mask]:
     """Split the rows by independent coins, so that a row's side tells nothing of the others, and fit on each side."""
     first = rng.integers(2, size=len(target.rows)) == 1
     one, other = (confidence(target.fitted(np.flatnonzero(side), rng), target.rows) for side in (first, ~first))
     return np.where(first, one, other), np.where(first, other, one), first
 
 
-def confidence(fitted: Any, rows: LabelledRows) -> Array:
+def confidence(fitted: Any, rows: LabelledRows) -> Floats:
     """Return the probability that a fitted estimator gives to the label of each row; 1 or 0 if it has labels only."""
     X, classes = rows.X(np.arange(len(rows))), getattr(fitted, "classes_", None)
     if predicts_numbers(fitted):

@@ -9,20 +9,20 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import optimize, sparse
 
-from hedgerow.audit.counting.bin_values import Floats, Resolution
+from hedgerow.audit.counting.bin_values import Resolution
 from hedgerow.audit.entropy.domain import Marginals, Prior
 from hedgerow.audit.entropy.measure import reconstruction
 from hedgerow.audit.entropy.result import Reconstruction
-from hedgerow.audit.entropy.values import Index, Values
+from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.inference.labelled import label_values
 from hedgerow.audit.probabilistic.row import RowDistribution, factors_of, known_of, text_of, texts_of
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arguments import RandomState, generator
+from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.errors import ArgumentError, DomainError, StateError
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
@@ -258,7 +258,7 @@ def _labels(paths: Paths, supports: Sequence[int]) -> tuple[Any, ...] | None:
     )
 
 
-def _read(known: ProbabilisticDataset, data: Any) -> tuple[Table, Index, NDArray[Any] | None]:
+def _read(known: ProbabilisticDataset, data: Any) -> tuple[Table, Index, Array | None]:
     """Return a table of as many rows, the bin of each value, ``(n_rows, n_attributes)``, and its labels, if any."""
     table = Table.of(data)
     if len(table) != known.n_rows:

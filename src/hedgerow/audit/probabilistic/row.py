@@ -11,11 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from hedgerow.audit.counting.outside import Box, BoxCounter, PerBin, bits, components
 from hedgerow.audit.counting.regions import Region, count_rows, count_rows_by_bin
-from hedgerow.audit.entropy.values import Index, Values
+from hedgerow.audit.entropy.values import Values
+from hedgerow.boundary.arrays import Index, Mask
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.text.values import quoted_text, value_text
 
@@ -66,7 +66,7 @@ class ListedFactor:
                 Fraction(mass, total),
             )
 
-    def allows(self, codes: Index) -> NDArray[np.bool_]:
+    def allows(self, codes: Index) -> Mask:
         possible = set(self.bins)
         return np.fromiter((tuple(row) in possible for row in codes.tolist()), dtype=bool, count=len(codes))
 
@@ -154,7 +154,7 @@ class BoxFactor:
                 for others, found in self._outcomes(domain, left, place + 1, chance * density):
                     yield (value, *others), found
 
-    def allows(self, codes: Index) -> NDArray[np.bool_]:
+    def allows(self, codes: Index) -> Mask:
         found = self._inside(self.region.box, codes)
         for place, masses in enumerate(self.masses):
             found &= np.array(masses, dtype=object)[codes[:, place]] > 0
@@ -162,7 +162,7 @@ class BoxFactor:
             found &= ~self._inside(other, codes)
         return found
 
-    def _inside(self, box: Box, codes: Index) -> NDArray[np.bool_]:
+    def _inside(self, box: Box, codes: Index) -> Mask:
         allowed = [[bool(mask >> bin & 1) for bin in range(len(w))] for mask, w in zip(box, self.weights, strict=True)]
         return np.logical_and.reduce([np.array(bins)[codes[:, k]] for k, bins in enumerate(allowed)])
 
@@ -285,7 +285,7 @@ class RowDistribution:
         """The joint entropy of its bins in bits."""
         return fsum(factor.entropy_bits for factor in self.factors)
 
-    def allows(self, codes: Index) -> NDArray[np.bool_]:
+    def allows(self, codes: Index) -> Mask:
         """Return which of some rows of bins, shape ``(n_rows, n_attributes)``, are possible."""
         return np.logical_and.reduce([factor.allows(codes[:, list(factor.attributes)]) for factor in self.factors])
 

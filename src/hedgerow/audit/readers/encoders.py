@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn import preprocessing
 from sklearn.compose import ColumnTransformer
@@ -16,13 +15,14 @@ from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotE
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.readers.names import finite_number, meanings
+from hedgerow.boundary.arrays import Floats
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
 from hedgerow.models.conditions import Path
 from hedgerow.schema import Attribute, Literal, Schema
 from hedgerow.tables.frames import Table
 
-Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]  # a monotone, non-decreasing map of numbers, elementwise
+Map = Callable[[Floats], Floats]  # a monotone, non-decreasing map of numbers, elementwise
 _AT_ONCE = 64  # values that are transformed at once
 
 
@@ -112,13 +112,13 @@ def is_narrow(dtype: Any) -> bool:
     return dtype is not None and np.dtype(dtype).kind == "f" and np.dtype(dtype).itemsize < 8
 
 
-def transformed(transformer: Any, rows: Any) -> NDArray[np.float64]:
+def transformed(transformer: Any, rows: Any) -> Floats:
     problem = SchemaError(
         f"expected declared values that the {type(transformer).__name__} accepts, got some that it refuses; declare "
         "only values that it was fitted on."
     )
 
-    def call() -> NDArray[np.float64]:
+    def call() -> Floats:
         found = transformer.transform(rows)
         return np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)
 
@@ -258,7 +258,7 @@ def of_categories(encoder: Any, schema: Schema, given: Feature, place: int) -> l
     return [Coded(given, tuple(zip(literals, column.tolist(), strict=True)), narrow) for column in numbers.T]
 
 
-def _unseen(encoder: Any, place: int, name: str) -> NDArray[np.float64] | float:
+def _unseen(encoder: Any, place: int, name: str) -> Floats | float:
     if isinstance(encoder, OneHotEncoder):
         rare = _infrequent(encoder, place) if encoder.handle_unknown in ("infrequent_if_exist", "warn") else []
         return _encoded(encoder, place, rare[:1])[0] if rare else 0.0
@@ -273,7 +273,7 @@ def _infrequent(encoder: Any, place: int) -> list[Any]:
     return [] if groups is None or groups[place] is None else list(groups[place])
 
 
-def _encoded(encoder: Any, place: int, categories: Sequence[Any]) -> NDArray[np.float64]:
+def _encoded(encoder: Any, place: int, categories: Sequence[Any]) -> Floats:
     rows = np.empty((len(categories), len(encoder.categories_)), dtype=object)
     for i, own in enumerate(encoder.categories_):
         rows[:, i] = own[0]
@@ -355,7 +355,7 @@ def _mapped(schema: Schema, given: Feature, change: Map) -> Coded | Rescaled:
 def _block(transformer: Any, place: int, column: int | slice | None = None, *, is_sparse: bool = False) -> Map:
     """Return the map of one column by a transformer of numbers, which depends on no other column."""
 
-    def change(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def change(values: Floats) -> Floats:
         rows = np.zeros((len(values), transformer.n_features_in_))
         rows[:, place] = values
         found = transformed(transformer, csr_matrix(rows) if is_sparse else rows)

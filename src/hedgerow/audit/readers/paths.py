@@ -6,8 +6,8 @@ from math import inf, nextafter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Index, Mask, Whole
 from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import Path, complement, first_that_holds, literals_of
 from hedgerow.schema import Attribute, Extent, Literal, Schema
@@ -15,7 +15,6 @@ from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
 from hedgerow.text.values import printable, quoted_text
 
-_Bins = NDArray[np.bool_]
 _LONG = 10  # characters up to which a number is as it is
 _LARGEST = 1e38  # in single precision
 
@@ -95,7 +94,7 @@ class Paths:
     def conditions(self, schema: Schema) -> tuple[str, ...]:
         """Return the decision path to each leaf in words, with the shortest numbers that separate the same values."""
         rest = "otherwise" if len(self) > 1 else "always"
-        truths, found = dict[tuple[Literal, bool], _Bins](), list[str]()
+        truths, found = dict[tuple[Literal, bool], Mask](), list[str]()
         for path in self.paths:
             steps = dict[str, list[tuple[Literal, bool]]]()
             for step in dict.fromkeys(path):
@@ -104,11 +103,11 @@ class Paths:
             found.append(" and ".join(filter(None, parts)) or rest)
         return tuple(found)
 
-    def apply(self, data: Any, schema: Schema) -> NDArray[np.intp]:
+    def apply(self, data: Any, schema: Schema) -> Index:
         """Return the leaf of each row of a table, or pattern of a tally, shape ``(n_rows,)``, counted from 0."""
         wanted = {literal.attribute for literal in self.literals}
         used = [name for name in schema.names if name in wanted]
-        bins: Mapping[str, NDArray[np.integer[Any]]]
+        bins: Mapping[str, Whole]
         if isinstance(data, Tally):
             if data.schema.attributes != schema.attributes:
                 raise ArgumentError("expected a tally on the model's schema, got one on another; count it on that.")
@@ -133,7 +132,7 @@ def leaf_paths(root: Any, children: Callable[[Any], Sequence[tuple[Any, Path]]])
             yield node, path
 
 
-def _merged(attribute: Attribute, steps: list[tuple[Literal, bool]], truths: dict[tuple[Literal, bool], _Bins]) -> str:
+def _merged(attribute: Attribute, steps: list[tuple[Literal, bool]], truths: dict[tuple[Literal, bool], Mask]) -> str:
     """Return in words what steps say of one attribute, one by one where no condition says it; `truths` is a cache."""
     name = steps[0][0].attribute
     if len(steps) > 1:
@@ -147,7 +146,7 @@ def _merged(attribute: Attribute, steps: list[tuple[Literal, bool]], truths: dic
     return " and ".join(f"not ({_text(literal)})" if same is None else _text(same) for literal, same in alone)
 
 
-def _condition(name: str, attribute: Attribute, truth: _Bins) -> str | None:
+def _condition(name: str, attribute: Attribute, truth: Mask) -> str | None:
     """Return the condition that holds on exactly these bins; None if there is none in a few words."""
     known = truth[: attribute.n_known]
     missing = bool(truth[attribute.n_known]) if attribute.missing == "bin" else None

@@ -1,13 +1,11 @@
 """Queries of the rows for a scorecard, in whole numbers of exact sensitivity (docs/mathematics.md, fact 5)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.boundary.arithmetic import exponential, logistic
-from hedgerow.privacy.noise import Integers
+from hedgerow.boundary.arrays import Array, Floats, Integers, Whole
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
 from hedgerow.tally import Tally
@@ -16,8 +14,7 @@ STEPS = 2**10  # in which a row's residuals and class shares are measured: publi
 GRID = 2**40  # steps of one log-odds, in which log-odds are added up
 _LARGEST = 100.0
 _BLOCK = 128  # columns
-Whole = NDArray[np.int64]
-LogOdds = Mapping[int, NDArray[Any]]
+LogOdds = Mapping[int, Array]
 
 
 def histograms(tally: Tally, attributes: Sequence[int]) -> Integers:
@@ -28,7 +25,7 @@ def histograms(tally: Tally, attributes: Sequence[int]) -> Integers:
     return np.concatenate([_by_bin(bins[:, i], counts, sizes[i]).ravel() for i in attributes])
 
 
-def in_steps(shares: NDArray[np.float64]) -> Whole:
+def in_steps(shares: Floats) -> Integers:
     """Return class shares, along the last axis, in steps: whole numbers of at least 0 that add up to `STEPS`."""
     # The sensitivities of `associations` and of residuals by class rest on both, so that the ends of the shares are
     # rounded and not the shares.
@@ -36,7 +33,7 @@ def in_steps(shares: NDArray[np.float64]) -> Whole:
     return np.diff(np.rint(STEPS * (ends / ends[..., -1:])).astype(np.int64), axis=-1, prepend=0)
 
 
-def associations(tally: Tally, shares: Whole) -> Integers:
+def associations(tally: Tally, shares: Integers) -> Integers:
     """Return for each attribute how far its bins are from the class shares of the table: ``Σ |STEPS·n_bc − s_c·n_b|``.
 
     Sums over bins b and classes c; the shares s were released, and are in steps as `in_steps` has them. One added row
@@ -58,7 +55,7 @@ class Residuals:
     bit, as if all were added up anew, and a row's residual depends on its own bins and on what was released alone.
     """
 
-    def __init__(self, tally: Tally, base: NDArray[np.float64]) -> None:
+    def __init__(self, tally: Tally, base: Floats) -> None:
         self._tally = tally
         self._log_odds = whole_log_odds(base)
 
@@ -91,10 +88,10 @@ class Residuals:
         errors = STEPS * counts - chances * counts.sum(axis=1, keepdims=True)
         return self._summed(bins, attribute, errors).ravel()
 
-    def _summed(self, bins: NDArray[np.integer], attribute: int, values: Whole) -> Whole:
+    def _summed(self, bins: Whole, attribute: int, values: Integers) -> Integers:
         return _by_bin(bins[:, attribute], values, self._tally.schema.attributes[attribute][1].n_bins)
 
-    def _moved(self, bins: NDArray[np.integer], changes: LogOdds) -> Whole:
+    def _moved(self, bins: Whole, changes: LogOdds) -> Integers:
         """Return the log-odds of each pattern after some changes, and keep them."""
         if changes:
             self._log_odds = self._log_odds + added(changes, bins)
@@ -122,7 +119,7 @@ class NumberResiduals(Residuals):
         away = np.clip(self._away(bins, changes), -bound, bound)
         return self._summed(bins, attribute, (away * counts).sum(axis=1, keepdims=True)).ravel()
 
-    def _away(self, bins: NDArray[np.integer], changes: LogOdds) -> Whole:
+    def _away(self, bins: Whole, changes: LogOdds) -> Integers:
         """Return the residual of each pattern and level, shape ``(n_patterns, n_levels)``."""
         n_levels = self._tally.schema.target.n_levels
         values = np.rint(STEPS * np.arange(n_levels) / (n_levels - 1)).astype(np.int64)
@@ -152,25 +149,25 @@ def between_ends(tally: Tally) -> Tally:
     return Tally(two, bins, counts @ np.column_stack([down, up]))
 
 
-def _ends(schema: Schema) -> tuple[Whole, Whole]:
+def _ends(schema: Schema) -> tuple[Integers, Integers]:
     """Return how far each level is from the lowest, and from the highest."""
     up = np.arange(schema.target.n_levels, dtype=np.int64)
     return up, up[::-1]
 
 
-def whole_log_odds(values: NDArray[np.float64] | float) -> Whole:
+def whole_log_odds(values: Floats | float) -> Integers:
     """Return log-odds in steps of 2⁻⁴⁰, cut off at ±100, 0 for NaN: sums of them are exact in any order."""
     return np.rint(GRID * np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST)).astype(np.int64)
 
 
-def outcomes(tally: Tally, points: LogOdds, edges: Whole) -> Integers:
+def outcomes(tally: Tally, points: LogOdds, edges: Integers) -> Integers:
     """Return the rows of each of two classes by total, ``(2·n_buckets,)``: one row changes one count by one."""
     # A bucket ends with its edge.
     bins, counts = tally.bins_and_counts()
     return _by_bin(np.searchsorted(edges, added(points, bins)), counts, len(edges) + 1).ravel()
 
 
-def leads(tally: Tally, base: Whole, points: LogOdds, edges: Whole) -> Integers:
+def leads(tally: Tally, base: Integers, points: LogOdds, edges: Integers) -> Integers:
     """Return the rows got wrong and right by the lead of the largest total: one row changes one count by one."""
     # For `points` by bin and class, shape ``(n_bins, n_classes)``; of shape ``(2·n_buckets,)``, with `edges` as in
     # `outcomes`.
@@ -182,7 +179,7 @@ def leads(tally: Tally, base: Whole, points: LogOdds, edges: Whole) -> Integers:
     return _by_bin(places, np.column_stack([counts.sum(axis=1) - right, right]), len(edges) + 1).ravel()
 
 
-def added(by_bin: LogOdds, bins: NDArray[np.integer]) -> NDArray[Any]:
+def added(by_bin: LogOdds, bins: Whole) -> Array:
     """Return the sum for each pattern of what its bins have, shape ``(n_patterns, …)``."""
     shape = next(iter(by_bin.values())).shape[1:] if by_bin else ()
     found = np.zeros((len(bins), *shape), dtype=np.int64)
@@ -191,13 +188,13 @@ def added(by_bin: LogOdds, bins: NDArray[np.integer]) -> NDArray[Any]:
     return found
 
 
-def _columns(bins: NDArray[np.integer]) -> Iterator[NDArray[np.integer]]:
+def _columns(bins: Whole) -> Iterator[Whole]:
     """Yield the columns, some at a time side by side in memory, which is twice as fast where there are thousands."""
     for start in range(0, bins.shape[1], _BLOCK):
         yield from np.ascontiguousarray(bins[:, start : start + _BLOCK].T)
 
 
-def _by_bin(bins: NDArray[np.integer], counts: Whole, size: int) -> Whole:
+def _by_bin(bins: Whole, counts: Integers, size: int) -> Integers:
     """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``."""
     found = np.zeros((counts.shape[1], size), dtype=np.int64)
     for of_class, rows in zip(found, counts.T, strict=True):  # faster than all classes at once

@@ -4,18 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 from scipy.special import expit, log_softmax, softmax
 
+from hedgerow.boundary.arrays import Floats, Index, Integers, Whole
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.rounding import one_by_one, units
 from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Direction, Part, Prior
 from hedgerow.models.points import MOST_POINTS
 from hedgerow.schema.schema import Schema
 
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 PRIOR = Prior(ACROSS, EACH)  # the distribution of log-odds by bin where ``C`` is 1: as for private scorecards
 STRENGTHS = (1 / 16, 1 / 4, 1.0)  # values of ``C`` among which cross-validation chooses
 _FOLDS = 5
@@ -30,14 +28,14 @@ class Fitted:
     base: Floats  # those of every row: one number for two classes, those of the second; or one for each class
     values: dict[int, Floats]  # those by bin of each attribute that is used
 
-    def log_odds(self, bins: NDArray[np.integer]) -> Floats:
+    def log_odds(self, bins: Whole) -> Floats:
         found = np.tile(self.base, (len(bins), 1))
         for attribute, values in self.values.items():
             found += values[bins[:, attribute]]
         return found
 
 
-def log_loss(log_odds: Floats, counts: Whole) -> float:
+def log_loss(log_odds: Floats, counts: Integers) -> float:
     """Return the log-loss of the rows of each class, summed, given their log-odds, one column of two classes."""
     if log_odds.shape[1] == 1:
         log_odds = np.column_stack([np.zeros(len(log_odds)), log_odds])
@@ -52,12 +50,12 @@ def chances_of(log_odds: Floats) -> Floats:
 class Regression:
     """Logistic regressions on a table: penalised as `Prior` has it, smooth along numbers."""
 
-    def __init__(self, schema: Schema, bins: NDArray[np.integer], counts: Whole) -> None:
+    def __init__(self, schema: Schema, bins: Whole, counts: Integers) -> None:
         order = np.lexsort(bins.T)  # so that the same rows make the same scorecard, in whichever order they come
         self.schema, self.bins, self.counts = schema, bins[order], counts[order]
         self._codes = [np.linalg.cholesky(np.linalg.inv(PRIOR.of(attribute))) for _, attribute in schema.attributes]
 
-    def fit(self, attributes: Sequence[int], strength: float, counts: Whole | None = None) -> Fitted:
+    def fit(self, attributes: Sequence[int], strength: float, counts: Integers | None = None) -> Fitted:
         """Return the regression on some attributes; a row in all, shared by the classes, is added to the counts."""
         # Columns are the bins times a root of the prior's covariance, for which the prior's penalty is that of ridge
         # regression.
@@ -165,9 +163,9 @@ def _forms(fitted: Fitted, regression: Regression) -> list[Floats]:
     return [(X.T @ (X * each[:, None])).toarray() + np.eye(n_columns) / 4 for each in weights.T]
 
 
-def _rising(fitted: Fitted, regression: Regression, monotone: Mapping[str, Direction]) -> Sequence[NDArray[np.intp]]:
+def _rising(fitted: Fitted, regression: Regression, monotone: Mapping[str, Direction]) -> Sequence[Index]:
     """Return the places, the base being the first, along which points may only rise."""
-    found: list[NDArray[np.intp]] = []
+    found: list[Index] = []
     start = 1
     for i, each in fitted.values.items():
         name, attribute = regression.schema.attributes[i]

@@ -10,9 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
-from hedgerow.learn.scorecard.plan import Fit, Floats, ScorecardPlan, Whole
+from hedgerow.learn.scorecard.plan import Fit, ScorecardPlan
 from hedgerow.learn.scorecard.rounding import to_points
 from hedgerow.learn.scorecard.smoothing import Part, Smoothed, smoothed
 from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS
@@ -96,7 +97,7 @@ class NumberFit(Fit):
         base = self._shares[1:]
         if passes:
             kept, share = NumberResiduals(self._tally, base), (for_parts - first) / passes / len(parts)
-            changes: Mapping[int, Whole] = {each.attribute: whole_log_odds(each.values) for each in parts}
+            changes: Mapping[int, Integers] = {each.attribute: whole_log_odds(each.values) for each in parts}
             for _ in range(passes):
                 self._measure(kept, changes)
                 changes = self._refine(parts, kept, {}, share)
@@ -111,7 +112,7 @@ class NumberFit(Fit):
     def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 -- of classes
         return rows, rows * self._unit**2
 
-    def _measure(self, kept: NumberResiduals, changes: Mapping[int, Whole]) -> None:
+    def _measure(self, kept: NumberResiduals, changes: Mapping[int, Integers]) -> None:
         """Release how large residuals are on average, from which follow where they are cut off, and the prior."""
         (found,), _ = self._counts(SIZES, 1, lambda: kept.sizes(changes), "sum of the sizes of residuals", STEPS)
         mean = min(max(found / self._rows, _LEAST), _MOST)
@@ -119,7 +120,7 @@ class NumberFit(Fit):
         self._unit = _MEAN_TO_SPREAD * mean
 
     def _step(
-        self, kept: NumberResiduals, part: Part, changes: Mapping[int, Whole], share: Fraction, precision: Floats
+        self, kept: NumberResiduals, part: Part, changes: Mapping[int, Integers], share: Fraction, precision: Floats
     ) -> list[Smoothed]:
         what = f"residuals by bin of {quoted_text(self._schema.names[part.attribute])}"
         query = partial(kept.by_bin_within, part.attribute, changes, self._bound)

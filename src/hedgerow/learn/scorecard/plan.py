@@ -9,8 +9,8 @@ from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.chosen_attributes import LEAST, Choice, default_parts, most_moved
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Plan
@@ -21,7 +21,7 @@ from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Direction, Part, Pr
 from hedgerow.learn.scorecard.spending import CALIBRATION, FIRST_SHARE, PARTS, TOTALS, Spending, rho_of
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import Integers, Mechanism, NoiseSource, TwoSidedPermuteAndFlip
+from hedgerow.privacy.noise import Mechanism, NoiseSource, TwoSidedPermuteAndFlip
 from hedgerow.privacy.zcdp import largest_rho
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -32,8 +32,6 @@ from hedgerow.text.values import quoted_text
 ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
 ENOUGH_TO_CALIBRATE = 32
 _LARGEST_STEP = 2.0
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +137,7 @@ class Fit:
         raise NotImplementedError
 
     def _step(
-        self, kept: Any, part: Part, changes: Mapping[int, Whole], share: Fraction, precision: Floats
+        self, kept: Any, part: Part, changes: Mapping[int, Integers], share: Fraction, precision: Floats
     ) -> list[Smoothed]:
         """Ask for the residuals of an attribute, and return the step of each column."""
         raise NotImplementedError
@@ -215,8 +213,8 @@ class Fit:
         return part
 
     def _refine(
-        self, parts: Sequence[Part], kept: Any, changes: Mapping[int, Whole], share: Fraction
-    ) -> Mapping[int, Whole]:
+        self, parts: Sequence[Part], kept: Any, changes: Mapping[int, Integers], share: Fraction
+    ) -> Mapping[int, Integers]:
         """Correct the values attribute by attribute, by the residuals that the others leave, each for a share.
 
         Changes of values that `kept` has not yet come and go.
@@ -266,7 +264,7 @@ class ClassFit(Fit):
         return (spread if self._binary else share * rows), spread
 
     def _step(
-        self, kept: Residuals, part: Part, changes: Mapping[int, Whole], share: Fraction, precision: Floats
+        self, kept: Residuals, part: Part, changes: Mapping[int, Integers], share: Fraction, precision: Floats
     ) -> list[Smoothed]:
         if not self._binary:
             return self._steps(kept, part, changes, share, precision)
@@ -277,7 +275,7 @@ class ClassFit(Fit):
         return [smoothed(errors, slopes, slopes, variance, precision)]
 
     def _steps(
-        self, kept: Residuals, part: Part, changes: Mapping[int, Whole], share: Fraction, precision: Floats
+        self, kept: Residuals, part: Part, changes: Mapping[int, Integers], share: Fraction, precision: Floats
     ) -> list[Smoothed]:
         """Ask for the residuals of an attribute by class, and return the step of each class."""
         from scipy.special import softmax  # takes long to import
@@ -307,7 +305,9 @@ class ClassFit(Fit):
         unit *= factor
         return LearnedScorecard(points, np.rint((base + shift) / unit).astype(np.int64), unit, error)
 
-    def _calibrate(self, points: Mapping[int, Whole], unit: float, base: Floats, spread: float) -> tuple[float, float]:
+    def _calibrate(
+        self, points: Mapping[int, Integers], unit: float, base: Floats, spread: float
+    ) -> tuple[float, float]:
         edges = np.rint(np.array(EDGES) * spread / unit).astype(np.int64)
         if self._binary:
             of_one = {attribute: each[:, 0] for attribute, each in points.items()}

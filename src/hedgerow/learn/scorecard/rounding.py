@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.learn.scorecard.smoothing import Part
 
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 _LEAST_UNIT = 0.005
 _UNITS = np.geomspace(0.5, 2, 17)
 """Sizes of a point that are tried, of that with which the largest log-odds get the most points."""
 
 
-def rounded(parts: Sequence[Part], points: int) -> tuple[dict[int, Whole], float]:
+def rounded(parts: Sequence[Part], points: int) -> tuple[dict[int, Integers], float]:
     """Return whole points by attribute, the largest of which is `points` in size, and the log-odds of one point."""
     # A point is at least 0.005 log-odds, so that where nothing was learned all points are 0.
     largest = max((float(np.abs(part.values).max()) for part in parts), default=0.0)
@@ -22,7 +20,7 @@ def rounded(parts: Sequence[Part], points: int) -> tuple[dict[int, Whole], float
     return to_points(parts, unit), unit
 
 
-def to_points(parts: Sequence[Part], unit: float) -> dict[int, Whole]:
+def to_points(parts: Sequence[Part], unit: float) -> dict[int, Integers]:
     return {part.attribute: np.rint(part.values / unit).astype(np.int64) for part in parts}
 
 
@@ -32,7 +30,7 @@ def units(values: Floats, most: int) -> Floats:
     return np.unique(np.maximum(largest * _UNITS, _LEAST_UNIT))
 
 
-def one_by_one(values: Floats, form: Floats, limits: Floats, rising: Sequence[NDArray[np.intp]] = ()) -> Whole:
+def one_by_one(values: Floats, form: Floats, limits: Floats, rising: Sequence[Index] = ()) -> Integers:
     """Round numbers down or up, one after the other, so that the quadratic form of what is rounded off stays small.
 
     Each time that number and that direction are taken that leave the form least, given those before: what one number is

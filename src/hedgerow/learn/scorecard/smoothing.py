@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats
 from hedgerow.schema.attributes import Attribute, Direction
 
-Floats = NDArray[np.float64]
 ACROSS = 4.0
 """The prior's standard deviation of the log-odds from one end of a number to the other, where none is asked for."""
 EACH = 2.0  # the same of other bins, and of a number's mean

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import combinations, product
 from math import comb, prod
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.learn.search.space import CAUGHT, LEFT, Bins, Space, meet
+from hedgerow.boundary.arrays import Array, Floats, Index, Mask
+from hedgerow.learn.search.space import CAUGHT, LEFT, Space, meet
 
 MOST_SETS = 50_000  # the most sets of bins of one attribute: beyond it, boxes are more than other states
 MOST_WORK = 50_000_000
@@ -34,18 +35,18 @@ class Axis:
 
     column: int  # the place of the attribute in the schema
     options: slice  # its options
-    caught: Bins  # the bins that each option catches; it leaves the others
-    sets: Bins  # all bins of the root first, then the sets after one choice, after two, and so on
+    caught: Mask  # the bins that each option catches; it leaves the others
+    sets: Mask  # all bins of the root first, then the sets after one choice, after two, and so on
     within: tuple[int, ...]  # how many of the sets are reached within 0, 1, 2, … choices
     # By branch, the set after one more choice, if the option divides the set and one more choice is allowed
-    children: dict[int, NDArray[np.intp]]
+    children: dict[int, Index]
 
     @property
     def n_bins(self) -> int:
         return self.sets.shape[1]
 
     @cached_property
-    def divides(self) -> NDArray[np.bool_]:
+    def divides(self) -> Mask:
         """The options that divide each set, shape ``(n_sets, n_options)``."""
         return meet(self.sets, self.caught) & meet(self.sets, ~self.caught)
 
@@ -156,8 +157,8 @@ class Sizes:
 class Divisions:
     """The different divisions of boxes that options make."""
 
-    options: NDArray[np.intp]  # the first option that makes each
-    times: NDArray[np.float64]  # how many options make it
+    options: Index  # the first option that makes each
+    times: Floats  # how many options make it
     within: tuple[slice, ...]  # the divisions of each axis
 
 
@@ -178,11 +179,11 @@ class Group:
         return tuple(self.boxes.axes[axis].within[each] - 1 for axis in self.axes)
 
     @property
-    def sets(self) -> list[Bins]:
+    def sets(self) -> list[Mask]:
         return [self.boxes.axes[axis].sets[1 : size + 1] for axis, size in zip(self.axes, self.shape, strict=True)]
 
     @property
-    def n_open(self) -> NDArray[np.intp]:
+    def n_open(self) -> Index:
         """The number of options that divide each box."""
         others = (axis.divides[0].sum() for place, axis in enumerate(self.boxes.axes) if place not in self.axes)
         found = np.full(self.shape, sum(others), dtype=np.intp)
@@ -197,7 +198,7 @@ class Group:
         each = zip(self.shape, steps, strict=False)
         yield from product(*([slice(at, at + step) for at in range(0, size, step)] for size, step in each))
 
-    def closed(self, block: Block, divisions: Divisions | None) -> Iterator[tuple[slice, Bins]]:
+    def closed(self, block: Block, divisions: Divisions | None) -> Iterator[tuple[slice, Mask]]:
         """Yield some options, or divisions, and which boxes of a block they do not divide, to be broadcast."""
         for place, (axis, size) in enumerate(zip(self.axes, self.shape, strict=True)):
             one = self.boxes.axes[axis]
@@ -208,7 +209,7 @@ class Group:
             yield some, _along(closed[block[place]] if place < len(block) else closed, place, len(self.axes))
 
 
-def _along(values: NDArray[Any], place: int, places: int) -> NDArray[Any]:
+def _along(values: Array, place: int, places: int) -> Array:
     """Return values for one axis of several, to be broadcast over the others."""
     return values.reshape(len(values), *[1] * (places - place - 1), *values.shape[1:])
 
@@ -235,12 +236,12 @@ class Line(NamedTuple):
     root: bytes  # the bins at the root
 
     @classmethod
-    def of(cls, caught: Bins, root: Bins) -> Self:
+    def of(cls, caught: Mask, root: Mask) -> Self:
         """Return that of the bins that options catch, shape ``(n_options, n_bins)``, and of those at the root."""
         return cls(len(root), caught.tobytes(), root.tobytes())
 
     @property
-    def bins(self) -> tuple[Bins, Bins]:
+    def bins(self) -> tuple[Mask, Mask]:
         """The bins that each option catches, and those at the root."""
         caught, root = (np.frombuffer(part, dtype=bool) for part in (self.caught, self.root))
         return caught.reshape(-1, self.n_bins), root
@@ -257,7 +258,7 @@ def lines_of(space: Space) -> Iterator[tuple[int, slice, Line]]:
         start = options.stop
 
 
-def sets_of(line: Line, branches: tuple[int, ...], choices: int) -> tuple[Bins, tuple[int, ...]] | None:
+def sets_of(line: Line, branches: tuple[int, ...], choices: int) -> tuple[Mask, tuple[int, ...]] | None:
     """Return the sets of bins of one attribute, breadth first, and how many within 0, 1, …: None if too many."""
     caught, root = line.bins
     kept = [caught if branch == CAUGHT else ~caught for branch in branches]
@@ -287,22 +288,22 @@ def _axis(line: Line, branches: tuple[int, ...], choices: int) -> Axis | None:
     return Axis(0, slice(0, len(caught)), caught, sets, within, children)
 
 
-def _parts(caught: Bins) -> NDArray[np.void]:
+def _parts(caught: Mask) -> NDArray[np.void]:
     """Return a key of each option's division, alike for complements."""
     return _keys(caught ^ caught[:, :1])
 
 
-def n_divisions(caught: Bins) -> int:
+def n_divisions(caught: Mask) -> int:
     """Return how many different divisions options make."""
     return len(np.unique(_parts(caught)))
 
 
-def _keys(sets: Bins) -> NDArray[np.void]:
+def _keys(sets: Mask) -> NDArray[np.void]:
     packed = np.ascontiguousarray(np.packbits(sets, axis=-1))
     return packed.view(np.dtype((np.void, packed.shape[-1])))[..., 0]
 
 
-def _places(sets: Bins, parts: Bins) -> NDArray[np.intp]:
+def _places(sets: Mask, parts: Mask) -> Index:
     """Return where each part is among the sets; any place where it is none of them."""
     keys = _keys(sets)
     order = np.argsort(keys)

@@ -24,14 +24,15 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Index, Mask, Whole
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import TYPICAL_PATTERNS, Outline, space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.last_two import LastTwo
-from hedgerow.learn.search.lattice import Chosen, PatternMatrix, Search, States, Stop, Take, enough
+from hedgerow.learn.search.lattice import PatternMatrix, Search, Stop, Take, enough
 from hedgerow.learn.search.losses import FINE_STEPS, Loss, Objective
 from hedgerow.learn.search.pairs import Pairs, PairValues
-from hedgerow.learn.search.semirings import Floats, least_loss
+from hedgerow.learn.search.semirings import least_loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.tally import Tally
 
@@ -47,9 +48,9 @@ Progress = Callable[[int, int, int], object]
 class Edges:
     """Branches of one kind that are followed: from a state, by an option, to a state of the next level."""
 
-    state: NDArray[np.intp]  # in increasing order
-    option: NDArray[np.intp]
-    child: NDArray[np.intp]
+    state: Index  # in increasing order
+    option: Index
+    child: Index
 
 
 @dataclass(eq=False)
@@ -57,10 +58,10 @@ class PrunedLevel:
     """The distinct states that are a number of choices below the root and may be part of an optimal model."""
 
     space: Space  # the options
-    states: States  # for each state one set of sides that leads to it
+    states: Whole  # for each state one set of sides that leads to it
     edges: dict[int, Edges] = field(default_factory=dict[int, Edges])  # what is followed from here, by branch
 
-    def children(self, chosen: Chosen, branch: int) -> NDArray[np.intp] | None:
+    def children(self, chosen: Index, branch: int) -> Index | None:
         """Return the next level's state for the branch of each option, -1 where it is not followed."""
         if branch not in self.edges:
             return None
@@ -97,14 +98,14 @@ class _BranchLosses:
     """Losses and floors of a block of states, and of both branches of each of their options."""
 
     stop: Floats
-    allowed: NDArray[np.bool_]
+    allowed: Mask
     losses: tuple[Floats, Floats]
     floors: tuple[Floats, Floats]
     sizes: tuple[Floats, Floats]
     impurity: Floats
 
     @classmethod
-    def of(cls, rows: PatternMatrix, states: States, live: NDArray[np.bool_], min_rows: float) -> _BranchLosses:
+    def of(cls, rows: PatternMatrix, states: Whole, live: Mask, min_rows: float) -> _BranchLosses:
         caught, total = rows.counts(live)
         left = total[:, :, None] - caught
         floor, whole = rows.floors(live)
@@ -128,7 +129,7 @@ def expand(
     width: int | None = None,
     deadline: float = np.inf,
     progress: Progress = lambda *_: None,
-    root: States | None = None,
+    root: Whole | None = None,
 ) -> Expansion:
     space = rows.space
     levels = [PrunedLevel(space, np.zeros((1, 0), dtype=np.int32) if root is None else root)]
@@ -164,7 +165,7 @@ class _LevelExpansion:
         self.n_bytes = 0
         caught = np.packbits(rows.catches.T, axis=1)
         self._parts = {CAUGHT: caught, LEFT: ~caught}
-        self._kept: list[tuple[int, NDArray[np.intp], NDArray[np.intp], NDArray[np.uint8], Floats]] = []
+        self._kept: list[tuple[int, Index, Index, NDArray[np.uint8], Floats]] = []
 
     def blocks(self) -> Iterator[int]:
         """Expand the level's states block by block, and yield the number done."""
@@ -182,7 +183,7 @@ class _LevelExpansion:
                 self.n_bytes += masks.nbytes + 32 * len(state)
             yield int(block[-1]) + 1
 
-    def _promising(self, split: _BranchLosses, block: NDArray[np.intp]) -> dict[int, NDArray[np.bool_]]:
+    def _promising(self, split: _BranchLosses, block: Index) -> dict[int, Mask]:
         """Return which options' branches are followed, shape ``(n, n_options)`` for each branch."""
         settings, space = self.settings, self.rows.space
         keep = split.allowed
@@ -227,7 +228,7 @@ def _impurity(counts: Floats) -> Floats:
     return size - (counts**2).sum(axis=0) / np.maximum(size, 1)
 
 
-def _distinct(masks: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _distinct(masks: NDArray[np.uint8]) -> tuple[Index, Index]:
     """Return the first row of each group of equal rows, and the group of every row."""
     # Rows are ordered by a hash and then compared as they are: a collision can at worst leave equal rows in two groups,
     # never put different ones together.
@@ -278,13 +279,13 @@ def find_optimum(
     return _renamed(prune(rows, settings, time_limit, progress), supported)
 
 
-def _supported(tally: Tally, space: Space, settings: SearchSettings) -> NDArray[np.intp]:
+def _supported(tally: Tally, space: Space, settings: SearchSettings) -> Index:
     """Return the options that catch, and in a tree also leave, rows enough of the whole table."""
     caught, total = tally.class_counts(space.candidates)[space.options].T.astype(np.float64), tally.total()
     return np.flatnonzero(enough(max(settings.min_rows, 1), caught, total[:, None] - caught, space))
 
 
-def _renamed(found: Optimum, options: NDArray[np.intp]) -> Optimum:
+def _renamed(found: Optimum, options: Index) -> Optimum:
     """Return a model of some options as one of all."""
 
     def named(part: Take | Stop) -> Take | Stop:
@@ -381,11 +382,11 @@ def _best_of(
     settings: SearchSettings,
     levels: list[PrunedLevel],
     last: Floats | None = None,
-    here: NDArray[np.bool_] | None = None,
+    here: Mask | None = None,
 ) -> Take | Stop:
     """Return the best model below the levels' first state; of the last level, the values with two choices left."""
 
-    def two(index: int, live: NDArray[np.bool_]) -> Take | Stop:
+    def two(index: int, live: Mask) -> Take | Stop:
         below = replace(settings, depth=2)
         return _best_of(rows, below, expand(rows, below, root=levels[-1].states[[index]]).levels, here=live)
 

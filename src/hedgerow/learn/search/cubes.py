@@ -19,11 +19,11 @@ from math import prod
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Index, Mask, Whole
 from hedgerow.learn.search.boxes import Axes, Block, Boxes, Divisions, Group
 from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Choose, Stop, Take, enough
-from hedgerow.learn.search.semirings import CLOSED, Floats, LastChoice, Semiring
+from hedgerow.learn.search.semirings import CLOSED, LastChoice, Semiring
 from hedgerow.learn.search.space import CAUGHT, LEFT, product
 from hedgerow.tally import Tally
 
@@ -37,7 +37,7 @@ class BoxRows:
     """The patterns of a tally by the attributes of a search: exact, private."""
 
     boxes: Boxes  # what is searched
-    bins: NDArray[np.integer]  # on each axis, the bin of each pattern
+    bins: Whole  # on each axis, the bin of each pattern
     classes: Floats  # the rows of each class
 
     @classmethod
@@ -57,7 +57,7 @@ class BoxRows:
         """Of two classes, how many more rows the first has, and the rows of both, shape ``(2, n_patterns)``."""
         return np.stack([self.classes[0] - self.classes[1], self.classes.sum(axis=0)])
 
-    def caught(self, option: int) -> tuple[int, NDArray[np.bool_]]:
+    def caught(self, option: int) -> tuple[int, Mask]:
         """Return the axis of an option, and which patterns it catches, shape ``(n_patterns,)``."""
         axis = self.boxes.axis_of(option)
         one = self.boxes.axes[axis]
@@ -89,7 +89,7 @@ class BoxRows:
         caught = product(counts.reshape(-1, width).astype(kind), factors.astype(kind))
         return caught.reshape(len(weights), *cells, caught.shape[1])
 
-    def code(self, group: Axes) -> NDArray[np.intp]:
+    def code(self, group: Axes) -> Index:
         """Return the cell of each pattern in a group's contingency table, shape ``(n_patterns,)``."""
         code = np.zeros(self.bins.shape[1], dtype=np.intp)
         for axis in group:
@@ -109,7 +109,7 @@ class BoxRows:
         return np.asarray(block_diag(*(2.0 * axis.caught.T - 1 for axis in self.boxes.axes)), dtype=np.float64)
 
 
-def summed(table: Floats, sets: Sequence[NDArray[np.bool_]], first: int = 1) -> Floats:
+def summed(table: Floats, sets: Sequence[Mask], first: int = 1) -> Floats:
     """Return a table summed from bins to sets of bins, from its axis `first` on."""
     for place, members in enumerate(sets, first):
         before, after = table.shape[:place], table.shape[place + 1 :]

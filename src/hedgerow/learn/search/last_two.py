@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.learn.search.lattice import PatternMatrix, States, enough
+from hedgerow.boundary.arrays import Array, Floats, Index, Mask, Whole
+from hedgerow.learn.search.lattice import PatternMatrix, enough
 from hedgerow.learn.search.losses import errors
-from hedgerow.learn.search.semirings import Floats
 from hedgerow.learn.search.space import CAUGHT, product
 
 _BLOCK_NUMBERS = 2**15  # of each class, of one test with all others: several such tables fit in the cache
 _BLOCK_PATTERNS = 2**24  # of all states of a block
-Numbers = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +37,7 @@ class LastTwo:
         fits = depth > 1 and CAUGHT in rows.space.branches and rows.loss.is_errors
         return cls(rows, penalty, max(ceil(min_rows), 1)) if fits else None
 
-    def values(self, states: States, report: Callable[[int], object]) -> Floats:
+    def values(self, states: Whole, report: Callable[[int], object]) -> Floats:
         """Return the values of the states, and report how many are done."""
         found, done = np.empty(len(states)), 0
         for block in self._blocks(states):
@@ -48,7 +46,7 @@ class LastTwo:
             report(done)
         return found
 
-    def _blocks(self, states: States) -> Iterator[NDArray[np.intp]]:
+    def _blocks(self, states: Whole) -> Iterator[Index]:
         # States that share their rarest side, and are alike in size, go together: few patterns and tests count.
         sizes, rarest = np.empty(len(states)), np.zeros(len(states))
         for block in self.rows.blocks(len(states)):
@@ -61,7 +59,7 @@ class LastTwo:
         for start in range(0, len(states), step):
             yield order[start : start + step]
 
-    def _values(self, live: NDArray[np.bool_]) -> Floats:
+    def _values(self, live: Mask) -> Floats:
         caught, total = self.rows.counts(live)
         left = total[:, :, None] - caught
         allowed = enough(self.min_rows, caught, left, self.rows.space)
@@ -78,9 +76,7 @@ class LastTwo:
         return np.minimum(errors(total), first + self.penalty)
 
 
-def _further(
-    one: Floats, total: Floats, tables: list[tuple[Numbers, Numbers]], min_rows: int
-) -> tuple[Numbers, Numbers]:
+def _further(one: Floats, total: Floats, tables: list[tuple[Array, Array]], min_rows: int) -> tuple[Array, Array]:
     """Return the fewest errors with a second test, of what each first one catches and leaves: ``(n_tests, n)``."""
     # Whole numbers with a bit to spare: it is set where rows are missing, also by a difference below 0.
     most = int(total.sum(axis=0).max(initial=0)) + min_rows
@@ -105,7 +101,7 @@ def _further(
     return caught, left
 
 
-def _both(tests: Numbers, rows: Numbers, first: int) -> Numbers:
+def _both(tests: Array, rows: Array, first: int) -> Array:
     """Return the rows that a test and each later one both catch, by state: shape ``(n_later, n)``."""
     here = np.flatnonzero(tests[:, first])
     return product(tests[here, first + 1 :].T, rows[here])

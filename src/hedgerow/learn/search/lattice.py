@@ -21,13 +21,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Index, Integers, Mask, Whole
 from hedgerow.learn.search.losses import Loss
-from hedgerow.learn.search.semirings import CLOSED, Floats, LastChoice, Semiring
+from hedgerow.learn.search.semirings import CLOSED, LastChoice, Semiring
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space, product
 from hedgerow.tally import Tally
 
-States = NDArray[np.integer]
-Chosen = NDArray[np.intp]
 Choose = Callable[[Floats], int]
 _BLOCK_BYTES = 2**24  # of the largest matrix of a block of states: fits in the cache
 EXACT_IN_FLOAT32 = 2**24  # whole numbers below it, and their sums below it, are exact in single precision
@@ -50,12 +49,12 @@ class PatternMatrix:
     def __len__(self) -> int:
         return self._sides.shape[1]
 
-    def blocks(self, n_states: int) -> Iterator[NDArray[np.intp]]:
+    def blocks(self, n_states: int) -> Iterator[Index]:
         size = max(1, _BLOCK_BYTES // (8 * max(len(self), self.space.n_options * len(self._counts), 1)))
         for start in range(0, n_states, size):
             yield np.arange(start, min(start + size, n_states))
 
-    def on(self, states: States) -> NDArray[np.bool_]:
+    def on(self, states: Whole) -> Mask:
         """Return which patterns are on all sides of each state, shape ``(n_states, n_patterns)``."""
         rows = np.ones((len(states), len(self)), dtype=bool)
         for side in states.T:
@@ -63,21 +62,21 @@ class PatternMatrix:
         return rows
 
     @property
-    def catches(self) -> NDArray[np.bool_]:
+    def catches(self) -> Mask:
         """The options that catch each pattern, shape ``(n_patterns, n_options)``."""
         return self._caught > 0
 
-    def caught(self, options: int | NDArray[np.intp]) -> NDArray[np.bool_]:
+    def caught(self, options: int | Index) -> Mask:
         """Return which patterns an option catches, shape ``(n_patterns,)``, or each of some, one a row."""
         return self._caught.T[options] > 0
 
-    def counts(self, rows: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    def counts(self, rows: Mask) -> tuple[Floats, Floats]:
         """Return the rows of each class that each option catches, and all rows of each class."""
         # Shapes ``(n_classes, n_states, n_options)`` and ``(n_classes, n_states)``.
         weighted = [self._weighted(rows, weights) for weights in self._counts]
         return np.stack([one for one, _ in weighted]), np.stack([one for _, one in weighted])
 
-    def differences(self, rows: NDArray[np.bool_]) -> Floats:
+    def differences(self, rows: Mask) -> Floats:
         """Return, of two classes, how many more rows of the first each option catches, ``(n_states, n_options)``."""
         one, other = self._counts
         return product(rows * (one - other), self._caught).astype(np.float64)
@@ -88,7 +87,7 @@ class PatternMatrix:
         return self._sides @ self._counts.sum(axis=0, dtype=np.float64)
 
     def by_class(
-        self, rows: NDArray[np.bool_], options: NDArray[np.intp], flipped: NDArray[np.bool_]
+        self, rows: Mask, options: Index, flipped: Mask
     ) -> list[tuple[NDArray[np.floating], NDArray[np.floating]]]:
         """Return, of each class, the patterns that some state holds: which options, or complements, catch them."""
         # Shapes ``(n, n_options)``, the options in an order, some as their complements, and ``(n, n_states)``.
@@ -99,16 +98,16 @@ class PatternMatrix:
             found.append((caught, np.multiply(rows[:, here].T, weights[here, None], order="C")))
         return found
 
-    def floors(self, rows: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    def floors(self, rows: Mask) -> tuple[Floats, Floats]:
         """Return the loss in rows that no model avoids: rows of a pattern are in one leaf (equivalent points)."""
         # Of the rows that each option catches, shape ``(n_states, n_options)``, and of all, shape ``(n_states,)``.
         return self._weighted(rows, self._floor)
 
-    def totals(self, rows: NDArray[np.bool_]) -> Floats:
+    def totals(self, rows: Mask) -> Floats:
         """Return the rows of each class, shape ``(n_classes, n_states)``."""
         return np.stack([(rows * weights).sum(axis=1, dtype=np.float64) for weights in self._counts])
 
-    def _weighted(self, rows: NDArray[np.bool_], weights: NDArray[np.floating]) -> tuple[Floats, Floats]:
+    def _weighted(self, rows: Mask, weights: NDArray[np.floating]) -> tuple[Floats, Floats]:
         weighted = rows * weights
         return product(weighted, self._caught).astype(np.float64), weighted.sum(axis=1, dtype=np.float64)
 
@@ -117,9 +116,9 @@ class Level(Protocol):
     """The states that are a number of choices below the root, as sides: shape ``(n_states, n_choices)``."""
 
     @property
-    def states(self) -> States: ...
+    def states(self) -> Whole: ...
 
-    def children(self, chosen: Chosen, branch: int) -> NDArray[np.integer] | None:
+    def children(self, chosen: Index, branch: int) -> Whole | None:
         """Return where in the next level the branch of each option is, for the chosen states of this level.
 
         Shape ``(n_chosen, n_options)``; -1 for a branch that is not searched further; None if none of them is.
@@ -158,9 +157,7 @@ class Search:
     semiring: Semiring  # the semiring of the values
     min_rows: float = 0.0  # rows that an option must catch, in a tree also leave. Always 0 where the search is private.
 
-    def weigh(
-        self, depth: int, chosen: Chosen, rows: NDArray[np.bool_], following: Floats | None
-    ) -> tuple[Floats, Floats]:
+    def weigh(self, depth: int, chosen: Index, rows: Mask, following: Floats | None) -> tuple[Floats, Floats]:
         """Return the weights of stopping, shape ``(n,)``, and of each option, shape ``(n, n_options)``."""
         level, space, semiring = self.levels[depth], self.rows.space, self.semiring
         caught, total = self.rows.counts(rows)
@@ -229,7 +226,7 @@ class Search:
             progress(int((space.n_sides - 1 - highest[block]).sum()))
         return values
 
-    def _last_of(self, last: LastChoice, states: States, totals: Floats, more: Floats) -> Floats:
+    def _last_of(self, last: LastChoice, states: Whole, totals: Floats, more: Floats) -> Floats:
         """Return the values of sets of sides from their rows, and how many more of one class each option catches."""
         is_open = self.rows.space.open(states)
         differences = np.abs(2 * more - (totals[0] - totals[1])[:, None])
@@ -241,15 +238,15 @@ class Search:
         values: Sequence[Floats],
         choose_option: Choose,
         choose_value: Choose,
-        rows: NDArray[np.bool_] | None = None,
-        last: Callable[[int, NDArray[np.bool_]], Take | Stop] | None = None,
+        rows: Mask | None = None,
+        last: Callable[[int, Mask], Take | Stop] | None = None,
     ) -> Take | Stop:
         """Build one model from the root down."""
         # `choose_option` gets the weights of stopping and of the open options and returns the index of one of them;
         # `choose_value` gets the rows of each class in a leaf and returns the index of its value. `rows` are those of
         # the root, shape ``(1, n_patterns)``, all if None; `last` makes the model below a state of the last level.
 
-        def below(depth: int, index: int, rows: NDArray[np.bool_]) -> Take | Stop:
+        def below(depth: int, index: int, rows: Mask) -> Take | Stop:
             if depth == len(self.levels) or index < 0:
                 return Stop(choose_value(self.rows.totals(rows)[:, 0]))
             if last is not None and depth == len(self.levels) - 1:
@@ -271,7 +268,7 @@ class Search:
         return below(0, 0, np.ones((1, len(self.rows)), dtype=bool) if rows is None else rows)
 
 
-def enough(min_rows: float, caught: Floats, left: Floats, space: Space) -> NDArray[np.bool_]:
+def enough(min_rows: float, caught: Floats, left: Floats, space: Space) -> Mask:
     """Return which options catch, and in a tree also leave, that many rows; from counts by class."""
     allowed = caught.sum(axis=0) >= min_rows
     return allowed & (left.sum(axis=0) >= min_rows) if CAUGHT in space.branches else allowed
@@ -301,9 +298,9 @@ class ExhaustiveLevel:
     """All states that are a number of choices below the root."""
 
     space: Space  # the options
-    states: States  # all sets of that many sides, each increasing, in colexicographic order
+    states: Whole  # all sets of that many sides, each increasing, in colexicographic order
 
-    def children(self, chosen: Chosen, branch: int) -> NDArray[np.int64] | None:
+    def children(self, chosen: Index, branch: int) -> Integers | None:
         """Return the index of each state with one more side; where the side is in it already, any index."""
         if branch not in self.space.branches:
             return None
@@ -319,7 +316,7 @@ class ExhaustiveLevel:
             before += smaller
         return place + binomials[side, before + 1]
 
-    def places(self, chosen: NDArray[np.intp], side: NDArray[np.intp]) -> NDArray[np.intp]:
+    def places(self, chosen: Index, side: Index) -> Index:
         """Return the index of sets of this level from that of each without its highest side, and that side."""
         size = self.states.shape[1]
         return chosen + np.array([comb(n, size) for n in range(self.space.n_sides)], dtype=np.intp)[side]

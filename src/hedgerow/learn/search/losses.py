@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Floats, Integers
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.search.space import product
 
@@ -53,7 +53,7 @@ class LossTable:
         return hash((self.name, self.unit, len(self.entries)))  # to hash a thousand fractions takes longer than a draw
 
     @classmethod
-    def of_costs(cls, costs: NDArray[np.float64]) -> Self:
+    def of_costs(cls, costs: Floats) -> Self:
         """Return the losses of a matrix of costs: a row of the class of a line, the class of a column predicted."""
         if not (costs >= 0).all() or np.diagonal(costs).any():
             raise ArgumentError("expected costs of at least 0, and none of a correct decision, got others.")
@@ -129,11 +129,11 @@ class Loss:
         return tuple(value.index(max(value)) for value in self.values)
 
     @cached_property
-    def by_value(self) -> NDArray[np.float64]:
+    def by_value(self) -> Floats:
         """The table with a row for each value, shape ``(n_values, n_classes)``."""
         return np.array(self.table, dtype=np.float64).T
 
-    def totals(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def totals(self, counts: Floats) -> Floats:
         """Return the loss of rows of each class, shape ``(n_classes, n)``, under each value, in steps: exact."""
         return product(self.by_value, counts)
 
@@ -143,7 +143,7 @@ class Loss:
         expected = 1 - np.eye(len(self.table), len(self.table[0]))
         return self.steps == 1 and np.array_equal(self.table, expected)
 
-    def least(self, counts: NDArray[Any]) -> NDArray[np.float64]:
+    def least(self, counts: Array) -> Floats:
         """Return the loss of rows of each class, shape ``(n_classes, ...)``, under the best value, in rows: exact."""
         if self.is_errors:
             return errors(counts)
@@ -159,7 +159,7 @@ class Loss:
         """By how much one added row can raise a score of `split_scores`, in steps: a loss of 1; it never lowers one."""
         return self.steps
 
-    def split_scores(self, caught: NDArray[Any], total: NDArray[Any]) -> NDArray[np.int64]:
+    def split_scores(self, caught: Array, total: Array) -> Integers:
         """Return the loss of the best value on each side of every candidate, and last of the best for all, in steps.
 
         ``U(r) = min_v L(caught, v) + min_v L(left, v)``. An added row falls on one side, where it adds one entry of the
@@ -169,12 +169,12 @@ class Loss:
         sides = (self.least(counts.T) for counts in (caught, total - caught))
         return np.append(self.steps * sum(sides), self.steps * self.least(total)).astype(np.int64)
 
-    def best(self, counts: NDArray[np.float64]) -> int:
+    def best(self, counts: Floats) -> int:
         """Return the value under which rows of each class, shape ``(n_classes,)``, lose least, the first of equals."""
         return int(self.totals(counts).argmin())
 
 
-def errors(counts: NDArray[Any]) -> NDArray[Any]:
+def errors(counts: Array) -> Array:
     """Return the rows outside the majority of leaves, from rows of each class, shape ``(n_classes, ...)``."""
     if len(counts) == 2:
         return np.minimum(*counts)

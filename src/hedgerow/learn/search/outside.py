@@ -19,13 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Index, Mask
 from hedgerow.learn.search.boxes import Axis, Group
 from hedgerow.learn.search.cubes import Cubes, summed
-from hedgerow.learn.search.lattice import Chosen, Masks, Search
+from hedgerow.learn.search.lattice import Masks, Search
 from hedgerow.learn.search.losses import Loss
-from hedgerow.learn.search.semirings import Floats
 from hedgerow.learn.search.space import CAUGHT, LEFT
 
 MOST_WEIGHT = 500
@@ -130,7 +129,7 @@ class OutsideMasks(_Outside):
             reached = below
 
     def _pass_on(
-        self, search: Search, depth: int, chosen: Chosen, values: list[Floats], reached: Floats, below: Floats
+        self, search: Search, depth: int, chosen: Index, values: list[Floats], reached: Floats, below: Floats
     ) -> None:
         """Pass the probabilities to reach some states on to their leaves, and to the states `below`."""
         matrix, catches = search.rows, search.rows.catches
@@ -152,7 +151,7 @@ class OutsideMasks(_Outside):
                 below += np.bincount(places, taken.ravel(), minlength=len(below))
         self._add_options(stopped, taken.sum(axis=0), at_root=not depth)
 
-    def _pass_on_last(self, search: Search, depth: int, chosen: Chosen, value: Floats, reached: Floats) -> None:
+    def _pass_on_last(self, search: Search, depth: int, chosen: Index, value: Floats, reached: Floats) -> None:
         """Pass the chances on where one choice is left, of errors of two classes: by differences of counts."""
         matrix, semiring, states = search.rows, search.semiring, search.levels[depth].states[chosen]
         rows, is_open = matrix.on(states), matrix.space.open(states)
@@ -171,7 +170,7 @@ class OutsideMasks(_Outside):
         self._add_options(stopped, taken.sum(axis=0), at_root=not depth)
 
 
-def _summed(rows: NDArray[np.bool_], chances: Floats) -> Floats:
+def _summed(rows: Mask, chances: Floats) -> Floats:
     """Return chances summed over the states that each pattern is in, shape ``(n_values, n_patterns, n_options)``."""
     # From masks ``(n_states, n_patterns)`` and chances ``(n_values, n_states, n_options)``.
     flat = np.moveaxis(chances, 0, 1).reshape(len(rows), -1)
@@ -286,7 +285,7 @@ class OutsideBoxes(_Outside):
             found[tuple(slice(None) if i == axis else slice(sizes[i]) for i in axes)] += np.moveaxis(given, -1, place)
 
 
-def _given_to_sets(axis: Axis, branch: int, size: int | None, part: Floats, n_sets: int) -> NDArray[np.float64]:
+def _given_to_sets(axis: Axis, branch: int, size: int | None, part: Floats, n_sets: int) -> Floats:
     """Return what each set of an axis is given, from chances by set and option, ``(..., size or 1, n_options)``."""
     from scipy.sparse import csr_array  # takes long to import
 

@@ -15,8 +15,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Index, Mask
 from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Choose, Stop, Take
-from hedgerow.learn.search.semirings import CLOSED, Floats, LastChoice, Semiring
+from hedgerow.learn.search.semirings import CLOSED, LastChoice, Semiring
 from hedgerow.learn.search.space import CAUGHT, Space, product
 from hedgerow.tally import Tally
 
@@ -32,8 +33,8 @@ class Group:
 
     columns: tuple[int, ...]  # the attributes
     sizes: tuple[int, ...]  # how many bins they have
-    options: NDArray[np.intp]  # the options
-    cells: NDArray[np.bool_]  # which cells of the attributes' contingency table each option catches
+    options: Index  # the options
+    cells: Mask  # which cells of the attributes' contingency table each option catches
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ class Pairs:
         ends = np.cumsum(sizes)
         column = np.searchsorted(ends, candidates.own_bins.argmax(axis=1), side="right")
         truth = [candidates.truth[i, ends[c] - sizes[c] : ends[c]] for i, c in enumerate(column.tolist())]
-        members: dict[tuple[int, ...], list[tuple[int, NDArray[np.bool_]]]] = {}
+        members: dict[tuple[int, ...], list[tuple[int, Mask]]] = {}
         for option, literals in enumerate(self.literals):
             key = tuple(int(column[literal]) for literal in literals)
             cells = truth[literals[0]] if len(literals) == 1 else np.logical_and.outer(*(truth[i] for i in literals))
@@ -78,12 +79,12 @@ class Pairs:
         return [candidates[option] for option in self.space.options]
 
     @cached_property
-    def _implying(self) -> NDArray[np.bool_]:
+    def _implying(self) -> Mask:
         """The options that imply each literal, shape ``(n_literals, n_options)``."""
         implied = self.space.candidates.literal_implications
         return np.stack([implied[list(literals)].any(axis=0) for literals in self.literals], axis=1)
 
-    def open(self, options: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def open(self, options: Index) -> Mask:
         """Return which options may follow each of some, shape ``(n, n_options)``: those that do not imply it."""
         implying = self._implying
         return ~np.stack([np.logical_and.reduce(implying[list(self.literals[int(o)])]) for o in options])
@@ -122,7 +123,7 @@ class PairValues:
         return self._semiring.plus(stop[None], options[None], np.ones(len(options)))[0].item()
 
     def walk(self, left: int, choose_option: Choose, choose_label: Choose) -> Take | Stop:
-        def below(left: int, first: int | None, rows: NDArray[np.bool_]) -> Take | Stop:
+        def below(left: int, first: int | None, rows: Mask) -> Take | Stop:
             total = self._classes[:, rows].sum(axis=1)
             if not left:
                 return Stop(choose_label(total))
@@ -150,10 +151,10 @@ class PairValues:
         options = semiring.go(np.array(n)) + semiring.leaf(self._caught) + self._left
         return stop, np.where(self._catches_enough(self._caught), options, semiring.zero)
 
-    def _catches_enough(self, caught: Numbers) -> NDArray[np.bool_]:
+    def _catches_enough(self, caught: Numbers) -> Mask:
         return caught.sum(axis=0) >= self._min_rows
 
-    def _last(self, total: Floats, caught: Floats, is_open: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    def _last(self, total: Floats, caught: Floats, is_open: Mask) -> tuple[Floats, Floats]:
         """Return the weights of stopping and of each option where no other can follow."""
         is_open = is_open & self._catches_enough(caught)
         semiring, n_open = self._semiring, np.array(is_open.sum())
@@ -161,11 +162,11 @@ class PairValues:
         options[~is_open] = semiring.zero
         return semiring.leaf(total) + semiring.stop(n_open), options
 
-    def _catches(self, option: int) -> NDArray[np.bool_]:
+    def _catches(self, option: int) -> Mask:
         place, row = self._pairs.place_of(option)
         return self._pairs.groups[place].cells[row][self._codes[place]]
 
-    def _counted(self, rows: NDArray[np.bool_]) -> Floats:
+    def _counted(self, rows: Mask) -> Floats:
         """Return the rows of each class that each option catches among some, shape ``(n_classes, n_options)``."""
         found = np.zeros((len(self._classes), self._pairs.space.n_options))
         for group, codes in zip(self._pairs.groups, self._codes, strict=True):
@@ -202,7 +203,7 @@ class PairValues:
             table[:, other.options] = _product(other.cells, counts.reshape(n_cells, width).astype(kind).T).T
         return table
 
-    def _second(self, first: NDArray[np.intp], both: list[NDArray[np.floating]]) -> Floats:
+    def _second(self, first: Index, both: list[NDArray[np.floating]]) -> Floats:
         """Return the values of what some first rules leave, from what each two rules catch both, by class."""
         # Where differences are enough, `both` is of these, and of all rows if a rule must catch some.
         semiring, is_open = self._semiring, self._pairs.open(first)
@@ -224,5 +225,5 @@ class PairValues:
         return semiring.plus(semiring.leaf(total) + semiring.stop(n_open), options, once)
 
 
-def _product(cells: NDArray[np.bool_], counts: NDArray[np.floating]) -> NDArray[np.floating]:
+def _product(cells: Mask, counts: NDArray[np.floating]) -> NDArray[np.floating]:
     return product(cells.astype(counts.dtype), counts)

@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.errors import SearchTooLargeError, TooManyRowsError
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, Outline, draw_cost, masks_cost
@@ -23,7 +23,7 @@ from hedgerow.learn.search.lattice import ExhaustiveLevel, Masks, PatternMatrix,
 from hedgerow.learn.search.losses import Loss, Objective
 from hedgerow.learn.search.outside import DrawChances, LeafShares, OutsideBoxes, OutsideMasks
 from hedgerow.learn.search.pairs import Pairs, PairValues
-from hedgerow.learn.search.semirings import Floats, all_models, all_models_of_many_rows, choice_of_many_rows
+from hedgerow.learn.search.semirings import all_models, all_models_of_many_rows, choice_of_many_rows
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Choose, ModelDraw, Rounding
 from hedgerow.privacy.gate import Gate
@@ -179,9 +179,7 @@ def check_rows(rows: int, most: int, of: str) -> None:
 _SURE = 200.0  # the log-ratio, beside a weight, by which what is conditioned on outweighs all else
 
 
-def conditioned(
-    tally: Tally, plan: Draw, weight: Fraction, values: Mapping[int, NDArray[np.bool_]]
-) -> tuple[Tally, Draw]:
+def conditioned(tally: Tally, plan: Draw, weight: Fraction, values: Mapping[int, Mask]) -> tuple[Tally, Draw]:
     """Return a table and a plan whose draws are those of `plan` given that leaves of some patterns have some values.
 
     To within ``e^−100``, if that has a chance of ``e^(−w − 100)`` or more under a draw with this weight w.

@@ -13,10 +13,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.learn.search.losses import BLOCK, Loss, errors
 from hedgerow.privacy.exponential_mechanism import Choose, weight_digits
 
-Floats = NDArray[np.float64]
 _LEAST_LOG = -700.0
 CLOSED = -1  # the difference of an option that cannot be taken
 _MOST_TABULATED = 2**20  # differences whose weight is looked up
@@ -39,12 +39,12 @@ class Semiring:
     spread: Callable[[Floats], Floats] | None
     # From the rows of a table, a function of differences, shape ``(n, m)``, and of how often each counts, shape
     # ``(m,)``: ⊕ over the spreads, shape ``(n,)``
-    spreads: Callable[[int], Callable[[NDArray[Any], Floats], Floats]]
+    spreads: Callable[[int], Callable[[Array, Floats], Floats]]
     half: float  # the weight with ``spread(a) ⊗ spread(b) = half ⊗ (spread(a + b) ⊕ spread(a − b))``
     # From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option,
     # which so many times is that of one open option
-    stop: Callable[[NDArray[np.intp]], Floats]
-    go: Callable[[NDArray[np.intp]], Floats]
+    stop: Callable[[Index], Floats]
+    go: Callable[[Index], Floats]
     kind: type = np.float64  # of weights
     is_least: bool = False  # whether ⊕ is the least: an option that changes nothing, or is there twice, adds nothing
 
@@ -197,9 +197,7 @@ class LastChoice:
         """Return the weights over a table; None where differences are not enough."""
         return None if semiring.spread is None or len(total) != 2 else cls(semiring, int(total.sum()))
 
-    def values(
-        self, totals: Floats, n_open: NDArray[np.intp], differences: NDArray[np.floating], times: Floats
-    ) -> Floats:
+    def values(self, totals: Floats, n_open: Index, differences: NDArray[np.floating], times: Floats) -> Floats:
         """Return the values of some states, shape ``(n,)``."""
         semiring, options = self._semiring, differences.reshape(len(n_open), len(times))
         alike = np.where(n_open > 0, semiring.go(np.ones_like(n_open)) + semiring.half, semiring.zero)
@@ -212,21 +210,21 @@ class LastChoice:
         return semiring.plus(stop - each, unlike[:, None], np.ones(1)) + each
 
 
-def _largest(differences: NDArray[Any], times: Floats) -> Floats:  # noqa: ARG001 -- the least is the least
+def _largest(differences: Array, times: Floats) -> Floats:  # noqa: ARG001 -- the least is the least
     most = differences.max(axis=1, initial=CLOSED).astype(np.float64)
     return np.where(most < 0, np.inf, most / -2)
 
 
-def _sum_of_spreads(unit: float, rows: int) -> Callable[[NDArray[Any], Floats], Floats]:
+def _sum_of_spreads(unit: float, rows: int) -> Callable[[Array, Floats], Floats]:
     """Return a function of differences: the logarithms of the sums of ``cosh(unit·difference)``."""
 
     # If D is the largest difference of a state, cosh(x·d) is e^(x·D) times two factors, which are looked up where the
     # table is small: e^(−x·(D − d)) and (1 + e^(−2x·d))/2, 0 for `CLOSED`.
-    def fall(steps: NDArray[Any]) -> Floats:
+    def fall(steps: Array) -> Floats:
         exponents = -unit * steps.astype(np.float64)
         return np.where(exponents < _LEAST_LOG, 0.0, np.exp(np.maximum(exponents, _LEAST_LOG)))
 
-    def even(differences: NDArray[Any]) -> Floats:
+    def even(differences: Array) -> Floats:
         return np.where(differences < 0, 0.0, (1 + fall(2 * np.abs(differences))) / 2)
 
     if rows < _MOST_TABULATED:
@@ -234,7 +232,7 @@ def _sum_of_spreads(unit: float, rows: int) -> Callable[[NDArray[Any], Floats], 
         falls, evens = fall(size), np.append(even(size[:-1]), 0.0)  # the last one is that of −1
         fall, even = (lambda steps: falls.take(steps)), (lambda differences: evens.take(differences))
 
-    def summed(differences: NDArray[Any], times: Floats) -> Floats:
+    def summed(differences: Array, times: Floats) -> Floats:
         own = differences.astype(np.intp)
         most = own.max(axis=1, initial=CLOSED)
         weights = even(own)

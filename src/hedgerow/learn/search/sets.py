@@ -21,12 +21,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Floats, Index, Mask
 from hedgerow.learn.search.cost import Cost, Outline, masks_cost
 from hedgerow.learn.search.lattice import Choose, PatternMatrix, Stop, Take, exhaustive_levels, value_of
 from hedgerow.learn.search.sampler import Progress, check_rows
-from hedgerow.learn.search.semirings import Floats
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.models.tree_set import MOST_MODELS
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, UNIT, ModelDraw, largest_weight
@@ -57,7 +56,7 @@ class SetSearch:
         return exhaustive_levels(self.space, self.depth) if self.depth else []
 
     @cached_property
-    def is_open(self) -> list[NDArray[np.bool_]]:
+    def is_open(self) -> list[Mask]:
         """Which options may be taken in each state, by level."""
         return [self.space.open(level.states) for level in self.levels]
 
@@ -189,7 +188,7 @@ class _Weights:
         """Return the weights of stopping with each value, from the rows of each class: the same shape."""
         return prior - self.weight * (counts.sum(axis=0) - counts)
 
-    def options(self, depth: int, chosen: NDArray[np.intp], rows: NDArray[np.bool_]) -> Floats:
+    def options(self, depth: int, chosen: Index, rows: Mask) -> Floats:
         """Return the weights of all trees that begin with each option, shape ``(n_states, n_options)``."""
         search, (caught, total) = self.search, self.rows.counts(rows)
         sides = list[tuple[Floats, Floats]]()
@@ -212,7 +211,7 @@ class Node:
     weights: _Weights
     depth: int
     index: int  # of its state in its level
-    rows: NDArray[np.bool_]
+    rows: Mask
     children: dict[int, tuple[Node, Node]] = field(default_factory=dict)  # by option, those met so far
 
     @property

@@ -6,17 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Array, Index, Mask, Whole
 from hedgerow.schema.candidates import Antecedent, Candidates, Form, by_form
 from hedgerow.schema.literals import Extent
 from hedgerow.schema.schema import Schema
 
 CAUGHT, LEFT = 0, 1  # the two branches of an option: the rows that satisfy it and those that do not
-Bins = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +28,9 @@ class Space:
     """
 
     candidates: Candidates  # where the options come from
-    options: NDArray[np.intp]  # which of the candidates are options
+    options: Index  # which of the candidates are options
     branches: tuple[int, ...]  # the branches that are searched further: `LEFT` for lists, `CAUGHT` and `LEFT` for trees
-    root: Bins  # the box where the search begins
+    root: Mask  # the box where the search begins
 
     @classmethod
     def of_lists(cls, candidates: Candidates, chosen: Sequence[Antecedent] = ()) -> Self:
@@ -61,7 +60,7 @@ class Space:
         everything = np.ones(sum(one.n_bins for _, one in schema.attributes), dtype=bool)
         return cls(candidates, np.concatenate(each), (CAUGHT, LEFT), everything)
 
-    def below(self, root: Bins) -> Self:
+    def below(self, root: Mask) -> Self:
         """Return the space that begins at a box: the options that divide it; none if it is empty."""
         sizes = [len(attribute.bins) for _, attribute in self.candidates.schema.attributes]
         has_rows = np.logical_or.reduceat(root, np.cumsum([0, *sizes[:-1]])).all()
@@ -81,7 +80,7 @@ class Space:
         return len(self.candidates.members) == 1
 
     @cached_property
-    def closed(self) -> NDArray[np.bool_] | None:
+    def closed(self) -> Mask | None:
         """The options of several literals that by the schema catch nothing on a side, ``(n_sides, n_options)``."""
         # Sides go by branch, then by option. None where states are boxes.
         return None if self.has_boxes else self.candidates.implications[np.ix_(self.options, self.options)].T
@@ -91,30 +90,30 @@ class Space:
         return tuple(self.candidates[int(index)] for index in self.options)
 
     @cached_property
-    def caught(self) -> Bins:
+    def caught(self) -> Mask:
         """The bins of its attribute that each option catches, where states are boxes; shape ``(n_options, n_bins)``."""
         return self.candidates.truth[self.options]
 
     @cached_property
-    def left(self) -> Bins:
+    def left(self) -> Mask:
         """The bins of its attribute that each option leaves, where states are boxes; shape ``(n_options, n_bins)``."""
         return self.candidates.own_bins[self.options] & ~self.caught
 
     @cached_property
-    def side_bins(self) -> Bins:
+    def side_bins(self) -> Mask:
         """The bins of each side, all of the other attributes, where states are boxes; shape ``(n_sides, n_bins)``."""
         others = ~self.candidates.own_bins[self.options]
         return np.vstack([{CAUGHT: self.caught, LEFT: self.left}[branch] | others for branch in self.branches])
 
-    def sides(self, branch: int) -> NDArray[np.intp]:
+    def sides(self, branch: int) -> Index:
         """Return the side of each option's branch, shape ``(n_options,)``."""
         return self.branches.index(branch) * self.n_options + np.arange(self.n_options)
 
-    def divided(self, boxes: Bins) -> NDArray[np.bool_]:
+    def divided(self, boxes: Mask) -> Mask:
         """Return which options divide each box by the schema, shape ``(n_boxes, n_options)``."""
         return meet(boxes, self.caught) & meet(boxes, self.left)
 
-    def open(self, states: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def open(self, states: Whole) -> Mask:
         """Return which options may still be taken in each state, shape ``(n_states, n_options)``."""
         if self.closed is None:
             within = np.repeat(self.root[None], len(states), axis=0)
@@ -127,13 +126,13 @@ class Space:
         return ~closed
 
 
-def product(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+def product(one: Array, other: Array) -> Array:
     """Return a product of matrices, which may raise the flag of invalid numbers for lanes that it does not use."""
     with np.errstate(invalid="ignore"):
         return one @ other
 
 
-def meet(sets: Bins, parts: Bins) -> NDArray[np.bool_]:
+def meet(sets: Mask, parts: Mask) -> Mask:
     """Return which sets have bins in common with each of some others."""
     return product(sets.astype(np.float32), parts.T.astype(np.float32)) > 0
 

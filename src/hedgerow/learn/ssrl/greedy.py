@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from hedgerow.boundary.arguments import check_choice, check_share
+from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.base import RuleListEstimator
 from hedgerow.learn.greedy import Choose, Query, grow
@@ -20,14 +21,14 @@ from hedgerow.learn.plans import Plan
 from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.ssrl import mechanisms
-from hedgerow.learn.ssrl.mechanisms import Exponential, NoisyMin, Scores, gini_scores, smooth_sensitivity
+from hedgerow.learn.ssrl.mechanisms import Exponential, NoisyMin, gini_scores, smooth_sensitivity
 from hedgerow.privacy.charge import Amount, exact
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema.candidates import Antecedent, Candidates
 from hedgerow.schema.schema import Schema
-from hedgerow.tally import Counts, Tally
+from hedgerow.tally import Tally
 from hedgerow.text.messages import describe_argument
 
 
@@ -88,7 +89,7 @@ class SmoothChoice:
     reason: str | None  # why it has no guarantee
 
     def __call__(self, query: Query, position: int, n_open: int) -> int:
-        def scores() -> Scores:
+        def scores() -> Floats:
             caught, total = query()
             scale = smooth_sensitivity(total.sum(), min_support=self.node.min_support, beta=self.mechanism.beta)
             return gini_scores(caught, total) / scale
@@ -136,7 +137,7 @@ class CountsChoice:
 
 def release_rule_counts(
     tally: Tally, antecedents: Sequence[Antecedent], gate: Gate, epsilon: Fraction
-) -> tuple[Counts, list[int]]:
+) -> tuple[Integers, list[int]]:
     """Release the class counts of each rule, the default rule last, and what they predict (SSRL, Algorithm 2)."""
     # One charge of ε a rule, although the rules hold different rows and one charge would do for all of them.
     names = [f"rule {i + 1}" for i in range(len(antecedents))] + ["the default rule"]

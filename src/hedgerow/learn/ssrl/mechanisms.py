@@ -17,18 +17,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hedgerow.boundary.arrays import Floats, Whole
 from hedgerow.privacy import opendp as dp
 from hedgerow.privacy.exponential_mechanism import gumbel_choice
 
-Scores = NDArray[np.float64]
 GAMMA = 2  # the exponent of the Cauchy noise: density proportional to 1/(1 + |z|^γ)
 GINI_SENSITIVITY = 0.5
 """By how much one row can change G for two classes: exactly that from one row to two, and at most 4/9 elsewhere."""
 
 
-def gini_scores(caught: NDArray[np.integer], total: NDArray[np.integer]) -> NDArray[np.float64]:
+def gini_scores(caught: Whole, total: Whole) -> Floats:
     """Return the Gini impurity G of every candidate, and last that of adding no rule (Ly et al., Section 3.2).
 
     ``G(r) = (f(caught) + f(left))/n``, with ``n`` the rows that remain and ``f(p, q) = 2pq/(p + q)``; 0 without rows.
@@ -40,11 +40,11 @@ def gini_scores(caught: NDArray[np.integer], total: NDArray[np.integer]) -> NDAr
     return np.append((_impurity(caught) + _impurity(left)) / rows, _impurity(total) / max(total.sum(), 1))
 
 
-def _impurity(counts: NDArray[np.integer]) -> NDArray[np.float64]:
+def _impurity(counts: Whole) -> Floats:
     return 2.0 * counts[..., 0] * counts[..., 1] / np.maximum(counts.sum(axis=-1), 1)
 
 
-def local_sensitivity(n: ArrayLike) -> NDArray[np.float64]:
+def local_sensitivity(n: ArrayLike) -> Floats:
     """Return by how much one row added to `n` rows can change G at most: ``g(n) = 2n/(n+1)²`` (Ly et al., 4.1).
 
     SSRL calls it the local sensitivity; *removing* a row from `n` can change G by ``g(n − 1)``, which is more from two
@@ -54,7 +54,7 @@ def local_sensitivity(n: ArrayLike) -> NDArray[np.float64]:
     return 2 * n / (n + 1) ** 2
 
 
-def smooth_sensitivity(n: ArrayLike, *, min_support: int, beta: float) -> NDArray[np.float64]:
+def smooth_sensitivity(n: ArrayLike, *, min_support: int, beta: float) -> Floats:
     """Return the β-smooth sensitivity S* of G where `n` rows remain, of which there are taken to be `min_support`.
 
     ``S* = max over k of ξ(k) = exp(−βk)·g(max(Λ, n − k))``, at one end of [0, n − Λ] or beside the larger root of ξ's
@@ -75,8 +75,8 @@ class Noise:
     """A distribution of noise on scores."""
 
     name: str  # with the parameter that its scale is
-    secure: Callable[[float], Callable[[Scores], Scores | list[float]]]  # by scale, what adds it: OpenDP where it can
-    seeded: Callable[[np.random.Generator, float, int], Scores]  # so many draws of it, by generator and scale
+    secure: Callable[[float], Callable[[Floats], Floats | list[float]]]  # by scale, what adds it: OpenDP where it can
+    seeded: Callable[[np.random.Generator, float, int], Floats]  # so many draws of it, by generator and scale
 
 
 class Selection:
@@ -84,7 +84,7 @@ class Selection:
 
     rho = None
 
-    def distance(self, one: Scores, other: Scores) -> float:
+    def distance(self, one: Floats, other: Floats) -> float:
         return float(np.max(np.abs(other - one), initial=0))
 
 
@@ -99,11 +99,11 @@ class NoisyMin(Selection):
     scale: float  # of the noise
     beta: float = 0.0  # that of the smooth sensitivity S*, by which scores are divided; 0 where they are not
 
-    def build(self) -> Callable[[Scores], int]:
+    def build(self) -> Callable[[Floats], int]:
         with_noise = self.noise.secure(self.scale)
         return lambda scores: int(np.argmin(with_noise(scores)))
 
-    def simulate(self, values: Scores, rng: np.random.Generator) -> int:
+    def simulate(self, values: Floats, rng: np.random.Generator) -> int:
         return int(np.argmin(values + self.noise.seeded(rng, self.scale, len(values))))
 
     def __str__(self) -> str:
@@ -176,11 +176,11 @@ class Exponential(Selection):
         rounded = float(exact)
         return rounded if Fraction(rounded) <= exact else math.nextafter(rounded, 0)
 
-    def build(self) -> Callable[[Scores], int]:
+    def build(self) -> Callable[[Floats], int]:
         choose = gumbel_choice()
         return lambda scores: choose(-self.weight * scores)
 
-    def simulate(self, values: Scores, rng: np.random.Generator) -> int:
+    def simulate(self, values: Floats, rng: np.random.Generator) -> int:
         return int(np.argmax(rng.gumbel(size=len(values)) - self.weight * values))
 
     def __str__(self) -> str:
@@ -202,14 +202,14 @@ def _gaussian(scale: float) -> dp.Measurement:
     return dp.m.make_gaussian(*space, scale=scale)
 
 
-def _cauchy(scale: float) -> Callable[[Scores], Scores]:
+def _cauchy(scale: float) -> Callable[[Floats], Floats]:
     """Return a function that adds ``scale·tan(π(u − ½))``, with u from 53 bits of the operating system's randomness.
 
     OpenDP has no Cauchy noise. Unlike OpenDP's it is not hardened against attacks on the least significant digits of
     floats; only an index is released of it.
     """
 
-    def with_noise(scores: Scores) -> Scores:
+    def with_noise(scores: Floats) -> Floats:
         bits = np.frombuffer(os.urandom(8 * len(scores)), dtype=np.uint64) >> np.uint64(11)
         return scores + scale * np.tan(np.pi * ((bits.astype(np.float64) + 0.5) / 2**53 - 0.5))
 

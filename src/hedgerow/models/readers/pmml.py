@@ -11,13 +11,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import ModelFormatError
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.model import Model
 from hedgerow.models.points import MOST_POINTS, AttributePoints
 from hedgerow.models.readers import questions as asking
 from hedgerow.models.readers.documents import SILENT, Element, document
-from hedgerow.models.readers.questions import MOST_PARTS, Asked, Choice, Mask, Question
+from hedgerow.models.readers.questions import MOST_PARTS, Asked, Choice, Question
 from hedgerow.models.readers.rules_text import literals_of
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard

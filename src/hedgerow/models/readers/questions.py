@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.boundary.arrays import Mask
 from hedgerow.errors import ModelFormatError
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.model import Model
@@ -28,7 +28,6 @@ MOST_PARTS = 20_000  # the most rules, nodes or bins of points of a model of oth
 _MOST_TOLD = 2**25  # questions times bins of their attributes
 _MOST_LITERALS = 2**18  # of all rules together
 _LARGEST = 1e150
-Mask = NDArray[np.bool_]
 T = TypeVar("T")
 
 
