@@ -185,9 +185,8 @@ def _check_proven(classifier: PrivateEstimator, *, research: bool) -> None:
         return
     published = PUBLISHED.get(classifier.mechanism)
     if published is not None and published.gap is not None and not research:
-        raise ArgumentError(
-            f"--mechanism {classifier.mechanism} has no proven guarantee: {published.gap}. Add --research to confirm."
-        )
+        problem = f"--mechanism {classifier.mechanism} has no proven guarantee: {published.gap}"
+        raise ArgumentError(f"{problem}. Add --research to confirm.")
 
 
 def _tell_rows_needed(classifier: SearchEstimator, schema: Schema) -> None:

@@ -65,7 +65,6 @@ class QuestionFile:
             raise UnreadableError(f"{path}: expected a question, as `hedgerow ask --to` writes it, got another file.")
         texts = all(isinstance(data[name], str) for name in ("dataset", "kind", "key"))
         if not (texts and isinstance(data["question"], dict)):
-            raise UnreadableError(
-                f"{path}: expected text for dataset, kind and key, and a mapping as the question, got something else."
-            )
+            problem = f"{path}: expected text for dataset, kind and key"
+            raise UnreadableError(f"{problem}, and a mapping as the question, got something else.")
         return cls(data["dataset"], data["kind"], data["key"], data["question"])

@@ -9,22 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from hedgerow.engines.engine import (
-    NO_CONNECTION,
-    NO_FILE,
-    NO_MEMORY,
-    NO_TABLE,
-    NO_TYPE,
-    STOPPED,
-    DeclaredColumn,
-    Engine,
-    Expression,
-    engine_function,
-    literal_text,
-    named_table,
-    place_of,
-    split_address,
-)
+from hedgerow.engines import engine
+from hedgerow.engines.engine import Engine, Expression
 from hedgerow.engines.files import EXPECTED, CsvForm, Files, check_names, list_files, shown
 from hedgerow.engines.packages import ibis
 from hedgerow.errors import ArgumentError, EngineError, MissingFileError
@@ -65,19 +51,19 @@ class DuckDB(Engine):
     groups_arrays = True
     loggers = ("duckdb",)
     faults: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        NO_MEMORY: ("OutOfMemory",),
-        NO_CONNECTION: ("ConnectionException",),
-        STOPPED: ("InterruptException",),
+        engine.NO_MEMORY: ("OutOfMemory",),
+        engine.NO_CONNECTION: ("ConnectionException",),
+        engine.STOPPED: ("InterruptException",),
         "a view reads files or an address, which is not allowed; open its source instead": ("PermissionException",),
-        NO_TABLE: ("BinderException", "CatalogException"),
-        NO_FILE: ("IOException", "InvalidInputException"),
-        NO_TYPE: ("ConversionException",),
+        engine.NO_TABLE: ("BinderException", "CatalogException"),
+        engine.NO_FILE: ("IOException", "InvalidInputException"),
+        engine.NO_TYPE: ("ConversionException",),
     }
 
     def open(self, address: str, *, memory: str, master: str | None) -> AbstractContextManager[Expression]:  # noqa: ARG002 -- as an engine's
         if "://" not in address:
             return self._open_files(list_files(address), memory)
-        where, name = split_address(address)
+        where, name = engine.split_address(address)
         path = where.removeprefix("duckdb://")
         if not path.startswith("/"):
             raise ArgumentError(f"{shown(where)}: {EXPECTED}.")
@@ -103,7 +89,7 @@ class DuckDB(Engine):
         try:
             self.answered(lambda: _shut(connection, ()))
             self._check_functions(connection)
-            yield named_table(self, connection, path, name, _TABLES)
+            yield engine.named_table(self, connection, path, name, _TABLES)
         finally:
             connection.disconnect()
 
@@ -132,9 +118,9 @@ class DuckDB(Engine):
     def _fetched(self, connection: Any, query: str) -> list[Any]:
         return self.answered(lambda: connection.con.execute(query).fetchall())
 
-    def declared_columns(self, table: Expression) -> list[DeclaredColumn]:
+    def declared_columns(self, table: Expression) -> list[engine.DeclaredColumn]:
         backend = table.get_backend()
-        catalog, schema, name = place_of(table)
+        catalog, schema, name = engine.place_of(table)
         place = [catalog or backend.current_catalog, schema or backend.current_database, name]
         columns = backend.con.execute(_COLUMNS, place).fetchall()
         constraints = backend.con.execute(_CONSTRAINTS, place).fetchall()
@@ -147,7 +133,7 @@ class DuckDB(Engine):
             return column in unique or not indexed.isdisjoint((f"[{column}]", f"['\"{quoted}\"']"))
 
         return [
-            DeclaredColumn(name, kind, nullable, comment, _labels(kind), checks, (), is_key(name))
+            engine.DeclaredColumn(name, kind, nullable, comment, _labels(kind), checks, (), is_key(name))
             for name, kind, nullable, comment in columns
         ]
 
@@ -156,13 +142,13 @@ class DuckDB(Engine):
 
     def word_code(self, key: Expression, codes: Mapping[str, int], otherwise: Any) -> Expression:
         """Return the code of a text by its place in a list: DuckDB would evaluate it for each word of a CASE."""
-        place = _list_position(ibis.array([literal_text(word) for word in codes]), key)
+        place = _list_position(ibis.array([engine.literal_text(word) for word in codes]), key)
         return ibis.cases((place > 0, _list_extract(list(codes.values()), place)), else_=otherwise)
 
 
-_encode = engine_function("encode", "string", "binary")
-_list_position = engine_function("list_position", "array<string>", "string", "int64")
-_list_extract = engine_function("list_extract", "array<int32>", "int64", "int32")
+_encode = engine.engine_function("encode", "string", "binary")
+_list_position = engine.engine_function("list_position", "array<string>", "string", "int64")
+_list_extract = engine.engine_function("list_extract", "array<int32>", "int64", "int32")
 
 
 def _shut(connection: Any, paths: Sequence[str]) -> None:

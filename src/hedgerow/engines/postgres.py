@@ -5,20 +5,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
-from hedgerow.engines.engine import (
-    NO_CONNECTION,
-    NO_TABLE,
-    NO_TYPE,
-    STOPPED,
-    DeclaredColumn,
-    Engine,
-    Expression,
-    engine_function,
-    named_table,
-    place_of,
-    require_package,
-    split_address,
-)
+from hedgerow.engines import engine
+from hedgerow.engines.engine import Engine, Expression
 from hedgerow.engines.files import shown
 from hedgerow.engines.packages import ibis
 from hedgerow.errors import ArgumentError
@@ -57,16 +45,16 @@ class Postgres(Engine):
     loggers = ("psycopg",)
     faults: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "its disk is full, or its limit on temporary files is reached": ("DiskFull", "ConfigurationLimitExceeded"),
-        NO_CONNECTION: ("AdminShutdown", "ConnectionException", "ConnectionFailure"),
-        STOPPED: ("QueryCanceled",),
+        engine.NO_CONNECTION: ("AdminShutdown", "ConnectionException", "ConnectionFailure"),
+        engine.STOPPED: ("QueryCanceled",),
         "the right to SELECT from the table or view is needed": ("InsufficientPrivilege",),
-        NO_TABLE: ("UndefinedColumn", "UndefinedTable"),
-        NO_TYPE: ("NumericValueOutOfRange", "InvalidTextRepresentation"),
+        engine.NO_TABLE: ("UndefinedColumn", "UndefinedTable"),
+        engine.NO_TYPE: ("NumericValueOutOfRange", "InvalidTextRepresentation"),
     }
 
     @contextmanager
     def open(self, address: str, *, memory: str, master: str | None) -> Generator[Expression]:  # noqa: ARG002 -- as an engine's
-        where, name = split_address(address)
+        where, name = engine.split_address(address)
         parts = None
         with suppress(ValueError):  # its text can hold the password
             parts = urlsplit(where)
@@ -75,11 +63,11 @@ class Postgres(Engine):
             raise ArgumentError(f"{problem}, found text that is not an address.")
         options = dict(parse_qsl(parts.query))
         options["options"] = f"{options.get('options', '')} {_OPTIONS}".strip()
-        require_package("psycopg", "postgres", "PostgreSQL needs an extra")
+        engine.require_package("psycopg", "postgres", "PostgreSQL needs an extra")
         plain = parts._replace(query="", scheme="postgresql").geturl()
         connection = self.answered(lambda: ibis.connect(plain, **options))
         try:
-            yield named_table(self, connection, where, name, _TABLES)
+            yield engine.named_table(self, connection, where, name, _TABLES)
         finally:
             connection.disconnect()
 
@@ -87,13 +75,13 @@ class Postgres(Engine):
         """Return the value of a setting, each change of which the server reports."""
         return connection.con.info.parameter_status(name)
 
-    def declared_columns(self, table: Expression) -> list[DeclaredColumn]:
-        _, schema, name = place_of(table)
+    def declared_columns(self, table: Expression) -> list[engine.DeclaredColumn]:
+        _, schema, name = engine.place_of(table)
         quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part)
         with table.get_backend().con.cursor() as cursor:
             rows: Sequence[Any] = cursor.execute(_COLUMNS, [quoted]).fetchall()
         return [
-            DeclaredColumn(column, kind, nullable, comment, tuple(labels), tuple(checks), tuple(domain), unique)
+            engine.DeclaredColumn(column, kind, nullable, comment, tuple(labels), tuple(checks), tuple(domain), unique)
             for column, _, kind, nullable, comment, labels, checks, domain, unique in rows
         ]
 
@@ -113,6 +101,6 @@ class Postgres(Engine):
         return rows.limit(_ALL)
 
 
-_convert_to = engine_function("convert_to", "string", "string", "binary")
-_bits = engine_function("float8send", "float64", "binary")
-_hexadecimal = engine_function("encode", "binary", "string", "string")
+_convert_to = engine.engine_function("convert_to", "string", "string", "binary")
+_bits = engine.engine_function("float8send", "float64", "binary")
+_hexadecimal = engine.engine_function("encode", "binary", "string", "string")

@@ -293,10 +293,8 @@ def _groups(declared: Schema, by: Groups | None) -> tuple[str | None, Attribute 
             raise ArgumentTypeError(f"expected by={{column: values}} with a list of values, got {shown(values)}.")
         return name, Categorical(tuple(values), missing="bin", outside="bin")
     if by is not None and (not isinstance(by, str) or by not in declared):
-        raise ArgumentError(
-            f"by must be an attribute of the schema ({listed(declared.names)}), or name a column together with its "
-            f"public values; got {shown(by)}."
-        )
+        problem = f"by must be an attribute of the schema ({listed(declared.names)})"
+        raise ArgumentError(f"{problem}, or name a column together with its public values; got {shown(by)}.")
     return by, None
 
 

@@ -132,9 +132,8 @@ def _domain(one: Any) -> str:
 
 def _input(one: Any) -> Input:
     if one.type.WhichOneof("value") != "tensor_type" or one.type.tensor_type.elem_type not in KINDS:
-        raise HypothesisError(
-            f"expected inputs of float, double, int32, int64, bool or string, got {shown(one.name)} of another type."
-        )
+        problem = "expected inputs of float, double, int32, int64, bool or string"
+        raise HypothesisError(f"{problem}, got {shown(one.name)} of another type.")
     sizes = [size.dim_value for size in one.type.tensor_type.shape.dim]
     if len(sizes) not in (1, 2) or sizes[0] not in (-1, 0, 1):
         raise HypothesisError(f"expected inputs of shape [rows, columns], got {shown(one.name)} of another.")
@@ -158,9 +157,8 @@ _ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strin
 def _attribute(operator: str, one: Any) -> Any:
     field = _ATTRIBUTES.get(one.type)
     if field is None or one.ref_attr_name:
-        raise HypothesisError(
-            f"expected numbers, text or tensors as attributes, got another for {shown(one.name)} of {shown(operator)}."
-        )
+        problem = "expected numbers, text or tensors as attributes"
+        raise HypothesisError(f"{problem}, got another for {shown(one.name)} of {shown(operator)}.")
     found = getattr(one, field)
     if field == "t":
         return constant(found)

@@ -355,8 +355,7 @@ def _check_monotone(name: str, schema: Schema) -> None:
     if name not in schema:
         raise SchemaError("is in monotone but not declared.", attribute=name)
     if not schema[name].ordered:
-        raise SchemaError(
-            "expected a number or an ordered attribute in monotone; the bins of others have no order.", attribute=name
-        )
+        problem = "expected a number or an ordered attribute in monotone"
+        raise SchemaError(f"{problem}; the bins of others have no order.", attribute=name)
     if schema.target.as_number is None and schema.target.n_levels != 2:
         raise ArgumentError(f"monotone needs two classes, and the label has {schema.target.n_levels}; leave it out.")

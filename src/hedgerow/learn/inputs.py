@@ -97,11 +97,9 @@ def check_learnable(estimator: Any, schema: Schema) -> None:
     if not estimator.predicts_number:
         schema.classes  # noqa: B018 -- raises for a number
     elif schema.target.as_number is None:
-        raise SchemaError(
-            "expected a number to predict, got a label with classes; use a classifier, or declare "
-            "`label: {name: ..., low: ..., high: ...}`.",
-            attribute=schema.target.name,
-        )
+        problem = "expected a number to predict, got a label with classes"
+        advice = "use a classifier, or declare `label: {name: ..., low: ..., high: ...}`."
+        raise SchemaError(f"{problem}; {advice}", attribute=schema.target.name)
 
 
 def check_kept(estimator: Any, schema: Schema) -> None:
@@ -114,9 +112,8 @@ def check_kept(estimator: Any, schema: Schema) -> None:
         problem = "leave release_counts out where rows have weights: sums of weights are no counts of rows"
         raise ArgumentError(f"{problem}. objective='mixed' has probabilities.")
     for name in () if estimator.keeps_monotone else schema.monotone:
-        raise SchemaError(
-            "is declared as monotone, which only scorecards keep; learn one, or leave `monotone` out.", attribute=name
-        )
+        problem = "is declared as monotone, which only scorecards keep"
+        raise SchemaError(f"{problem}; learn one, or leave `monotone` out.", attribute=name)
 
 
 def check_labels(table: Table, labels: Labels, label: Target | None) -> None:

@@ -190,10 +190,8 @@ class DrawPlan(LeafPlan):
             )
         draw, mechanism = self.draw.block(0), self.mechanism
         if mechanism.weight > MOST_WEIGHT:
-            raise ArgumentError(
-                f"expected a draw with a weight of {MOST_WEIGHT} at most, got {float(mechanism.weight):.6g}: the "
-                "chances of its models are too small for float64; use a smaller epsilon."
-            )
+            problem = f"expected a draw with a weight of {MOST_WEIGHT} at most, got {float(mechanism.weight):.6g}: the"
+            raise ArgumentError(f"{problem} chances of its models are too small for float64; use a smaller epsilon.")
         if given:
             tally, draw = conditioned(tally, draw, mechanism.weight, given)
         sampler = ModelSampler(tally, draw, draw.valued_states(), progress)

@@ -184,9 +184,8 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         if self.search == "greedy" and self.release_counts and not self.predicts_means:
             raise ArgumentError(f"expected release_counts=False {when}, got True: it releases the counts in any case.")
         if self.stop_probability != STOP_PROBABILITY:
-            raise ArgumentError(
-                f"expected stop_probability={STOP_PROBABILITY} {when}, got another: it is the prior of an exact search."
-            )
+            problem = f"expected stop_probability={STOP_PROBABILITY} {when}, got another"
+            raise ArgumentError(f"{problem}: it is the prior of an exact search.")
 
     def _check_size(self, name: str, value: object, low: int) -> None:
         if value is not None:

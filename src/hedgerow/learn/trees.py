@@ -240,10 +240,8 @@ class PrivateTreeSet(PrivateEstimator, Contract):
         cost = search.cost
         cost.check(_TOO_LARGE)
         if not search.has(int(self.n_models)):
-            raise ArgumentError(
-                f"expected n_models of {int(search.n_trees):,} at most, which is how many trees of this depth there "
-                f"are, got {int(self.n_models):,}."
-            )
+            problem = f"expected n_models of {int(search.n_trees):,} at most, which is how many trees"
+            raise ArgumentError(f"{problem} of this depth there are, got {int(self.n_models):,}.")
         return SetPlan(epsilon=self._epsilon_of_a_row(schema), search=search, n_models=int(self.n_models), cost=cost)
 
     def _check_parameters(self) -> None:

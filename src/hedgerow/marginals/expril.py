@@ -133,13 +133,11 @@ class Expril(MarginalEstimator):
         check_choice("variant", self.variant, VARIANTS)
         check_integer("queries", self.queries, 1)
         if self.queries > oracle.queries_left:
-            raise ArgumentError(
-                f"queries must be at most the {oracle.queries_left} that the oracle has left, got {self.queries}."
-            )
+            problem = f"queries must be at most the {oracle.queries_left} that the oracle has left"
+            raise ArgumentError(f"{problem}, got {self.queries}.")
         if self.reweight and oracle.release == "ratio" and self.queries < 2:
-            raise ArgumentError(
-                "queries must be 2 or more with ratios and reweight=True, since reweighting spends one."
-            )
+            problem = "queries must be 2 or more with ratios and reweight=True"
+            raise ArgumentError(f"{problem}, since reweighting spends one.")
         if not (self.estimator is None or hasattr(self.estimator, "get_params")):
             kind = "regressor" if is_regressor(self) else "classifier"
             raise ArgumentTypeError(f"estimator must be a {kind} or None, got {type(self.estimator).__name__}.")

@@ -62,9 +62,8 @@ def reweight(
     ridge = 2 * alpha + n * variance
     values = bounded_least_squares(matrix, masses, np.full(n, 1 / n), ridge, 0.0, np.inf)
     if not values.sum() > 0:
-        raise ArgumentError(
-            "Expected a source that overlaps the target, got one without rows in any bin of the target's mass."
-        )
+        problem = "Expected a source that overlaps the target"
+        raise ArgumentError(f"{problem}, got one without rows in any bin of the target's mass.")
     values = values / values.sum()
     covered = matrix.any(axis=1)
     total = max(float(masses.sum()), np.finfo(float).tiny)

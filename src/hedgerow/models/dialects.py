@@ -216,7 +216,6 @@ DIALECTS = {
 
 def dialect_named(name: str) -> Dialect:
     if name not in DIALECTS:
-        raise ArgumentError(
-            f"expected one of the dialects {', '.join(sorted(DIALECTS))}; got {describe_argument(name)}."
-        )
+        problem = f"expected one of the dialects {', '.join(sorted(DIALECTS))}"
+        raise ArgumentError(f"{problem}; got {describe_argument(name)}.")
     return DIALECTS[name]

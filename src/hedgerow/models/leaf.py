@@ -123,9 +123,8 @@ def check_leaves(leaves: Sequence[Leaf], target: Target, name: str) -> None:
     classes = target.values
     if len(leaves) * len(classes) > MOST_PROBABILITIES:
         got = f"{len(leaves):,} times {len(classes):,}"
-        raise ArgumentError(
-            f"expected at most {MOST_PROBABILITIES:,} probabilities, one a {name} and class, got {got}."
-        )
+        problem = f"expected at most {MOST_PROBABILITIES:,} probabilities"
+        raise ArgumentError(f"{problem}, one a {name} and class, got {got}.")
     known = {(type(value), value) for value in classes}  # True is not 1
     for leaf in leaves:
         if leaf.counts is not None and len(leaf.counts) != len(classes):

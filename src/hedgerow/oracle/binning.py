@@ -63,11 +63,8 @@ def _attribute(column: Column, most: int, mass: Floats) -> Attribute:
     here = np.ones(len(column), dtype=bool) if column.missing is None else ~column.missing
     values, weights = column.present(), mass[here]
     if is_constant(column):
-        raise DomainError(
-            "expected two or more values in the source, found fewer; leave the column out, since it carries no "
-            "information and costs privacy.",
-            column=column.name,
-        )
+        problem = "expected two or more values in the source, found fewer; leave the column out"
+        raise DomainError(f"{problem}, since it carries no information and costs privacy.", column=column.name)
     if column.is_text:
         return Categorical(_frequent(values, weights, most), missing="bin", outside="bin")
     if values.dtype.kind == "b":
@@ -109,15 +106,13 @@ def check_total(bins: Schema) -> None:
         raise SchemaError("expected bins without a weight: an oracle counts each row as one.", key="weight")
     for name, attribute in bins.attributes:
         if attribute.missing != "bin":
-            raise SchemaError(
-                "expected bins with `missing: bin`, so that no private row can be refused.", attribute=name
-            )
+            problem = "expected bins with `missing: bin`"
+            raise SchemaError(f"{problem}, so that no private row can be refused.", attribute=name)
         others = [policy for policy in attribute.outside_policies if policy != "error"]
         if attribute.outside == "error" and others:
             wanted = "` or `outside: ".join(others)
-            raise SchemaError(
-                f"expected bins with `outside: {wanted}`, so that no private row can be refused.", attribute=name
-            )
+            problem = f"expected bins with `outside: {wanted}`"
+            raise SchemaError(f"{problem}, so that no private row can be refused.", attribute=name)
 
 
 _KINDS_OF: Mapping[Cell, tuple[str, ...]] = {
@@ -131,11 +126,8 @@ _KINDS_OF: Mapping[Cell, tuple[str, ...]] = {
 def check_kind(name: str, attribute: Attribute, kind: str) -> None:
     """Check that every value of a column of this kind has a bin: ``boolean``, ``numbers`` or ``text``."""
     if attribute.cell is Cell.DATE:
-        raise SchemaError(
-            f"date bins do not fit a column of {kind}; declare the days since 1970-01-01 of a column of type date, as "
-            "integer or real bins.",
-            attribute=name,
-        )
+        problem = f"date bins do not fit a column of {kind}; declare the days since 1970-01-01 of a column of type date"
+        raise SchemaError(f"{problem}, as integer or real bins.", attribute=name)
     if kind not in _KINDS_OF[attribute.cell]:
         raise SchemaError(f"{attribute.kind} bins do not fit a column of {kind}.", attribute=name)
     if kind == "numbers" and not all(map(_spells, attribute.listed)):
@@ -177,16 +169,13 @@ def bins_or_chosen(bins: Any, source: Any, n_rows: float, scale: float, weights:
     """Return the bins of a question: those given, or bins chosen on the weighted source."""
     if isinstance(bins, Schema):
         for name in bins.monotone:
-            raise SchemaError(
-                "is declared as monotone, which models of marginals do not keep; leave `monotone` out of the bins.",
-                attribute=name,
-            )
+            problem = "is declared as monotone, which models of marginals do not keep"
+            raise SchemaError(f"{problem}; leave `monotone` out of the bins.", attribute=name)
         rows = bin_matrix(bins, source).sum(axis=1).tolist()
         for (name, bin), count in zip(bin_names(bins), rows, strict=True):
             if not count and bin not in ("missing", "outside"):
-                raise DomainError(
-                    f"expected rows of the source in each bin, found none in bin {bin}; choose other bins.", column=name
-                )
+                problem = f"expected rows of the source in each bin, found none in bin {bin}"
+                raise DomainError(f"{problem}; choose other bins.", column=name)
         return bins
     if isinstance(bins, str) and bins in _LIMITS:
         return choose_bins(source, n_bins(n_rows, scale, _LIMITS[bins]), weights)

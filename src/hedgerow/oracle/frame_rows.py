@@ -174,10 +174,8 @@ class OracleFrame(OracleRows):
             if kinds[column.name] == "numbers" and not np.isfinite(column.present()).all():
                 raise DomainError("expected finite numbers, found infinity.", column=column.name)
             if kinds[column.name] == "text" and not column.is_text:
-                raise DomainError(
-                    "expected text in a column of dtype object, found other values; give the column a type.",
-                    column=column.name,
-                )
+                problem = "expected text in a column of dtype object, found other values"
+                raise DomainError(f"{problem}; give the column a type.", column=column.name)
         return cls(table, label, codes, inputs, kinds)
 
     def __len__(self) -> int:
@@ -210,9 +208,8 @@ class OracleFrame(OracleRows):
         if self.table.names is None:
             made = np.empty((_N_PROBES, self.table.width), dtype=self.table.data.dtype)
             if made.dtype.kind not in "biufOU":
-                raise ArgumentTypeError(
-                    "Expected an array of numbers, booleans or text for questions about hypotheses, got another type."
-                )
+                problem = "Expected an array of numbers, booleans or text for questions about hypotheses"
+                raise ArgumentTypeError(f"{problem}, got another type.")
             for place, name in enumerate(bins.names):
                 made[:, place] = _fitting(_values(bins, name, self._kind(name, bins)), str(made.dtype))
             return Table.of(made)

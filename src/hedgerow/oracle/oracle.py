@@ -236,10 +236,8 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
 
     def _ask(self, by: str, bins: Schema, hypothesis: Any = None) -> Any:
         if by == "classes" and self._release == "ratio":
-            raise ArgumentError(
-                "expected an oracle that releases counts, got one that releases ratios, which do not determine the "
-                "number of rows of each class."
-            )
+            problem = "expected an oracle that releases counts, got one that releases ratios"
+            raise ArgumentError(f"{problem}, which do not determine the number of rows of each class.")
         return self._answer(self._question(by, bins, hypothesis))
 
     def _question(self, by: str, bins: Schema, hypothesis: Any = None) -> OracleQuestion:

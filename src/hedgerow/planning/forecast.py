@@ -352,9 +352,8 @@ def _spread(schema: Schema, given: float | None) -> float | None:
 def _enough(schema: Schema, rows: int, loss: float, spread: float | None) -> Fraction:
     found = _least(expected.expected_draws(schema, Fraction(1), spread), loss, rows)
     if found is None:
-        raise ArgumentError(
-            "give epsilon: with this schema models are not drawn as a whole, and no loss is known beforehand."
-        )
+        problem = "give epsilon: with this schema models are not drawn as a whole"
+        raise ArgumentError(f"{problem}, and no loss is known beforehand.")
     return exact(found, "epsilon")
 
 

@@ -218,9 +218,8 @@ def _check_kind(path: Path, handle: int) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise ModelFormatError(f"{path}: expected a budget file, found a folder, a pipe or a device of that name.")
     if found.st_nlink > 1:
-        raise ModelFormatError(
-            f"{path}: expected a budget file without hard links, found several names; each could be charged separately."
-        )
+        problem = f"{path}: expected a budget file without hard links, found several names"
+        raise ModelFormatError(f"{problem}; each could be charged separately.")
 
 
 @contextmanager
@@ -292,13 +291,10 @@ def _parse(path: Path, file: BinaryIO) -> Record:
     except (KeyError, TypeError, AttributeError, IndexError):
         problem = "its keys or types are not those of a budget"
     if broken:
-        raise ModelFormatError(
-            f"{path}: {broken}. Restore the file from a backup that has all charges; without one, start a new budget "
-            "with what is left after all that was released."
-        )
-    raise ModelFormatError(
-        f"{path}: expected a budget file (made by `hedgerow budget new`), found other content: {problem.rstrip('.')}."
-    )
+        problem = f"{path}: {broken}. Restore the file from a backup that has all charges; without one"
+        raise ModelFormatError(f"{problem}, start a new budget with what is left after all that was released.")
+    expected = f"{path}: expected a budget file (made by `hedgerow budget new`)"
+    raise ModelFormatError(f"{expected}, found other content: {problem.rstrip('.')}.")
 
 
 def is_budget(path: str | PathLike[str]) -> bool:

@@ -81,10 +81,8 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     if delta and not (epsilon_at(low, delta) <= epsilon and (low == high or epsilon_at(high, delta) > epsilon)):
         low, _ = _bisected(lambda rho: epsilon_at(rho, delta) <= epsilon)
     if low < _LEAST_RHO:
-        raise ArgumentError(
-            "epsilon and delta are below the supported minimum for Gaussian noise and zero-concentrated accounting; "
-            "increase them, or ask fewer queries."
-        )
+        problem = "epsilon and delta are below the supported minimum for Gaussian noise and"
+        raise ArgumentError(f"{problem} zero-concentrated accounting; increase them, or ask fewer queries.")
     return low
 
 

@@ -21,18 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow import errors
 from hedgerow._version import __version__
+from hedgerow.service import forms
 from hedgerow.service.curator import Answer, Caller, Curator
-from hedgerow.service.forms import (
-    FORMS,
-    LARGEST_QUESTION,
-    PROBLEMS,
-    Kind,
-    OpenApiApp,
-    described,
-    described_cost,
-    named,
-    split_kind,
-)
 from hedgerow.service.jobs import MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_OF_ONE, ConcurrencyLimits, Job, Jobs, Turn
 from hedgerow.service.ledger.accounts import amounts_data
 from hedgerow.service.monitoring import Observed, log_request, note, template
@@ -108,12 +98,11 @@ def _caller(request: Request, given: Annotated[HTTPAuthorizationCredentials | No
     raise ProblemError(401, "unknown-key", "Expected a key", "Send the header Authorization: Bearer KEY.")
 
 
-async def _curator(request: Request) -> Curator:
-    return request.app.state.curator
+def _state(name: str) -> Any:
+    async def of_app(request: Request) -> Any:
+        return getattr(request.app.state, name)
 
-
-async def _jobs(request: Request) -> Jobs:
-    return request.app.state.jobs
+    return Depends(of_app)
 
 
 def _turn_of(kind: str) -> Any:
@@ -134,8 +123,9 @@ async def _body(request: Request) -> bytes:
     body = bytearray()
     async for part in request.stream():
         body += part
-        if len(body) > LARGEST_QUESTION:
-            raise ProblemError(413, "too-large", "The question is too large", f"Send up to {LARGEST_QUESTION:,} bytes.")
+        if len(body) > forms.LARGEST_QUESTION:
+            advice = f"Send up to {forms.LARGEST_QUESTION:,} bytes."
+            raise ProblemError(413, "too-large", "The question is too large", advice)
     return bytes(body)
 
 
@@ -155,11 +145,11 @@ async def _key(
 
 
 CallerDep = Annotated[Caller, Depends(_caller)]
-CuratorDep = Annotated[Curator, Depends(_curator)]
+CuratorDep = Annotated[Curator, _state("curator")]
 ChargedLimiterDep = Annotated[Turn, _turn_of("charged")]
 FreeLimiterDep = Annotated[Turn, _turn_of("free")]
 WatchingLimiterDep = Annotated[Turn, _turn_of("watching")]
-JobsDep = Annotated[Jobs, Depends(_jobs)]
+JobsDep = Annotated[Jobs, _state("jobs")]
 BodyDep = Annotated[bytes, Depends(_body)]
 KeyDep = Annotated[str, Depends(_key)]
 
@@ -213,14 +203,14 @@ async def dummy(
     "/v1/datasets/{dataset}/cost",
     response_model=dict[str, Any],
     summary="What a question would cost; free.",
-    openapi_extra=described_cost(),
+    openapi_extra=forms.described_cost(),
 )
 async def cost(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep, body: BodyDep) -> Response:
     """Return the charge, and whether it is left."""
-    return await turn.run_free(lambda: JSONResponse(curator.cost(caller, dataset, *split_kind(body))))
+    return await turn.run_free(lambda: JSONResponse(curator.cost(caller, dataset, *forms.split_kind(body))))
 
 
-def _endpoint(kind: Kind) -> Any:
+def _endpoint(kind: forms.Kind) -> Any:
     async def ask(
         dataset: str, curator: CuratorDep, caller: CallerDep, turn: ChargedLimiterDep, key: KeyDep, body: BodyDep
     ) -> Response:
@@ -229,15 +219,18 @@ def _endpoint(kind: Kind) -> Any:
     return ask
 
 
-_KINDS: tuple[Kind, ...] = ("marginals", "error-marginals")
+_KINDS: tuple[forms.Kind, ...] = ("marginals", "error-marginals")
 for _kind in _KINDS:
-    _options: Any = {"summary": FORMS[_kind].__doc__, "openapi_extra": described(_kind), "methods": ["POST"]}
-    _path, _name = f"/v1/datasets/{{dataset}}/{_kind}", _kind.replace("-", "_")
-    router.add_api_route(_path, _endpoint(_kind), name=_name, **_options)
+    _options: Any = {"openapi_extra": forms.described(_kind), "methods": ["POST"], "name": _kind.replace("-", "_")}
+    _path, _summary = f"/v1/datasets/{{dataset}}/{_kind}", forms.FORMS[_kind].__doc__
+    router.add_api_route(_path, _endpoint(_kind), summary=_summary, **_options)
 
 
 @router.post(
-    "/v1/datasets/{dataset}/fits", status_code=202, summary=FORMS["fits"].__doc__, openapi_extra=described("fits")
+    "/v1/datasets/{dataset}/fits",
+    status_code=202,
+    summary=forms.FORMS["fits"].__doc__,
+    openapi_extra=forms.described("fits"),
 )
 async def fits(
     dataset: str, jobs: JobsDep, caller: CallerDep, turn: FreeLimiterDep, key: KeyDep, body: BodyDep
@@ -325,7 +318,7 @@ def _answered(answer: Answer) -> Response:
 
 
 def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> FastAPI:
-    app = OpenApiApp(
+    app = forms.OpenApiApp(
         title="hedgerow",
         version=__version__,
         summary="Ask about private rows that stay with their curator.",
@@ -333,8 +326,8 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
         docs_url=None,  # pages that load their scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,  # to the host that a request says it is for
-        generate_unique_id_function=named,
-        responses=PROBLEMS,
+        generate_unique_id_function=forms.named,
+        responses=forms.PROBLEMS,
     )
     app.state.curator, app.state.authenticate, app.state.jobs = curator, authenticate, jobs
     app.state.charged, app.state.free = ConcurrencyLimits(MOST_AT_ONCE), ConcurrencyLimits(MOST_FREE_AT_ONCE)

@@ -60,19 +60,15 @@ class Approvals:
         if state == "refused":
             raise ApprovalError("the curator has refused this; nothing was charged.", refused=True)
         if state != "approved":
-            raise ApprovalError(
-                "the curator is to approve this first; nothing was charged. Ask the same again later, with the same "
-                "key.",
-                refused=False,
-            )
+            problem = "the curator is to approve this first; nothing was charged"
+            raise ApprovalError(f"{problem}. Ask the same again later, with the same key.", refused=False)
 
     def _check_room(self, connection: sa.Connection, dataset: str, analyst: str) -> None:
         waits = (APPROVALS.c.state == "pending", APPROVALS.c.dataset == dataset, APPROVALS.c.analyst == analyst)
         count = connection.execute(sa.select(sa.func.count()).select_from(APPROVALS).where(*waits)).scalar_one()
         if count >= MOST_PENDING:
-            raise ServiceBusyError(
-                "too many of your questions wait for the curator; nothing was charged. Ask again once some are decided."
-            )
+            problem = "too many of your questions wait for the curator; nothing was charged"
+            raise ServiceBusyError(f"{problem}. Ask again once some are decided.")
 
     def pending(self) -> Sequence[Pending]:
         shown_of = [APPROVALS.c[name] for name in ("number", "dataset", "analyst", "purpose", "question")]

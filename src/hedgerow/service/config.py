@@ -166,10 +166,8 @@ def declare(ledger: Ledger, name: str, config: DatasetConfig, unit: Unit | None)
             ledger.grant(name, one, cap, reason=config.reason)
         elif _caps(known[one]) != _caps(cap):
             whose = "the dataset" if one == WHOLE else shown(one)
-            raise LedgerError(
-                f"the ledger has another cap for {whose} of {shown(name)}, and caps cannot change within an epoch. For "
-                "new rows, declare a new epoch: hedgerow serve epoch NAME --reason TEXT."
-            )
+            problem = f"the ledger has another cap for {whose} of {shown(name)}, and caps cannot change within an epoch"
+            raise LedgerError(f"{problem}. For new rows, declare a new epoch: hedgerow serve epoch NAME --reason TEXT.")
 
 
 def declare_epoch(ledger: Ledger, name: str, config: DatasetConfig, reason: str, unit: Unit | None) -> int:

@@ -53,9 +53,8 @@ class HostedDataset:
 
     def __post_init__(self) -> None:
         if self.schema.weight is not None:
-            raise errors.ArgumentError(
-                "expected a schema without a weight, got one: a service counts each row as one. Leave `weight` out."
-            )
+            problem = "expected a schema without a weight, got one: a service counts each row as one"
+            raise errors.ArgumentError(f"{problem}. Leave `weight` out.")
 
 
 @dataclass(frozen=True)
@@ -187,10 +186,8 @@ class Curator:
             time.sleep(step - (time.monotonic() - began) % step)
         if is_ours:
             self.ledger.put_down(reserved)
-            raise errors.RequestRunningError(
-                "the service ran short of memory or files before it had an answer. The charge stays, and is for the "
-                "same request: ask again later, with the same key."
-            )
+            problem = "the service ran short of memory or files before it had an answer. The charge stays, and is"
+            raise errors.RequestRunningError(f"{problem} for the same request: ask again later, with the same key.")
         if answer is None:
             self.ledger.fail(reserved, "the evaluation failed")
             problem = "the evaluation of the request failed, which is final; the charge stays. Ask the curator why."

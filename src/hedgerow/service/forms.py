@@ -143,9 +143,8 @@ def split_kind(body: bytes) -> tuple[Kind, bytes]:
 
 def _data(body: bytes) -> Any:
     if len(body) > LARGEST_QUESTION or sum(map(body.count, (b",", b"[", b"{"))) > MOST_ENTRIES:
-        raise UnreadableError(
-            f"expected a question of at most {LARGEST_QUESTION:,} bytes and {MOST_ENTRIES:,} entries, got a larger one."
-        )
+        problem = f"expected a question of at most {LARGEST_QUESTION:,} bytes and {MOST_ENTRIES:,} entries"
+        raise UnreadableError(f"{problem}, got a larger one.")
     try:
         text = body.decode()
     except UnicodeDecodeError:

@@ -54,10 +54,8 @@ class Address:
         if (self.certificate is None) != (self.private_key is None):
             raise ArgumentError("expected both a certificate and its private key for TLS, got one of them.")
         if self.host not in (LOCAL, "localhost", "::1") and self.certificate is None and not self.behind_proxy:
-            raise ArgumentError(
-                "expected TLS for an address that others reach: keys must not travel in the open. Give a certificate "
-                "and its private key, or say that a proxy in front does TLS."
-            )
+            problem = "expected TLS for an address that others reach: keys must not travel in the open. Give a"
+            raise ArgumentError(f"{problem} certificate and its private key, or say that a proxy in front does TLS.")
 
     @property
     def scheme(self) -> str:

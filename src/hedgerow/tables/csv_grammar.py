@@ -108,10 +108,8 @@ class _Scan:
         if self.last == _QUOTE and not self.inside and here[0] not in follows:
             wrong = np.zeros(1, np.int64)
         if len(wrong):
-            raise DomainError(
-                f"{self.shown}: expected quotes around a whole field and doubled within it, found another one on line "
-                f"{self._line(wrong.min(), here)}."
-            )
+            problem = f"{self.shown}: expected quotes around a whole field and doubled within it"
+            raise DomainError(f"{problem}, found another one on line {self._line(wrong.min(), here)}.")
 
     def _check_returns(self, here: Array, quotes: Array, returns: Array) -> None:
         """Check that a line feed follows every carriage return outside quotes."""
@@ -144,9 +142,8 @@ class _Scan:
             wrong |= self._blank(here, ends)
         if wrong.any():
             line = self._line(ends[np.argmax(wrong)], here)
-            raise DomainError(
-                f"{self.shown}: expected {self.fields} fields on every line, found more or fewer on line {line}."
-            )
+            problem = f"{self.shown}: expected {self.fields} fields on every line"
+            raise DomainError(f"{problem}, found more or fewer on line {line}.")
 
     def _blank(self, here: Array, ends: Array) -> Array:
         """Return which lines hold white space only, which some readers take for rows and others skip."""

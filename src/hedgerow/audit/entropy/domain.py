@@ -227,9 +227,8 @@ def _probabilities(name: str, attribute: Attribute, given: Sequence[float] | Map
     if isinstance(given, Mapping):
         unknown = sorted(set(map(str, given)) - set(attribute.bins))
         if unknown:
-            raise SchemaError(
-                f"has no bin {describe_argument(unknown[0])}; its bins are {', '.join(attribute.bins)}.", attribute=name
-            )
+            problem = f"has no bin {describe_argument(unknown[0])}"
+            raise SchemaError(f"{problem}; its bins are {', '.join(attribute.bins)}.", attribute=name)
         values = [float({str(bin): p for bin, p in given.items()}.get(bin, 0.0)) for bin in attribute.bins]
     else:
         problem = SchemaError("expected a sequence of probabilities, one for each bin.", attribute=name)

@@ -136,9 +136,8 @@ class Reconstruction:
                 found = count_rows_by_bin(region, weights)
                 values = [sum(w for w, n in zip(*both, strict=True) if n) for both in zip(weights, found, strict=True)]
                 if prod(values) != sum(found[0]):  # no box
-                    raise ArgumentError(
-                        "Dist is not defined, as attributes are dependent in some region; use `uncertainty`."
-                    )
+                    problem = "Dist is not defined, as attributes are dependent in some region"
+                    raise ArgumentError(f"{problem}; use `uncertainty`.")
                 total += support * fsum(log2(v) / bits for v, bits in zip(values, full, strict=True) if bits)
         return total / (self.n_rows * sum(1 for bits in full if bits))
 

@@ -126,10 +126,8 @@ class _Joint:
 
     def _check(self) -> None:
         if self._base.for_counts and len(self._parts) > 1:
-            raise ArgumentError(
-                "expected candidates with the same attributes, or a draw alone, got others, and counts or means of "
-                "leaves; set release_counts=False, and release_means=False of numbers."
-            )
+            problem = "expected candidates with the same attributes, or a draw alone, got others, and counts or means"
+            raise ArgumentError(f"{problem} of leaves; set release_counts=False, and release_means=False of numbers.")
         passes = sum(accumulate((len(part[1]) for part in self._parts[:-1]), mul, initial=1))
         if passes > _MOST_PASSES:
             problem = f"expected candidates whose joint chances take {_MOST_PASSES:,} passes over the table at most"

@@ -204,10 +204,8 @@ def _declared_schema(estimator: PrivateEstimator, rows: LabelledRows) -> Schema:
         check_learnable(estimator, schema)
     if not isinstance(schema, Schema) or schema.no_guarantee_reason:
         got = "one that voids the guarantee" if isinstance(schema, Schema) else "'from-data'"
-        raise ArgumentError(
-            f"expected a public schema, got {got}: a domain taken from the rows discloses more of them than this "
-            "audit measures; declare a schema."
-        )
+        problem = f"expected a public schema, got {got}: a domain taken from the rows discloses"
+        raise ArgumentError(f"{problem} more of them than this audit measures; declare a schema.")
     return schema
 
 

@@ -266,10 +266,8 @@ def _solved(
     solver.parameters.random_seed = settings.seed
     status = solver.solve(program.model)
     if status == cp_model.INFEASIBLE:
-        raise ArgumentError(
-            "no table of the schema has the counts of these models; check the schema, the columns (`features=`), the "
-            "number of rows, and that all models are of one table."
-        )
+        problem = "no table of the schema has the counts of these models; check the schema, the columns (`features=`)"
+        raise ArgumentError(f"{problem}, the number of rows, and that all models are of one table.")
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         problem = f"expected to find a table within {settings.seconds:g} s, found none"
         raise ArgumentError(f"{problem}; allow more `seconds`, or pass fewer models.")

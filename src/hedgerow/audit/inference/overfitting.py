@@ -279,10 +279,8 @@ def _classes(model: Any, ours: LabelledRows, others: LabelledRows) -> tuple[tupl
     given = ours.values  # with decimal places they are numbers, which no error names as classes
     is_measured = released is None and given.dtype.kind == "f" and bool((given != np.rint(given)).any())
     if predicts_numbers(model) or is_measured:
-        raise ArgumentError(
-            f"{NO_CLASSES}: overfitting is measured class by class; attack its learner by audit.membership or "
-            "audit.lira, or compute audit.exact_membership of a private one."
-        )
+        problem = f"{NO_CLASSES}: overfitting is measured class by class; attack its learner by audit.membership"
+        raise ArgumentError(f"{problem} or audit.lira, or compute audit.exact_membership of a private one.")
     if released is not None and released.schema.label is not None:
         label = released.schema.class_label
         codes = [label.encode(column_of(rows.labels, label.name)).astype(np.intp) for rows in (ours, others)]

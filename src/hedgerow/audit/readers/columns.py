@@ -110,11 +110,8 @@ class Columns:
             raise ArgumentError(f"{problem}; pass `features=` with an entry for each column.")
         feature = self.features[column]
         if isinstance(feature, str) and not self.schema[feature].is_bit:
-            raise SchemaError(
-                f"the model tests whether it is 1, but it is declared as {self.schema[feature].domain}; pass as "
-                "`features=` the Literal for which each column is 1.",
-                attribute=feature,
-            )
+            problem = f"the model tests whether it is 1, but it is declared as {self.schema[feature].domain}; pass"
+            raise SchemaError(f"{problem} as `features=` the Literal for which each column is 1.", attribute=feature)
         return self.at_most(column, 0.5, holds=not holds)
 
 

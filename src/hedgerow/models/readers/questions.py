@@ -180,10 +180,8 @@ def _of_listed(one: Question, attribute: Attribute) -> Mask | None:
     places = {plain_word(value): place for place, value in enumerate(attribute.listed)}
     missing = [value for value in one.values if plain_word(value) not in places]
     if missing and places:
-        raise one.problem(
-            f"expected {shown(missing[0])} among the values of {shown(one.attribute)} in the schema, since the model "
-            "tells it from others; add it."
-        )
+        problem = f"expected {shown(missing[0])} among the values of {shown(one.attribute)} in the schema"
+        raise one.problem(f"{problem}, since the model tells it from others; add it.")
     if missing or not one.values or not (attribute.ordered or one.operator in ("=", "!=", "in", "not in")):
         return None
     bins, first = np.arange(len(places)), places[plain_word(one.values[0])]

@@ -164,9 +164,8 @@ class Ledger:
                 self._answering.discard(found.request)
             raise
         if found is None:  # raised once the transaction, which may have noted the failure, has ended
-            raise errors.RequestFailedError(
-                "the request was charged and has failed, which is final: it is not evaluated again; the charge stays."
-            )
+            problem = "the request was charged and has failed, which is final: it is not evaluated again"
+            raise errors.RequestFailedError(f"{problem}; the charge stays.")
         return found
 
     def knows(self, analyst: str, key: str) -> bool:
@@ -219,9 +218,8 @@ class Ledger:
         if known is None:
             return self._charge(connection, request)
         if (known.body, known.dataset) != (request.body, request.dataset):
-            raise errors.RequestConflictError(
-                "this idempotency key is of another question. Nothing was charged. Use a new key for a new question."
-            )
+            problem = "this idempotency key is of another question. Nothing was charged"
+            raise errors.RequestConflictError(f"{problem}. Use a new key for a new question.")
         return self._again(connection, known, request.epoch)
 
     def _is_answered_by(self, run: str, request: str) -> bool:

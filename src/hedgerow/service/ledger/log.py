@@ -66,10 +66,8 @@ class HeadFile:
             if back or self.known is None or self.known.sequence < mark.sequence:
                 self.known = self._written(mark, back=back)
             return
-        raise LedgerUnavailableError(
-            "the file with the ledger's head cannot be written now. Send the same request again later, with the same "
-            "key: it is charged once."
-        )
+        problem = "the file with the ledger's head cannot be written now. Send the same request again later"
+        raise LedgerUnavailableError(f"{problem}, with the same key: it is charged once.")
 
     def _written(self, mark: Mark, *, back: bool) -> Mark:
         """Write a head, and return the one that is kept: another process may have written a later one."""
@@ -217,10 +215,8 @@ class Log:
     def _check_copied(self) -> None:
         """Raise LedgerError for a file that may be a bare copy of one in use: it has no head."""
         if self.database.is_in_use:
-            raise LedgerError(
-                "the ledger has no head beside it, and may be a copy that lacks entries. Copy one in use by hedgerow "
-                "ledger backup, or give the hash that you kept as --head HASH."
-            )
+            problem = "the ledger has no head beside it, and may be a copy that lacks entries. Copy one in use by"
+            raise LedgerError(f"{problem} hedgerow ledger backup, or give the hash that you kept as --head HASH.")
 
     def _hash(self, sequence: int) -> str:
         with self.database.reading() as connection:
