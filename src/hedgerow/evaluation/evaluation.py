@@ -1,17 +1,14 @@
 """Evaluations: the noisy histogram of a model's predictions on rows, with what follows from it. Public."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from hedgerow.boundary.arrays import Integers
-from hedgerow.boundary.durable import write_whole
-from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
+from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.evaluation.measures import MISSES, Estimate, Interval, Measure, measures_of
 from hedgerow.models import envelope
 from hedgerow.models.count_noise import CountNoise
@@ -24,7 +21,6 @@ from hedgerow.text.markup import element
 from hedgerow.text.messages import aligned
 from hedgerow.text.values import printable, shown_text
 
-FORMAT = "hedgerow/evaluation"
 Verdict = Literal["better", "worse", "too noisy to say"]
 ALL = "all rows"
 _MOST_CLASSES = 12  # of a matrix that is printed
@@ -38,7 +34,7 @@ def check_groups(by: str | None, groups: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(envelope.SealedFile):
     """The predictions of a model on rows, counted with noise by group, true and predicted class, and what follows.
 
     All of it is public once it is released. Counts are as the noise left them: some may be below 0. Figures and
@@ -71,6 +67,7 @@ class Evaluation:
     errors: tuple[Interval, ...] = ()
     by: str | None = None
     groups: tuple[str, ...] = (ALL,)
+    format: ClassVar[str] = "hedgerow/evaluation"
 
     def __post_init__(self) -> None:
         is_number = self.target.as_number is not None
@@ -177,7 +174,7 @@ class Evaluation:
         """Return it as JSON-ready data, sealed with a digest of its content."""
         return envelope.seal(
             {
-                "format": FORMAT,
+                "format": self.format,
                 "version": 1,
                 "model": {"kind": self.kind, "digest": self.model},
                 "label": self.target.to_dict(),
@@ -190,41 +187,12 @@ class Evaluation:
         )
 
     @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Read back what `to_dict` wrote; raises ModelFormatError for anything else."""
-        sealed = envelope.unseal(data, format=FORMAT, version=1)
-        problem = "its parts contradict one another"
-        try:
-            found = cls(
-                kind=sealed["model"]["kind"],
-                model=sealed["model"]["digest"],
-                target=label_from_dict(sealed["label"]),
-                counts=tuple(map(tuple, sealed["counts"])),
-                privacy=PrivacyCard.from_dict(sealed["privacy"]),
-                errors=tuple((low, high) for low, high in sealed["errors"]),
-                by=sealed["by"],
-                groups=tuple(sealed["groups"]),
-            )
-            if found.to_dict() == sealed:
-                return found
-        except HedgerowError as error:
-            problem = str(error).rstrip(".")
-        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
-            problem = type(error).__name__
-        raise ModelFormatError(f"not a valid evaluation: {problem}.")
-
-    def to_json(self) -> str:
-        """Return it as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a JSON file, atomically; OSError if that fails."""
-        write_whole(path, self.to_json())
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read it from a JSON file; raises as `from_dict` does, and OSError."""
-        return envelope.read(path, lambda text: cls.from_dict(envelope.parse(text)))
+    def _opened(cls, sealed: Mapping[str, Any]) -> Self:
+        kind, model = sealed["model"]["kind"], sealed["model"]["digest"]
+        counts, errors = map(tuple, sealed["counts"]), ((low, high) for low, high in sealed["errors"])
+        target, card = label_from_dict(sealed["label"]), PrivacyCard.from_dict(sealed["privacy"])
+        groups = tuple(sealed["groups"])
+        return cls(kind, model, target, tuple(counts), card, tuple(errors), sealed["by"], groups)
 
     @property
     def sentences(self) -> list[str]:

@@ -2,16 +2,66 @@
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from hedgerow.boundary import untrusted_text as bounded
-from hedgerow.errors import ModelFormatError
+from hedgerow.boundary.durable import write_whole
+from hedgerow.errors import HedgerowError, ModelFormatError
 
 LARGEST_MODEL = bounded.LARGEST_FILE  # Maximum size of a model file in bytes: 20,000 rules of two literals
 OURS = "hedgerow/"  # the beginning of every format
 T = TypeVar("T")
+
+
+class SealedFile(ABC):
+    """Base class of what is released in a JSON file of its own, sealed with a digest of its content."""
+
+    format: ClassVar[str]  #: the format of its files
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data, sealed with a digest of its content."""
+
+    @classmethod
+    @abstractmethod
+    def _opened(cls, sealed: Mapping[str, Any]) -> Self:
+        """Return what was sealed; any of Python's errors of values if that is not possible."""
+
+    @classmethod
+    def from_dict(cls, data: object) -> Self:
+        """Read back what `to_dict` wrote; `ModelFormatError` if it was edited, or is of another format or version."""
+        sealed = unseal(data, format=cls.format, version=1)
+        try:
+            found = cls._opened(sealed)
+            if found.to_dict()["digest"] == sealed["digest"]:
+                return found
+            problem = "its parts contradict one another"
+        except HedgerowError as error:
+            problem = str(error).rstrip(".")
+        except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+            problem = f"{type(error).__name__}: {error}".rstrip(".")
+        raise ModelFormatError(f"not a valid {cls.format.removeprefix(OURS).replace('-', ' ')}: {problem}.")
+
+    def to_json(self) -> str:
+        """Return it as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read back what `to_json` wrote; raises as `from_dict` does, and where the text is truncated or too large."""
+        return cls.from_dict(parse(text))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a JSON file, atomically; OSError if it cannot be written."""
+        write_whole(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read it from a JSON file; raises as `from_json` does, and OSError."""
+        return read(path, cls.from_json)
 
 
 def seal(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,9 @@
 """Base class of released models: the model file, and all that other rooms ask of a model."""
 
-import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from xml.etree.ElementTree import Element
@@ -13,7 +11,6 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from hedgerow.boundary.arrays import Array, Floats, Index, Whole
-from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, HedgerowError, ModelFormatError
 from hedgerow.models import envelope, pmml
 from hedgerow.models.caveats import Caveat
@@ -60,7 +57,7 @@ class RowDecisions:
     explained: Callable[[], dict[str, Any]]  # returns the reasons in words, with what was released about them
 
 
-class Model(ABC):
+class Model(envelope.SealedFile):
     """A released model with its schema and privacy card, and all that other rooms ask of a model.
 
     Subclasses are dataclasses, which define its fields. A new family is a subclass that `hedgerow.models.files` lists.
@@ -70,7 +67,6 @@ class Model(ABC):
     privacy: PrivacyCard
 
     kind: ClassVar[str]  #: the kind of model in messages and titles
-    format: ClassVar[str]  #: the format of its files
     decides_by: ClassVar[str]  #: the way in which it decides, as a message says it after the kind: "adds up points"
     has_points: ClassVar[bool] = False  #: True if it adds up points, so that each row has a total
 
@@ -345,52 +341,13 @@ class Model(ABC):
         data = {"format": self.format, "version": 1, **schema, **self._structure()}
         return envelope.seal(data | {"privacy": self.privacy.to_dict()})
 
-    def to_json(self) -> str:
-        """Return the model as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
-
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read back what `to_json` wrote; raises as `from_dict` does, and where the text is truncated or too large."""
-        return cls.from_dict(envelope.parse(text))
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Read back what `to_dict` wrote.
-
-        Raises
-        ------
-        ModelFormatError
-            If it was edited, or is of another format or version.
-        """
-        sealed = envelope.unseal(data, format=cls.format, version=1)
-        try:
-            model = cls._assemble(Schema.from_dict(sealed["schema"]), sealed, PrivacyCard.from_dict(sealed["privacy"]))
-            problem = model.privacy.contradiction(model.schema.charges, model.schema.no_guarantee_reason)
-            if model.to_dict()["digest"] != sealed["digest"]:
-                problem = "its parts contradict one another"
-        except HedgerowError as error:
-            model, problem = None, str(error).rstrip(".")
-        except (ArithmeticError, KeyError, RecursionError, TypeError, ValueError) as error:
-            model, problem = None, f"{type(error).__name__}: {error}".rstrip(".")
-        if model is None or problem:
-            raise ModelFormatError(f"not a valid {cls.kind}: {problem}.")
+    def _opened(cls, sealed: Mapping[str, Any]) -> Self:
+        model = cls._assemble(Schema.from_dict(sealed["schema"]), sealed, PrivacyCard.from_dict(sealed["privacy"]))
+        problem = model.privacy.contradiction(model.schema.charges, model.schema.no_guarantee_reason)
+        if problem:
+            raise ModelFormatError(problem)
         return model
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a JSON file, atomically.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
-        write_whole(path, self.to_json())
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a model from a JSON file; raises as `from_json` does, and OSError."""
-        return envelope.read(path, cls.from_json)
 
     def _repr_html_(self) -> str:
         words = self._parts_html + self._terms_html

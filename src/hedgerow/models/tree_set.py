@@ -1,19 +1,16 @@
 """Sets of trees that were released together: text, JSON and a page; wishes choose one of them for free."""
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from math import prod
-from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Array, Floats, Mask
-from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ModelFormatError, SchemaError
 from hedgerow.models import envelope
 from hedgerow.models.caveats import box_of
@@ -32,7 +29,7 @@ MOST_MODELS = 100  # of a set
 
 
 @dataclass(frozen=True, repr=False)
-class TreeSet:
+class TreeSet(envelope.SealedFile):
     """Trees that were released together, for one charge: each carries the card of all.
 
     Attributes
@@ -202,25 +199,10 @@ class TreeSet:
         return envelope.seal({"format": self.format, "version": 1, "models": [one.to_dict() for one in self.models]})
 
     @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Read back what `to_dict` wrote; `ModelFormatError` if it was edited, or is of another format or version."""
-        models = envelope.unseal(data, format=cls.format, version=1).get("models")
-        if not isinstance(models, list):
-            raise ModelFormatError("expected a list of trees.")
-        try:
-            return cls(tuple(map(Tree.from_dict, models)))
-        except ArgumentError as error:
-            problem = str(error)
-        raise ModelFormatError(problem)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the set to a JSON file, atomically; OSError if it cannot be written."""
-        write_whole(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n")
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a set from a JSON file; raises as `from_dict` does, and OSError."""
-        return envelope.read(path, lambda text: cls.from_dict(envelope.parse(text)))
+    def _opened(cls, sealed: Mapping[str, Any]) -> Self:
+        if not isinstance(sealed["models"], list):
+            raise ModelFormatError("expected a list of trees")
+        return cls(tuple(map(Tree.from_dict, sealed["models"])))
 
 
 def _bins_of(tree: Tree, every: Mapping[str, Mask]) -> dict[str, Floats]:
