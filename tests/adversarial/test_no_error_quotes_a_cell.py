@@ -199,7 +199,7 @@ def given_in_the_wrong_place(X):
         mine = {"model": TREE, "schema": schema, name: X}
         yield f"reconstruction, {name}", lambda mine=mine: hr.audit.reconstruction(**mine)
     yield "several models", lambda: hr.audit.joint_reconstruction(X, ONES)
-    for name in ("target", "y", "attack", "repeats", "train_share", "attack_share", "random_state"):
+    for name in ("target", "y", "attack", "repeats", "random_state"):
         mine = {"target": TREE, "X": np.arange(40.0)[:, None], "y": names, "repeats": 1, name: X}
         yield f"membership, {name}", lambda mine=mine: hr.audit.membership(**mine)
     yield "choose bins, most", lambda: hr.oracle.choose_bins(SOURCE, X)

@@ -66,15 +66,15 @@ def test_names_make_no_lines_of_their_own_and_long_ones_no_wide_table() -> None:
 
 def test_the_total_of_each_row_is_told_by_the_points_of_its_bins() -> None:
     rows = pd.DataFrame({"age": [20, 50, None], "ward": ["surgery", "x", "day clinic"], "smoker": [True, None, False]})
-    assert TWO.explanations(rows) == [
+    assert TWO.decisions(rows).explained()["explanation"] == [
         "base: -7; age 17 to 30: -12; ward surgery: +0; smoker yes: +7",
         "base: -7; age 31 to 60: -3; ward any other value: +1; smoker missing: +0",
         "base: -7; age missing: +0; ward day clinic: +6; smoker no: -2",
     ]
     more = pd.DataFrame({"dose": [0.2, 0.7], "smoker": [None, True]})
     assert THREE.predict(more).tolist() == ["home", "intensive care"]
-    assert THREE.explanations(more) == [
+    assert THREE.decisions(more).explained()["explanation"] == [
         "base: +1; dose up to 0.5: +4; smoker missing: +0",
         "base: +0; dose over 0.5: +2; smoker yes: +3",
     ]
-    assert TWO.explanations(rows.iloc[:0]) == []
+    assert TWO.decisions(rows.iloc[:0]).explained()["explanation"] == []

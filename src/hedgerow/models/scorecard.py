@@ -222,10 +222,6 @@ class Scorecard(Model):
             **({"probabilities": shares} if classes else {}),
         }
 
-    def explanations(self, X: Any) -> list[str]:
-        """Return how the total of each row comes about, in words; for more than two classes, that of the predicted."""
-        return self.decisions(X).explained()["explanation"]
-
     def decisions(self, X: Any) -> RowDecisions:
         """Return what the total of each row decides, and the total; for `X` and errors see `predict`."""
         codes, n_rows = self._encoded(X)

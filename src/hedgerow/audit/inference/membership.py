@@ -12,7 +12,7 @@ from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, R
 from hedgerow.audit.inference.labelled import label_values, predicts_numbers
 from hedgerow.audit.inference.targets import Target, check_known
 from hedgerow.audit.plot import roc_band
-from hedgerow.boundary.arguments import RandomState, check_integer, check_probability, generator
+from hedgerow.boundary.arguments import RandomState, check_integer, generator
 from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError
 from hedgerow.models.released import released_model
@@ -27,6 +27,8 @@ BAND = (0.05, 0.95)  # the quantiles over splits that bound intervals and bands
 PRIVATE = "A function of the rows: for the curator's eyes only, not for release."
 ATTACKS: Mapping[str, Callable[[], Attack]] = {"random-forest": RandomForestAttack, "label-only": LabelOnlyAttack}
 """The attacks that have a name."""
+_TRAINED, _KNOWN = 0.5, 0.7
+"""The share of the rows that are members, and of these and the others that the attacker knows: SSRL's released code."""
 
 
 def membership(
@@ -36,18 +38,16 @@ def membership(
     *,
     attack: str | Attack = "random-forest",
     repeats: int = 100,
-    train_share: float = 0.5,
-    attack_share: float = 0.7,
     random_state: RandomState = None,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> "Membership":
     """Attack a learner by membership inference: fit it on random halves of a table, and infer the training rows.
 
-    Each time, the rows are split at random into members and non-members (`train_share`), and the target is fitted on
-    all members. The attacker knows the membership of `attack_share` of the members and of the non-members, and scores
-    the rest; the ROC curve is that of the rest. These are the splits of SSRL's Figure 5, whose shares are in the
-    released code only: a half, and 70 %. An attack that fails proves nothing: differential privacy bounds all of them.
+    Each time, the rows are split at random into members and as many non-members, and the target is fitted on all
+    members. The attacker knows the membership of 70 % of both, and scores the rest; the ROC curve is that of the rest.
+    These are the splits of SSRL's Figure 5, whose shares are in the released code only. An attack that fails proves
+    nothing: differential privacy bounds all of them.
 
     **The result is private**: a function of the rows, for the curator's eyes only. So are the models fitted meanwhile;
     they are not released, so pass the target no shared `Budget`.
@@ -62,8 +62,6 @@ def membership(
         The attack. `RandomForestAttack` and `LabelOnlyAttack` describe theirs and have options.
     repeats : int, default=100
         The number of splits, each with a fit and an attack.
-    train_share, attack_share : float, default=0.5 and 0.7
-        The share of the rows that the target is fitted on; that of members, and of others, that is known.
     random_state : int, RandomState, Generator or None, default=None
         Makes the result reproducible, whatever `n_jobs` is. With a seed, parameters of the target named
         ``random_state`` that are None are set, too: the noise of private learners is then seeded.
@@ -97,9 +95,7 @@ def membership(
     how = chosen_attack(attack, ATTACKS, "an Attack", "attempt")
     check_integer("repeats", repeats, 1)
     learner = Target.of(target, X, y, seeded=random_state is not None)
-    check_probability("train_share", train_share)
-    check_probability("attack_share", attack_share)
-    sizes = _sizes(len(learner.rows), float(train_share), float(attack_share))
+    sizes = _sizes(len(learner.rows))
     generators = generator(random_state).spawn(repeats)
     curves, aucs = learner.repeated(partial(_trial, how, sizes), generators, n_jobs, verbose=verbose)
     return Membership(learner.name, str(how), sizes, curves, aucs)
@@ -125,10 +121,10 @@ def _trial(
     return curve(scores[: len(members)], scores[len(members) :])
 
 
-def _sizes(n: int, train_share: float, attack_share: float) -> tuple[int, int, int, int]:
+def _sizes(n: int) -> tuple[int, int, int, int]:
     """Return the number of known members, known non-members, members to score, and non-members to score."""
-    members = int(n * train_share)
-    known, known_others = int(members * attack_share), int((n - members) * attack_share)
+    members = int(n * _TRAINED)
+    known, known_others = int(members * _KNOWN), int((n - members) * _KNOWN)
     sizes = known, known_others, members - known, n - members - known_others
     if min(sizes) < 1:
         raise ArgumentError("expected at least one row in each of the four sets of a split, got fewer; pass more rows.")

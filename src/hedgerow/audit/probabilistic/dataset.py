@@ -202,11 +202,6 @@ class ProbabilisticDataset:
         )
         return left / (self.n_rows * sum(1 for bits in full if bits))
 
-    @property
-    def is_deterministic(self) -> bool:
-        """True if only one table is possible."""
-        return all(row.possible_rows == 1 for row, _ in self.groups)
-
     def is_compatible(self, data: Any) -> bool:
         """Return whether each row of a table, and its label, if any, is possible under its distribution."""
         _, codes, own = _read(self, data)
