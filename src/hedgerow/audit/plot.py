@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.boundary.arrays import Floats
-from hedgerow.models.plot import check_matplotlib, colour, plain
+from hedgerow.models.plot import axes_of, colour, plain
 from hedgerow.text.axes import Axes
 
 
@@ -16,16 +16,13 @@ def overfit_bars(
     leaves: Sequence[str], shares: Floats, classes: Sequence[str], measure: str, caption: str, ax: Axes | None
 ) -> Axes:
     """Draw shares in train (filled) above test (outlined), shape ``(n_leaves, n_classes, 2)``."""
-    check_matplotlib()
-    import matplotlib.pyplot as plt
-    from matplotlib.patches import Patch
-
     names = [plain(fill(leaf, 60)) for leaf in leaves]
     lines = len(leaves) * (0.25 * 2 * len(classes) + 0.2)
-    beside: dict[str, Any] = {}
-    if ax is None:
-        beside = {"loc": "upper left", "bbox_to_anchor": (1, 1)}  # the layout of our own figure makes room for it
-        _, ax = plt.subplots(figsize=(9, 1.6 + max(lines, 0.25 * (len(classes) + 4))), layout="constrained")
+    # the layout of our own figure makes room for it
+    beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if ax is None else {}
+    ax = axes_of(ax, 9, 1.6 + max(lines, 0.25 * (len(classes) + 4)))
+    from matplotlib.patches import Patch
+
     height = 0.85 / (2 * len(classes))
     for k in range(len(classes)):
         for s, face in enumerate((colour(k), "none")):
@@ -106,11 +103,7 @@ def trade_off_bounds(bounds: pd.DataFrame, claim: float | None, delta: float, ca
 
 
 def _axes(ax: Axes | None, size: tuple[float, float], x: str, y: str, title: str, pad: float | None = None) -> Axes:
-    check_matplotlib()
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots(figsize=size, layout="constrained")
+    ax = axes_of(ax, *size)
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.set_title(plain(title), fontsize="small", loc="left", pad=pad)

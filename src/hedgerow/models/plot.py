@@ -34,6 +34,14 @@ def check_matplotlib() -> None:
         raise MissingPackageError("a plot needs an extra: pip install 'hedgerow[plots]'.")
 
 
+def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
+    """Return the axes to draw on, those of a new figure of this size in inches if there are none."""
+    check_matplotlib()
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
+
+
 def check_drawable(n_leaves: int, n_classes: int) -> None:
     if n_leaves > MOST_DRAWN or n_leaves * n_classes > _MOST_SHARES:
         most = f"{MOST_DRAWN} leaves or rules to draw, and {_MOST_SHARES:,} shares of classes in them"
@@ -86,15 +94,9 @@ def class_bars(
 
 
 def _named_lines(leaves: Sequence[str], classes: Sequence[str], caption: str, ax: Axes | None) -> Axes:
-    check_matplotlib()
-    import matplotlib.pyplot as plt
-
     names = [plain(fill(leaf, 60)) for leaf in leaves]
-    if ax is None:
-        lines = sum(name.count("\n") for name in names)
-        entries = sum(legend_name(name).count("\n") + 1 for name in classes)
-        height = 1.2 + max(0.45 * len(names) + 0.2 * lines, 0.25 * entries)
-        _, ax = plt.subplots(figsize=(9, height), layout="constrained")
+    lines, entries = sum(name.count("\n") for name in names), sum(legend_name(name).count("\n") + 1 for name in classes)
+    ax = axes_of(ax, 9, 1.2 + max(0.45 * len(names) + 0.2 * lines, 0.25 * entries))
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_title(plain(fill(shortened(caption, 300), 80)), fontsize="small", loc="right")
@@ -198,9 +200,6 @@ def _ranked(groups: Sequence[Group]) -> list[int]:
 
 
 def _drawn_bars(groups: Sequence[Group], ranked: Sequence[Group], caption: str, ax: Axes | None, n_names: int) -> Axes:
-    check_matplotlib()
-    import matplotlib.pyplot as plt
-
     n_lines = sum(len(bins) for _, bins in ranked)
     n_columns = max((len(row) for _, bins in ranked for _, row in bins), default=1)
     if n_lines * n_columns > MOST_DRAWN:
@@ -209,10 +208,8 @@ def _drawn_bars(groups: Sequence[Group], ranked: Sequence[Group], caption: str, 
     if len(ranked) < len(groups):
         caption = f"the {len(ranked)} of {len(groups)} attributes whose points differ most; {caption}"
     labels = [label for group in ranked for label in _labels(*group)]
-    if ax is None:
-        height = 1.3 + max(0.22 * n_lines * (1 + 0.4 * (n_columns - 1)), 0.25 * (n_names + 1) * (n_columns > 1))
-        width = 5.5 + 0.07 * max((len(label) for label in labels), default=0)
-        _, ax = plt.subplots(figsize=(max(8, width), height), layout="constrained")
+    height = 1.3 + max(0.22 * n_lines * (1 + 0.4 * (n_columns - 1)), 0.25 * (n_names + 1) * (n_columns > 1))
+    ax = axes_of(ax, max(8, 5.5 + 0.07 * max((len(label) for label in labels), default=0)), height)
     _label(ax, ranked, labels)
     ax.set_title(plain(fill(shortened(caption, 300), 85)), fontsize="small", loc="left")
     rows = np.array([row for _, bins in ranked for _, row in bins], dtype=np.float64).reshape(-1, n_columns)

@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.boundary.arguments import check_integer, check_probability
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models.plot import check_matplotlib, colour
+from hedgerow.models.plot import axes_of, colour
 from hedgerow.planning import expected
 from hedgerow.planning.expected import CUT_BINS, Constant, Expected, round_up
 from hedgerow.planning.simulation import ByEpsilon, Simulated, draw_accuracies, simulate, simulate_others
@@ -169,13 +169,9 @@ class Forecast:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the accuracy, or R², on the public table by ε, if other ε were tried; else the average loss at most."""
-        check_matplotlib()
         if self.by_epsilon:
             return draw_accuracies(self.by_epsilon, self.rows, ax)
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
+        ax = axes_of(ax, 8, 4.5)
         epsilon = float(self.epsilon)
         grid = np.geomspace(epsilon / 30, epsilon * 30, 200)
         styles = {"tree": "-", "rule list": "--"}

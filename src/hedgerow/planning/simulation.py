@@ -14,7 +14,7 @@ from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning, UnitWarning
 from hedgerow.learn.private_base import PrivateEstimator
-from hedgerow.models.plot import colour
+from hedgerow.models.plot import axes_of, colour
 from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes
 from hedgerow.text.progress import tracked
@@ -140,10 +140,7 @@ def _first_above(low: Floats, constant: Floats) -> int | None:
 
 def draw_accuracies(by_epsilon: ByEpsilon, rows: int, ax: Axes | None) -> Axes:
     """Draw the mean accuracy, or R², by ε, with its band and a ring from where on a model beats the constant."""
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots(figsize=(8, 5), layout="constrained")
+    ax = axes_of(ax, 8, 5)
     grid = [float(epsilon) for epsilon, _ in by_epsilon]
     is_number = bool(by_epsilon[0][1][0].errors)
     scale, what = (1, "the mean for every row") if is_number else (100, "the most frequent class for every row")
