@@ -4,6 +4,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from hedgerow.errors import DomainError
 from hedgerow.models import Rule, RuleList
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Label, Literal, Schema
@@ -43,3 +44,19 @@ def test_sql_and_python_predict_what_memory_does(attribute, values):
         typed = [2 if v == "2.0" else v for v in typed]
         assert [scope["predict"]({"a": value}) for value in typed] == expected
         assert RuleList.from_json(model.to_json()) == model
+
+
+def test_booleans_that_an_engine_made_of_the_words_count_as_what_they_are(tmp_path):
+    """`predict` refuses them; a query or a function, which checks no domain, took every true for false."""
+    file = tmp_path / "rows.csv"
+    file.write_text("a\nyes\nno\nyes\n")
+    read = f"read_csv('{file}', header=true)"
+    assert duckdb.sql(f"SELECT typeof(a) FROM {read}").fetchone() == ("BOOLEAN",)
+    for model in models(Boolean(true_values=("yes",), false_values=("no",))):
+        expected = model.predict(pa.table({"a": ["yes", "no", "yes"]})).tolist()
+        with pytest.raises(DomainError):
+            model.predict(pa.table({"a": [True, False, True]}))
+        assert [value for (value,) in duckdb.sql(f"SELECT {model.to_sql()} FROM {read}").fetchall()] == expected
+        scope: dict = {}
+        exec(model.to_python(), scope)
+        assert [scope["predict"]({"a": value}) for value in (True, False, True)] == expected

@@ -235,7 +235,7 @@ def _one_of(cell: str, values: Iterable[Value]) -> str:
 
 
 def _expression(literal: Literal, attribute: Attribute) -> str:
-    cell, values = f"row[{literal.attribute!r}]", attribute.values_of(literal)
+    cell, values = f"row[{literal.attribute!r}]", attribute.queried(literal)
     match literal.operator:
         case "missing":
             return f"{cell} is None"

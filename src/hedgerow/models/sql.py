@@ -86,7 +86,7 @@ def expression(lines: Sequence[str], dialect: Dialect, comment: str) -> str:
 
 
 def _condition(literal: Literal, raw: "_Raw") -> exp.Condition:
-    values = raw.attribute.values_of(literal)
+    values = raw.attribute.queried(literal)
     match literal.operator:
         case "missing":
             return exp.or_(raw.column.is_(exp.null()), raw.absent)

@@ -325,6 +325,10 @@ class Attribute(ABC):
         """Return the declared values of which a literal is true; none where it compares, or values are not declared."""
         return ()
 
+    def queried(self, literal: Literal) -> Sequence[Value]:
+        """Return `values_of`, and what else is compared where rows are not checked against the domain."""
+        return self.values_of(literal)
+
     def run_name(self, start: int, stop: int) -> str:  # noqa: ARG002 -- bins without an order come one by one
         """Return the name of the bins from `start` up to and without `stop`."""
         return self.bins[start]

@@ -112,6 +112,11 @@ class Boolean(Attribute):
     def values_of(self, literal: Literal) -> Sequence[Value]:
         return {"true": self.true_values, "false": self.false_values}.get(literal.operator, ())
 
+    def queried(self, literal: Literal) -> Sequence[Value]:
+        """Return the words, and the truth itself unless it is one: DuckDB reads yes and no in a file as booleans."""
+        words, own = self.values_of(literal), (*self.true_values, *self.false_values, *self.missing_values)
+        return words if not words or {"true", "false"} & {*map(plain_word, own)} else (*words, literal.operator)
+
     def run_words(self, start: int, stop: int) -> str:
         return ("no", "yes")[start] if start < 2 else super().run_words(start, stop)
 
