@@ -17,7 +17,7 @@ from hedgerow.learn.search.lattice import PatternMatrix, Stop
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.space import Space
-from hedgerow.schema import Boolean, Integer, Label, Schema
+from hedgerow.schema import Boolean, Candidates, Integer, Label, Schema
 from tests.learn.best_models import account, make_problem, problems
 from tests.learn.objectives import ALL_OBJECTIVES, objective_of
 
@@ -82,18 +82,23 @@ def test_all_boxes_hold_the_best_model_that_there_is(examples):
     best()
 
 
-@pytest.mark.parametrize(("rare", "passes"), [(4, [True]), (3, [True, False])])
-def test_the_support_of_last_choices_is_asked_where_what_is_best_without_lacks_it(monkeypatch, rare, passes):
-    """A test that catches `rare` rows saves all errors; of four rows at least, the other one saves none."""
+@pytest.mark.parametrize(
+    "make", [Space.of_trees, lambda schema: Space.of_lists(Candidates.of(schema, 1, negations=False))]
+)
+@pytest.mark.parametrize("rare", [4, 3, 1])
+@pytest.mark.parametrize("min_rows", [4, 1])
+def test_support_of_last_choices_is_asked_where_what_is_best_without_lacks_it(monkeypatch, make, rare, min_rows):
+    """An option that catches `rare` rows saves all errors, the other one none. Of a tree it is asked at once."""
     used, cubes = [], certified.Cubes
     monkeypatch.setattr(certified, "Cubes", lambda *a, relaxed: used.append(relaxed) or cubes(*a, relaxed=relaxed))
     X = np.zeros((20, 2), dtype=bool)
     X[:rare, 0] = X[1 : rare + 3, 1] = True
     tally = Tally.count(X, X[:, 0].astype(int), Schema({name: Boolean() for name in "ab"}, Label("y", (0, 1))))
-    boxes = Boxes.of(Space.of_trees(tally.schema), 1)
-    found = exhaust(tally, boxes, SearchSettings(1, 4, 0.0), lambda *_: None)
-    assert found.objective == (0 if rare == 4 else 3)
-    assert used == passes
+    boxes, has_support = Boxes.of(make(tally.schema), 1), rare >= min_rows
+    found = exhaust(tally, boxes, SearchSettings(1, min_rows, 0.0), lambda *_: None)
+    assert found.objective == (0 if has_support else rare)
+    is_tree = len(boxes.space.branches) == 2
+    assert used == ([False] if is_tree and min_rows > 1 else [True] if has_support else [True, False])
 
 
 def of_pairs(seed):

@@ -320,9 +320,10 @@ def exhaust(
         lost.append(float(losses.min()) / loss.steps)
         return int(losses.argmin())
 
-    # Without the support of the last rule or split, values are lower bounds, and quicker. If the model that they lead
-    # to, all of whose parts have support, loses as little, it is the best one.
-    for relaxed in (True, False):
+    # Without the support of the last choice, values are lower bounds, and quicker. If the model that they lead to, all
+    # of whose parts have support, loses as little, it is the best one. Of many last splits of a tree one may lack it.
+    is_relaxed_first = CAUGHT not in states.space.branches or min_rows <= 1
+    for relaxed in (True, False) if is_relaxed_first else (False,):
         done = 0
         lost.clear()
         if isinstance(states, Boxes):
