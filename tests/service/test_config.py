@@ -1,9 +1,12 @@
 """A configuration is read strictly, declares what is new, grants who is new, and changes no cap."""
 
+from dataclasses import replace
+
 import pytest
 import yaml
 
 from hedgerow.errors import ArgumentError, LedgerError, SchemaError, ServiceBusyError
+from hedgerow.privacy.unit import Unit
 from hedgerow.service.config import Config, declare_epoch
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
@@ -79,6 +82,23 @@ def test_who_is_new_gets_a_cap_and_no_cap_changes(folder):
             opened(write(folder, change))
     with pytest.raises(ArgumentError, match="add up to at most"):
         opened(write(folder, {"analysts": {**more, "kim": {"epsilon": 3}}}))
+
+
+def test_a_schema_with_another_unit_than_was_declared_is_not_opened(folder):
+    """Every question would fail, and nobody would be told why."""
+    path = write(folder)
+    opened(path).ledger.close()
+    frame, labels = table()
+    frame.assign(ill=labels, name=range(len(frame))).to_csv(folder / "wards.csv", index=False)
+    replace(SCHEMA, unit=Unit("name", 2)).save(folder / "wards.yaml")
+    with pytest.raises(LedgerError, match="the epoch of 'wards' was declared with another unit of privacy"):
+        opened(path)
+    with Config.read(path).open_ledger() as ledger:
+        declare_epoch(ledger, "wards", Config.read(path).datasets["wards"], "the rows of 2027", Unit("name", 2))
+    opened(path).ledger.close()
+    replace(SCHEMA, unit=Unit("name", 3)).save(folder / "wards.yaml")
+    with pytest.raises(LedgerError, match="another unit of privacy"):
+        opened(path)
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,7 @@ def declare(ledger: Ledger, name: str, config: DatasetConfig, unit: Unit | None)
     if not known:
         declare_epoch(ledger, name, config, config.reason, unit)
         return
+    ledger.check_unit(name, unit)
     for one, cap in wanted.items():
         if one not in known:
             ledger.grant(name, one, cap, reason=config.reason)

@@ -151,6 +151,11 @@ class Ledger:
             epoch = accounts.current_epoch(connection, dataset)
             return {} if epoch is None else accounts.shares_of(connection, dataset, epoch)
 
+    def check_unit(self, dataset: str, unit: Unit | None) -> None:
+        """Check that a dataset's current epoch was declared for this unit of privacy."""
+        with self._database.reading() as connection:
+            accounts.check_unit(connection, dataset, self._known_epoch(connection, dataset), unit)
+
     def reserve(self, request: Request) -> Reserved | Answered:
         """Charge a request, unless it was charged before; the rows may be touched once this has returned `Reserved`."""
         found: Reserved | Answered | None = None
