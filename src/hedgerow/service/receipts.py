@@ -1,6 +1,7 @@
 """Receipts: signed statements that tie an answer to an entry of the ledger (Ed25519, as a JSON Web Signature)."""
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -43,6 +44,8 @@ class Signer:
             key = None
         if not isinstance(key, Ed25519PrivateKey):
             raise ReceiptError("expected a private Ed25519 key in a PEM file, got another; make one with serve init.")
+        if os.stat(path).st_mode & stat.S_IRWXO:
+            raise ReceiptError(f"{path}: expected a key that nobody else can read, got another; run chmod 600.")
         return cls(key)
 
     def save(self, path: str | Path) -> None:
