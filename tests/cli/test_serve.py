@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 import yaml
 
 import hedgerow as hr
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ApprovalError, ArgumentError
+from hedgerow.service.approvals import Approvals
+from hedgerow.service.config import Config
 from hedgerow.service.server import Address
 from tests.service.wards import SCHEMA, table
 
@@ -118,6 +121,50 @@ def test_a_new_epoch_is_declared_with_a_reason_and_caps_change_in_no_other_way(r
     assert (code, "epoch 2 of wards is declared" in out) == (0, True)
     assert "0 of 6 spent" in run("serve", "check")[1]
     assert "epoch 2 of wards: the rows of 2027" in run("ledger", "show", "ledger.db")[1]
+
+
+@pytest.mark.usefixtures("folder")
+def test_decisions_that_do_not_fit_together_decide_nothing(run):
+    run("serve", "init")
+    configure()
+    run("serve", "check")
+    with Config.read("curator.yaml").open_ledger() as ledger:
+        for key in ("one", "two"):
+            with pytest.raises(ApprovalError):
+                Approvals(ledger.log).require("every", "wards", "ana", key, "rows by bin", "{}")
+    for words in (
+        ("--approve", "1", "--refuse", "1"),
+        ("--approve", "1", "--approve", "1"),
+        ("--approve", "1", "--refuse", "3"),
+    ):
+        code, out, err = run("serve", "approvals", *words)
+        assert (code, out, "none is decided" in err) == (2, "", True)
+    assert run("serve", "approvals")[1].count("ana asks wards") == 2
+    assert run("serve", "approvals", "--approve", "1", "--refuse", "2")[:2] == (0, "")
+    assert run("ledger", "show", "ledger.db")[1].count("decided") == 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_ledger_whose_totals_were_edited_is_found_by_the_check(run):
+    run("serve", "init")
+    configure()
+    assert run("serve", "check")[0] == 0
+    with sqlite3.connect("ledger.db") as database:
+        database.execute("UPDATE totals SET epsilon = '1'")
+    code, _, err = run("serve", "check")
+    assert (code, "the ledger is broken" in err) == (2, True)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_signing_key_that_others_can_read_is_not_used(run):
+    run("serve", "init")
+    configure()
+    Path("curator.key").chmod(0o644)
+    for words in (("check",), ("rotate",)):
+        code, _, err = run("serve", *words)
+        assert (code, "chmod 600" in err) == (2, True)
+    Path("curator.key").chmod(0o640)  # a group's may be meant
+    assert run("serve", "check")[0] == 0
 
 
 @pytest.mark.usefixtures("folder")

@@ -107,9 +107,10 @@ def init(folder: Annotated[Path, typer.Argument(help="Folder for configuration a
 
 @app.command("check")
 def check(config: ConfigPath = CONFIG, accept_rollback: AcceptRollback = False) -> None:
-    """Open the ledger and all tables, check every row against its schema, and declare new datasets and analysts."""
+    """Open all tables, check every row, declare new datasets and analysts, and verify the ledger."""
     found = _read(config)
     with found.open(accept_rollback=accept_rollback).ledger as ledger:
+        ledger.verify()
         for name in found.datasets:
             say(f"{name}:\n{ledger.account(name)}")
 
@@ -182,6 +183,9 @@ def approvals(
 
     with configuration.open_ledger() as ledger:
         found = Approvals(ledger.log)
+        asked, waits = [*(approve or []), *(refuse or [])], [one.number for one in found.pending()]
+        if len(set(asked)) < len(asked) or not set(asked) <= set(waits):
+            raise ArgumentError("expected numbers of questions that wait, each once, got others; none is decided.")
         for numbers, approved in ((approve, True), (refuse, False)):
             for number in numbers or []:
                 found.decide(number, approved=approved)
