@@ -352,6 +352,12 @@ def test_a_revoked_key_ends_its_sessions(fresh):
     assert get(carla, "/keys").status_code == 303
 
 
+def test_a_key_without_an_end_is_not_told_as_revoked(fresh):
+    text = get(fresh.client("carla"), "/keys").text
+    assert '<td data-label="Until (UTC)">no end</td>' in text
+    assert "revoked" not in text
+
+
 def test_a_session_ends_after_eight_hours(boards, monkeypatch):
     ana, now = boards.client("ana"), session_auth.time.monotonic()
     monkeypatch.setattr(session_auth.time, "monotonic", lambda: now + 8 * 3600 - 60)

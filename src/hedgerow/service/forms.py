@@ -21,10 +21,20 @@ LARGEST_QUESTION = 2**23  # the most bytes of a question
 MOST_ENTRIES = 100_000
 """The most entries of a question's lists and mappings: what takes long to check is many of them, not long text."""
 MOST_ATTRIBUTES = 10_000
+
+
+def _amount(value: Any, check: pydantic.ValidatorFunctionWrapHandler) -> Any:
+    """Refuse what is no amount by what to write, and not by a pattern."""
+    with suppress(pydantic.ValidationError):
+        return check(value)
+    raise PydanticCustomError("amount", 'Expected an amount of at least 0 as text, such as "0.25" or "1/4"')
+
+
 AmountText = Annotated[
     str,
     pydantic.StringConstraints(pattern=r"^[0-9]{1,30}(\.[0-9]{1,30})?(e-[0-9]{1,2})?$|^[0-9]{1,30}/[0-9]{1,30}$"),
     Field(description="An exact amount as text: a decimal or a fraction.", examples=["1/4", "0.25"]),
+    pydantic.WrapValidator(_amount),
 ]
 Bins = Annotated[
     dict[str, Any],
