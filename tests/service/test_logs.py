@@ -2,9 +2,11 @@
 
 import json
 import logging
+import warnings
 
 import pytest
 
+from hedgerow.errors import LedgerError, UselessModelWarning
 from hedgerow.service.monitoring import Lines, log_to_stderr
 from tests.service.wards import BINS, MARGINALS, WatchedRows, question
 from tests.service.web import JSON, web
@@ -60,6 +62,30 @@ def test_a_failure_is_logged_by_its_type_alone(tmp_path, capsys):
     assert failed["event"].endswith("failed: ValueError")
     assert (line["name"], line["outcome"]) == ("ana", "evaluation-failed")
     assert "CANARY" not in json.dumps([failed, line])
+
+
+def test_a_ledger_at_fault_is_logged_by_the_type_of_its_error(tmp_path, capsys, monkeypatch):
+    def reserve(_):
+        raise LedgerError("CANARY")
+
+    log_to_stderr()
+    with web(tmp_path) as service:
+        monkeypatch.setattr(service.curator.ledger, "reserve", reserve)
+        told_of = service.client().post(
+            f"{WARDS}/marginals", content=MARGINALS, headers=JSON | {"Idempotency-Key": "1"}
+        )
+    failed, line = told(capsys)
+    assert failed["event"] == "/v1/datasets/{dataset}/marginals: LedgerError"
+    assert (line["name"], line["outcome"], line["status"]) == ("ana", "internal", 500)
+    assert "CANARY" not in json.dumps([failed, line]) + told_of.text
+
+
+def test_no_warning_tells_the_log_what_a_model_says():
+    with warnings.catch_warnings(record=True) as told_of:
+        warnings.simplefilter("always")
+        log_to_stderr()
+        warnings.warn("It predicts no for every row.", UselessModelWarning, stacklevel=1)
+    assert told_of == []
 
 
 def test_no_exception_and_no_end_of_line_comes_into_a_line():

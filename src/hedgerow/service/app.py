@@ -95,7 +95,8 @@ def _caller(request: Request, given: Annotated[HTTPAuthorizationCredentials | No
             return request.state.caller
     except errors.AccessError:
         pass
-    raise ProblemError(401, "unknown-key", "Expected a key", "Send the header Authorization: Bearer KEY.")
+    detail = "Send the header Authorization: Bearer KEY, with a key that has not ended and was not revoked."
+    raise ProblemError(401, "unknown-key", "Expected a key", detail)
 
 
 def _state(name: str) -> Any:
@@ -350,7 +351,10 @@ def response_of(error: Exception) -> JSONResponse:
 
 
 def _noted_problem(request: Request, error: Exception) -> JSONResponse:
-    note(request, problem_of(error).kind)
+    problem = problem_of(error)
+    note(request, problem.kind)
+    if problem.status == 500:
+        _LOG.error("%s: %s", template(request.scope), type(error).__name__)
     return response_of(error)
 
 

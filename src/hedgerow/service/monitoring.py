@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +18,7 @@ from starlette.requests import Request
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hedgerow.errors import UselessModelWarning
 from hedgerow.service.curator import Caller
 from hedgerow.service.jobs import Jobs
 
@@ -79,6 +81,7 @@ class Metrics:
 
 
 def log_to_stderr() -> None:
+    warnings.simplefilter("ignore", UselessModelWarning)  # it says what an answer says
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines())
     logger = logging.getLogger("hedgerow.service")
