@@ -417,6 +417,8 @@ def bins_of_codes(attribute: Attribute, codes: Whole, name: str) -> BinCodes:
         choices = " or ".join(f"`outside: {policy}`" for policy in attribute.outside_policies if policy != "error")
         wider = f"declare a wider domain{f', or {choices},' if choices else ''} in the schema."
         problem = f"some values are outside the declared domain ({attribute.domain}); correct them, or {wider}"
+        if attribute.cell is Cell.WORD:
+            problem += " A column of booleans holds the words true and false."
         raise DomainError(problem, column=name)
     bins = np.where(missing, attribute.n_known, np.where(out, attribute.n_bins - 1, codes))
     return bins.astype(np.min_scalar_type(attribute.n_bins - 1))
