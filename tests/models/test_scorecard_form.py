@@ -102,6 +102,7 @@ def test_what_nobody_fills_in_by_hand_is_refused(n_bins: int, n_classes: int) ->
     model = Scorecard(schema, row, (AttributePoints("x", (row,) * n_bins),), 1, None, NONE)
     message = (
         rf"^expected at most 150 bins, and 6 classes, on a form to fill in by hand, got {n_bins} with {n_classes} "
+        "classes; declare fewer cut points or values, or export"
     )
     with pytest.raises(ValueError, match=message):
         model.form()

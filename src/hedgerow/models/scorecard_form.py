@@ -65,7 +65,8 @@ def draw_form(totals: Totals, caption: str, ax: Axes | None) -> Axes:
     if n_bins > _MOST_BINS or len(totals.base) > _MOST_CLASSES:
         expected = f"expected at most {_MOST_BINS} bins, and {_MOST_CLASSES} classes, on a form to fill in by hand"
         got = f"got {n_bins:,} with {len(totals.classes):,} classes"
-        raise ArgumentError(f"{expected}, {got}; export the model as HTML, SQL or Python.")
+        advice = "declare fewer cut points or values, or export the model as HTML, SQL or Python"
+        raise ArgumentError(f"{expected}, {got}; {advice}.")
     below = [line for note in [*totals.notes, caption] for line in wrap(shortened(note, 400), 105)]
     strip = 0.7 + len(_strip(totals)) if totals.has_one_total else 0
     height = 0.5 + _LINE * (n_bins + strip + 5) + _SMALL * len(below)
