@@ -130,18 +130,21 @@ def test_many_booleans_are_counted_as_in_memory(load, monkeypatch, few):
     monkeypatch.setattr(count, "_PART", 4)  # of ten, two are in the last part
     rng = np.random.default_rng(7)
     columns = {f"x {i}": pa.array(rng.random(300) < 0.5, mask=rng.random(300) < 0.1) for i in range(10)}
+    for i, most in enumerate((1, 1, 2, 1)):
+        columns[f"n{i}"] = pa.array(rng.integers(0, most + 1, 300), f"int{8 << i}", mask=rng.random(300) < 0.1)
     table = pa.table({**columns, "age": rng.integers(0, 9, 300), "y": rng.integers(0, 2, 300)})
     kinds = {name: Boolean(missing="bin") for name in columns}
-    kinds["x 4"] = Boolean(missing="bin", missing_values=(9,))
+    kinds["x 4"] = kinds["n2"] = Boolean(missing="bin", missing_values=(2,))
     schema = Schema({"age": Integer(0, 9, cuts=(4,)), **dict(reversed(kinds.items()))}, Label("y", (0, 1)))
     assert as_rows(Tally.from_table(load(table), schema)) == as_rows(Tally.count(table, "y", schema))
     assert Tally.from_table(load(table[:0]), schema).total().sum() == 0
-    strict = Schema({**dict(schema.attributes), "x 9": Boolean()}, schema.label)
-    with pytest.raises(DomainError, match="column 'x 9'") as expected:
-        Tally.count(table, "y", strict)
-    with pytest.raises(DomainError, match="column 'x 9'") as found:
-        Tally.from_table(load(table), strict)
-    assert str(found.value) == str(expected.value)
+    for name, kind in (("x 9", Boolean()), ("n3", Boolean()), ("n2", Boolean(missing="bin"))):  # the last has a 2
+        strict = Schema({**dict(schema.attributes), name: kind}, schema.label)
+        with pytest.raises(DomainError, match=f"column '{name}'") as expected:
+            Tally.count(table, "y", strict)
+        with pytest.raises(DomainError, match=f"column '{name}'") as found:
+            Tally.from_table(load(table), strict)
+        assert str(found.value) == str(expected.value)
 
 
 def test_more_bins_than_a_small_integer_numbers(load):

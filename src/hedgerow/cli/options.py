@@ -45,8 +45,6 @@ SchemaOutput = Annotated[Path, option("File for the schema (.yaml or .json).", "
 TextOutput = Annotated[Path | None, option("Write to a file, not the screen.", "-o", "--output")]
 Force = Annotated[bool, option("Replace output files if they exist.", "--force")]
 AsJson = Annotated[bool, option("Print JSON.", "--json")]
-
-
 Encoding = Annotated[str | None, advanced("Of a text file, such as cp1252.  \\[utf-8]", metavar="NAME")]
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,9 @@ from hedgerow.schema.fits import ColumnFit, TableFit, absent_columns, beside_the
 from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DATE, FOUND_NO_NUMBER
 
 MOST_PATTERNS = 5_000_000  # the most groups (a pattern with a class) that are fetched
-
 _MOST_KEYS = 64  # booleans that are keys of their own; of more, Ibis takes 7 ms to write each
 _PART = 1000  # booleans that are one key: in DuckDB's batches of a million groups, fewer than an Arrow list holds
-Packed = Mapping[str, Sequence[str]]  # the booleans of each key
-_UNPACKED: Packed = MappingProxyType({})
-
+Packed = Mapping[str, Sequence[int]]  # arrays of truths that are keys of groups, and the places of their attributes
 CLASS, ROWS, _ABSENT, _STEPS = "class", "rows", "absent", "steps"
 _ERRORS: Mapping[int, str] = {BOOLEAN: FOUND_BOOLEANS, NO_NUMBER: FOUND_NO_NUMBER}
 _ERRORS = {**_ERRORS, NO_DATE: FOUND_NO_DATE, INFINITE: FOUND_INFINITY}
@@ -40,8 +36,7 @@ _ERRORS = {**_ERRORS, NO_DATE: FOUND_NO_DATE, INFINITE: FOUND_INFINITY}
 def count_rows(table: Expression, schema: Schema, label: str) -> tuple[dict[str, BinCodes], BinCodes, Integers]:
     """Count the rows, or steps of their weights, of each pattern and class where they are: one scan, one query."""
     packed = _packed(table, schema)
-    few = groups_within_limit(table, schema, label, packed)
-    found = _unpacked(ask(few), schema, packed)
+    found = _unpacked(ask(groups_within_limit(table, schema, label, packed)), packed)
     if not len(found) and len(ask(table.limit(1).select(one=1))):
         raise TooManyPatternsError(MOST_PATTERNS)
     if schema.unit is not None and (found[_ABSENT].to_numpy() > 0).any():
@@ -64,47 +59,48 @@ def decoded(groups: pa.Table, schema: Schema, label: str) -> tuple[dict[str, Bin
     return bins, levels
 
 
-def groups_within_limit(table: Expression, schema: Schema, label: str, packed: Packed = _UNPACKED) -> Expression:
+def groups_within_limit(table: Expression, schema: Schema, label: str, packed: Packed | None = None) -> Expression:
     """Return `grouped`, or nothing if there are too many groups: the engine counts them before it sends any."""
     groups = grouped(table, schema, label, packed)  # a sum over rows: with a count, Spark would scan the table twice
     return groups.filter((groups[ROWS] > 0).sum() <= MOST_PATTERNS)
 
 
 def _packed(table: Expression, schema: Schema) -> Packed:
-    """Return the attributes that are columns of booleans, by the arrays that hold them; none where they are few."""
-    types = dict(table.schema()) if engine_of(table).groups_arrays else {}
-    truths = [name for name, attribute in schema.attributes if attribute.cell is Cell.TRUTH]
-    found = [name for name in truths if name in types and types[name].is_boolean()]
-    parts = range(0, len(found), _PART) if len(found) > _MOST_KEYS else ()
-    return {f"truths{start}": found[start : start + _PART] for start in parts}
+    """Return the truths that are columns of booleans, or of whole numbers, by their array; those of a type if many."""
+    types, attributes = dict(table.schema()) if engine_of(table).groups_arrays else {}, enumerate(schema.attributes)
+    truths = [(i, types.get(n)) for i, (n, one) in attributes if one.cell is Cell.TRUTH and not one.missing_words]
+    wholes = [i for i, kind in truths if kind is not None and kind.is_signed_integer()]
+    kinds = {"wholes": wholes, "truths": [i for i, kind in truths if kind is not None and kind.is_boolean()]}
+    many = [(kind, found) for kind, found in kinds.items() if len(found) > _MOST_KEYS]
+    return {f"{kind}{i}": found[i : i + _PART] for kind, found in many for i in range(0, len(found), _PART)}
 
 
-def _unpacked(groups: pa.Table, schema: Schema, packed: Packed) -> pa.Table:
+def _unpacked(groups: pa.Table, packed: Packed) -> pa.Table:
     """Return groups with a column of codes for each attribute, those of arrays too."""
     columns = dict(zip(groups.column_names, groups.columns, strict=True))
-    keys = {name: key_of(i) for i, name in enumerate(schema.names)}
-    for array, names in packed.items():
+    for array, places in packed.items():
         parts = [chunk.flatten().cast(pa.int8()).fill_null(MISSING).to_numpy() for chunk in columns.pop(array).chunks]
-        codes = np.concatenate([np.empty(0, np.int8), *parts]).reshape(-1, len(names))
-        columns |= {keys[name]: pa.array(codes[:, j]) for j, name in enumerate(names)}
+        codes = np.concatenate([np.empty(0, np.int8), *parts]).reshape(-1, len(places))
+        columns |= {key_of(i): pa.array(codes[:, j]) for j, i in enumerate(places)}
     return pa.table(columns)
 
 
-def grouped(table: Expression, schema: Schema, label: str, packed: Packed = _UNPACKED) -> Expression:
-    """Return the aggregate as an Ibis table: a column of codes for each attribute, the class, the number of rows.
-
-    Attributes that are `packed` share a column, an array of booleans.
-    """
-    weight, in_arrays = schema.weight, set(chain(*packed.values()))
+def grouped(table: Expression, schema: Schema, label: str, packed: Packed | None = None) -> Expression:
+    """Return the aggregate as an Ibis table: a column of codes for each attribute, or array; class, number of rows."""
+    weight, arrays = schema.weight, packed or {}
+    in_arrays = set(chain(*arrays.values()))
     names, codes = [*schema.names, label, *([] if weight is None else [weight.name])], dict[str, Expression]()
     table = with_derived(table, schema)
     table, absent = (table, None) if schema.unit is None else counted_rows(table, schema.unit, names)
     columns = {name: EngineColumn.of(table, name) for name in names}
     lookups = Lookups(table, names if absent is None else [*names, absent])
     for i, (name, attribute) in enumerate(schema.attributes):
-        if name not in in_arrays:
+        if i not in in_arrays:
             codes[key_of(i)] = bin_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.bins)))
-    codes |= {key: ibis.array([columns[name].values for name in names]) for key, names in packed.items()}
+    for key, places in arrays.items():
+        codes[key] = ibis.array([columns[schema.names[i]].values for i in places])
+        if not codes[key].type().value_type.is_boolean():  # NULL stays NULL
+            codes[key] = codes[key].map(lambda x: ibis.cases(((x < 0) | (x > 1), OUTSIDE), else_=x).cast("int8"))
     codes[CLASS] = level_code(schema.target, columns[label], lookups).cast(_smallest(schema.target.n_levels))
     if weight is not None:
         codes[_STEPS] = level_code(weight.as_number, columns[weight.name], lookups).cast(_smallest(weight.levels + 1))

@@ -98,13 +98,12 @@ class PrivateScorecardEstimator(PrivateEstimator, ScorecardEstimator):
             self._plan(self.schema)
 
     def _plan(self, schema: Schema) -> Plan:
-        from hedgerow.learn.scorecard.number_plan import NumberPlan  # lists and trees need neither
-        from hedgerow.learn.scorecard.plan import ScorecardPlan
+        from hedgerow.learn.scorecard import number_plan, plan  # lists and trees need neither
 
         monotone = self._directions(schema)
         epsilon = exact(self.epsilon or 0, "epsilon") if self.delta else self._epsilon_of_a_row(schema)
         prior: dict[str, Any] = {} if isinstance(self.smooth, str) else {"across": float(self.smooth)}
-        return (NumberPlan if self.predicts_number else ScorecardPlan)(
+        return (number_plan.NumberPlan if self.predicts_number else plan.ScorecardPlan)(
             epsilon=epsilon,
             delta=exact(self.delta or 0, "delta"),
             rows=rows_of(schema.unit) if self.delta else 1,

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute
 
 from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.boundary.foreign_code import guarded
@@ -20,7 +19,7 @@ from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.listed import Categorical
 from hedgerow.schema.literals import is_number, values_problem
 from hedgerow.schema.numbers import Integer, Numeric, Real
-from hedgerow.tables.columns import Column
+from hedgerow.tables.columns import Column, pc
 from hedgerow.text.days import FIRST, LAST, Day, as_day
 from hedgerow.text.messages import shown
 from hedgerow.text.values import Value
@@ -31,7 +30,6 @@ LARGEST, LEAST = 1e100, 1e-100
 """The largest number of a ratio, in size, and the least, below which it counts as 0: no quotient over- or underflow."""
 MOST_PREFIXES, LONGEST_PREFIX = 1000, 100  # the most prefixes of a mapping, and the most characters of one
 WHOLE_BELOW = 10**15  # codes that are floating-point numbers are read as text if they are whole, and below it in size
-pc: Any = pyarrow.compute
 
 
 class _Number(Derivation):

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
-import pyarrow.compute
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.tables.columns import pc
 from hedgerow.tables.csv_files import read_csv, read_header
 from hedgerow.tables.spreadsheets import is_workbook, sheet_as_csv
 from hedgerow.text.messages import describe_argument, repeated
@@ -31,7 +31,6 @@ _BLOCK = 2**22
 _HEAD = 2**20  # bytes of which the header is read
 _DECIMAL = r"^\s*([-+]?[0-9]*){}([0-9]+([eE][-+]?[0-9]+)?)\s*$"
 _NO_FILES = ("idna", "punycode", "raw-unicode-escape", "unicode-escape")  # encodings of parts of texts
-pc: Any = pyarrow.compute  # its functions are made when it is imported, where no type checker sees them
 
 
 @dataclass(frozen=True)
