@@ -24,6 +24,13 @@ def test_rules_of_others_are_shown_applied_audited_and_reported_on(folder, run):
     assert "no guarantee" in (folder / "r.html").read_text().lower()
 
 
+def test_an_audit_asks_for_rows_where_a_leaf_has_no_counts(folder, run):
+    (folder / "rules.txt").write_text("if age <= 40 then no (no 3, yes 1)\nelse yes\n")
+    code, _, error = run("audit", "rules.txt", "--schema", "schema.yaml")
+    assert (code, "no released counts of every leaf: add --data FILE" in error) == (2, True)
+    assert run("audit", "rules.txt", "--schema", "schema.yaml", "--data", "data.csv")[0] == 0
+
+
 def test_rules_of_others_are_evaluated_for_the_unit_of_the_schema(folder, run):
     (folder / "rules.txt").write_text(RULES)
     told = ("evaluate", "rules.txt", "data.csv", "--epsilon", "1", "--by", "sex")

@@ -92,6 +92,7 @@ def test_rules_as_text_predict_what_they_say(tmp_path, schema):
         ("if age <= 40 then yes", "expected a last line with `else`"),
         ("", "expected a last line"),
         ("if age <= 40 and then yes\nelse no", "line 1: expected a line such as"),
+        ("select case when age <= 40 then 'a' end from t", "expected SQL as Model.to_sql writes it.* got a SELECT"),
         ("else no\nelse yes", "line 2: expected `else` on the last line"),
         ("if age <= 1e999 then yes\nelse no", "line 1: expected a number below 1e150"),
         ("if age <= " + "9" * 500 + " then yes\nelse no", "line 1: expected a number below 1e150"),

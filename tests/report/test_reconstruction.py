@@ -26,7 +26,7 @@ def test_the_numbers_are_those_of_the_audit():
     assert values["Dist_G"] == found.uncertainty
     assert values["bits of a row without the model"] == log2(100 * 2)
     assert values["least share of bits left"] == min(found.ratios)
-    assert section.facts[5].text == "age <= 60 and smoker (5.9 bits left)"  # 61 ages; the old have 39 ages by 2
+    assert section.facts[5].text == "2. age <= 60 and smoker (5.9 bits left)"  # 61 ages; the old have 39 ages by 2
     assert section.words
 
 

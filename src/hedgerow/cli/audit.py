@@ -57,8 +57,9 @@ def audit(
     steps = _steps(resolution)
     whole = None if schema is None else Schema.load(schema)
     released = leaf_model(any_model(model, schema, needed=True, of_table=True))
-    if data is None and not released.has_counts:
-        raise ArgumentError(f"{model} has no released counts: add --data FILE, or fit it with --release-counts.")
+    if data is None and any(leaf.rows is None for leaf in released.leaves):
+        advice = "add --data FILE, or fit it with --release-counts"
+        raise ArgumentError(f"{model} has no released counts of every leaf: {advice}.")
     rows = None
     if data is not None:
         with open_rows(data, table) as opened:

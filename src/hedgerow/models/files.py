@@ -105,6 +105,8 @@ def _of_text(text: str, schema: Schema | None) -> Model:
         if schema is not None:
             raise ModelFormatError("expected no schema beside hedgerow's own model, which has one; leave it out.")
         return model_from_dict(envelope.parse(text))
+    if start == "SELEC":
+        raise ModelFormatError("expected SQL as Model.to_sql writes it, which begins with CASE; got a SELECT.")
     from hedgerow.models.readers.pmml import model_of_pmml  # with what they read by, they take long to import
     from hedgerow.models.readers.rules_text import rules_of_text
     from hedgerow.models.readers.sql_case import model_of_sql

@@ -259,13 +259,14 @@ def _entropy_facts(found: Reconstruction) -> tuple[Fact, ...]:
     mean, least = found.entropy_bits / found.n_rows, found.curve()[0][0]
     lost, known = found.loss_of_most_exposed(), _known(found)
     worst = min((i for i, n in enumerate(found.supports) if n), key=lambda i: found.bits[i])
+    which = f"{worst + 1}. {shortened(found.conditions[worst])}"
     return (
         Fact("bits of a row without the model", f"{found.domain.bits:.1f}", found.domain.bits),
         Fact("bits left, mean over rows", f"{mean:.1f}", mean),
         Fact("Dist_G", f"{found.uncertainty:.3f}", found.uncertainty),
         Fact("least share of bits left", f"{least:.3f}", float(least)),
         Fact("bits lost by each of the most exposed 5 % of rows, at least", f"{100 * lost:.0f} %", lost),
-        Fact("most exposed leaf", f"{shortened(found.conditions[worst])} ({found.bits[worst]:.1f} bits left)"),
+        Fact("most exposed leaf", f"{which} ({found.bits[worst]:.1f} bits left)"),
         Fact("rows disclosed exactly", f"{known:,}", known),
     )
 

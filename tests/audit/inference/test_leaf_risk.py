@@ -44,6 +44,13 @@ def test_what_a_model_stores_and_what_is_counted_agree(tree):
     assert leaf_risk(optimal).table.equals(leaf_risk(optimal, (X, Y)).table)
 
 
+def test_the_smallest_leaves_are_told_first():
+    counts = ((40, 3), (5, 0), (0, 1), *(((30, 2),) * 20))
+    found = LeafRisk(tuple(f"leaf {i}" for i in range(23)), tuple(map(sum, counts)), counts, (0, 1), "exact")
+    _, _, _, first, second, *_ = str(found).splitlines()
+    assert (first, second) == ("  leaf 2: 1 row (small, pure, few)", "  leaf 1: 5 rows (small, pure, few)")
+
+
 def test_a_pipeline_is_counted_by_its_steps(tree):
     piped = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0)).fit(X, Y)
     assert set(leaf_risk(piped, (X, Y)).counts) == COUNTS

@@ -18,6 +18,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models.released import released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
+from hedgerow.text.messages import number_of
 from hedgerow.text.values import shown_text
 
 _SHOWN = 20  # leaves in the text
@@ -167,10 +168,10 @@ class LeafRisk:
                 f"{len(self.pure)} have rows of one class only, {sum(self.rows[i] for i in self.pure)} together",
                 f"{len(self.few)} have fewer than {self.threshold} rows of some class that they have",
             ]
-        flagged = sorted({*self.small, *self.pure, *self.few})
+        flagged = sorted({*self.small, *self.pure, *self.few}, key=lambda i: (self.rows[i], i))
         for i in flagged[:_SHOWN]:
             words = [name for name in ("small", "pure", "few") if i in getattr(self, name)]
-            lines.append(f"  {self.leaves[i]}: {self.rows[i]} rows ({', '.join(words)})")
+            lines.append(f"  {self.leaves[i]}: {number_of(self.rows[i], 'row')} ({', '.join(words)})")
         if len(flagged) > _SHOWN:
             lines.append(f"  and {len(flagged) - _SHOWN} more")
         return "\n".join([*lines, _VIEWS[self.view]])
