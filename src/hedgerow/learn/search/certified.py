@@ -322,18 +322,17 @@ def exhaust(
 
     # Without the support of the last choice, values are lower bounds, and quicker. If the model that they lead to, all
     # of whose parts have support, loses as little, it is the best one. Of many last splits of a tree one may lack it.
-    is_relaxed_first = CAUGHT not in states.space.branches or min_rows <= 1
-    for relaxed in (True, False) if is_relaxed_first else (False,):
-        done = 0
-        lost.clear()
+    relaxed = CAUGHT not in states.space.branches or min_rows <= 1
+    while True:
         if isinstance(states, Boxes):
             searched = Cubes(tally, states, semiring, min_rows, report, relaxed=relaxed)
         else:
             searched = PairValues(tally, states, semiring, report, min_rows)
         model = searched.walk(states.depth, option, value)
-        if sum(lost) <= searched.total(states.depth):
-            break
-    return Optimum(model, sum(lost), sum(lost), total)
+        if not relaxed or sum(lost) <= searched.total(states.depth):
+            return Optimum(model, sum(lost), sum(lost), total)
+        relaxed, done = False, 0
+        lost.clear()
 
 
 def prune(rows: PatternMatrix, settings: SearchSettings, time_limit: float | None, progress: Progress) -> Optimum:
