@@ -4,6 +4,7 @@ import pickle
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
@@ -22,6 +23,7 @@ from hedgerow.errors import (
 )
 from hedgerow.schema import Schema
 from hedgerow.service.receipts import Receipt, Signer
+from hedgerow.service.rows import FrameRows
 from tests.service.wards import BINS, SCHEMA, Exact, WatchedRows, table
 from tests.service.web import running
 
@@ -159,6 +161,22 @@ def test_what_is_public_can_be_looked_at(private):
     assert nobody.datasets == ()
     with pytest.raises(AttributeError, match="none that you may ask about"):
         _ = nobody.schema
+
+
+@pytest.mark.parametrize("kind", ["datetime64[s]", "str"])
+def test_a_learner_takes_dates_of_dummy_rows(tmp_path, kind):
+    schema = hr.Schema(
+        {"admitted": hr.Date("1900-01-01", "2100-12-31"), "smoker": hr.Boolean()}, label=hr.Label("ill", ("no", "yes"))
+    )
+    frame = pd.DataFrame({"admitted": ["1960-02-29", "2026-01-01"] * 50, "smoker": [True, False] * 50})
+    frame = frame.astype({"admitted": kind})
+    with running(tmp_path, FrameRows.of(frame, ["no", "yes"] * 50, schema), schema=schema) as service:
+        curator = connected(service)
+        source = curator.dummy(200).drop(columns="ill")
+        assert (source.admitted.dtype.kind == "M") == (kind != "str")
+        learner = hr.MarginalLogisticClassifier(reweight=False)
+        assert learner.fit(source, oracle=curator.oracle(1, epsilon=1)).privacy_.epsilon == 1
+        curator.close()
 
 
 def test_refusals_say_what_was_asked_what_is_left_and_whether_it_was_charged(private):

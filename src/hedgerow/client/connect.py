@@ -27,6 +27,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Amount, Charge, exact, renewed
 from hedgerow.privacy.process import OfOneProcess, read_only
 from hedgerow.privacy.unit import Unit, neighbours_of, reworded
+from hedgerow.schema.dates import Date
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.text.messages import number_of, shown
@@ -162,7 +163,10 @@ class RemoteDataset(OfOneProcess):
         """Return made-up rows as a pandas frame, label included, drawn from the schema alone. Free."""
         import pandas as pd
 
-        return pd.DataFrame(self._connection.get(f"{self._path}/dummy?rows={int(n_rows)}&seed={int(seed)}"))
+        frame = pd.DataFrame(self._connection.get(f"{self._path}/dummy?rows={int(n_rows)}&seed={int(seed)}"))
+        columns = zip(self.schema.attributes, self.description["kinds"], strict=True)
+        dates = [name for (name, attribute), kind in columns if isinstance(attribute, Date) and kind == "numbers"]
+        return frame.astype(dict.fromkeys(dates, "datetime64[s]"))  # as text they would be binned as categories
 
     def cost(self, estimator: Any) -> dict[str, Any]:
         """Return what a fit would cost, whether that is left, and how long its search takes. Free."""
