@@ -172,13 +172,16 @@ def test_a_ledger_that_was_rolled_back_is_served_once_the_operator_says_so(run):
     run("serve", "init")
     configure()
     run("serve", "check")
+    run("serve", "key", "add", "ana")
     run("ledger", "backup", "ledger.db", "backup.db")
+    assert run("serve", "key", "revoke", "ana")[0] == 0
     assert run("serve", "epoch", "wards", "--reason", "the rows of 2027", "--yes")[0] == 0
     os.replace("backup.db", "ledger.db")
     assert "has lost entries" in run("serve", "check")[2]
     assert run("serve", "check", "--accept-rollback")[0] == 0
     assert "a rollback that may have lost charges: the head was entry 2" in run("ledger", "show", "ledger.db")[1]
     assert "start without" in run("serve", "check", "--accept-rollback")[2]
+    assert run("serve", "key", "list")[1] == "ana  analyst\n"  # as docs/service.md warns
     assert run("serve", "check")[0] == 0
 
 
