@@ -54,7 +54,7 @@ def aim() -> str:
 
 @number
 def aim_ahead() -> str:
-    """Return how far AIM's AUROC is ahead of the scorecards' at epsilon 1 on COMPAS and on Adult."""
+    """Return AIM's AUROC less that of the scorecards at epsilon 1 on COMPAS and on Adult."""
     return f"{_ahead('compas')} on COMPAS and {_ahead('adult')} on Adult"
 
 

@@ -284,6 +284,12 @@ def test_the_replay_catches_residuals_of_chances_that_depend_on_the_rows(monkeyp
         check(learner(SCORECARD, schema=TWO, epsilon=1000), ROWS, {**NEW, "risk": "low"}, SEEDED, 1000)
 
 
+def test_the_replay_catches_rows_that_count_in_full_however_large_their_features_are(monkeypatch):
+    monkeypatch.setattr(counts, "_in_part", lambda *_, **__: 100 * counts.IN_PART)
+    with pytest.raises(AssertionError, match="further than declared"):
+        check(learner(SCORECARD, schema=TWO, epsilon=1000), ROWS, {**NEW, "risk": "low"}, SEEDED, 1000)
+
+
 def test_the_replay_catches_class_shares_of_associations_that_are_not_released(monkeypatch):
     def associations(tally, _, ask=counts.associations):
         exact = tally.total() + 1

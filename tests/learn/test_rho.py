@@ -37,7 +37,7 @@ def test_no_way_that_a_scorecard_may_take_costs_more_than_its_plan_or_is_left_ou
     y = np.random.default_rng(1).integers(0, 2, len(X))
     planned = kind(2, schema=schema).planned_charge(schema).zcdp
     found = list[Fraction]()
-    for k, *enough in product([2, 5, 9], *[[False, True]] * (3 if label is NUMBER else 2)):
+    for k, *enough in product([2, 5, 9], *[[False, True]] * (2 if label is CLASSES[1] else 3)):
         choice = Choice(9, k, default_parts(9) if k < 9 else Fraction(0))
         is_enough = iter(enough * 2)
         monkeypatch.setattr(Choice, "of", classmethod(lambda *_, choice=choice: choice))

@@ -22,9 +22,10 @@ class PrivateScorecardClassifier(Classifier, PrivateScorecardEstimator):
     """A differentially private scorecard: whole points by bin that add up to the log-odds of a row.
 
     What is released, one after the other (docs/models.md): the rows of each class; where attributes are many for the
-    noise, which of them are used; a histogram of bin and class of each of these; where rows are many, the residuals by
-    bin that are left once all attributes are added up; and the rows by total and class, to which the map from totals to
-    probabilities is fitted. The rest is computed from what was released: log-odds by bin, smooth along numbers.
+    noise, which of them are used; a histogram of bin and class of each of these; of two classes, where rows are enough,
+    how far attributes say the same; where rows are many, the residuals by bin that all attributes together leave; and
+    the rows by total and class, to which the map from totals to probabilities is fitted. The rest is computed from what
+    was released: log-odds by bin, smooth along numbers, and a weight for each attribute.
 
     Neighbouring tables differ by adding or removing one row, or all rows of the schema's `Unit`. Sensitivities are
     exact, in whole numbers (docs/mathematics.md, fact 5). With `delta` the noise is discrete Gaussian and the releases

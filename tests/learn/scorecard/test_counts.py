@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.learn.scorecard.counts import (
+    FEATURE,
     GRID,
+    IN_PART,
     STEPS,
     Residuals,
     associations,
     histograms,
+    in_features,
     in_steps,
     leads,
     outcomes,
@@ -149,6 +152,61 @@ def test_one_row_more_moves_residuals_by_at_most_their_sensitivity_whatever_the_
     assert np.abs(change).sum() <= STEPS
     assert (change**2).sum() <= STEPS**2
     assert both([], row, lambda table: residuals(table, i, base, log_odds), TWO).tolist() == change.tolist()
+
+
+def by_feature(table, base, log_odds, features, most, pure):
+    z = {i: in_features(each, 1.0) for i, each in features.items()}
+    changes = {i: whole_log_odds(each)[:, None] for i, each in log_odds.items()}
+    return Residuals(table, np.array([base])).by_feature(z, changes, most, pure=pure)
+
+
+MOST = st.sampled_from([0, 1, 1000, STEPS * FEATURE**2, 10**7])
+
+
+@given(PATIENTS, FLOATS, MOST, st.booleans(), st.data())
+def test_residuals_by_feature_are_the_rows_one_by_one_in_whole_numbers(rows, base, most, pure, data):
+    log_odds, features = values(data.draw), values(data.draw)
+    k, expected = len(features), 0
+    for row, (bins, label) in zip(rows, by_row(rows, TWO), strict=True):
+        with np.errstate(all="ignore"):
+            p = STEPS * label - int(residuals(tally([row], TWO), 0, base, log_odds)[bins[0]])
+        z = [int(in_features(each, 1.0)[bins[i]]) for i, each in features.items()]
+        found = [FEATURE * (STEPS * label - p) * one for one in z]
+        found += [p * (STEPS - p) // STEPS * z[i] * z[j] for i in range(k) for j in range(i, k)]
+        part = IN_PART
+        while part and (
+            sum(map(abs, found)) * part > most * IN_PART
+            if pure
+            else sum(one * one for one in found) * part**2 > (most * IN_PART) ** 2
+        ):
+            part -= 1
+        if not pure and part:  # the root is rounded up by at most one
+            size = sum(one * one for one in found) ** 0.5
+            part = min(most * IN_PART // (int(size) + 1), IN_PART)
+        expected = expected + np.array(found) * part
+    with np.errstate(all="ignore"):
+        answer = by_feature(tally(rows, TWO), base, log_odds, features, most, pure)
+    assert answer.tolist() == (expected if rows else np.zeros(k + k * (k + 1) // 2)).tolist()
+
+
+@given(PATIENTS, PATIENT, FLOATS, MOST, st.booleans(), st.data())
+@pytest.mark.claim("however large its features are")
+def test_one_row_more_moves_residuals_by_feature_by_at_most_their_sensitivity(rows, row, base, most, pure, data):
+    log_odds, features = values(data.draw), values(data.draw)
+    change = both(rows, row, lambda table: by_feature(table, base, log_odds, features, most, pure), TWO)
+    size = np.abs(change).sum() if pure else (change.astype(object) ** 2).sum()
+    assert size <= (most * IN_PART if pure else (most * IN_PART) ** 2)
+    alone = both([], row, lambda table: by_feature(table, base, log_odds, features, most, pure), TWO)
+    assert alone.tolist() == change.tolist()
+
+
+@pytest.mark.parametrize("pure", [True, False])
+def test_residuals_by_feature_come_near_their_sensitivity(pure):
+    features = {i: np.full(size, 3.0) for i, size in enumerate(SIZES)}
+    (row,) = [{"smoker": True, "sex": "F", "age": 40, "dose": 0.3, "risk": "low"}]
+    change = by_feature(tally([row], TWO), 0.0, {0: np.zeros(SIZES[0])}, features, STEPS * FEATURE**2 * 4, pure)
+    size = np.abs(change).sum() if pure else (change.astype(float) ** 2).sum() ** 0.5
+    assert 0.7 < size / (STEPS * FEATURE**2 * 4 * IN_PART) <= 1
 
 
 @given(PATIENTS, FLOATS, st.data())

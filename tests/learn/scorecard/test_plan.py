@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.scorecard.counts import STEPS, in_steps
+from hedgerow.learn.scorecard import plan
+from hedgerow.learn.scorecard.counts import FEATURE, IN_PART, STEPS, in_steps
 from hedgerow.privacy.charge import exact
 from hedgerow.privacy.noise import GaussianCounts, SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
 from tests.learn.replay import Recorder
@@ -21,9 +22,11 @@ CLASSES = {2: hr.Label("y", (0, 1)), 3: hr.Label("y", ("a", "b", "c"))}
 NAMES = [f"x{i}" for i in range(30)]
 TOTALS, RESIDUALS = "rows of each class", "residuals by bin"
 HISTOGRAMS, BY_TOTAL, BY_LEAD = "rows by bin and class", "rows by total and class", "rows got wrong and right by lead"
+WEIGHED = "and their variances by two"
 CHOICE, SCORES = "choice of attribute", "associations of all attributes"
 # rows, classes, epsilon, max_attributes; the kinds of release, and how many there are of each
 WAYS = {
+    "very many rows": (6000, 2, 2, None, [(TOTALS, 1), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 4), (BY_TOTAL, 1)]),
     "many rows": (6000, 2, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_TOTAL, 1)]),
     "enough to calibrate": (800, 2, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (BY_TOTAL, 1)]),
     "few rows": (150, 2, 1, None, [(TOTALS, 1), (CHOICE, 5), (HISTOGRAMS, 1)]),
@@ -32,7 +35,7 @@ WAYS = {
         2,
         2,
         2,
-        [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (RESIDUALS, 2), (BY_TOTAL, 1)],
+        [(TOTALS, 1), (CHOICE, 2), (HISTOGRAMS, 1), (WEIGHED, 1), (RESIDUALS, 2), (BY_TOTAL, 1)],
     ),
     "few attributes": (800, 2, 1, 1, [(TOTALS, 1), (CHOICE, 1), (HISTOGRAMS, 1), (BY_TOTAL, 1)]),
     "three classes": (6000, 3, 1, None, [(TOTALS, 1), (HISTOGRAMS, 1), (RESIDUALS, 4), (BY_LEAD, 1)]),
@@ -66,7 +69,7 @@ def fit(way, **parameters):
 
 def asked(purposes):
     """Return the kinds of release, one after the other, and how many there are of each."""
-    kinds = (TOTALS, CHOICE, SCORES, HISTOGRAMS, RESIDUALS, BY_TOTAL, BY_LEAD)
+    kinds = (TOTALS, CHOICE, SCORES, HISTOGRAMS, WEIGHED, RESIDUALS, BY_TOTAL, BY_LEAD)
     found = [next(kind for kind in kinds if kind in purpose) for purpose in purposes]
     return [(kind, len(list(same))) for kind, same in groupby(found)]
 
@@ -152,7 +155,31 @@ def test_residuals_declare_what_a_row_can_move_them(way, changes):
     fit(way, random_state=pure)
     fit(way, epsilon=10, random_state=gaussian, delta=1e-6)
     assert [mechanism.sensitivity for mechanism, _, _ in pure.trace[2:6]] == [changes * STEPS] * 4
-    assert [mechanism.changes for mechanism, _, _ in gaussian.trace[2:6]] == [changes * STEPS**2] * 4
+    asked_first = 3 if changes == 1 else 2  # of two classes, with a delta, after the weights
+    found = [mechanism.changes for mechanism, _, _ in gaussian.trace[asked_first : asked_first + 4]]
+    assert found == [changes * STEPS**2] * 4
+
+
+def test_weights_declare_what_a_row_can_move_them():
+    pure, gaussian = Recorder(SecureNoise()), Recorder(SecureNoise())
+    fit("very many rows", random_state=pure)
+    fit("very many rows", random_state=gaussian, delta=1e-6)
+    (one, _, _), (other, _, _) = pure.trace[2], gaussian.trace[2]
+    most = {k: int(0.45 * k * STEPS * FEATURE**2) * IN_PART for k in (4, 2)}
+    assert (one.sensitivity, one.each, one.epsilon) == (most[4], None, Fraction(2) * 50 / 1000)
+    assert (other.changes, other.parts) == (most[2] ** 2, 50)  # the root of four
+
+
+def test_three_attributes_that_say_the_same_weigh_less_than_one_that_is_alone(monkeypatch):
+    monkeypatch.setattr(plan, "ENOUGH_FOR_RESIDUALS", np.inf)
+    rng = np.random.default_rng(0)
+    schema = hr.Schema({name: hr.Boolean() for name in "abcd"}, CLASSES[2])
+    first, other = rng.integers(0, 2, (2, 20_000))
+    labels = (rng.random(20_000) < 1 / (1 + np.exp(2 - 2 * first - 2 * other))).astype(int)
+    tally = hr.Tally(schema, np.column_stack([first, first, first, other]), np.eye(2, dtype=int)[labels])
+    card = hr.PrivateScorecardClassifier(1000, points=100).fit_tally(tally).scorecard_
+    worth = {part.attribute: part.points[1][0] - part.points[0][0] for part in card.parts}
+    assert worth["d"] > 1.5 * max(worth["a"], worth["b"], worth["c"])
 
 
 @given(st.floats(1e-13, 1e-10), st.integers(1, 40), st.sampled_from([0, 100, 10**9]), st.sampled_from([2, 3]))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.scorecard.smoothing import Prior, smoothed
+from hedgerow.learn.scorecard.smoothing import Prior, newton_step, smoothed
 
 SD = st.floats(0.05, 50)
 PRIORS = st.builds(Prior, across=SD, each=SD)
@@ -115,3 +115,26 @@ def test_less_across_is_smoother():
     ]
     assert ranges == sorted(ranges)
     assert ranges[0] < 0.2 < 0.9 < ranges[-1]
+
+
+CURVATURE = np.array([[50.0, 20.0, 0.0], [20.0, 40.0, -5.0], [0.0, -5.0, 30.0]])
+SLOPES, PRIOR = np.array([10.0, -4.0, 6.0]), np.array([4.0, 1.0, 2.0])
+FOUND = np.concatenate([SLOPES, CURVATURE[np.triu_indices(3)]])
+
+
+def test_without_noise_it_is_newtons_with_the_prior():
+    expected = np.linalg.solve(CURVATURE + np.diag(PRIOR), SLOPES)
+    np.testing.assert_allclose(newton_step(FOUND, 0.0, PRIOR), expected)
+
+
+def test_the_more_noise_the_smaller_the_step():
+    sizes = [np.abs(newton_step(FOUND, noise, PRIOR)).max() for noise in (0.0, 1e3, 1e6, 1e12)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < 1e-6
+
+
+@pytest.mark.parametrize("sign", [-1.0, 0.0])
+def test_second_derivatives_that_noise_made_negative_leave_a_step_that_the_prior_bounds(sign):
+    step = newton_step(np.concatenate([SLOPES, sign * FOUND[3:]]), 100.0, PRIOR)
+    assert np.isfinite(step).all()
+    assert np.abs(step).max() < np.abs(SLOPES / PRIOR).max()

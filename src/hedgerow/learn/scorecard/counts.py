@@ -12,8 +12,9 @@ from hedgerow.tally import Tally
 
 STEPS = 2**10  # in which a row's residuals and class shares are measured: public, the same for every table
 GRID = 2**40  # steps of one log-odds, in which log-odds are added up
+FEATURE, IN_PART, _FURTHEST = 2**3, 2**4, 8  # steps of a standard deviation, and of a row; standard deviations
 _LARGEST = 100.0
-_BLOCK = 128  # columns
+_BLOCK, _ROWS = 128, 2**15  # columns, and patterns, at a time
 LogOdds = Mapping[int, Array]
 
 
@@ -68,11 +69,30 @@ class Residuals:
         ℓ1 sensitivity ``STEPS·u(2 − u) ≤ STEPS``, and ℓ2² ``STEPS²·u²(1 + (1 − u)²) ≤ STEPS²``.
         """
         bins, counts = self._tally.bins_and_counts()
-        chances = np.rint(STEPS * logistic(self._moved(bins, changes)[:, 0] / GRID)).astype(np.int64)
-        chances = np.clip(chances, 0, STEPS)  # whatever was released: the sensitivity rests on it
+        chances, variances = self._chances(bins, changes)
         rows = counts.sum(axis=1)
-        errors, variances = STEPS * counts[:, 1] - chances * rows, chances * (STEPS - chances) // STEPS * rows
-        return self._summed(bins, attribute, np.column_stack([errors, variances])).T.ravel()
+        errors = STEPS * counts[:, 1] - chances * rows
+        return self._summed(bins, attribute, np.column_stack([errors, variances * rows])).T.ravel()
+
+    def by_feature(self, features: LogOdds, changes: LogOdds, most: int, *, pure: bool) -> Integers:
+        """Return residuals times features, then variances times two features, added up: of two classes.
+
+        A row has a whole number z for each attribute, by its bin and what was released. It adds ``FEATURE·(STEPS·y −
+        p)·z_i`` to k sums and ``⌊p(STEPS − p)/STEPS⌋·z_i·z_j`` to one for each i ≤ j, all times a whole number up to
+        `IN_PART`, so small that their size, in ℓ1 (pure) or in ℓ2, is at most ``most·IN_PART``: the sensitivity.
+        """
+        bins, counts = self._tally.bins_and_counts()
+        chances, variances = self._chances(bins, changes)
+        k = len(features)
+        found = np.zeros((1 + k, k), dtype=np.int64)
+        for start in range(0, len(bins), _ROWS):
+            some = slice(start, start + _ROWS)
+            z = np.column_stack([values[bins[some, i]] for i, values in features.items()])
+            errors, spread = STEPS * np.arange(2) - chances[some, None], variances[some, None]
+            parts = counts[some] * _in_part(z, errors, spread, most, pure=pure)
+            of_rows = [FEATURE * (errors * parts).sum(axis=1), spread * parts.sum(axis=1, keepdims=True) * z]
+            found += np.column_stack(of_rows).T @ z
+        return np.concatenate([found[0], found[1:][np.triu_indices(k)]])
 
     def by_bin_and_class(self, attribute: int, changes: LogOdds) -> Integers:
         """Return for each bin of an attribute the sums of the residuals of each of any number of classes, in steps.
@@ -90,6 +110,11 @@ class Residuals:
 
     def _summed(self, bins: Whole, attribute: int, values: Integers) -> Integers:
         return _by_bin(bins[:, attribute], values, self._tally.schema.attributes[attribute][1].n_bins)
+
+    def _chances(self, bins: Whole, changes: LogOdds) -> tuple[Integers, Integers]:
+        chances = np.rint(STEPS * logistic(self._moved(bins, changes)[:, 0] / GRID)).astype(np.int64)
+        chances = np.clip(chances, 0, STEPS)  # whatever was released: the sensitivity rests on it
+        return chances, chances * (STEPS - chances) // STEPS
 
     def _moved(self, bins: Whole, changes: LogOdds) -> Integers:
         """Return the log-odds of each pattern after some changes, and keep them."""
@@ -158,6 +183,22 @@ def _ends(schema: Schema) -> tuple[Integers, Integers]:
 def whole_log_odds(values: Floats | float) -> Integers:
     """Return log-odds in steps of 2⁻⁴⁰, cut off at ±100, 0 for NaN: sums of them are exact in any order."""
     return np.rint(GRID * np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST)).astype(np.int64)
+
+
+def in_features(values: Floats, spread: float) -> Integers:
+    found = np.clip(np.nan_to_num(values / spread), -_FURTHEST, _FURTHEST)
+    return np.rint(FEATURE * found).astype(np.int64)
+
+
+def _in_part(z: Integers, errors: Integers, variances: Integers, most: int, *, pure: bool) -> Integers:
+    """Return what part of a row counts, in steps, for each pattern and class."""
+    ones, squares = np.abs(z).sum(axis=1)[:, None], (z**2).sum(axis=1)[:, None]
+    if pure:
+        sizes = FEATURE * np.abs(errors) * ones + variances * ((ones**2 + squares) // 2)
+    else:
+        pairs = (squares**2 + (z**4).sum(axis=1)[:, None]) // 2
+        sizes = np.sqrt((FEATURE * errors) ** 2 * squares + variances**2 * pairs).astype(np.int64) + 1  # no less
+    return np.minimum(most * IN_PART // np.maximum(sizes, 1), IN_PART)
 
 
 def outcomes(tally: Tally, points: LogOdds, edges: Integers) -> Integers:

@@ -70,7 +70,7 @@ class NumberFit(Fit):
     """One fit of a number: values are shares of its range."""
 
     redundancy: ClassVar[float] = 0.5
-    of_residuals: ClassVar[float] = 0.35
+    of_residuals = 0.35
     least_share: ClassVar[float] = 0.0
     by_bin: ClassVar[str] = "rows and sums of the number by bin"
 

@@ -15,10 +15,10 @@ from hedgerow.learn.chosen_attributes import LEAST, Choice, default_parts, most_
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.scorecard import counts as queries
-from hedgerow.learn.scorecard.counts import STEPS, Residuals, in_steps, whole_log_odds
+from hedgerow.learn.scorecard.counts import FEATURE, IN_PART, STEPS, Residuals, in_features, in_steps, whole_log_odds
 from hedgerow.learn.scorecard.rounding import rounded
-from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Direction, Part, Prior, Smoothed, smoothed
-from hedgerow.learn.scorecard.spending import CALIBRATION, FIRST_SHARE, PARTS, TOTALS, Spending, rho_of
+from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Direction, Part, Prior, Smoothed, newton_step, smoothed
+from hedgerow.learn.scorecard.spending import CALIBRATION, FIRST_SHARE, PARTS, TOTALS, WEIGHTS, Spending, rho_of
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Mechanism, NoiseSource, TwoSidedPermuteAndFlip
@@ -31,6 +31,10 @@ from hedgerow.text.values import quoted_text
 # docs/models.md says how these were chosen.
 ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
 ENOUGH_TO_CALIBRATE = 32
+ENOUGH_TO_WEIGH, ENOUGH_TO_WEIGH_WITH_DELTA, MOST_TO_WEIGH = 100, 9, 64  # of the last, attributes
+_CUT_OFF = 0.45  # how much a row counts at most: times attributes, with δ their root
+_WEIGHT, _WEIGHTS = 0.5, (0.3, 2.0)  # the prior's standard deviation of a weight around 1, and the ends
+_OF_RESIDUALS_OF_WEIGHED, _LEAST_SPREAD = 0.15, 1e-3
 _LARGEST_STEP = 2.0
 
 
@@ -65,10 +69,10 @@ class ScorecardPlan(Plan):
 
     def _ways(self, k: int, rest: Fraction) -> Iterator[list[Mechanism]]:
         """Yield the mechanisms of each way that a fit of k attributes may take with the rest of its parts."""
-        for calibration, share in product((Fraction(0), CALIBRATION), (Fraction(1), FIRST_SHARE)):
-            left = rest - calibration
+        for *once, share in product((0, CALIBRATION), (0, WEIGHTS), (Fraction(1), FIRST_SHARE)):
+            left = rest - sum(once)
             yield [
-                *([self.spending.counts(calibration, 1).mechanism] if calibration else []),
+                *(self.spending.counts(parts, 1).mechanism for parts in once if parts),
                 self.spending.counts(left * share, k, self.row).mechanism,
                 *self._residuals(left * (1 - share), k),
             ]
@@ -115,7 +119,7 @@ class Fit:
     """
 
     redundancy: ClassVar[float] = 0.25  # values are multiplied by the number of attributes to the power of minus this
-    of_residuals: ClassVar[float] = 0.25  # of the prior's standard deviations: what the residuals may still change
+    of_residuals = 0.25  # of the prior's standard deviations: what the residuals may still change
     least_share: ClassVar[float] = 0.01  # of a class
     by_bin: ClassVar[str] = "rows by bin and class"  # what histograms are, on the card
 
@@ -250,14 +254,35 @@ class ClassFit(Fit):
         n = len(self._schema)
         refines = self._is_enough(Fraction(PARTS), n, ENOUGH_FOR_RESIDUALS / n)
         chosen, taken = self._choose()
-        for_parts = PARTS - TOTALS - (CALIBRATION if calibrates else 0) - taken
+        least = ENOUGH_TO_WEIGH if self._spending.is_pure else ENOUGH_TO_WEIGH_WITH_DELTA
+        weighs = self._binary and 1 < len(chosen) <= MOST_TO_WEIGH and self._is_enough(WEIGHTS, len(chosen), least)
+        for_parts = PARTS - TOTALS - (CALIBRATION if calibrates else 0) - (WEIGHTS if weighs else 0) - taken
         first = for_parts * FIRST_SHARE if refines else for_parts
         parts = self._histograms(chosen, first, counts, variance)
         base = np.log(self._shares[1:] / self._shares[0]) if self._binary else np.log(self._shares)
+        if weighs:
+            self._weigh(parts, base)
         if refines:
             changes = {each.attribute: whole_log_odds(each.values) for each in parts}
             self._refine(parts, Residuals(self._tally, base), changes, (for_parts - first) / len(parts))
         return self._finish(parts, self._together(parts, base), calibrates=calibrates)
+
+    def _weigh(self, parts: Sequence[Part], base: Floats) -> None:
+        """Multiply the log-odds of each attribute by a weight, by how far others say the same."""
+        self.of_residuals = _OF_RESIDUALS_OF_WEIGHED
+        pure, k = self._spending.is_pure, len(parts)
+        spreads = np.array([max(part.spread(), _LEAST_SPREAD) for part in parts])
+        features = {part.attribute: in_features(part.values[:, 0], by) for part, by in zip(parts, spreads, strict=True)}
+        reach = _CUT_OFF * (k if pure else sqrt(k))
+        most = int(reach * STEPS * FEATURE**2)
+        values = {each.attribute: whole_log_odds(each.values) for each in parts}
+        query = partial(Residuals(self._tally, base).by_feature, features, values, most, pure=pure)
+        what = f"residuals by {number_of(k, 'attribute')}, and their variances by two"
+        found, variance = self._counts(WEIGHTS, 1, query, what, most * IN_PART)
+        step = newton_step(found * reach, variance * reach**2, 1 / (_WEIGHT * spreads) ** 2)
+        for part, weight in zip(parts, np.clip(1 + step / spreads, *_WEIGHTS), strict=True):
+            part.values *= weight
+            part.covariances = [covariance * weight**2 for covariance in part.covariances]
 
     def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:
         spread = share * (1 - share) * rows
@@ -281,8 +306,7 @@ class ClassFit(Fit):
         from scipy.special import softmax  # takes long to import
 
         # Residuals add up to 0 in each bin: so does what is taken of the noise. How fast they grow with the log-odds
-        # follows from the rows of a bin and the chances that its log-odds alone give, both of which were released
-        # before.
+        # follows from a bin's rows and the chances that its log-odds alone give: both were released.
         what = f"residuals by bin and class of {quoted_text(self._schema.names[part.attribute])}"
         query = partial(kept.by_bin_and_class, part.attribute, changes)
         found, variance = self._counts(share, _moved_by_residuals(self._schema), query, what, STEPS)
@@ -347,8 +371,7 @@ def calibrated(
     from scipy.special import expit
 
     # Each bucket has the residual ``hits·(1 − p) − misses·p``, whose mean is 0 and whose variance is that of the rows
-    # and of the noise; its Gaussian likelihood is maximised, with a prior for ``a`` around 0 and for ``b`` around
-    # `EXPECTED`.
+    # and of the noise; its Gaussian likelihood is maximised, with a prior for ``a`` around 0, ``b`` around `EXPECTED`.
     rows = np.maximum(misses + hits, 0)
 
     def loss(parameters: Floats) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.boundary.arrays import Floats
+from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.schema.attributes import Attribute, Direction
 
 ACROSS = 4.0
@@ -55,6 +55,17 @@ def smoothed(sums: Floats, slopes: Floats, spreads: Floats, noise: float, prior:
     inverse = np.linalg.inv(np.diag(slopes**2 / (noise + spreads)) + prior)
     gain = inverse * (slopes / (noise + spreads))
     return Smoothed(gain @ sums, gain @ gain.T * noise, gain * slopes)
+
+
+def newton_step(found: Floats, noise: float, prior: Floats) -> Array:
+    """Return a step by noisy slopes and second derivatives, the upper triangle; `prior` has precisions."""
+    k = len(prior)
+    curvature = np.zeros((k, k))
+    curvature[np.triu_indices(k)] = found[k:]
+    sizes, axes = np.linalg.eigh(curvature, UPLO="U")
+    sizes = np.maximum(sizes, max(sizes[-1] / 1000, 1.0))
+    axes = axes * np.sqrt(sizes / (sizes + noise))  # along an axis a slope has the variance of rows and of noise
+    return np.linalg.solve((axes * sizes) @ axes.T + np.diag(prior), axes @ axes.T @ found[:k])
 
 
 @dataclass
