@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.privacy.budget_file import FileBudget
+from hedgerow.report import Releases
 from tests.evaluation.models import ATTRIBUTES, TARGETS, fitted, rows
 
 
@@ -18,6 +20,18 @@ def test_an_evaluation_is_on_the_public_sheet_and_the_rows_are_not():
         first = found.sentences[0]
         assert section.answer.startswith(first[0].upper() + first[1:])
         assert "evaluation" in report.to_html()
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_a_record_without_the_evaluations_charge_is_a_finding(tmp_path, is_recorded):
+    learner, frame = fitted("classes", "tree"), rows(50, "classes")
+    record = FileBudget.create(tmp_path / "budget.json", 3)
+    record.charge(1, purpose="the model")
+    found = hr.evaluate(learner, frame, epsilon=0.5, budget=record if is_recorded else None)
+    releases = Releases.load(record.path)
+    public = hr.Report.of(learner, evaluation=found, releases=releases).public
+    said = [(one.bucket, one.value) for one in public.findings if "the evaluation's charge" in one.sentence]
+    assert said == ([] if is_recorded else [("look", 0.5)])
 
 
 def test_an_evaluation_of_another_model_is_refused():

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
+from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models import caveats
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import amount_text
+from hedgerow.privacy.charge import Charge, amount_text
 from hedgerow.privacy.unit import name_of
 from hedgerow.report.contents import Bucket, Finding
 from hedgerow.report.releases import Releases
@@ -38,6 +39,7 @@ RULES: dict[str, tuple[str, str, str]] = {
     "releases/tier": ("releases", _TIER, _TIERS),
     "record": ("releases", "the card's epsilon is in the record", _HOUSE),
     "record/file": ("releases", "the file is one that the record has", _HOUSE),
+    "record/evaluation": ("releases", "the record has the evaluation's charge", _HOUSE),
     "form": ("statements", "the form is filled in", _HOUSE),
     "small-leaves": ("leaves", "at least {threshold} rows in every leaf", _RULE_OF_TEN),
     "small-leaves/own": ("leaves", "at least {threshold} rows in every leaf", "who made this report; ACRO's is 10"),
@@ -71,7 +73,7 @@ def finding(rule: str, bucket: Bucket, sentence: str, value: float | None = None
     return Finding(key, section, bucket, sentence, threshold.format(**numbers), source, value)
 
 
-def findings(subject: Subject, releases: Releases | None) -> Iterator[Finding]:
+def findings(subject: Subject, releases: Releases | None, evaluation: Evaluation | None = None) -> Iterator[Finding]:
     card = subject.card
     yield from promised(subject)
     if card.is_private and card.noise == "none":
@@ -82,6 +84,7 @@ def findings(subject: Subject, releases: Releases | None) -> Iterator[Finding]:
     if releases is not None:
         yield from _recorded(card, releases)
         yield from _unknown_file(subject, releases)
+        yield from () if evaluation is None else _uncounted(evaluation.privacy.charges[-1], releases)
     elif card.charges:
         sentence = "No record was given, so that nobody knows what else was released about this table."
         yield finding("releases", "look", sentence)
@@ -150,6 +153,12 @@ def _unknown_file(subject: Subject, releases: Releases) -> Iterator[Finding]:
     if subject.released.to_dict()["digest"] not in {model for models in every for model in models}:
         sentence = "The record has the digests of the files that were released, and this file is none of them."
         yield finding("record/file", "reject" if all(every) else "look", sentence)
+
+
+def _uncounted(charge: Charge, releases: Releases) -> Iterator[Finding]:
+    if (charge.purpose, charge.epsilon) not in [(one.purpose, one.epsilon) for one in releases.charges]:
+        sentence = "The record does not have the evaluation's charge: if its rows are of this table, add epsilon = "
+        yield finding("record/evaluation", "look", f"{sentence}{amount_text(charge.epsilon)}.", float(charge.epsilon))
 
 
 def constant(subject: Subject) -> Iterator[Finding]:

@@ -204,7 +204,7 @@ def _csv(grid: Grid) -> str:
 
 def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation | None, made: date) -> Sheet:
     about_model = [section("model", template="stored")]
-    found = [*findings.findings(subject, releases)]
+    found = [*findings.findings(subject, releases, evaluation)]
     if subject.is_private:
         risk = subject.leaves()
         about_model = [
