@@ -11,6 +11,8 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+import hedgerow as hr
+from hedgerow.errors import ServiceError
 from hedgerow.service import server
 from tests.service.certificates import certificate
 from tests.service.web import served
@@ -153,3 +155,9 @@ def test_with_tls_silence_and_nonsense_are_ended_and_requests_answered(app, encr
             assert len(httpx2.post(url, content=b"x" * size, verify=client).content) == size
         assert all(is_closed(one) for one in silent)
         assert httpx2.post(url, content=b"abc", verify=client).text == "abc"
+
+
+def test_a_client_that_does_not_trust_the_certificate_is_told_what_to_do(app, encrypted):
+    server, _ = encrypted
+    with served(app, MOST, server) as url, pytest.raises(ServiceError, match="nothing was sent; name the file"):
+        hr.connect(url, key="hr_x")

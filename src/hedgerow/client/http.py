@@ -91,6 +91,12 @@ class Connection(OfOneProcess):
             except httpx2.InvalidURL:
                 raise ServiceError("expected names that fit a URL from the service, got another answer.") from None
             except httpx2.TransportError as error:
+                if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                    problem = ServiceError(
+                        "the service's certificate is of no authority that is trusted here, so nothing was sent; name "
+                        "the file of yours in SSL_CERT_FILE."
+                    )
+                    break
                 problem = ServiceError(
                     f"the service did not answer ({type(error).__name__}). If it was asked a question, that may be "
                     "charged; ask the same again on this connection, which costs nothing twice."
