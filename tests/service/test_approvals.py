@@ -46,8 +46,8 @@ def test_every_question_waits_and_each_is_approved_by_itself(ledger_url):  # noq
         assert [(one.number, one.analyst) for one in approvals.pending()] == [(1, "ana"), (2, "ana"), (3, "bob")]
         assert "rows by bin of 2 attributes, epsilon 1/4" in str(approvals.pending()[0])
         assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
-        approvals.decide(1, approved=True)
-        approvals.decide(2, approved=False)
+        approvals.decide(1, approved=True, by="carla")
+        approvals.decide(2, approved=False, by="carla")
         assert ask(curator) == ask(curator)
         with pytest.raises(RequestConflictError, match="another"):
             ask(curator, body=OTHER)
@@ -62,7 +62,7 @@ def test_the_first_question_waits_and_then_none_does(ledger_url):  # noqa: F811
         assert waits(curator)
         assert waits(curator, key="two", body=OTHER)
         (one,) = approvals.pending()
-        approvals.decide(one.number, approved=True)
+        approvals.decide(one.number, approved=True, by="carla")
         ask(curator)
         ask(curator, key="two", body=OTHER)
         assert waits(curator, caller=BOB)
@@ -72,7 +72,7 @@ def test_the_first_question_waits_and_then_none_does(ledger_url):  # noqa: F811
 def test_what_was_approved_for_the_rows_of_one_epoch_waits_again_in_the_next(ledger_url):  # noqa: F811
     with curator_of(ledger_url, approval="every") as curator:
         assert waits(curator)
-        curator.approvals.decide(1, approved=True)
+        curator.approvals.decide(1, approved=True, by="carla")
         curator.ledger.declare("wards", Account(Fraction(3)), SHARES, reason="new rows")
     with curator_of(ledger_url, approval="every") as curator:
         assert waits(curator)
@@ -91,10 +91,10 @@ def test_what_is_decided_is_decided(ledger_url):  # noqa: F811
     with curator_of(ledger_url, approval="every") as curator:
         approvals = curator.approvals
         waits(curator)
-        approvals.decide(1, approved=False)
+        approvals.decide(1, approved=False, by="carla")
         for number in (1, 2, 0):
             with pytest.raises(ArgumentError, match="that waits"):
-                approvals.decide(number, approved=True)
+                approvals.decide(number, approved=True, by="carla")
         assert not waits(curator)
 
 
@@ -106,7 +106,7 @@ def test_one_analyst_cannot_fill_the_list(ledger_url, monkeypatch):  # noqa: F81
         with pytest.raises(ServiceBusyError, match="too many"):
             ask(curator, key="3")
         assert waits(curator, caller=BOB, key="3")
-        approvals.decide(1, approved=False)
+        approvals.decide(1, approved=False, by="carla")
         assert waits(curator, key="3")
         assert len(approvals.pending()) == 3
 
@@ -157,10 +157,10 @@ def test_decisions_are_entries_and_one_that_is_edited_is_found(ledger_url, edit)
     with curator_of(ledger_url, approval="every") as curator:
         for key in ("one", "two", "three"):
             waits(curator, key=key)
-        curator.approvals.decide(1, approved=True)
-        curator.approvals.decide(2, approved=False)
+        curator.approvals.decide(1, approved=True, by="carla")
+        curator.approvals.decide(2, approved=False, by="carla")
         one, two = (entry for entry in curator.ledger.entries() if entry.kind == "decided")
-        assert one.what.startswith("approved: ana asks wards: rows by bin of 2 attributes, epsilon 1/4")
+        assert one.what.startswith("approved by carla: ana asks wards: rows by bin of 2 attributes, epsilon 1/4")
         assert (two.data["decision"], len(two.data["question"])) == ("refused", 64)
         curator.ledger.verify()
         with curator.ledger.log.database.writing() as connection:

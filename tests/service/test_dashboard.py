@@ -396,6 +396,8 @@ def test_a_question_that_waits_is_decided_on_the_page(fresh):
     assert HOSTILE not in page
     assert post(carla, "/approvals/decide", number="1", decision="approve").headers["location"] == "/approvals"
     assert post(carla, "/approvals/decide", number="2", decision="refuse").status_code == 303
+    decided = [entry for entry in fresh.ledger.entries() if entry.kind == "decided"]
+    assert [entry.data["by"] for entry in decided] == ["carla"] * 2
     fresh.approvals.require("every", "wards", HOSTILE, "one", "", "")
     assert waits("two", refused=True)
     for number, decision in (("1", "approve"), ("3", "refuse"), ("x", "refuse"), ("1", ""), ("", "approve")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -188,7 +189,7 @@ def approvals(
             raise ArgumentError("expected numbers of questions that wait, each once, got others; none is decided.")
         for numbers, approved in ((approve, True), (refuse, False)):
             for number in numbers or []:
-                found.decide(number, approved=approved)
+                found.decide(number, approved=approved, by=f"the command line, uid {os.getuid()}")
         for waiting in found.pending():
             say(waiting)
 

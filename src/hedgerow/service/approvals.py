@@ -76,14 +76,14 @@ class Approvals:
         with self._log.database.reading() as connection:
             return [Pending(*row) for row in connection.execute(waits)]
 
-    def decide(self, number: int, *, approved: bool) -> None:
+    def decide(self, number: int, *, approved: bool, by: str) -> None:
         decision = "approved" if approved else "refused"
         waits = (APPROVALS.c.number == number) & (APPROVALS.c.state == "pending")
         with self._log.changing() as connection:
             row = connection.execute(sa.select(APPROVALS).where(waits)).one_or_none()
             if row is not None:
                 data = {name: getattr(row, name) for name in ("dataset", "analyst", "asked", "number", "purpose")}
-                data |= {"question": digest(row.question), "decision": decision}
+                data |= {"question": digest(row.question), "decision": decision, "by": by}
                 self._log.append(connection, "decided", data)
                 connection.execute(APPROVALS.update().where(waits).values(state=decision))
         if row is None:

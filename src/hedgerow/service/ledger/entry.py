@@ -71,6 +71,11 @@ def _asks(data: dict[str, Any]) -> str:
     return f"{data['analyst']} asks {data['dataset']}: {charge['purpose']}, epsilon {charge['epsilon']}{delta}"
 
 
+def _decided(data: dict[str, Any]) -> str:
+    by = f" by {data['by']}" if "by" in data else ""  # not in 0.1
+    return f"{data['decision']}{by}: {data['analyst']} asks {data['dataset']}: {data['purpose']}"
+
+
 def _lost(data: dict[str, Any]) -> str:
     head = "no head was kept" if data["head"] is None else f"the head was entry {data['head']['sequence']}"
     return f"a rollback that may have lost charges: {head}"
@@ -79,7 +84,7 @@ def _lost(data: dict[str, Any]) -> str:
 _WHAT: dict[Kind, Callable[[dict[str, Any]], str]] = {
     "declared": lambda data: f"epoch {data['epoch']} of {data['dataset']}: {data['reason']}",
     "granted": lambda data: f"{data['name']} has a cap for {data['dataset']}: {data['reason']}",
-    "decided": lambda data: f"{data['decision']}: {data['analyst']} asks {data['dataset']}: {data['purpose']}",
+    "decided": _decided,
     "reserved": _asks,
     "retried": lambda data: f"attempt {data['attempt']}",
     "answered": lambda data: f"answer {data['answer'][:12]}",

@@ -234,7 +234,8 @@ class Views:
         try:
             if self._approvals is None or decision not in ("approve", "refuse"):
                 raise ArgumentError("expected a question that waits, and one of approve and refuse; got another form.")
-            self._approvals.decide(whole_number(number), approved=decision == "approve")
+            by = visit.session.caller.name
+            self._approvals.decide(whole_number(number), approved=decision == "approve", by=by)
         except ArgumentError as error:
             return self.approvals(visit, 422, str(error))
         return visit.go("/approvals")
