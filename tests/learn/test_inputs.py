@@ -6,6 +6,8 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 
+import hedgerow as hr
+from hedgerow.errors import DomainError
 from hedgerow.learn.inputs import check_labels, homogeneous_labels, number_array, validated_table
 from hedgerow.tables.frames import Labels, Table
 
@@ -60,3 +62,28 @@ def test_labels_are_of_one_type():
 
 def test_scikit_learn_takes_nan():
     assert np.isnan(validated_table(BaseEstimator(), [[np.nan, 1.0]]).data).tolist() == [[True, False]]
+
+
+WORDS = hr.Boolean(true_values=("yes",), false_values=("no",), missing="bin")
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "labels", "problem"),
+    [
+        (WORDS, [True, False], [0, 1], "A column of booleans holds the words true and false"),
+        (hr.Categorical(("a", "b")), [True, True], [0, 1], "expected text or numbers, found booleans"),
+        (hr.Integer(0, 9), [True, True], [0, 1], "expected text or numbers, found booleans"),
+        (hr.Date("2000-01-01", "2010-01-01"), [True, True], [0, 1], "expected dates"),
+        (None, [True, False], pd.Series(["no", "yes"], dtype="str"), "not boolean"),
+        (None, [True, False], np.array(["no", "yes"]), "not boolean"),
+    ],
+)
+def test_a_type_without_a_value_that_fits_is_refused_before_the_charge(kind, cells, labels, problem):
+    schema = None if kind is None else hr.Schema({"x": kind}, hr.Label("label", (0, 1)))
+    for rows in (2, 0):  # of no row too: no value is looked at
+        budget = hr.Budget(1)
+        with pytest.raises(DomainError, match=problem):
+            hr.PrivateTreeClassifier(1, schema=schema, budget=budget).fit(
+                pd.DataFrame({"x": cells})[:rows], labels[:rows]
+            )
+        assert budget.spent == 0

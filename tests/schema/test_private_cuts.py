@@ -174,7 +174,10 @@ FRAME = pd.DataFrame({"age": [1, 2]})
 def test_what_cannot_be_learned_costs_nothing_and_touches_no_row(
     monkeypatch, frame, declared, arguments, error, message
 ):
-    monkeypatch.setattr(Table, "column", lambda *_: pytest.fail("touched a row"))
+    column = Table.column
+    monkeypatch.setattr(
+        Table, "column", lambda own, *of: pytest.fail("touched a row") if len(own) else column(own, *of)
+    )
     budget = Budget(1)
     with pytest.raises(error, match=message):
         Schema.learn(frame, declared, budget=budget, **arguments)

@@ -202,7 +202,7 @@ class Histogram:
                 raise DomainError.absent(self.by, self.declared.names)
             self.schema.check_unit(table)
             table = Table.of(table.data[:, [self.declared.names.index(name) for name in self.schema.names]])
-        self.schema.check_columns(table)
+        self.schema.check_types(table)
         self.schema.check_unit(table)
         if self.schema.unit is None and (whose := unit_advice(table.names or ())):
             warnings.warn(whose, UnitWarning, stacklevel=3)

@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from hedgerow.boundary.foreign_code import guarded
-from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
-from hedgerow.schema.booleans import boolean_schema, learning_problems
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError
+from hedgerow.schema.booleans import advise, boolean_schema, learning_problems
 from hedgerow.schema.from_public import public_attribute, public_classes
 from hedgerow.schema.schema import FROM_ROWS, Schema
 from hedgerow.schema.targets import Label, Number, Target
@@ -36,9 +36,12 @@ class TrainingData:
             return cls._with_schema_from_rows(estimator, X, labels)
         table, is_declared = Table.of(X), schema is not None
         if schema is None:
+            types = table.without_rows()
+            if labels.is_text and not all(types.column(name, i).is_text for i, name in enumerate(types.column_names)):
+                raise advise(DomainError("", column=labels.name))  # in a file of text, truths are text, too
             schema = boolean_schema(table.column_names, labels)
         check_learnable(estimator, schema)
-        schema.check_columns(table)
+        schema.check_types(table)
         schema.check_unit(table)
         check_labels(table, labels, schema.label)
         return cls(table, labels, schema, is_declared)

@@ -182,7 +182,7 @@ class OracleFrame(OracleRows):
         return len(self.table)
 
     def _check_columns(self, bins: Schema) -> None:
-        bins.check_columns(self.table)
+        bins.check_types(self.table)
 
     def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OpaqueClassifier:
         """Return a hypothesis as data, or, if its code may run, a copy tried on probe rows; touches no private row."""

@@ -8,7 +8,7 @@ in `schema.serialize`.
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass, fields, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any, ClassVar
@@ -270,6 +270,14 @@ class Attribute(ABC):
         if self.derived is not None:
             self.derived.check_read(column)
         return bins_of_codes(self, self.codes(self.prepared(column)), column.name)
+
+    def check_type(self, column: Column) -> None:
+        """Raise DomainError for a type that has no values of such a column; both truths, or two days, say so."""
+        if column.is_text or not (column.holds_dates or column.values.dtype.kind == "b"):
+            return
+        both = self.prepared(replace(column, values=np.arange(2, dtype=column.values.dtype), missing=None))
+        if (self.codes(both) == OUTSIDE).all() and not column.holds_dates:
+            self.encode(both)
 
     def codes(self, column: Column) -> Codes:
         """Return the bin of each row before the policies, or `OUTSIDE` or `MISSING`; DomainError for another type."""

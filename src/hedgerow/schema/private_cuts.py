@@ -102,7 +102,7 @@ def charged_cuts(
 ) -> tuple[dict[str, tuple[float, ...]], tuple[Charge, ...]]:
     """Return the cut points of a table's open numbers, and what they were charged; see `Schema.learn`."""
     source, unit = noise_source(random_state), declared.unit
-    declared.check_columns(table)
+    declared.check_types(table)
     declared.check_unit(table)
     own = Budget(epsilon)
     planned = plan_cuts(dict(declared.attributes), own.remaining / rows_of(unit), bins)

@@ -237,6 +237,14 @@ class Schema:
         self.check_underived(table.names, names)
         table.require(self.columns(names))
 
+    def check_types(self, table: Table) -> None:
+        """Check columns, and that their types have values of the attributes; DomainError, no row is touched."""
+        self.check_columns(table)
+        types = table.without_rows()
+        for name, attribute in self.attributes:
+            if attribute.derived is None:
+                attribute.check_type(self.column(types, name))
+
     def check_underived(self, columns: Sequence[str] | None, names: Sequence[str] | None = None) -> None:
         """Check that a table of these columns, None for an array, leaves derived attributes to derive; DomainError."""
         for name in {**self.derivations} if names is None else filter(self.derivations.__contains__, names):

@@ -195,11 +195,19 @@ class Labels:
     @property
     def is_boolean(self) -> bool:
         """True if they are boolean by the type of their series or array, without reading them."""
+        return self._has_type(nw.Boolean, "b")
+
+    @property
+    def is_text(self) -> bool:
+        """True if they are text by the same type; of dtype object, they need not be."""
+        return self._has_type(nw.String, "U")
+
+    def _has_type(self, of_series: Any, of_array: str) -> bool:
         if self.series is not None:
-            return guarded(lambda: self.series.dtype == nw.Boolean, _no_labels(self.data))
+            return guarded(lambda: self.series.dtype == of_series, _no_labels(self.data))
         if not hasattr(type(self.data), "__array__"):
             return False  # the type of a list is that of the values in it
-        return _plain_array(self.data, _no_labels(self.data)).dtype.kind == "b"
+        return _plain_array(self.data, _no_labels(self.data)).dtype.kind == of_array
 
     def column(self, name: str) -> Column:
         if self.series is not None:
