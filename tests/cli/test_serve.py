@@ -16,6 +16,7 @@ from hedgerow.errors import ApprovalError, ArgumentError
 from hedgerow.service.approvals import Approvals
 from hedgerow.service.config import Config
 from hedgerow.service.server import Address
+from tests.service.certificates import certificate
 from tests.service.wards import SCHEMA, table
 
 
@@ -165,6 +166,32 @@ def test_a_signing_key_that_others_can_read_is_not_used(run):
         assert (code, "chmod 600" in err) == (2, True)
     Path("curator.key").chmod(0o640)  # a group's may be meant
     assert run("serve", "check")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["curator.yaml", "ledger.db"])
+@pytest.mark.usefixtures("folder")
+def test_a_configuration_or_ledger_that_others_can_write_is_not_used(run, name):
+    run("serve", "init")
+    configure()
+    assert run("serve", "check")[0] == 0
+    Path(name).chmod(0o646)
+    for words in (("check",), ("key", "list"), ("--config", "curator.yaml")):
+        code, out, err = run("serve", *words)
+        assert (code, out, f"{name}: expected" in err, "that nobody else can write" in err) == (2, "", True, True)
+        assert "run chmod o-w" in err
+    assert run("ledger", "verify", "ledger.db")[0] == 0  # to look at it harms nothing
+    Path(name).chmod(0o664)
+    assert run("serve", "check")[0] == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_tls_key_that_others_can_read_is_not_used():
+    pem = certificate(Path())
+    pem.chmod(0o604)
+    with pytest.raises(ArgumentError, match="expected a TLS key that nobody else can read, got another; run chmod 600"):
+        Address("0.0.0.0", certificate=pem, private_key=pem)
+    pem.chmod(0o640)
+    assert Address("0.0.0.0", certificate=pem, private_key=pem).secure
 
 
 @pytest.mark.usefixtures("folder")

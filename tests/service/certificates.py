@@ -17,5 +17,6 @@ def certificate(folder):
     pem = serialization.Encoding.PEM
     private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     path = folder / "both.pem"
+    path.touch(0o600)
     path.write_bytes(made.sign(key, hashes.SHA256()).public_bytes(pem) + private)
     return path

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from secrets import token_hex
 
-from hedgerow.errors import FileAccessError, FileError
+from hedgerow.errors import ArgumentError, FileAccessError, FileError
 
 
 def write_synced(handle: int, text: str | bytes) -> None:
@@ -19,6 +19,13 @@ def write_synced(handle: int, text: str | bytes) -> None:
         data = data[os.write(handle, data) :]
     os.ftruncate(handle, os.lseek(handle, 0, os.SEEK_CUR))
     os.fsync(handle)
+
+
+def check_closed(path: str | Path, kind: str, others: int = stat.S_IRWXO) -> None:
+    """Raise ArgumentError for a file that everybody on the machine can read, or write; a group's right may be meant."""
+    if os.stat(path).st_mode & others:
+        done, advice = ("write", "o-w") if others == stat.S_IWOTH else ("read", "600")
+        raise ArgumentError(f"{path}: expected {kind} that nobody else can {done}, got another; run chmod {advice}.")
 
 
 def sync_folder(path: Path) -> None:

@@ -1,5 +1,6 @@
 """The configuration of a curator's service: a YAML or JSON file with the datasets, and the caps of those who ask."""
 
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hedgerow.boundary.durable import check_closed
 from hedgerow.engines.files import is_address
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account, Accounting
@@ -105,6 +107,7 @@ class Config:
             problem = f"{path}: {shown('.'.join(map(str, first['loc'])))}: {first['msg']}."
         if found is None:
             raise ArgumentError(problem)
+        check_closed(path, "a configuration", stat.S_IWOTH)
         for name in found.datasets:
             if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or len(name) > 100:
                 problem = f"{path}: expected a dataset's name of letters, digits, - and _, got {shown(name)}."

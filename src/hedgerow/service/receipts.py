@@ -1,7 +1,6 @@
 """Receipts: signed statements that tie an answer to an entry of the ledger (Ed25519, as a JSON Web Signature)."""
 
 import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -12,7 +11,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hedgerow.boundary.canonical import FIRST, digest, imported
-from hedgerow.boundary.durable import sync_folder, write_synced, write_whole
+from hedgerow.boundary.durable import check_closed, sync_folder, write_synced, write_whole
 from hedgerow.boundary.signatures import public_keys, read_signed
 from hedgerow.boundary.untrusted_text import parse_json, read_text
 from hedgerow.errors import LedgerError, ReceiptError, UnreadableError
@@ -44,8 +43,7 @@ class Signer:
             key = None
         if not isinstance(key, Ed25519PrivateKey):
             raise ReceiptError("expected a private Ed25519 key in a PEM file, got another; make one with serve init.")
-        if os.stat(path).st_mode & stat.S_IRWXO:
-            raise ReceiptError(f"{path}: expected a key that nobody else can read, got another; run chmod 600.")
+        check_closed(path, "a key")
         return cls(key)
 
     def save(self, path: str | Path) -> None:

@@ -26,6 +26,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from hedgerow.boundary.durable import check_closed
 from hedgerow.datasets import load
 from hedgerow.errors import ArgumentError, FileError
 from hedgerow.privacy.account import Account
@@ -53,6 +54,8 @@ class Address:
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.private_key is None):
             raise ArgumentError("expected both a certificate and its private key for TLS, got one of them.")
+        if self.private_key is not None and self.private_key.exists():
+            check_closed(self.private_key, "a TLS key")
         if self.host not in (LOCAL, "localhost", "::1") and self.certificate is None and not self.behind_proxy:
             problem = "expected TLS for an address that others reach: keys must not travel in the open. Give a"
             raise ArgumentError(f"{problem} certificate and its private key, or say that a proxy in front does TLS.")

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import sqlite3
+import stat
 import threading
 from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
@@ -18,6 +19,7 @@ from sqlalchemy.exc import ArgumentError as SQLAlchemyArgumentError
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from hedgerow.boundary.durable import check_closed
 from hedgerow.errors import LedgerError, LedgerUnavailableError, MissingPackageError
 from hedgerow.privacy.process import OfOneProcess
 from hedgerow.service.ledger.tables import ENTRIES, HEAD, METADATA, VERSION
@@ -38,6 +40,8 @@ class Database(OfOneProcess):
         if self.path is not None and not read_only:
             with suppress(OSError):  # there is one, or the database tells why there can be none
                 os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            if self.path.exists():
+                check_closed(self.path, "a ledger", stat.S_IWOTH)
         # SQLite lets writers try again at lengthening intervals, so that threads starve; those of PostgreSQL would
         # each hold a connection while they wait. Here they queue.
         self._queue = threading.Lock()
