@@ -2,6 +2,7 @@
 
 import json
 import logging
+import time
 import warnings
 
 import pytest
@@ -78,6 +79,29 @@ def test_a_ledger_at_fault_is_logged_by_the_type_of_its_error(tmp_path, capsys, 
     assert failed["event"] == "/v1/datasets/{dataset}/marginals: LedgerError"
     assert (line["name"], line["outcome"], line["status"]) == ("ana", "internal", 500)
     assert "CANARY" not in json.dumps([failed, line]) + told_of.text
+
+
+@pytest.mark.parametrize("kind", [LedgerError, ZeroDivisionError])
+def test_a_job_that_failed_is_logged_by_the_type_of_its_error(tmp_path, capsys, monkeypatch, kind):
+    def reserve(_):
+        raise kind("CANARY")
+
+    log_to_stderr()
+    with web(tmp_path) as service:
+        monkeypatch.setattr(service.curator.ledger, "reserve", reserve)
+        ana, body = service.client(), question(epsilon="1/4", model="tree")
+        at = ana.post(f"{WARDS}/fits", content=body, headers=JSON | {"Idempotency-Key": "1"}).headers["location"]
+        while ana.get(at).json()["state"] in ("queued", "running"):
+            time.sleep(0.01)
+        told_of = ana.get(f"{at}/answer")
+    lines = told(capsys)
+    assert told_of.status_code == 500
+    name = at.rpartition("/")[2]
+    assert {f"job {name} failed: {kind.__name__}", f"/v1/jobs/{{job}}/answer: {kind.__name__}"} <= {
+        one["event"] for one in lines
+    }
+    assert (lines[-1]["name"], lines[-1]["outcome"], lines[-1]["status"]) == ("ana", "internal", 500)
+    assert "CANARY" not in json.dumps(lines) + told_of.text
 
 
 def test_no_warning_tells_the_log_what_a_model_says():

@@ -247,13 +247,13 @@ async def job_state(job: str, jobs: JobsDep, caller: CallerDep) -> dict[str, Any
 
 
 @router.get("/v1/jobs/{job}/answer", summary="The model of a fit that was answered.")
-async def job_answer(job: str, jobs: JobsDep, caller: CallerDep) -> Response:
+async def job_answer(request: Request, job: str, jobs: JobsDep, caller: CallerDep) -> Response:
     """Return the answer, or the problem."""
     found = jobs.get(caller, job)
     if found.answer is not None:
         return _answered(found.answer)
     if found.error is not None:
-        raise problem_of(found.error)
+        return _noted_problem(request, found.error)
     raise ProblemError(409, "not-answered", "The job has no answer", f"It is {found.state}.", None)
 
 

@@ -1,6 +1,7 @@
 """Jobs, a bounded queue of questions that take long, answered one after the other; and limits of concurrency."""
 
 import asyncio
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
@@ -18,6 +19,7 @@ from hedgerow.errors import AccessError, ServiceBusyError
 from hedgerow.service.curator import Answer, Caller, Curator
 from hedgerow.service.forms import Kind
 
+_LOG = logging.getLogger(__name__)
 State = Literal["queued", "running", "answered", "refused", "cancelled"]
 MOST_WAITING = 32  # the most questions that wait, of all analysts
 MOST_OF_ONE = 8  # the most questions that wait, of one analyst
@@ -97,6 +99,7 @@ class Jobs:
             job.answer = ask()
         except Exception as error:
             job.error = error.with_traceback(None)
+            _LOG.warning("job %s failed: %s", job.name, type(error).__name__)  # its text could quote a row
         with self._lock:
             self._end(job, "answered" if job.answer is not None else "refused")
 
