@@ -55,6 +55,7 @@ def test_a_pipeline_is_counted_by_its_steps(tree):
     piped = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0)).fit(X, Y)
     assert set(leaf_risk(piped, (X, Y)).counts) == COUNTS
     assert hr.audit.overfit(piped, (X, Y), (X[::2], Y[::2])) == hr.audit.overfit(tree, (X, Y), (X[::2], Y[::2]))
+    assert set(leaf_risk(make_pipeline(DecisionTreeClassifier(random_state=0)).fit(X, Y), (X, Y)).counts) == COUNTS
     with pytest.raises(TypeError, match="got a Pipeline, which has no `apply`"):
         leaf_risk(make_pipeline(StandardScaler()).fit(X), (X, Y))
 

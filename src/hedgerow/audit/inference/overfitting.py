@@ -60,7 +60,7 @@ def apply_of(model: Any) -> Callable[[Any], Array]:
 
 
 def _apply_last(model: Any, X: Any) -> Any:
-    return model[-1].apply(model[:-1].transform(X))
+    return model[-1].apply(model[:-1].transform(X) if len(model) > 1 else X)
 
 
 def leaf_numbers(model: Any, found: Sequence[Array]) -> tuple[tuple[str, ...], list[Index]]:
