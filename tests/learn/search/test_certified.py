@@ -118,6 +118,7 @@ def test_all_pairs_of_rules_hold_the_best_list_that_there_is(examples):
         check_model(problem, settings, found)
         assert found.objective == found.lower_bound == least(problem, settings)
         assert told[-1] == (1, found.n_states, found.n_states)
+        assert told == sorted(told)  # valued once
 
     best()
 

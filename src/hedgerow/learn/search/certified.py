@@ -322,7 +322,7 @@ def exhaust(
 
     # Without the support of the last choice, values are lower bounds, and quicker. If the model that they lead to, all
     # of whose parts have support, loses as little, it is the best one. Of many last splits of a tree one may lack it.
-    relaxed = CAUGHT not in states.space.branches or min_rows <= 1
+    relaxed = isinstance(states, Boxes) and (CAUGHT not in states.space.branches or min_rows <= 1)
     while True:
         if isinstance(states, Boxes):
             searched = Cubes(tally, states, semiring, min_rows, report, relaxed=relaxed)
