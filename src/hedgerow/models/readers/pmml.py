@@ -77,7 +77,7 @@ class _Pmml:
     def read(self) -> Model:
         stated = (one.given.get("description", "") for one in self.root.all("Header"))
         ours = any(one.startswith("guarantee:") and not one.startswith("guarantee: none") for one in stated)
-        card = asking.no_guarantee("PMML, whose model may have a guarantee in its own file" if ours else "PMML")
+        card = asking.no_guarantee("PMML", is_ours=ours)
         self.model.one_of("x-mathContext", "double", "double")
         self.model.one_of("isScorable", "true", "true", "1")
         for one in self.model.all("LocalTransformations"):

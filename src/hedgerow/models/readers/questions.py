@@ -335,5 +335,6 @@ def target_of(name: str, scores: Sequence[str], *, is_number: bool) -> Target:
     return Number(name, low, high if low < high else low + max(1.0, abs(low)))
 
 
-def no_guarantee(origin: str) -> PrivacyCard:
-    return PrivacyCard.none(f"read from {origin}, which states none", software="unknown")
+def no_guarantee(origin: str, *, is_ours: bool = False) -> PrivacyCard:
+    own = "; the file that hedgerow saved may state one" if is_ours else ""
+    return PrivacyCard.none(f"read from {origin}, which states none{own}", software="unknown")

@@ -63,7 +63,7 @@ class _Reader:
     def read(self, body: str) -> Model:
         """Return the model, which is not yet known to be written as the same text."""
         case: Any = self._parsed(body)
-        card = no_guarantee("SQL, whose model may have a guarantee in its own file")
+        card = no_guarantee("SQL", is_ours=True)
         if not isinstance(case, exp.Case) or len(case.args["ifs"]) == 1:
             root = self._node(case)
             return Tree(self._refined(), root, card)
