@@ -186,7 +186,8 @@ def approvals(
         found = Approvals(ledger.log)
         asked, waits = [*(approve or []), *(refuse or [])], [one.number for one in found.pending()]
         if len(set(asked)) < len(asked) or not set(asked) <= set(waits):
-            raise ArgumentError("expected numbers of questions that wait, each once, got others; none is decided.")
+            problem = "expected numbers of questions that wait, each once, got others; none is decided"
+            raise ArgumentError(f"{problem}. List them with `hedgerow serve approvals`.")
         for numbers, approved in ((approve, True), (refuse, False)):
             for number in numbers or []:
                 found.decide(number, approved=approved, by=f"the command line, uid {os.getuid()}")

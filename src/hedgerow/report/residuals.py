@@ -100,9 +100,8 @@ def measured(
         "has_test": len(found) > 1,
         "target": _target(subject),
     }
-    return section("accuracy", facts, grids, template="residuals", **values), tuple(
-        _findings(subject, found, subject.speaks(test))
-    )
+    said = tuple(_findings(subject, found, subject.speaks(test)))
+    return section("accuracy", facts, grids, template="residuals", **values), said
 
 
 def _target(subject: Subject) -> str:

@@ -192,15 +192,11 @@ class ShadowMembership:
                     f"TPR      {100 * self.tpr_at(rate):.2g} % at FPR {100 * rate:g} %, "
                     f"95 % interval {100 * low:.2g} to {100 * high:.2g} %"
                 )
-        row = self.worst(1).iloc[0]
+        row, fewest = self.worst(1).iloc[0], self.fewest_repeats
+        none = f"; by fewer than {fewest} splits none can be" if self.repeats < fewest else ""
         lines += [
             f"rows     {len(self.significant_rows())} of {self.shadows.inside.shape[1]} are significant (Holm); "
-            f"the largest separation is {row['separation']:.2f}"
-            + (
-                f"; by fewer than {self.fewest_repeats} splits none can be"
-                if self.repeats < self.fewest_repeats
-                else ""
-            ),
+            f"the largest separation is {row['separation']:.2f}{none}",
             f"splits   {self._design}",
             PRIVATE,
         ]
