@@ -28,7 +28,7 @@ from hedgerow.tally import Tally
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import quoted_text
 
-# docs/models.md says how these were chosen.
+# benchmarks/README.md says how these were chosen.
 ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
 ENOUGH_TO_CALIBRATE = 32
 ENOUGH_TO_WEIGH, ENOUGH_TO_WEIGH_WITH_DELTA, MOST_TO_WEIGH = 100, 9, 64  # of the last, attributes
