@@ -1,6 +1,7 @@
 """Whoever edits a ledger's database is found out, but for the one who makes all of it anew."""
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 from fractions import Fraction
 
 import pytest
@@ -11,6 +12,7 @@ from hedgerow.errors import LedgerError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
+from hedgerow.service.ledger import log as log_module
 from hedgerow.service.ledger.accounts import account_of, all_so_far, set_total
 from tests.service.databases import ledger_at
 from tests.service.ledger.asking import asked, declare
@@ -52,6 +54,29 @@ def test_a_ledger_that_nobody_edited_is_whole(ledger):
     assert found.entries == 5
     assert str(found) == f"5 entries, whole; the last has the hash {found.head}"
     assert found.head == list(ledger.entries())[-1].hash
+
+
+def test_a_clock_that_was_set_back_is_told(tmp_path, monkeypatch):
+    minutes = iter([60, 56, 50, 0, 1, 2, 3, 4, 5])
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime(2026, 1, 1, tzinfo=tz) + timedelta(minutes=next(minutes))
+
+    monkeypatch.setattr(log_module, "datetime", Clock)
+    with ledger_at(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        declare(ledger)
+        ledger.answer(ledger.reserve(asked("one")), b"12")
+        found = ledger.verify()
+        assert found.set_back == (3,)  # 6 minutes; 4 minutes are what clocks of two machines may differ by
+        assert str(found).splitlines()[1:] == [
+            "warning: a clock was set back before entry 3: ended keys may have opened the service again"
+        ]
+        ledger.fail(ledger.reserve(asked("two")), "a value outside the schema")
+        found = ledger.verify()
+    assert (found.entries, found.set_back) == (5, (3, 4))
+    assert "before entry 3 and 1 more: keys" in str(found)
 
 
 @pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,6 +18,7 @@ from hedgerow.service.ledger.tables import ANSWERS, APPROVALS, CAPS, ENTRIES, HE
 from hedgerow.text.messages import shown
 
 Owner = tuple[str, int, str]
+_APART = timedelta(minutes=5)  # as far may clocks of processes be apart
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,16 @@ class Verified:
 
     entries: int  # how many entries it has
     head: str  # the hash of the last one. Who keeps it can tell later whether entries were cut off or made anew.
+    set_back: tuple[int, ...] = ()  # the entries that are earlier than the one before, by more than clocks differ
 
     def __str__(self) -> str:
         if not self.entries:
             return "empty: nothing was declared or charged, or all of it is lost"
-        return f"{self.entries} entries, whole; the last has the hash {self.head}"
+        whole = f"{self.entries} entries, whole; the last has the hash {self.head}"
+        if not self.set_back:
+            return whole
+        where = f"entry {self.set_back[0]}" + (f" and {more} more" if (more := len(self.set_back) - 1) else "")
+        return f"{whole}\nwarning: a clock was set back before {where}: ended keys may have opened the service again"
 
 
 @dataclass
@@ -44,9 +51,16 @@ class _Replay:
         default_factory=dict[tuple[str, str, str], tuple[Any, ...]]
     )
     key: str | None = None
+    time: datetime | None = None
+    set_back: list[int] = field(default_factory=list[int])
 
     def take(self, entry: Entry) -> None:
-        getattr(self, f"_on_{entry.kind}")(entry.data)
+        data = entry.data
+        getattr(self, f"_on_{entry.kind}")(data)
+        time = datetime.fromisoformat(data["time"])
+        if self.time is not None and self.time - time > _APART:
+            self.set_back.append(entry.sequence)
+        self.time = time
 
     def _on_declared(self, data: dict[str, Any]) -> None:
         self._check_next(data["dataset"], data["epoch"])
@@ -122,13 +136,13 @@ def verified(connection: Connection) -> Verified:
     for owner, charges in replay.charges.items():
         if not _within(json.loads(replay.caps[owner]), charges):
             raise LedgerError(f"the ledger is broken: more was charged to {shown(owner[0])} than a cap of it allows.")
-    return Verified(count, previous)
+    return Verified(count, previous, tuple(replay.set_back))
 
 
 def _taken(replay: _Replay, entry: Entry) -> bool:
     try:
         replay.take(entry)
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError, ValueError):
         return False
     return True
 
