@@ -1,9 +1,12 @@
 """A person with many rows, on the command line: --unit and --max-rows, or the schema's unit."""
 
+from dataclasses import replace
+
 import pytest
 
 import hedgerow as hr
 from tests.cli.table import FIT
+from tests.report.subjects import a_table, without_privacy
 
 UNIT = ("--unit", "patient", "--max-rows", "2")
 
@@ -120,3 +123,16 @@ def test_a_new_schema_declares_the_unit_and_leaves_identifiers_out(folder, run):
         assert (code, line in (folder / name).read_text()) == (0, True)
         assert "record_id has the name of an identifier, and is left out" in err
         assert "key 'unit': not filled in yet; expected as max_rows how many rows" in run("schema", "show", name)[2]
+
+
+def test_leaves_are_counted_in_patients(folder, run):
+    """Ninety rows, of which thirty are in each of two leaves, four of each patient: eight or nine of them in each."""
+    model = without_privacy(((30, 0), (10, 10), (20, 20)))
+    replace(model, schema=replace(model.schema, unit=hr.Unit("patient", 2))).save("model.json")
+    frame, labels = a_table()
+    frame.assign(ill=labels, patient=[f"p{place // 4}" for place in range(90)]).to_csv("data.csv", index=False)
+    code, out, _ = run("audit", "model.json", "--data", "data.csv")
+    assert (code, "1 of 3 regions has fewer than 10 units (patient): entropy does not tell" in out) == (0, True)
+    assert run("report", "model.json", "--data", "data.csv", "-o", "report.json")[0] == 0
+    board = (folder / "report.PRIVATE.json").read_text()
+    assert "1 of 3 leaves has fewer than 10 units (patient)." in board

@@ -10,10 +10,11 @@ from sklearn.tree import DecisionTreeRegressor
 
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 from hedgerow.report import Form, Subject, disclosure
 from hedgerow.schema import Boolean, Number, Schema
 from tests.cli.table import a_scorecard
-from tests.report.subjects import CARD, a_table, a_tree, overfitted, without_privacy
+from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, overfitted, without_privacy
 
 
 def of(model, train=None, form=None, **more):
@@ -184,3 +185,57 @@ attributes:
   age: {kind: integer, low: 0, high: 120, cuts: [30, 60]}
   sex: {kind: categorical, values: [F, M], missing: bin}
 """
+
+
+def of_households(model):
+    return replace(model, schema=replace(SCHEMA, unit=Unit("hh", 3)))
+
+
+def test_twelve_rows_of_one_household_are_no_ten_units():
+    counts = ((3, 30), (40, 12), (12, 0))
+    (frame, labels), model = rows_of(counts), of_households(without_privacy(counts))
+    frame["hh"] = [*range(85), *[85] * 12]  # the last leaf is one household
+    section, values, found = of(model, (frame, labels))
+    assert (found["small-leaves"].bucket, found["small-leaves"].value) == ("reject", 1)
+    assert (
+        found["small-leaves"].sentence
+        == "1 of 3 leaves has fewer than 10 units (hh), and 1 of them has one unit (hh) alone."
+    )
+    assert found["small-leaves"].threshold == "at least 10 units (hh) in every leaf"
+    assert (values["units (hh) in the smallest leaf"], values["leaves of one unit (hh)"]) == (1, 1)
+    assert section.grids[0].columns == (
+        "leaf",
+        "predicts",
+        "units (hh)",
+        "units (hh) of no",
+        "units (hh) of yes",
+        "why",
+    )
+    assert section.notes[0].startswith("Each unit is counted once in every leaf")
+    assert "units" not in found
+    _, _, found = of(model, (frame.drop(columns="hh"), labels))
+    assert (found["small-leaves"].bucket, found["units"].bucket) == ("supports", "look")
+    several = "Rows are counted, of which one hh may have several."
+    assert found["units"].sentence == f"{several} A leaf of 10 rows may have fewer units."
+
+
+def test_a_tree_of_another_library_is_counted_in_units_where_rows_are_given():
+    tree, schema = overfitted()
+    frame = pd.DataFrame({"code": np.arange(86), "hh": 0})
+    _, values, _ = of(tree, (frame, pd.Series(np.arange(86) % 2)), schema=replace(schema, unit=Unit("hh", 3)))
+    assert (values["leaves"], values["leaves of one unit (hh)"]) == (86, 86)
+    _, values, found = of(tree, schema=replace(schema, unit=Unit("hh", 3)))
+    assert (values["leaves of one row"], found["units"].bucket) == (31, "look")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "most", "smallest", "bucket"),
+    [(9, 3, 29, "look"), (9, 3, 30, None), (9, 1, 9, None), (1, 3, 29, None)],
+)
+def test_stored_counts_say_how_many_rows_a_unit_may_have(epsilon, most, smallest, bucket):
+    unit = Unit("hh", most)
+    card = replace(CARD, charges=(Charge("draw", Fraction(epsilon), unit=unit),))
+    model = replace(a_tree(card, counts=((30, 30), (40, 12), (smallest, 0))), schema=replace(SCHEMA, unit=unit))
+    section, _, found = of(model)
+    assert (found["units"].bucket if "units" in found else None) == bucket
+    assert ("Rows are counted, of which one hh may have up to 3." in section.notes[0]) == (most > 1)

@@ -4,6 +4,7 @@ Without a guarantee, what a model says and stores is for the board; with one, it
 """
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -65,15 +66,15 @@ def _rows_text(risk: LeafRisk, rows: int) -> str:
 
 
 def _sizes(risk: LeafRisk) -> tuple[Fact, ...]:
-    smallest, ones = min(risk.rows), sum(rows == 1 for rows in risk.rows)
+    (one, rows), smallest, ones = risk.counted, min(risk.rows), sum(rows == 1 for rows in risk.rows)
     empty = sum(rows <= 0 for rows in risk.rows)
     return (
         Fact("leaves", f"{len(risk.rows):,}", len(risk.rows)),
-        Fact("rows in the smallest leaf", _rows_text(risk, smallest), smallest),
+        Fact(f"{rows} in the smallest leaf", _rows_text(risk, smallest), smallest),
         *([Fact("leaves without rows", f"{empty:,}", empty)] if empty else []),
-        Fact(f"leaves with fewer than {risk.threshold} rows", f"{len(risk.small):,}", len(risk.small)),
-        Fact("leaves of one row", f"{ones:,}", ones),
-        Fact("rows in leaves below the threshold", *_rows_in(risk, risk.small)),
+        Fact(f"leaves with fewer than {number_of(risk.threshold, one, rows)}", f"{len(risk.small):,}", len(risk.small)),
+        Fact(f"leaves of one {one}", f"{ones:,}", ones),
+        Fact(f"{rows} in leaves below the threshold", *_rows_in(risk, risk.small)),
     )
 
 
@@ -81,14 +82,15 @@ def _classes(subject: Subject, risk: LeafRisk) -> tuple[Fact, ...]:
     if risk.counts is None:
         return ()
     what = "leaves of one class (class disclosure)" if subject.number is None else "leaves of one level"
-    few = Fact(f"leaves in which a class has 1 to {risk.threshold - 1} rows", f"{len(risk.few):,}", len(risk.few))
+    rows = risk.counted[1]
+    few = Fact(f"leaves in which a class has 1 to {risk.threshold - 1} {rows}", f"{len(risk.few):,}", len(risk.few))
     pure = Fact(what, f"{len(risk.pure):,}", len(risk.pure))
-    rows = Fact(f"rows in leaves of one {subject.part}", *_rows_in(risk, risk.pure))
-    return (pure, rows, few) if subject.number is None else (pure, rows)
+    held = Fact(f"{rows} in leaves of one {subject.part}", *_rows_in(risk, risk.pure))
+    return (pure, held, few) if subject.number is None else (pure, held)
 
 
 def _small(risk: LeafRisk) -> str:
-    few = number_of(risk.threshold, "row")
+    few = number_of(risk.threshold, *risk.counted)
     if risk.small:
         return f"{_how_many(risk.small, risk)} fewer than {few}"
     return f"{'Every leaf has' if len(risk.rows) > 1 else 'The one leaf has'} at least {few}"
@@ -135,10 +137,11 @@ def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
     if said:
         columns.append(("predicts", [value if isinstance(value, float) else shown_text(value) for value in said]))
     if risk:
-        columns.append(("rows", risk.rows))
+        counted = risk.counted[1]
+        columns.append((counted, risk.rows))
         if risk.counts and subject.number is None:  # levels are too many
             by_class = zip(*risk.counts, strict=True)
-            columns += zip((f"rows of {shown_text(name)}" for name in risk.classes or ()), by_class, strict=True)
+            columns += zip((f"{counted} of {shown_text(name)}" for name in risk.classes or ()), by_class, strict=True)
         columns.append(("why", whys))
     rows = [*zip(*(cells for _, cells in columns), strict=True)]
     order = sorted(range(len(rows)), key=lambda i: (not whys[i], risk.rows[i] if risk else 0, i))
@@ -154,8 +157,8 @@ def _why(subject: Subject, risk: LeafRisk | None, leaf: int) -> Iterator[str]:
     rows, counts = risk.rows[leaf], risk.counts[leaf] if risk.counts else ()
     held = [count for count in counts if count > 0]
     found = {
-        "no rows" if risk.view == "exact" else "noise; probably no rows": rows <= 0,
-        "few rows": 0 < rows < risk.threshold,
+        "noise; probably no rows" if risk.view == "noisy" else "no rows": rows <= 0,
+        f"few {risk.counted[1]}": 0 < rows < risk.threshold,
         f"one {subject.part}": len(held) == 1,
         "few of a class": subject.number is None and rows >= risk.threshold and any(n < risk.threshold for n in held),
     }
@@ -167,18 +170,23 @@ def _why(subject: Subject, risk: LeafRisk | None, leaf: int) -> Iterator[str]:
 def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
     if risk is None:
         return
-    small, pure, threshold = len(risk.small), len(risk.pure), risk.threshold
-    few = "small-leaves" if threshold == TEN else "small-leaves/own"
-    if risk.view == "noisy" and subject.is_private:
+    small, pure, least = len(risk.small), len(risk.pure), number_of(risk.threshold, *risk.counted)
+    few = "small-leaves" if risk.threshold == TEN else "small-leaves/own"
+    is_bounded, is_strong = risk.view == "noisy" and subject.is_private, (subject.card.epsilon or 0) <= STRONG
+    unit = None if subject.schema is None or risk.view != "noisy" else subject.schema.unit
+    fewest = risk.threshold * unit.max_rows if unit else inf
+    if risk.several and min(risk.rows) < fewest and not (is_bounded and is_strong):
+        sentence = f"{risk.several} A leaf of {risk.threshold} rows may have fewer units."
+        yield finding("units", "look", sentence, min(risk.rows))
+    if is_bounded:
         said = f"{_small(risk)} by the released noisy counts; small leaves disclose no more than the guarantee allows."
-        is_weak = small and (subject.card.epsilon or 0) > STRONG  # which allows much
-        yield finding(few, "look" if is_weak else "supports", said, small, threshold=threshold)
+        yield finding(few, "look" if small and not is_strong else "supports", said, small, least=least)
         return
     grave: Bucket = "look" if subject.is_private else "reject"
     ones = sum(rows == 1 for rows in risk.rows)
-    alone = f", and {ones:,} of them {'has' if ones == 1 else 'have'} one row alone." if ones else "."
+    alone = f", and {ones:,} of them {'has' if ones == 1 else 'have'} one {risk.counted[0]} alone." if ones else "."
     sentence = _small(risk) + alone
-    yield finding(few, grave if small or ones else "supports", sentence, small, threshold=threshold)
+    yield finding(few, grave if small or ones else "supports", sentence, small, least=least)
     if risk.counts is not None:
         what = "class disclosure" if subject.number is None else "that discloses the number to within a level"
         sentence = f"{_pure(subject, risk)}: {what if pure else f'that would disclose the {subject.part}'}."

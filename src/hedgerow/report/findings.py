@@ -41,8 +41,9 @@ RULES: dict[str, tuple[str, str, str]] = {
     "record/file": ("releases", "the file is one that the record has", _HOUSE),
     "record/evaluation": ("releases", "the record has the evaluation's charge", _HOUSE),
     "form": ("statements", "the form is filled in", _HOUSE),
-    "small-leaves": ("leaves", "at least {threshold} rows in every leaf", _RULE_OF_TEN),
-    "small-leaves/own": ("leaves", "at least {threshold} rows in every leaf", "who made this report; ACRO's is 10"),
+    "small-leaves": ("leaves", "at least {least} in every leaf", _RULE_OF_TEN),
+    "units": ("leaves", "units are counted, or leaves have as many rows as that many units may have", _HOUSE),
+    "small-leaves/own": ("leaves", "at least {least} in every leaf", "who made this report; ACRO's is 10"),
     "counts": ("leaves", "the rows make the counts that the model stores", _HOUSE),
     "dominance": ("leaves", "no row that others can tell to within 10 % by the sum of its leaf", _P_RATIO),
     "pure-leaves": ("leaves", "no leaf of one class", _CLASSES),
@@ -66,7 +67,7 @@ RULES: dict[str, tuple[str, str, str]] = {
 """The section that has the numbers of a finding, the rule that puts it into its bucket, and where the rule is from."""
 
 
-def finding(rule: str, bucket: Bucket, sentence: str, value: float | None = None, **numbers: int) -> Finding:
+def finding(rule: str, bucket: Bucket, sentence: str, value: float | None = None, **numbers: object) -> Finding:
     """Return a finding by a rule; its key is the rule's name up to a slash."""
     section, threshold, source = RULES[rule]
     key, _, _ = rule.partition("/")

@@ -1,7 +1,7 @@
 """The subject of a report: a released model, or one of another library, as the sections need it."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator, is_regressor
 
 from hedgerow.audit.entropy.domain import Domain, normalised
 from hedgerow.audit.inference.labelled import LabelledRows, distinct, label_values
-from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk, stored_risk
-from hedgerow.audit.inference.overfitting import leaf_counts
+from hedgerow.audit.inference.leaf_risk import LeafRisk, counted_risk, leaf_risk, stored_risk
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
@@ -172,24 +171,24 @@ class Subject:
         """The rows of the leaves by the counts that the model stores; None where there are no leaves or counts."""
         if not self.has_leaves or self.paths is None or self.paths.supports is None:
             return None
-        return stored_risk(self.paths, self.conditions, self.threshold)
+        return stored_risk(self.paths, self.conditions, self.threshold, self.schema)
 
     def leaves(self, train: tuple[Any, Any] | None = None) -> LeafRisk | None:
         """Return the rows of the leaves, from the training rows if given; None where there are no leaves or counts.
 
         The counts that another library's model stores are those of its training rows, and have the leaves in words.
         """
-        is_exact = self.released is None and self.stored_leaves is not None and self.paths and self.paths.exact
+        stored = self.stored_leaves
+        is_exact = self.released is None and stored is not None and stored.view == "exact" and not stored.several
         if train is None or is_exact or not self.has_leaves:
-            return self.stored_leaves
+            return stored
         rows = train if self.number is None else (train[0], self.levels(train[1]))
         if self.paths is None or self.released is not None:
-            return leaf_risk(self.leaf_of, rows, threshold=self.threshold)
-        paths, _, domain = self.refined  # those without rows too, which the leaves of rows have not
-        (names, codes), places = distinct(LabelledRows.of(*rows).values), paths.apply(rows[0], domain.schema)
-        counts = leaf_counts(places, codes, (len(paths), len(names)))
-        counted = replace(paths, supports=tuple(map(sum, counts)), counts=counts, classes=tuple(names), view="exact")
-        return stored_risk(counted, self.conditions, self.threshold)
+            return leaf_risk(self.leaf_of, rows, schema=self.schema, threshold=self.threshold)
+        paths, schema, domain = self.refined  # those without rows too, which the leaves of rows have not
+        classes, places = distinct(LabelledRows.of(*rows).values), paths.apply(rows[0], domain.schema)
+        names = tuple(f"{i}. {text}" for i, text in enumerate(self.conditions, 1))
+        return counted_risk(names, places, classes, rows[0], schema, self.threshold)
 
     def predict(self, X: Any) -> Array:
         """Return the predicted class, or number, of each row."""

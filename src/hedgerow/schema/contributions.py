@@ -28,7 +28,7 @@ def check_unit(unit: Unit, table: Table) -> None:
 
 def check_units(unit: Unit, table: Table) -> None:
     """Check that every row says whose it is; raises DomainError."""
-    _whose(unit, table)
+    whose(unit, table)
 
 
 def counted_rows(table: Table, unit: Unit | None, key: bytes) -> Table:
@@ -45,7 +45,7 @@ def counted(table: Table, unit: Unit, key: bytes) -> Mask:
     unit's rows are put in the order of a keyed hash of the unit and of their place among its rows, and the first are
     taken, which depends on no row of another unit. The key is secret, so that the choice is as good as random.
     """
-    column = _whose(unit, table)
+    column = whose(unit, table)
     words = column.words() if column.is_text else column.values
     units = np.unique(words, return_inverse=True)[1].astype(np.int64)  # one number for the rows of a unit
     order = np.argsort(units, kind="stable")
@@ -76,7 +76,7 @@ def no_unit(name: str) -> DomainError:
     return DomainError("some rows do not say whose they are; fill this column in, or leave them out.", column=name)
 
 
-def _whose(unit: Unit, table: Table) -> Column:
+def whose(unit: Unit, table: Table) -> Column:
     column = table.exact_column(unit.column)
     if column.missing is not None:
         raise no_unit(unit.column)

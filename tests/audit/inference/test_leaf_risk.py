@@ -1,4 +1,7 @@
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -6,8 +9,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.audit import LeafRisk, leaf_risk
+from hedgerow.models import Leaf, Split, Tree
 from hedgerow.models.released import released_model
-from hedgerow.schema import Boolean, Integer, Label, Schema
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
 
 SCHEMA = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]).repeat([20, 4, 30, 15], axis=0)
@@ -122,3 +127,38 @@ class Silent:
 def test_bad_input_is_one_clear_error(call, error, match, tree):
     with pytest.raises(error, match=match):
         call(tree)
+
+
+def of_households(size):
+    """Return a schema, a tree with a leaf for each row of `X` and the rows, `size` of each household in their order."""
+    schema = replace(SCHEMA, unit=hr.Unit("hh", 3))
+    (a, b), counts = (Literal(name, "true") for name in "ab"), ((13, 2), (0, 30), (3, 1), (10, 10))
+    both = [Split(b, Leaf(counts[place]), Leaf(counts[place + 1])) for place in (0, 2)]
+    frame = pd.DataFrame(X.astype(bool), columns=["a", "b"])
+    frame["hh"] = [f"h{place // size}" for place in range(len(frame))]
+    return schema, Tree(schema, Split(a, *both), PrivacyCard.none("no noise")), frame, pd.Series(Y, name="y")
+
+
+@pytest.mark.parametrize("size", [1, 2, 12])
+def test_units_are_counted_where_their_column_is(size):
+    """By definition: the different households of a leaf, and of a class in it."""
+    schema, model, frame, labels = of_households(size)
+    found, places = leaf_risk(model, (frame, labels)), model.apply(frame)
+    whose = [[set(frame.hh[(places == leaf) & (labels == k)]) for k in (0, 1)] for leaf in range(4)]
+    assert found.rows == tuple(len(no | yes) for no, yes in whose)
+    assert found.counts == tuple((len(no), len(yes)) for no, yes in whose)
+    assert found.small == tuple(i for i, (no, yes) in enumerate(whose) if len(no | yes) < 10)
+    assert found.table.columns.tolist()[1:4] == ["units (hh)", "units (hh) of 0", "units (hh) of 1"]
+    assert f"{len(found.small)} of 4 leaves have fewer than 10 units (hh)" in str(found)
+    assert sum(found.rows) == {1: 69, 2: 35, 12: 8}[size]  # two of the six households have rows in two leaves
+    other = leaf_risk(lambda _: places, (frame, labels), schema=schema)
+    assert (other.rows, other.view) == (found.rows, "units")
+
+
+def test_rows_that_do_not_say_whose_they_are_may_be_several_of_one_unit():
+    _, model, frame, labels = of_households(12)
+    for found in (leaf_risk(model), leaf_risk(model, (frame.drop(columns="hh"), labels))):
+        assert (found.view, found.rows) == ("exact", (15, 30, 4, 20))
+        assert "Rows are counted, of which one hh may have several." in str(found)
+    with pytest.raises(ValueError, match="some rows do not say whose they are"):
+        leaf_risk(model, (frame.assign(hh=[None, *frame.hh[1:]]), labels))

@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.audit.counting.regions import Region, count_rows_by_bin
 from hedgerow.audit.entropy.domain import Domain
-from hedgerow.audit.inference.labelled import distinct, label_values
+from hedgerow.audit.inference.labelled import distinct, label_values, once_a_unit
 from hedgerow.audit.plot import residual_entropy_curve
 from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.errors import ArgumentError, DomainError
@@ -21,6 +21,7 @@ from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
 from hedgerow.text.axes import Axes
 from hedgerow.text.messages import aligned, describe_argument
+from hedgerow.text.values import quoted_text
 
 _FEW = 10  # the rows below which output checkers call a cell small
 VIEWS = {
@@ -254,11 +255,17 @@ class Reconstruction:
 
     @property
     def _few(self) -> list[str]:
-        """A line on regions of few rows, of which entropy says nothing, where supports are numbers of rows."""
-        few = [] if self.view in ("noisy", "weighted") else [count for count in self.supports if 0 < count < _FEW]
+        """A line on regions of few rows or units, of which entropy says nothing, where supports are numbers of rows."""
+        units = None if self._places is None else once_a_unit(self.schema, self._data, self._places)
+        held = self.supports if units is None else np.bincount(units[0]).tolist()
+        what = (
+            "rows" if units is None or self.schema.unit is None else f"units ({quoted_text(self.schema.unit.column)})"
+        )
+        few = [] if self.view in ("noisy", "weighted") else [count for count in held if 0 < count < _FEW]
         alone = f", {few.count(1)} of them a single one" if 1 in few else ""
         start = f"{len(few)} of {len(self.supports)} regions {'has' if len(few) == 1 else 'have'}"
-        return [f"{start} fewer than {_FEW} rows{alone}: entropy does not tell, `hedgerow report` does."] if few else []
+        said = f"{start} fewer than {_FEW} {what}{alone}: entropy does not tell, `hedgerow report` does."
+        return [said] if few else []
 
     def __repr__(self) -> str:
         return f"<Reconstruction: Dist_G = {self.uncertainty:.3f} of {self.n_rows} rows>"

@@ -12,8 +12,10 @@ from hedgerow.boundary.arrays import Array, Index
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.models.released import released_model
+from hedgerow.schema.contributions import whose
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Labels, Table, check_same_index
+from hedgerow.tally import Tally
 
 NO_CLASSES = "expected a model of classes, got one of a number"
 """The beginning of errors about what is measured by class."""
@@ -94,6 +96,16 @@ def distinct(values: Array) -> tuple[list[Any], Index]:
     problem = ArgumentTypeError("expected values of one type, got a mixture without an order.")
     found, numbers = guarded(lambda: np.unique(values, return_inverse=True), problem)
     return found.tolist(), numbers
+
+
+def once_a_unit(schema: Schema | None, X: Any, *keys: Index) -> tuple[Index, ...] | None:
+    """Return each combination of the rows' keys once a unit; None where the table does not have the unit's column."""
+    unit = None if schema is None else schema.unit
+    if unit is None or isinstance(X, Tally) or unit.column not in ((table := Table.of(X)).names or ()):
+        return None
+    column = whose(unit, table)
+    units = distinct(column.words() if column.is_text else column.values)[1]
+    return tuple(np.unique(np.column_stack([*keys, units]), axis=0).T[:-1])
 
 
 def _take(data: Any, index: Index) -> Any:

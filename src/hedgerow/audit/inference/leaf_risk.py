@@ -8,21 +8,23 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.audit.entropy.domain import Domain, normalised
-from hedgerow.audit.inference.labelled import LabelledRows, distinct, predicts_numbers
+from hedgerow.audit.inference.labelled import LabelledRows, distinct, once_a_unit, predicts_numbers
 from hedgerow.audit.inference.overfitting import apply_of, leaf_counts, leaf_numbers
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arguments import check_integer
+from hedgerow.boundary.arrays import Index
 from hedgerow.errors import ArgumentError
 from hedgerow.models.released import released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import column_of
 from hedgerow.text.messages import number_of
-from hedgerow.text.values import shown_text
+from hedgerow.text.values import quoted_text, shown_text
 
 _SHOWN = 20  # leaves in the text
 _VIEWS = {
+    "units": "Each unit is counted once in every leaf, and once a class there: for the curator's eyes only.",
     "exact": "A function of the rows: for the curator's eyes only, unless the model was released with these counts.",
     "noisy": "Counts are the noisy ones released with the model; pass train=(X, y) to count the rows.",
     "weighted": "Counts are weighted: a row that was drawn twice counts twice; pass train=(X, y) to count the rows.",
@@ -53,7 +55,8 @@ def leaf_risk(
         The training rows, counted in each leaf by the model's `apply` (a function of X serves too). Default: the counts
         that the model stores, `ValueError` if it stores none.
     schema, features : optional
-        For counts that a model of another library stores: as `hedgerow.audit.reconstruction` takes them.
+        For counts that a model of another library stores: as `hedgerow.audit.reconstruction` takes them. Units are
+        counted instead of rows where the schema, or the model's, declares one, and X of `train` has its column.
     threshold : int, default=10
         The fewest rows of a leaf, and of a class in it, that are safe.
 
@@ -76,30 +79,43 @@ def leaf_risk(
     if train is None:
         paths, declared = paths_of(model, schema, features)
         domain = Domain.of(declared, paths.literals)  # with the numbers that the model compares with
-        return stored_risk(paths, normalised(paths, domain.schema).conditions(domain.schema), least)
+        return stored_risk(paths, normalised(paths, domain.schema).conditions(domain.schema), least, declared)
     rows = LabelledRows.of_pair("train", train)
     names, (leaves, *_) = leaf_numbers(model, [apply_of(model)(train[0])])
-    totals = tuple(map(int, np.bincount(leaves, minlength=len(names))))
     released = released_model(model)
+    declared = schema if schema is not None or released is None else released.schema
     if not predicts_numbers(model):
         classes, labels = distinct(rows.values)
     elif released is None:
-        return LeafRisk(names, totals, None, None, "exact", least)
+        return counted_risk(names, leaves, None, train[0], declared, least)
     else:
         target = released.schema.target
         classes, labels = target.values, target.encode(column_of(rows.labels, target.name)).astype(np.intp)
-    counts = leaf_counts(leaves, labels, shape=(len(names), len(classes)))
-    return LeafRisk(names, totals, counts, tuple(classes), "exact", least)
+    return counted_risk(names, leaves, (classes, labels), train[0], declared, least)
 
 
-def stored_risk(paths: Paths, conditions: Sequence[str], threshold: int) -> "LeafRisk":
+def counted_risk(
+    names: tuple[str, ...], leaves: Index, by: tuple[Any, Index] | None, X: Any, schema: Schema | None, least: int
+) -> "LeafRisk":
+    """Return the risk of leaves by the leaf and, if any, the class of each row: of units where X has their column."""
+    held = once_a_unit(schema, X, leaves)
+    totals = tuple(map(int, np.bincount(leaves if held is None else held[0], minlength=len(names))))
+    counts, classes = None, None
+    if by is not None:
+        classes, labels = tuple(by[0]), by[1]
+        each = once_a_unit(schema, X, leaves, labels) or (leaves, labels)
+        counts = leaf_counts(*each, shape=(len(names), len(classes)))
+    return LeafRisk(names, totals, counts, classes, "exact" if held is None else "units", least, schema)
+
+
+def stored_risk(paths: Paths, conditions: Sequence[str], threshold: int, schema: Schema | None) -> "LeafRisk":
     """Return the risk of leaves by the counts that a model stores, with the decision path to each leaf in words."""
     rows = paths.supports or (None if paths.counts is None else tuple(map(sum, paths.counts)))
     if rows is None:
         raise ArgumentError("expected a model that stores the rows of its leaves, got one that does not; pass train=.")
     classes = paths.classes if paths.counts is not None else None
     names = tuple(f"{i}. {text}" for i, text in enumerate(conditions, 1))
-    return LeafRisk(names, rows, paths.counts, classes, paths.view, threshold)
+    return LeafRisk(names, rows, paths.counts, classes, paths.view, threshold, schema)
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,15 +125,17 @@ class LeafRisk:
     Attributes
     ----------
     leaves, rows : tuple of str, tuple of int
-        The leaves in words, and the rows of each.
+        The leaves in words, and the rows, or units, of each.
     counts : tuple of tuple of int, optional
         The rows of each class in each leaf; None if the model stores none, and then no leaf is known to be pure.
     classes : tuple, optional
         The class labels, or the middles of the levels of a number.
-    view : {"exact", "noisy", "weighted"}
-        What the counts are.
+    view : {"units", "exact", "noisy", "weighted"}
+        What the counts are: of units, or of rows.
     threshold : int
-        The fewest rows of a leaf, and of a class in it, that are safe.
+        The fewest rows, or units, of a leaf, and of a class in it, that are safe.
+    schema : Schema, optional
+        It may declare a unit.
     """
 
     leaves: tuple[str, ...]
@@ -126,10 +144,27 @@ class LeafRisk:
     classes: tuple[Any, ...] | None
     view: str
     threshold: int = 10
+    schema: Schema | None = None
 
     def __post_init__(self) -> None:
         if any(len(part) != len(self.leaves) for part in (self.rows, self.counts) if part is not None):
             raise ArgumentError("expected one number of rows, and one row of counts, a leaf, got another shape.")
+
+    @property
+    def counted(self) -> tuple[str, str]:
+        """What is counted, one and many in words: rows, or units of the column that says whose a row is."""
+        unit = self.schema.unit if self.schema is not None and self.view == "units" else None
+        whose = f" ({quoted_text(unit.column)})" if unit else ""
+        return (f"unit{whose}", f"units{whose}") if whose else ("row", "rows")
+
+    @property
+    def several(self) -> str:
+        """How many of the rows that are counted one unit may have; empty where units are counted, or none is known."""
+        unit = None if self.schema is None or self.view == "units" else self.schema.unit
+        if unit is None or (self.view == "noisy" and unit.max_rows == 1):
+            return ""
+        words = f"up to {unit.max_rows}" if self.view == "noisy" else "several"  # it was learned from so many at most
+        return f"Rows are counted, of which one {quoted_text(unit.column)} may have {words}."
 
     @property
     def small(self) -> tuple[int, ...]:
@@ -149,16 +184,17 @@ class LeafRisk:
     @property
     def table(self) -> pd.DataFrame:
         """One row a leaf: its rows, those of each class, and whether it is small, pure, or has few of a class."""
-        found = pd.DataFrame({"leaf": self.leaves, "rows": self.rows})
+        found = pd.DataFrame({"leaf": self.leaves, self.counted[1]: self.rows})
         for k, name in enumerate(self.classes or ()):
-            found[f"rows of {shown_text(name)}"] = [counts[k] for counts in self.counts or ()]
+            found[f"{self.counted[1]} of {shown_text(name)}"] = [counts[k] for counts in self.counts or ()]
         for name in ("small", "pure", "few"):
             found[name] = np.isin(np.arange(len(self.leaves)), getattr(self, name))
         return found
 
     def __str__(self) -> str:
+        few = number_of(self.threshold, *self.counted)
         lines = [
-            f"{len(self.small)} of {len(self.leaves)} leaves have fewer than {self.threshold} rows, "
+            f"{len(self.small)} of {len(self.leaves)} leaves have fewer than {few}, "
             f"{sum(self.rows[i] for i in self.small)} together"
         ]
         if self.counts is None:
@@ -166,15 +202,15 @@ class LeafRisk:
         else:
             lines += [
                 f"{len(self.pure)} have rows of one class only, {sum(self.rows[i] for i in self.pure)} together",
-                f"{len(self.few)} have fewer than {self.threshold} rows of some class that they have",
+                f"{len(self.few)} have fewer than {few} of some class that they have",
             ]
         flagged = sorted({*self.small, *self.pure, *self.few}, key=lambda i: (self.rows[i], i))
         for i in flagged[:_SHOWN]:
             words = [name for name in ("small", "pure", "few") if i in getattr(self, name)]
-            lines.append(f"  {self.leaves[i]}: {number_of(self.rows[i], 'row')} ({', '.join(words)})")
+            lines.append(f"  {self.leaves[i]}: {number_of(self.rows[i], *self.counted)} ({', '.join(words)})")
         if len(flagged) > _SHOWN:
             lines.append(f"  and {len(flagged) - _SHOWN} more")
-        return "\n".join([*lines, _VIEWS[self.view]])
+        return "\n".join(filter(None, [*lines, self.several, _VIEWS[self.view]]))
 
     def __repr__(self) -> str:
         return f"<LeafRisk of {len(self.leaves)} leaves: {len(self.small)} small, {len(self.pure)} pure>"
