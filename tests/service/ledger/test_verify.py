@@ -76,7 +76,7 @@ def test_a_clock_that_was_set_back_is_told(tmp_path, monkeypatch):
         ledger.fail(ledger.reserve(asked("two")), "a value outside the schema")
         found = ledger.verify()
     assert (found.entries, found.set_back) == (5, (3, 4))
-    assert "before entry 3 and 1 more: keys" in str(found)
+    assert "before entry 3 and 1 more: ended keys" in str(found)
 
 
 @pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS)
