@@ -41,7 +41,10 @@ def test_an_export_has_the_entries_as_they_are_hashed(kept, run, tmp_path):
     lines = (tmp_path / "entries.jsonl").read_text().splitlines()
     assert lines == [entry.line for entry in kept.entries()]
     assert json.loads(lines[1])["analyst"] == "ana"
-    assert "exists already" in run("ledger", "export", "curator.db", "-o", "entries.jsonl")[2]
+    assert (
+        "exists already; give another name, or --force."
+        in run("ledger", "export", "curator.db", "-o", "entries.jsonl")[2]
+    )
 
 
 def test_a_broken_ledger_is_told_in_a_line(kept, run):
@@ -86,7 +89,7 @@ def test_a_backup_of_a_running_ledger_is_whole_where_a_copy_of_its_file_is_not(k
     assert run("ledger", "backup", "curator.db", "backup.db")[:2] == run("ledger", "verify", "curator.db")[:2]
     assert run("ledger", "verify", "backup.db", "--head", kept.verify().head)[0] == 0
     assert (tmp_path / "backup.db").stat().st_mode & 0o777 == 0o600
-    assert "exists already" in run("ledger", "backup", "curator.db", "backup.db")[2]
+    assert run("ledger", "backup", "curator.db", "backup.db")[2].endswith("exists already; give another name.\n")
     assert not list(tmp_path.glob(".hedgerow-*"))
     shutil.copy("curator.db", "copy.db")
     code, _, err = run("ledger", "verify", "copy.db")

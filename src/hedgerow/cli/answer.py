@@ -32,7 +32,7 @@ def answer(
     from hedgerow.service.curator import Caller
     from hedgerow.service.forms import check_kind
 
-    check_outputs(answer_files(output), question, config, force=False)
+    check_outputs(answer_files(output), question, config)
     asked = QuestionFile.read(question)
     kind: Any = check_kind(asked.kind)
     curator = Config.read(config).open()

@@ -58,11 +58,11 @@ class Asking:
         if self.to is not None:
             if self.output is not None or (self.url is not None and "HEDGEROW_URL" not in os.environ):
                 raise ArgumentError("leave --url and --output out: with --to nothing is sent.")
-            check_output(self.to, force=False)
+            check_output(self.to)
             todo = f"; carry it to the curator, who answers with: hedgerow answer {self.to}"
             write_said(self.to, QuestionFile.new(dataset, kind, question).text, todo)
             return
-        check_outputs(answer_files(self.output), force=False)
+        check_outputs(answer_files(self.output))
         with _connected(self.url, self.public_key) as curator:
             found = curator[dataset]
             question["epoch"] = found.epoch
@@ -88,7 +88,7 @@ def describe(
     output: Annotated[Path | None, option("File for the schema, YAML or JSON.", "-o", "--output")] = None,
 ) -> None:
     """Show what is public of a dataset: its schema, and when answers leave. Free."""
-    check_outputs([output], force=False)
+    check_outputs([output])
     with _connected(url) as curator:
         found = curator[dataset]
         say(f"{found.schema}\n\ntiming: {found.description['timing']}")

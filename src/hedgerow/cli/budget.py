@@ -38,7 +38,7 @@ def new(
 
     hedgerow budget new patients.budget.json --rho 0.5
     """
-    check_output(file, force=False)
+    check_output(file)
     say(FileBudget.create(file, epsilon, delta, rho=rho, accounting=accounting, table=table))
 
 

@@ -69,7 +69,7 @@ def backup(
 
     [bold]Example[/bold]: hedgerow ledger backup ledger.db 2026-11-23.db
     """
-    check_output(output, ledger, force=False)
+    check_output(output, ledger)
     with TemporaryDirectory(prefix=".hedgerow-", dir=output.absolute().parent) as folder:
         fresh = Path(folder) / "ledger.db"
         with _opened(ledger) as opened:

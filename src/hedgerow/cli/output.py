@@ -102,13 +102,14 @@ def written(path: Path) -> Generator[None]:
         say(f"written to {path}", err=True)
 
 
-def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
+def check_output(path: Path, *inputs: Path | str | None, force: bool | None = None) -> None:
+    """Refuse a file that cannot be written, or is not to be; `force` is None where the command has no such option."""
     from hedgerow.privacy.budget_file import is_budget  # which loads OpenDP, and the help needs none
 
     if path.is_dir():
         raise ArgumentError(f"{path} is a folder; give the name of a file.")
     if os.path.lexists(path) and not force:
-        raise ArgumentError(f"{path} exists already; give another name, or --force where the command has it.")
+        raise ArgumentError(f"{path} exists already; give another name{'' if force is None else ', or --force'}.")
     sources = [given for given in inputs if given is not None and os.path.exists(given)]
     if path.exists() and any(os.path.samefile(path, given) for given in sources):
         raise ArgumentError(f"{path} is an input of this command; give the output another name.")
@@ -120,7 +121,7 @@ def check_output(path: Path, *inputs: Path | str | None, force: bool) -> None:
         raise ArgumentError(f"{path}: the folder {path.absolute().parent} cannot be written to.")
 
 
-def check_outputs(paths: Sequence[Path | None], *inputs: Path | str | None, force: bool) -> None:
+def check_outputs(paths: Sequence[Path | None], *inputs: Path | str | None, force: bool | None = None) -> None:
     asked = [path for path in paths if path is not None]
     for path in asked:
         check_output(path, *inputs, force=force)

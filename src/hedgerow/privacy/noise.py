@@ -312,7 +312,7 @@ def _scale(mechanism: PermuteAndFlip | DiscreteLaplace) -> float:
     epsilon = mechanism.epsilon
     if epsilon * _LARGEST_SCALE < 1:
         problem = f"epsilon for one release must be >= {1 / _LARGEST_SCALE:.3g}, got {float(epsilon):.3g}."
-        raise ArgumentError(f"{problem} Use a larger epsilon or fewer rules.")
+        raise ArgumentError(f"{problem} Use a larger epsilon, or ask for less at once.")
 
     def loss(scale: float) -> Fraction:
         return Fraction(cast(float, mechanism.of_scale(scale).map(mechanism.sensitivity)))
