@@ -3,11 +3,13 @@
 import json
 
 import pandas as pd
+import pytest
 
 import hedgerow as hr
 from hedgerow.models import Leaf, Tree
 from tests.cli.table import FIT as WITHOUT_COUNTS
 from tests.cli.table import SCHEMA, a_scorecard
+from tests.report.subjects import a_table, without_privacy
 
 FIT = (*WITHOUT_COUNTS, "--release-counts")
 
@@ -107,3 +109,14 @@ def test_audit_of_a_model_of_a_number_reads_rows_by_its_schema(folder, run):
     assert code == 0
     assert json.loads(out)["entropy_bits"] == hr.audit.reconstruction(model, data=rows).entropy_bits
     assert len(json.loads(out)["groups"]["b"]) == 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_rows_that_the_model_was_not_learned_from_are_told(run):
+    without_privacy(((30, 0), (10, 10), (20, 20))).save("model.json")
+    frame, _ = a_table()
+    for rows, said in ((frame, False), (frame[:80], True)):
+        rows.to_csv("rows.csv", index=False)
+        code, out, _ = run("audit", "model.json", "--data", "rows.csv", "--json")
+        told = "The rows that were given do not make the counts of leaves that the model stores: they are others"
+        assert (code, told in json.loads(out)["summary"]) == (0, said)

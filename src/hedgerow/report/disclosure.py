@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from hedgerow.audit import ExactMembership, LeafRisk, Membership, ShadowMembership
-from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of, totals
+from hedgerow.audit.entropy.measure import are_steps_read, other_rows, reconstruction_of, totals
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
-from hedgerow.audit.readers.paths import Paths
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
-from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import Listing
 from hedgerow.report.contents import MOST_SHOWN, Bucket, Cell, Fact, Finding, Grid, Section, section, shortened
 from hedgerow.report.findings import STRONG, TEN, finding
@@ -199,20 +197,9 @@ def row_findings(subject: Subject, train: tuple[Any, Any] | None) -> Iterator[Fi
     if train is not None and subject.paths is not None:
         refined, _, domain = subject.refined
         places = refined.apply(train[0], domain.schema)
-        yield from _other_rows(subject, refined, np.bincount(places, minlength=len(refined)))
+        if said := other_rows(subject.own, refined, np.bincount(places, minlength=len(refined)).tolist()):
+            yield finding("counts", "reject", said)
         yield from _dominated(subject, places, train[1])
-
-
-def _other_rows(subject: Subject, paths: Paths, rows: Index) -> Iterator[Finding]:
-    """Yield whether the model stores counts that these rows cannot have made, but for one chance in a million."""
-    noise, counts = CountNoise.of(subject.card), paths.counts or ((),)
-    most = 0 if paths.exact else None
-    if paths.view == "noisy" and noise is not None and subject.number is None and subject.card.unit is None:
-        most = noise.spread(len(counts[0]), 1 - 1e-6 / len(paths))
-    if most is not None and paths.supports is not None and (abs(rows - paths.supports) > most).any():
-        said = "The rows that were given do not make the counts of leaves that the model stores"
-        why = "they are others than it was learned from, or its file was edited, or has noise that it does not name"
-        yield finding("counts", "reject", f"{said}: {why}.")
 
 
 def _dominated(subject: Subject, places: Index, values: Any) -> Iterator[Finding]:

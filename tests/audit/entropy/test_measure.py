@@ -1,5 +1,6 @@
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from math import comb, log2
 
@@ -398,3 +399,23 @@ def test_a_tally_of_another_schema_is_refused():
     tally = Tally.count(np.array([[0, 1]]), np.array([0]))
     with pytest.raises(ValueError, match="expected a tally on the model's schema"):
         reconstruction(FIGURE_1, data=tally)
+
+
+@pytest.mark.parametrize(("more", "said"), [(0, False), (1, True), (-1, True)])
+def test_more_or_fewer_rows_than_a_model_stores_are_told(more, said):
+    frame = pd.DataFrame({"a1": [True] * (15 + more) + [False] * 5, "a2": False, "a3": True})
+    found = reconstruction(stump("a1", BITS), data=frame)
+    told = "The rows that were given do not make the counts of leaves that the model stores: they are others than"
+    assert (told in " ".join(str(found).split())) == said
+    assert (told in found.to_dict()["summary"]) == bool(found.note) == said
+    assert not reconstruction(stump("a1", BITS), data=frame, supports=(15 + more, 5)).note
+
+
+def test_rows_beyond_the_noise_of_released_counts_are_told():
+    """Of scale 2, the noise of two counts together is above 81 with less than one chance in a million."""
+    noised = Charge(
+        "counts of the leaves by class", Fraction(1, 2), mechanism="discrete Laplace, sensitivity 1, scale 2"
+    )
+    tree = replace(stump("a1", BITS), privacy=replace(NOISY, charges=(noised,)))
+    frames = (pd.DataFrame({"a1": [True] * n + [False] * 5, "a2": False, "a3": True}) for n in (15 + 20, 15 + 82))
+    assert [bool(reconstruction(tree, data=frame).note) for frame in frames] == [False, True]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import chain
@@ -18,12 +18,14 @@ from hedgerow.audit.counting.bin_values import Resolution, bin_weights
 from hedgerow.audit.counting.regions import Region, count_rows_each
 from hedgerow.audit.entropy.domain import Domain, Marginals, Prior, normalised
 from hedgerow.audit.entropy.result import Reconstruction, count_text
+from hedgerow.audit.inference.labelled import predicts_numbers
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
 from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.released import released_model, released_scorecard
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.schema.schema import Schema
@@ -104,7 +106,8 @@ def reconstruction(
     domain = Domain.of(schema, paths.literals, independent_bits=independent_bits, resolution=resolution)
     refined = normalised(paths, domain.schema)
     steps = are_steps_read(model, features)
-    return reconstruction_of(refined, schema, domain, supports=supports, data=data, prior=prior, steps=steps)
+    found = reconstruction_of(refined, schema, domain, supports=supports, data=data, prior=prior, steps=steps)
+    return replace(found, note=other_rows(model, paths, found.supports)) if found.view == "data" else found
 
 
 def reconstruction_of(
@@ -249,6 +252,26 @@ def _check_counts(paths: Paths, places: Index, counts: Integers | None, steps: b
         problem = "expected the training rows, got as many rows, but with other leaf counts than the model stores"
         advice = "If they are other rows, pass their leaf counts as `supports=` and leave out `data`."
         raise ArgumentError(f"{problem}. If the rows are right, {cause}. {advice}")
+
+
+def other_rows(model: Any, paths: Paths, counted: Sequence[int]) -> str:
+    """Return that rows cannot have made the counts that a model stores, but for one chance in a million; else ""."""
+    released, most = released_model(model), 0 if paths.exact else None
+    if (
+        paths.view == "noisy"
+        and paths.counts
+        and released
+        and not released.privacy.unit
+        and not predicts_numbers(model)
+    ):
+        noise = CountNoise.of(released.privacy)
+        most = noise and noise.spread(len(paths.counts[0]), 1 - 1e-6 / len(paths))
+    if most is None or paths.supports is None or max(abs(np.subtract(counted, paths.supports))) <= most:
+        return ""
+    said = "The rows that were given do not make the counts of leaves that the model stores"
+    return (
+        f"{said}: they are others than it was learned from, or its file was edited, or has noise that it does not name."
+    )
 
 
 def _whole(supports: Sequence[int], expected: int) -> tuple[int, ...]:

@@ -59,6 +59,8 @@ class Reconstruction:
         The origin of the supports.
     prior_bits : float, optional
         The entropy of a row, in bits, under the prior and without the model. None without a prior.
+    note : str
+        That the data cannot be the training rows, where the counts that the model stores say so.
     """
 
     schema: Schema
@@ -73,6 +75,7 @@ class Reconstruction:
     _places: Index | None = None
     _data: Any = None
     _rows: Integers | None = None
+    note: str = ""
 
     def __post_init__(self) -> None:
         if self.domain.possible_rows < 2:
@@ -221,7 +224,7 @@ class Reconstruction:
                 f"more, the least exposed {100 * (1 - ratios[-1]):.0f} %."
             )
         known = sum(count for count, possible in zip(self.supports, self.possible_rows, strict=True) if possible == 1)
-        return text + (f" Disclosed exactly: {_rows(known)}." if known else "")
+        return text + (f" Disclosed exactly: {_rows(known)}." if known else "") + f" {self.note}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON-ready data; numbers of rows of more than 4,300 digits as text, rounded."""
