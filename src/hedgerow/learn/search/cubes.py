@@ -104,9 +104,11 @@ class BoxRows:
     @cached_property
     def sides(self) -> Floats:
         """1 where an option catches a bin of its axis, -1 where it leaves it, 0 for other axes, of the same shape."""
-        from scipy.linalg import block_diag  # takes long to import
-
-        return np.asarray(block_diag(*(2.0 * axis.caught.T - 1 for axis in self.boxes.axes)), dtype=np.float64)
+        starts = np.cumsum([0, *(axis.n_bins for axis in self.boxes.axes)])
+        found = np.zeros((starts[-1], self.boxes.space.n_options))
+        for start, axis in zip(starts, self.boxes.axes, strict=False):
+            found[start : start + axis.n_bins, axis.options] = 2.0 * axis.caught.T - 1
+        return found
 
 
 def summed(table: Floats, sets: Sequence[Mask], first: int = 1) -> Floats:
