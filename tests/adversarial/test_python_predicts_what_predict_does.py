@@ -30,11 +30,11 @@ from tests.engines.values import ATTRIBUTES, COLUMNS, NUMBERS_IN_WORDS, WORDS
 from tests.models.sql_engines import SqlEngine, each_literal, in_duckdb, in_postgres
 
 CELL = {"missing": "bin", "outside": "bin"}
+NO_NUMBERS = (datetime.time(1), datetime.date(1970, 1, 31))
 KINDS = {
     **ATTRIBUTES,
     "far codes": Categorical((1, 2**53, 2**53 + 1, "9007199254740995"), missing_values=("01", 2**60), **CELL),
     "tenths": Real(0, 1, cuts=(0.1, 0.3), missing_values=("0.5", 0.7, "+1"), **CELL),
-    "days": Real(-1e5, 1e5, cuts=(0,), missing_values=("1900-01-01",), **CELL),
     "infinite": Categorical(("inf", "1.50", "x"), missing_values=("-inf", "nan", 1e300), **CELL),
 }
 kinds = st.sampled_from(sorted(KINDS))
@@ -210,9 +210,9 @@ def test_rows_of_postgres(request: pytest.FixtureRequest, engine: str) -> None:
 
 
 @pytest.mark.parametrize("cell", [datetime.date(1970, 1, 31), datetime.datetime(1970, 1, 31, 23, 59)])
-def test_dates_where_dates_and_where_numbers_are_declared(cell: datetime.date) -> None:
+def test_dates_where_dates_are_declared(cell: datetime.date) -> None:
     for name, kind in KINDS.items():
-        if not isinstance(kind, (Boolean, Categorical)):
+        if isinstance(kind, Date):
             check(name, cell, pa.array([cell]))
 
 
@@ -221,14 +221,8 @@ def test_dates_where_dates_and_where_numbers_are_declared(cell: datetime.date) -
 def test_dates_and_times_of_numpy_and_pandas(day: str, unit: str) -> None:
     cell = pd.Timestamp(day) if unit == "pandas" else np.datetime64(day, unit)
     for name, kind in KINDS.items():
-        if isinstance(kind, (Date, Real)):
+        if isinstance(kind, Date):
             check(name, cell, pd.Series([cell]))
-
-
-def test_days_that_mean_missing_where_numbers_are_declared() -> None:
-    cell = datetime.date(1900, 1, 1)
-    check("days", cell, pa.array([cell]))
-    check("days", np.datetime64(cell, "ns"), pa.array([cell]))
 
 
 @pytest.mark.parametrize("cell", [pd.NA, pd.NaT, np.datetime64("NaT", "ns")])
@@ -237,9 +231,7 @@ def test_what_is_missing_in_rows_of_a_frame(cell: Any) -> None:
         check(name, cell, pa.array([None]))
 
 
-@pytest.mark.parametrize(
-    "cell", ["1,000", "x", "1_000", "\uff11", "nan", True, b"1", memoryview(b"1"), datetime.time(1)]
-)
+@pytest.mark.parametrize("cell", ["1,000", "x", "1_000", "\uff11", "nan", True, b"1", memoryview(b"1"), *NO_NUMBERS])
 def test_what_predict_refuses_where_numbers_are_declared_is_an_error(cell: Any) -> None:
     for predict, _ in literals_of("real"):
         with pytest.raises((ValueError, TypeError), match=r"expected a number|unsupported format string"):

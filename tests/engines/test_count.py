@@ -7,6 +7,8 @@ import pytest
 from hedgerow import Boolean, Integer, Label, Schema, Tally, Weight
 from hedgerow.engines import count
 from hedgerow.errors import DomainError, SchemaError, TooManyPatternsError
+from hedgerow.schema.fits import fit_of
+from hedgerow.tables.frames import Table
 from tests.engines.rows import SCHEMA, SECRET, as_rows, generated
 from tests.engines.servers import POSTGRES, SPARK
 
@@ -47,6 +49,8 @@ BAD = {
     "outside": (pa.array([5, 121]), ["no", "no"]),
     "text": (pa.array(["5", SECRET]), ["no", "no"]),
     "infinity": (pa.array([5.0, float("inf")]), ["no", "no"]),
+    "dates": (pa.array([5, 6], pa.date32()), ["no", "no"]),
+    "times": (pa.array([5, None], pa.timestamp("us")), ["no", "no"]),
     "booleans": (pa.array([True, False]), ["no", "no"]),
     "label unknown": (pa.array([5, 6]), ["no", SECRET]),
     "label missing": (pa.array([5, 6]), ["no", None]),
@@ -62,6 +66,16 @@ ERRORS = [
     for engine in (pytest.param("duckdb"), POSTGRES, SPARK)
     for bad in (ON_SPARK if engine is SPARK else BAD)
 ]
+
+
+def test_dates_are_no_truths(load):
+    schema, days = Schema({"a": Boolean(missing="bin")}, Label("y", (0, 1))), pa.array([0, None], pa.date32())
+    table = pa.table({"a": days, "y": [0, 1]})
+    assert not fit_of(Table.of(table), schema).is_accepted
+    assert not count.engine_fit(load(table), schema).is_accepted
+    for tally in (lambda t: Tally.count(t, "y", schema), lambda t: Tally.from_table(load(t), schema)):
+        with pytest.raises(DomainError, match="column 'a': expected numbers or booleans, found dates; declare a date"):
+            tally(table)
 
 
 @pytest.mark.parametrize(("load", "bad"), ERRORS, indirect=["load"])

@@ -185,7 +185,10 @@ def in_memory(kind, values):
     found = []
     for i in range(len(values)):
         try:
-            found.append(int(kind.encode(Column.from_arrow(values.slice(i, 1), "x"))[0]))
+            column = Column.from_arrow(values.slice(i, 1), "x")
+            is_label = isinstance(kind, Label)
+            bins = kind.encode(column) if is_label else bins_of_codes(kind, kind.codes(kind.prepared(column)), "x")
+            found.append(int(bins[0]))
         except DomainError as error:
             found.append(str(error))
     return found

@@ -64,6 +64,7 @@ def test_scikit_learn_takes_nan():
     assert np.isnan(validated_table(BaseEstimator(), [[np.nan, 1.0]]).data).tolist() == [[True, False]]
 
 
+DAYS = np.array(["1970-01-01", "1970-01-02"], dtype="datetime64[s]")
 WORDS = hr.Boolean(true_values=("yes",), false_values=("no",), missing="bin")
 
 
@@ -76,6 +77,9 @@ WORDS = hr.Boolean(true_values=("yes",), false_values=("no",), missing="bin")
         (hr.Date("2000-01-01", "2010-01-01"), [True, True], [0, 1], "expected dates"),
         (None, [True, False], pd.Series(["no", "yes"], dtype="str"), "not boolean"),
         (None, [True, False], np.array(["no", "yes"]), "not boolean"),
+        (hr.Integer(18, 90, outside="clip"), DAYS, [0, 1], "found dates; declare a date, or give numbers"),
+        (hr.Real(18, 90, missing="bin", outside="bin"), DAYS, [0, 1], "found dates"),
+        (hr.Boolean(), DAYS, [0, 1], "found dates"),
     ],
 )
 def test_a_type_without_a_value_that_fits_is_refused_before_the_charge(kind, cells, labels, problem):

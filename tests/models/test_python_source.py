@@ -143,9 +143,6 @@ def test_the_source_reads_like_the_rules() -> None:
         "\n\n"
         "def _number(value, *missing):\n"
         '    """Return the float that is nearest to a number, or to that which text spells."""\n'
-        "    value = _own(value)\n"
-        '    if hasattr(value, "toordinal"):  # a date: its days since 1970-01-01\n'
-        "        value = None if value.isoformat()[:10] in missing else value.toordinal() - 719163\n"
         "    value = _cell(value, *missing)\n"
         '    spelled = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"\n'
         "    if isinstance(value, bool) or (isinstance(value, str) and not re.fullmatch(spelled, value)):\n"

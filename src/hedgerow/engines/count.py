@@ -95,6 +95,7 @@ def grouped(table: Expression, schema: Schema, label: str, packed: Packed | None
     columns = {name: EngineColumn.of(table, name) for name in names}
     lookups = Lookups(table, names if absent is None else [*names, absent])
     for i, (name, attribute) in enumerate(schema.attributes):
+        attribute.refuse_days(columns[name])
         if i not in in_arrays:
             codes[key_of(i)] = bin_code(attribute, columns[name], lookups).cast(_smallest(len(attribute.bins)))
     for key, places in arrays.items():
@@ -169,7 +170,8 @@ def _code(kind: Any, table: Expression, column: EngineColumn, lookups: Lookups) 
     if isinstance(kind, Unit):
         return ibis.cases((column.is_absent, MISSING), else_=0 if has_exact_keys(table, kind) else NO_NUMBER)
     if isinstance(kind, Attribute):
-        return bin_code(unclipped(kind), column, lookups)
+        code = bin_code(unclipped(kind), column, lookups)
+        return ibis.cases((code == MISSING, MISSING), else_=NO_NUMBER) if kind.takes_for_days(column) else code
     number = kind.as_number
     return _code(number.column_kind, table, column, lookups) if number else level_code(kind, column, lookups)
 

@@ -33,6 +33,8 @@ def with_derived(table: Expression, schema: Schema, only: Collection[str] | None
 
 def _made(name: str, derived: Derivation, columns: Sequence[EngineColumn], lookups: Lookups) -> Expression:
     """Return a derived column: NULL where it is missing, and a number that is infinite where a cell is refused."""
+    if any(map(derived.read_as.takes_for_days, columns)):
+        raise derived.refusal(name)
     codes = [bin_code(derived.read_as, column, lookups) for column in columns]
     missing = reduce(or_, (code == MISSING for code in codes))
     if derived.read_as.cell is Cell.VALUE:

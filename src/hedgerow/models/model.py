@@ -187,9 +187,8 @@ class Model(envelope.SealedFile):
         """Return an expression in an engine's SQL that gives the predicted class from the raw columns.
 
         Columns may be boolean where the schema says so, of any number type, or text, white space around it left out;
-        where it declares dates, of dates, of times without a time zone, or text. A column of dates that it declares as
-        numbers must be given as the days since 1970-01-01 that `predict` reads them as. No setting of the connection
-        changes what is predicted, except PostgreSQL's ``DateStyle`` for columns of dates. Missing values satisfy
+        where it declares dates, of dates, of times without a time zone, or text. No setting of the connection changes
+        what is predicted, except PostgreSQL's ``DateStyle`` for columns of dates. Missing values satisfy
         ``is missing`` alone, as in `predict`. A value outside a domain whose policy is an error makes `predict` raise;
         in SQL it satisfies the literals that compare true with it, and text that is no number none. A boolean where
         words are declared counts as what it is, since DuckDB reads yes and no in a file as booleans. In PostgreSQL,

@@ -9,8 +9,8 @@ A cell is what `predict` takes it for in a column of its type:
 - A number of Python's or NumPy's is itself, in every digit; a decimal with places is the nearest float. It is the value
   of a schema that is this number, or is written as it is. Where numbers are declared, it is the nearest float.
 - A boolean is the word "true" or "false" where words of a boolean are declared.
-- A date, or a time without a time zone, is its date, NumPy's and pandas', too; where numbers are declared, its days
-  since 1970-01-01. Text and numbers in a declared format of dates are dates.
+- A date, or a time without a time zone, is its date, NumPy's and pandas', too; where numbers are declared, an error.
+  Text and numbers in a declared format of dates are dates.
 """
 
 import datetime
@@ -56,9 +56,6 @@ _INFINITE = (float("inf"), -float("inf"))
 _READERS = {
     "_number": '''def _number(value, *missing):
     """Return the float that is nearest to a number, or to that which text spells."""
-    value = _own(value)
-    if hasattr(value, "toordinal"):  # a date: its days since 1970-01-01
-        value = None if value.isoformat()[:10] in missing else value.toordinal() - 719163
     value = _cell(value, *missing)
     spelled = "[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
     if isinstance(value, bool) or (isinstance(value, str) and not re.fullmatch(spelled, value)):

@@ -21,7 +21,7 @@ from hedgerow.boundary.arrays import Integers, Mask, Whole
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.derivation import Derivation
 from hedgerow.schema.literals import Extent, Literal, is_number, values_problem
-from hedgerow.tables.columns import Column
+from hedgerow.tables.columns import FOUND_DATES, Column
 from hedgerow.text.days import as_plain
 from hedgerow.text.messages import near_miss, shown
 from hedgerow.text.values import Value, listed, printable
@@ -269,14 +269,24 @@ class Attribute(ABC):
         """Return the bin of each row, shape ``(n_rows,)``; DomainError, which quotes no value, if one is refused."""
         if self.derived is not None:
             self.derived.check_read(column)
+        self.refuse_days(column)
         return bins_of_codes(self, self.codes(self.prepared(column)), column.name)
 
+    def takes_for_days(self, column: Any) -> bool:
+        """Return whether a column, in memory or not, has dates that would count as days since 1970: nobody means it."""
+        return column.holds_dates and self.cell in (Cell.NUMBER, Cell.TRUTH)
+
+    def refuse_days(self, column: Any) -> None:
+        if self.takes_for_days(column):
+            raise DomainError(FOUND_DATES, column=column.name)
+
     def check_type(self, column: Column) -> None:
-        """Raise DomainError for a type that has no values of such a column; both truths, or two days, say so."""
-        if column.is_text or not (column.holds_dates or column.values.dtype.kind == "b"):
+        """Raise DomainError for a type that has no such values: of booleans, where neither truth is one."""
+        self.refuse_days(column)
+        if column.is_text or column.values.dtype.kind != "b":
             return
-        both = self.prepared(replace(column, values=np.arange(2, dtype=column.values.dtype), missing=None))
-        if (self.codes(both) == OUTSIDE).all() and not column.holds_dates:
+        both = self.prepared(replace(column, values=np.arange(2, dtype=bool), missing=None))
+        if (self.codes(both) == OUTSIDE).all():
             self.encode(both)
 
     def codes(self, column: Column) -> Codes:
@@ -368,7 +378,7 @@ class Attribute(ABC):
     def reads(self, column: Column) -> Mask:
         """Return which cells of a column are values of such a column, inside the domain or not."""
         is_boolean = not column.is_text and column.values.dtype.kind == "b"
-        return np.full(len(column), not is_boolean)
+        return np.full(len(column), not (is_boolean or self.takes_for_days(column)))
 
     def typed(self, column: Column) -> pa.Array:
         """Return a column of text as the Arrow type of the values, NULL where they are missing."""

@@ -124,7 +124,7 @@ class Boolean(Attribute):
         return Literal(name, self.known_bins[start])
 
     def reads(self, column: Column) -> Mask:
-        return np.ones(len(column), dtype=bool)
+        return np.full(len(column), not self.takes_for_days(column))
 
     def typed(self, column: Column) -> pa.Array:
         """Return booleans, or the text where words are declared."""

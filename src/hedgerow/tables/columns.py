@@ -26,6 +26,7 @@ from hedgerow.text.days import DATE, Day, as_day
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double, plain_word, spelled_number, value_text
 
 FOUND_BOOLEANS = "expected text or numbers, found booleans; declare the attribute boolean, or read the column as text."
+FOUND_DATES = "expected numbers or booleans, found dates; declare a date, or give numbers, as days since a public one."
 FOUND_NO_NUMBER = (
     "expected numbers, found text that is not a number; correct it. If it stands for a missing value, name it under "
     "`missing_values` in the schema, or leave out its rows if the column is the target. --decimal , reads decimal "
