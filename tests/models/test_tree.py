@@ -260,7 +260,8 @@ def test_the_text_is_the_tree_as_a_person_reads_it() -> None:
         "    else: no           # 75.0 % of 8\n"
         "else:\n"
         "    if sex = F: yes    # 87.5 % of 8\n"
-        "    else: yes"
+        "    else: yes\n"
+        "(a missing value passes no test but `is missing`: its row goes to else (no))"
     )
 
 
@@ -345,3 +346,18 @@ def test_html_has_columns_of_counts_only_where_there_are_some() -> None:
     assert Markup(DRAWN.to_html()).texts[:-1] == ["if", "then", "1", "age <= 30", "no", "2", "age > 30", "yes"]
     assert TREE.to_html().count("<th>") == 6
     assert TREE.to_html().count("<td></td>") == 3  # the leaf of which no counts were released
+
+
+def test_where_missing_values_go_is_said_once_in_text_page_and_picture() -> None:
+    said = "a missing value passes no test but `is missing`: its row goes to else (no)"
+
+    def tree(literal: Literal, missing: Any) -> Tree:
+        schema = Schema({"age": Integer(17, 90, cuts=(30,), missing=missing)}, Label("ill", ("no", "yes")))
+        return Tree(schema, Split(literal, Leaf((3, 1)), Split(literal, Leaf((1, 3)), Leaf((2, 3)))), NONE)
+
+    young = Literal("age", "<=", (30,))
+    assert str(tree(young, "bin")).endswith(f"\n({said})")
+    assert said in tree(young, "bin").to_page()
+    assert " ".join(tree(young, "bin").plot().get_title().split()).endswith(said)
+    for other in (tree(young, "error"), tree(Literal("age", "missing"), "bin")):
+        assert "missing value" not in str(other) + other.to_page()

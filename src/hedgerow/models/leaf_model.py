@@ -130,13 +130,16 @@ class LeafModel(Model):
         return None if leaf.counts is None else sum(leaf.counts)
 
     def _noted(self, lines: Sequence[str], notes: Sequence[str | None]) -> str:
-        return commented(lines, notes) + (f"\n({self._ranges})" if self._noise else "")
+        return "\n".join([commented(lines, notes), *(f"({remark})" for remark in self._remarks)])
 
     @property
-    def _ranges(self) -> str:
+    def _remarks(self) -> list[str]:
+        """What is said once, below the leaves."""
+        if self._noise is None:
+            return []
         of_classes, of_number = "ranges allow for the noise on the counts", "rows are rounded as the noise asks"
         how = of_classes if self._number is None else of_number
-        return f"{how}, {100 * CONFIDENCE:g} %; the file has the released numbers"
+        return [f"{how}, {100 * CONFIDENCE:g} %; the file has the released numbers"]
 
     @property
     def _caption(self) -> str:
@@ -288,7 +291,7 @@ class LeafModel(Model):
         rows = map(self._html_row, self.get_rules(), self.leaves)
         table = element("table", element("thead", head), element("tbody", *rows))
         said = [_TWO_RELEASES] if self.has_counts and self.has_probabilities else []
-        notes = [element("p", text) for text in [*said, *([self._ranges] if self._noise else [])]]
+        notes = [element("p", text) for text in [*said, *self._remarks]]
         return "".join([table, *notes])
 
     def _html_row(self, record: Mapping[str, Any], leaf: Leaf) -> Html:

@@ -20,6 +20,7 @@ from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable, shown_text
 
 MAX_DEPTH = 64  # Python accepts at most 100 levels of indentation, and such a tree is unreadable
+_ELSE = "a missing value passes no test but `is missing`: its row goes to else (no)"
 _T = TypeVar("_T")
 
 
@@ -220,11 +221,20 @@ class Tree(LeafModel):
             return tree_plot.DrawnLeaf(levels.index(self.predictions[i]), note, shares)
 
         root: tree_plot.DrawnNode = self.fold(tree_plot.DrawnSplit, drawn)
-        names = list(map(shown_text, levels))
+        names, caption = list(map(shown_text, levels)), "; ".join([self._caption, *self._of_missing])
         if number is None:
-            return tree_plot.tree_diagram(root, names, self._caption, ax)
+            return tree_plot.tree_diagram(root, names, caption, ax)
         shades = [shade((level - number.low) / (number.high - number.low)) for level in levels]
-        return tree_plot.tree_diagram(root, names, self._caption, ax, shades, printable(number.name))
+        return tree_plot.tree_diagram(root, names, caption, ax, shades, printable(number.name))
+
+    @property
+    def _of_missing(self) -> list[str]:
+        tested = [one for one in literals_of(self.paths) if one.operator != "missing"]
+        return [_ELSE] if any(self.schema[one.attribute].missing == "bin" for one in tested) else []
+
+    @property
+    def _remarks(self) -> list[str]:
+        return [*super()._remarks, *self._of_missing]
 
     @property
     def _text(self) -> str:
