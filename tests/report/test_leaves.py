@@ -49,7 +49,12 @@ def test_exact_counts_without_a_guarantee():
         "leaves in which a class has 1 to 9 rows": 1,
         "leaves whose rule asks for a sensitive attribute": None,
     }
-    assert {key: one.bucket for key, one in found.items()} == {"small-leaves": "supports", "pure-leaves": "reject"}
+    buckets = {"small-leaves": "supports", "pure-leaves": "reject", "few-of-class": "look"}
+    assert {key: one.bucket for key, one in found.items()} == buckets
+    assert found["few-of-class"].sentence == "1 of 3 leaves has fewer than 10 rows of a class found there."
+    assert found["few-of-class"].threshold == "at least 10 rows of every class that a leaf has"
+    _, _, found = of(without_privacy(counts=((10, 30), (40, 12), (25, 0))))
+    assert (found["few-of-class"].bucket, found["few-of-class"].value) == ("supports", 0)
     assert [row[-1] for row in section.grids[0].rows] == ["one class", "few of a class", ""]
     assert (
         "1 of 3 leaves has rows of one class alone: if somebody is known to be there, so is the class" in section.answer
@@ -156,7 +161,8 @@ def test_exact_rows_of_a_private_model_need_a_look():
     _, values, found = of(a_tree(), a_table())
     assert values["leaves with fewer than 10 rows"] == 0
     assert values["leaves of one class (class disclosure)"] == 2  # nobody under 60 is ill
-    assert {key: one.bucket for key, one in found.items()} == {"small-leaves": "supports", "pure-leaves": "look"}
+    buckets = {"small-leaves": "supports", "pure-leaves": "look", "few-of-class": "look"}
+    assert {key: one.bucket for key, one in found.items()} == buckets
 
 
 def test_leaves_that_ask_for_a_sensitive_attribute_are_counted():

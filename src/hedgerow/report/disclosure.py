@@ -190,6 +190,11 @@ def leaf_findings(subject: Subject, risk: LeafRisk | None) -> Iterator[Finding]:
         sentence = f"{_pure(subject, risk)}: {what if pure else f'that would disclose the {subject.part}'}."
         rule = "pure-leaves" if subject.number is None else "pure-leaves/number"
         yield finding(rule, grave if pure else "supports", sentence, pure)
+    if risk.counts is not None and subject.number is None:
+        sentence = (
+            f"{_how_many(risk.few, risk) if risk.few else 'No leaf has'} fewer than {least} of a class found there."
+        )
+        yield finding("few-of-class", "look" if risk.few else "supports", sentence, len(risk.few), least=least)
 
 
 def row_findings(subject: Subject, train: tuple[Any, Any] | None) -> Iterator[Finding]:

@@ -47,6 +47,7 @@ RULES: dict[str, tuple[str, str, str]] = {
     "counts": ("leaves", "the rows make the counts that the model stores", _HOUSE),
     "dominance": ("leaves", "no row that others can tell to within 10 % by the sum of its leaf", _P_RATIO),
     "pure-leaves": ("leaves", "no leaf of one class", _CLASSES),
+    "few-of-class": ("leaves", "at least {least} of every class that a leaf has", _CLASSES),
     "pure-leaves/number": ("leaves", "no leaf of one level", _CLASSES),
     "known-rows": ("reconstruction", "no leaf with one possible row", _HOUSE),
     "accuracy": ("accuracy", "better than the commonest class", _HOUSE),
