@@ -170,6 +170,18 @@ def test_weights_declare_what_a_row_can_move_them():
     assert (other.changes, other.parts) == (most[2] ** 2, 50)  # the root of four
 
 
+@pytest.mark.parametrize("rows", [2**30, 2**40])
+def test_weights_are_asked_for_where_their_sums_fit_in_64_bits(rows):
+    schema = hr.Schema({name: hr.Boolean() for name in "ab"}, CLASSES[2])
+    bins = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    counts = np.array([[3, 1], [1, 1], [1, 2], [1, 3]]) * (rows // 13)
+    card = hr.PrivateScorecardClassifier(1, random_state=0).fit_tally(hr.Tally(schema, bins, counts)).privacy_
+    assert any(WEIGHED in charge.purpose for charge in card.charges) == (rows < plan.MOST_ROWS_TO_WEIGH)
+    assert sum(charge.epsilon for charge in card.charges) == 1
+    most = STEPS // 4 * IN_PART * (8 * FEATURE) ** 2, FEATURE * STEPS * IN_PART * 8 * FEATURE
+    assert 2 * max(most) * plan.MOST_ROWS_TO_WEIGH < 2**63
+
+
 def test_three_attributes_that_say_the_same_weigh_less_than_one_that_is_alone(monkeypatch):
     monkeypatch.setattr(plan, "ENOUGH_FOR_RESIDUALS", np.inf)
     rng = np.random.default_rng(0)

@@ -32,6 +32,7 @@ from hedgerow.text.values import quoted_text
 ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
 ENOUGH_TO_CALIBRATE = 32
 ENOUGH_TO_WEIGH, ENOUGH_TO_WEIGH_WITH_DELTA, MOST_TO_WEIGH = 100, 9, 64  # of the last, attributes
+MOST_ROWS_TO_WEIGH = 2**37  # a row adds up to 2^24 to a sum, and twice as many rows still fit in 64 bits
 _CUT_OFF = 0.45  # how much a row counts at most: times attributes, with δ their root
 _WEIGHT, _WEIGHTS = 0.5, (0.3, 2.0)  # the prior's standard deviation of a weight around 1, and the ends
 _OF_RESIDUALS_OF_WEIGHED, _LEAST_SPREAD = 0.15, 1e-3
@@ -255,7 +256,8 @@ class ClassFit(Fit):
         refines = self._is_enough(Fraction(PARTS), n, ENOUGH_FOR_RESIDUALS / n)
         chosen, taken = self._choose()
         least = ENOUGH_TO_WEIGH if self._spending.is_pure else ENOUGH_TO_WEIGH_WITH_DELTA
-        weighs = self._binary and 1 < len(chosen) <= MOST_TO_WEIGH and self._is_enough(WEIGHTS, len(chosen), least)
+        fits = 1 < len(chosen) <= MOST_TO_WEIGH and self._rows < MOST_ROWS_TO_WEIGH
+        weighs = self._binary and fits and self._is_enough(WEIGHTS, len(chosen), least)
         for_parts = PARTS - TOTALS - (CALIBRATION if calibrates else 0) - (WEIGHTS if weighs else 0) - taken
         first = for_parts * FIRST_SHARE if refines else for_parts
         parts = self._histograms(chosen, first, counts, variance)
