@@ -69,7 +69,7 @@ def _packed(table: Expression, schema: Schema) -> Packed:
     """Return the truths that are columns of booleans, or of whole numbers, by their array; those of a type if many."""
     types, attributes = dict(table.schema()) if engine_of(table).groups_arrays else {}, enumerate(schema.attributes)
     truths = [(i, types.get(n)) for i, (n, one) in attributes if one.cell is Cell.TRUTH and not one.missing_words]
-    wholes = [i for i, kind in truths if kind is not None and kind.is_signed_integer()]
+    wholes = [i for i, kind in truths if kind is not None and kind.is_integer() and not kind.is_uint64()]
     kinds = {"wholes": wholes, "truths": [i for i, kind in truths if kind is not None and kind.is_boolean()]}
     many = [(kind, found) for kind, found in kinds.items() if len(found) > _MOST_KEYS]
     return {f"{kind}{i}": found[i : i + _PART] for kind, found in many for i in range(0, len(found), _PART)}
