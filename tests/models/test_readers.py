@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -15,7 +16,7 @@ import hedgerow as hr
 from hedgerow.errors import ModelFormatError
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy import PrivacyCard
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Number, Real, Schema
 
 GOLDEN = Path(__file__).with_name("pmml")
 N = 2_000
@@ -365,6 +366,13 @@ def test_a_scorecard_adds_up_what_its_attributes_say():
     assert model.predict(frame).tolist() == expected
 
 
+def test_scores_that_no_sum_holds_are_refused(tmp_path):
+    part = "<Characteristic><Attribute partialScore='9e307'><True/></Attribute></Characteristic>"
+    model = f"<Scorecard functionName='regression'><Characteristics>{part * 3}</Characteristics></Scorecard>"
+    with pytest.raises(ModelFormatError, match="expected a number below 1e150 as partialScore"):
+        read(tmp_path, pmml(model, ""))
+
+
 # SQL
 
 
@@ -391,6 +399,19 @@ def test_sql_is_read_as_the_model_that_wrote_it(tmp_path, made, dialect):
     assert type(found) is type(model)
     assert found.paths == model.paths
     assert found.predict(rows(5)).tolist() == model.predict(rows(5)).tolist()
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "bigquery", "snowflake"])
+def test_sql_of_a_number_is_read_too(tmp_path, dialect):
+    schema = replace(SCHEMA, label=Number("y", -5, 10))
+    low, high = Leaf(mean=-1 / 3), Leaf(mean=7.0)
+    model = Tree(schema, Split(Literal("smoker", "true"), Split(Literal("age", "<=", (30,)), low, high), low), NONE)
+    written = model.to_sql(dialect)
+    found = read(tmp_path, written, schema)
+    assert found.root == model.root
+    for old, new in (("7.0", "ten"), ("7.0", "inf"), ("7.0", "70")):
+        with pytest.raises(ModelFormatError, match="expected SQL of a rule list or a tree"):
+            read(tmp_path, written.replace(old, new), schema)
 
 
 def test_other_sql_is_refused(tmp_path):

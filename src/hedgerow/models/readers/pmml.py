@@ -391,6 +391,6 @@ def _joined(operator: str, one: tuple[Mask, Mask], other: tuple[Mask, Mask]) -> 
 
 def _amount(one: Element, name: str, default: str | None = None) -> Fraction:
     text = one.given.get(name, default) or one.need(name)
-    if not re.fullmatch(NUMBER, text) or len(text) > 60:
-        one.refuse(f"expected a number as {name}, got another text")
+    if not re.fullmatch(NUMBER, text) or len(text) > 60 or abs(Fraction(text)) >= asking.LARGEST:
+        one.refuse(f"expected a number below 1e150 as {name}, got another text")
     return Fraction(text)

@@ -27,7 +27,7 @@ from hedgerow.text.values import plain_word, value_text
 MOST_PARTS = 20_000  # the most rules, nodes or bins of points of a model of others
 _MOST_TOLD = 2**25  # questions times bins of their attributes
 _MOST_LITERALS = 2**18  # of all rules together
-_LARGEST = 1e150
+LARGEST = 1e150
 T = TypeVar("T")
 
 
@@ -49,7 +49,7 @@ class Question:
             found = float(self.values[0]) if len(self.values[0]) <= 400 else math.nan
         except ValueError:
             found = math.nan
-        if not abs(found) < _LARGEST:
+        if not abs(found) < LARGEST:
             raise self.problem(f"expected a number below 1e150 to compare {shown(self.attribute)} with, got none.")
         return found
 

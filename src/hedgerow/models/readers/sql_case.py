@@ -44,7 +44,7 @@ def model_of_sql(text: str, schema: Schema | None) -> Model:
         raise ModelFormatError(f"expected SQL of at most {_LARGEST:,} characters and {MOST_PARTS:,} cases, got more.")
     reader = _Reader(schema, dialects[head[1]])
     found = None
-    with suppress(RecursionError, SqlglotError, HedgerowError, KeyError, AttributeError):
+    with suppress(RecursionError, SqlglotError, HedgerowError, KeyError, AttributeError, ValueError):
         found = reader.read(body)
     if found is None or found.to_sql(dialects[head[1]].name).partition("*/ ")[2] != body:
         raise ModelFormatError(_OTHER)
@@ -58,7 +58,9 @@ class _Reader:
         self.schema, self.dialect = schema, dialect
         self.attributes: dict[str, Attribute] = dict(schema.attributes)
         self.known: dict[str, Literal | None] = {}
-        self.classes = {self._canonical(sql.constant(value, dialect)): value for value in schema.classes}
+        self.number = schema.target.as_number
+        classes = () if self.number else schema.classes
+        self.classes = {self._canonical(sql.constant(value, dialect)): value for value in classes}
 
     def read(self, body: str) -> Model:
         """Return the model, which is not yet known to be written as the same text."""
@@ -94,10 +96,9 @@ class _Reader:
         return Split(self._literals(one.this)[0], self._node(one.args["true"]), self._node(tree.args["default"]))
 
     def _leaf(self, tree: Any) -> Leaf:
-        found, number = self.dialect.written(tree), self.schema.target.as_number
-        if number is not None:
-            return Leaf(mean=float(next(iter(tree.find_all(exp.Literal))).this))
-        return Leaf(label=self.classes[found])
+        if self.number is not None:
+            return Leaf(mean=float(tree.find(exp.Literal).this))
+        return Leaf(label=self.classes[self.dialect.written(tree)])
 
     def _literals(self, tree: Any) -> tuple[Literal, ...]:
         whole = self._literal(tree)
