@@ -7,7 +7,7 @@ import pytest
 from hedgerow.errors import DomainError
 from hedgerow.models import Rule, RuleList
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Label, Literal, Schema
+from hedgerow.schema import Boolean, Categorical, Label, Literal, Schema
 
 WORDS = Boolean(true_values=("yes", "O'Brien", "true", 2), false_values=("no", "false", "1"))
 TOLD = Boolean(true_values=("yes", 2, "true"), false_values=("no", 1, "false"), missing="bin", missing_values=("?", 9))
@@ -60,3 +60,33 @@ def test_booleans_that_an_engine_made_of_the_words_count_as_what_they_are(tmp_pa
         scope: dict = {}
         exec(model.to_python(), scope)
         assert [scope["predict"]({"a": value}) for value in (True, False, True)] == expected
+
+
+@pytest.mark.parametrize("values", [("yes", "no"), ("T", "F"), ("FALSE", "True"), ("t", "m"), ("no", "yes", "maybe")])
+def test_booleans_that_an_engine_made_of_categories_count_as_what_they_are(tmp_path, values):
+    file, attribute = tmp_path / "rows.csv", Categorical(values, missing="bin", missing_values=("?",))
+    rows = [value for value in values if value not in ("m", "maybe")]
+    file.write_text("\n".join(["a,b", *(f"{row},1" for row in [*rows, ""])]) + "\n")
+    read, schema = f"read_csv('{file}', header=true)", Schema({"a": attribute}, Label("y", ("old", "new")))
+    assert duckdb.sql(f"SELECT typeof(a) FROM {read}").fetchone() == ("BOOLEAN",)
+    for literal in (*attribute.literals("a", negations=True), Literal("a", "known")):
+        card = PrivacyCard.none("example", software="hedgerow")
+        model = RuleList(schema, (Rule((literal,), label="new"), Rule((), label="old")), card)
+        expected = model.predict(pa.table({"a": [*rows, None]})).tolist()
+        found = duckdb.sql(f"SELECT {model.to_sql()} FROM {read}").fetchall()
+        assert [value for (value,) in found] == expected
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        Categorical(("yes", "t", "no")),
+        Categorical(("yes", "true")),
+        Categorical(("yes", "no"), outside="bin"),
+        Categorical(("a", "no"), missing="bin", missing_values=("f",)),
+    ],
+    ids=repr,
+)
+def test_categories_that_booleans_do_not_tell_apart_are_compared_as_they_are(attribute):
+    for literal in attribute.literals("a", negations=True):
+        assert attribute.queried(literal) == attribute.values_of(literal)

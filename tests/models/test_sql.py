@@ -184,7 +184,7 @@ def test_the_expression_reads_like_the_rules() -> None:
         "/* DuckDB; guarantee: none (example) */ CASE\n"
         f"  WHEN ({AGE_IN_SQL} <= 30"
         " AND NOT TRIM(CAST(\"age\" AS TEXT), E' \\t\\n\\r\\x0B\\f') IN ('', 'nan', '-nan'))"
-        " AND TRIM(CAST(\"sex\" AS TEXT), E' \\t\\n\\r\\x0B\\f') = 'F' THEN 0\n"
+        " AND TRIM(CAST(\"sex\" AS TEXT), E' \\t\\n\\r\\x0B\\f') IN ('F', 'false') THEN 0\n"
         "  ELSE 1\n"
         "END"
     )
@@ -196,7 +196,7 @@ def test_the_expression_reads_like_the_tree() -> None:
     assert Tree(schema, Split(Literal("age", "<=", (30,)), inner, Leaf((0, 5))), NONE).to_sql() == (
         f"/* DuckDB; guarantee: none (example) */ CASE WHEN {AGE_IN_SQL} <= 30"
         " AND NOT TRIM(CAST(\"age\" AS TEXT), E' \\t\\n\\r\\x0B\\f') IN ('', 'nan', '-nan')\n"
-        "  THEN CASE WHEN TRIM(CAST(\"sex\" AS TEXT), E' \\t\\n\\r\\x0B\\f') = 'F'\n"
+        "  THEN CASE WHEN TRIM(CAST(\"sex\" AS TEXT), E' \\t\\n\\r\\x0B\\f') IN ('F', 'false')\n"
         "    THEN 0\n"
         "    ELSE 1\n"
         "  END\n"

@@ -191,8 +191,8 @@ class Model(envelope.SealedFile):
         what is predicted, except PostgreSQL's ``DateStyle`` for columns of dates. Missing values satisfy
         ``is missing`` alone, as in `predict`. A value outside a domain whose policy is an error makes `predict` raise;
         in SQL it satisfies the literals that compare true with it, and text that is no number none. A boolean where
-        words are declared counts as what it is, since DuckDB reads yes and no in a file as booleans. In PostgreSQL,
-        text counts as no number either where no program writes numbers so, such as ``10e-150``.
+        words or categories are declared counts as what it is, since DuckDB reads yes and no in a file as booleans. In
+        PostgreSQL, text counts as no number either where no program writes numbers so, such as ``10e-150``.
 
         Parameters
         ----------

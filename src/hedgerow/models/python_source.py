@@ -232,7 +232,8 @@ def _one_of(cell: str, values: Iterable[Value]) -> str:
 
 
 def _expression(literal: Literal, attribute: Attribute) -> str:
-    cell, values = f"row[{literal.attribute!r}]", attribute.queried(literal)
+    cell, is_word = f"row[{literal.attribute!r}]", attribute.cell is Cell.WORD
+    values = attribute.queried(literal) if is_word else attribute.values_of(literal)
     match literal.operator:
         case "missing":
             return f"{cell} is None"

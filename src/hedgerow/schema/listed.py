@@ -145,6 +145,8 @@ class Boolean(Attribute):
 
 
 _TRUTHS = (("false", 0), ("true", 1), ("0", 0), ("1", 1))
+# Text that DuckDB's read_csv takes for booleans, in any case of letters, where a column holds no other
+_READ_AS = {"no": "false", "f": "false", "false": "false", "yes": "true", "t": "true", "true": "true"}
 
 
 @dataclass(frozen=True)
@@ -230,6 +232,13 @@ class Categorical(Attribute):
     def values_of(self, literal: Literal) -> Sequence[Value]:
         """Return the declared value that a literal compares with, in the schema's type: 1 for a literal with "1"."""
         return (self.values[self.place(literal)],) if literal.operator in self.operators else ()
+
+    def queried(self, literal: Literal) -> Sequence[Value]:
+        """Return the values, and the booleans that DuckDB's ``read_csv`` makes of them, unless of two the same."""
+        values, own = self.values_of(literal), (*self.values, *self.missing_values)
+        truths = {value: _READ_AS[str(value).lower()] for value in own if str(value).lower() in _READ_AS}
+        is_clear = self.outside != "bin" and len({*truths.values()}) == len(truths)
+        return (*values, *(truths[value] for value in values if value in truths)) if is_clear else values
 
     def run_literal(self, name: str, start: int, stop: int) -> Literal:  # noqa: ARG002 -- bins come one by one
         return Literal(name, "=", (self.values[start],))
