@@ -1,6 +1,7 @@
 """Caveats of released models: by hand, and those leaves that no row reaches by going through all rows."""
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -128,6 +129,18 @@ def test_a_model_that_was_paid_for_stays_where_warnings_are_errors():
             clf.fit(X, LABELS)
     assert budget.remaining == 0
     assert set(clf.tree_.predictions) == {0}
+
+
+def test_drawn_probabilities_without_counts_say_so_once():
+    leaves = [Leaf(label=one, probabilities=shares) for one, shares in (("no", (0.9, 0.1)), ("yes", (0.05, 0.95)))]
+    rules = (Rule((SMOKER,), label="yes", probabilities=(0.05, 0.95)), Rule((), label="no", probabilities=(0.9, 0.1)))
+    said = "(probabilities were drawn with the model, for a leaf of hardly any row too: no counts were released)"
+    for model in (Tree(SCHEMA, Split(SMOKER, *leaves), CARD), RuleList(SCHEMA, rules, CARD)):
+        assert str(model).splitlines()[-1] == said
+        assert said[1:-1] in model.to_page()
+        assert said not in str(replace(model, privacy=PrivacyCard.none("public", software="hedgerow")))
+    counted = Leaf((9, 1), label="no", probabilities=(0.9, 0.1))
+    assert said not in str(Tree(SCHEMA, Split(SMOKER, counted, leaves[1]), CARD))
 
 
 def test_probabilities_of_labels_alone_come_with_a_warning():

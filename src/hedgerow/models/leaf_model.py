@@ -23,6 +23,7 @@ from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
 
 _TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
+_NO_COUNTS = "probabilities were drawn with the model, for a leaf of hardly any row too: no counts were released"
 _ENDS = (0.05, 0.95)  # quantiles of a number that an explanation has
 
 
@@ -136,7 +137,8 @@ class LeafModel(Model):
     def _remarks(self) -> list[str]:
         """What is said once, below the leaves."""
         if self._noise is None:
-            return []
+            is_drawn = self.has_probabilities and not self._has_rows and self.privacy.charges
+            return [_NO_COUNTS] if is_drawn else []
         of_classes, of_number = "ranges allow for the noise on the counts", "rows are rounded as the noise asks"
         how = of_classes if self._number is None else of_number
         return [f"{how}, {100 * CONFIDENCE:g} %; the file has the released numbers"]
