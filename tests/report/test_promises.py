@@ -3,15 +3,19 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+import pandas as pd
+
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.report import promises
 from hedgerow.report.form import Form
 from hedgerow.report.releases import PastRelease, Releases
+from hedgerow.report.report import Report
 from hedgerow.report.subject import Subject
 from hedgerow.schema import Integer, Schema
-from tests.report.subjects import CARD, SCHEMA, a_tree, no_guarantee_reason, without_privacy
+from tests.report.subjects import CARD, SCHEMA, a_tree, no_guarantee_reason, overfitted, without_privacy
 
 
 def texts(section):
@@ -54,6 +58,21 @@ def test_the_schema_is_not_protected_and_says_where_its_cut_points_come_from():
         "learned from the rows under a charge, or declared",
         "no guarantee: from data",
     ]
+
+
+def test_thresholds_of_other_libraries_are_said_once_to_be_functions_of_the_rows():
+    tree, schema = overfitted()
+    frame = pd.DataFrame({"code": np.arange(86)})
+    rules = replace(without_privacy(), privacy=PrivacyCard.none("read from PMML", software="unknown"))
+    for model, given, verb in ((tree, schema, "are"), (rules, None, "may be")):
+        report = Report.of(model, schema=given, train=None if given is None else (frame, pd.Series(np.arange(86) % 2)))
+        said = f"Its thresholds on numbers {verb} functions of the rows, often midway between the values of two."
+        for sheet in (report.public, report.board):
+            assert [(one.sentence, one.bucket) for one in sheet.findings if one.key == "thresholds"] == [(said, "look")]
+        assert "the default grid" not in report.to_html()
+        assert report.public.section("unprotected").grids[0].columns == ("attribute", "domain")
+    report = Report.of(without_privacy())
+    assert "thresholds" not in [one.key for one in (*report.public.findings, *report.board.findings)]
 
 
 def test_what_people_state_is_on_the_public_sheet_and_limits_and_risk_on_both():

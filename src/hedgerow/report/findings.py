@@ -32,6 +32,7 @@ RULES: dict[str, tuple[str, str, str]] = {
     "guarantee": ("guarantee", "a guarantee of differential privacy", _DEFINITION),
     "guarantee/reason": ("guarantee", "no reason on the card voids it", _DEFINITION),
     "guarantee/tier": ("guarantee", _TIER, _TIERS),
+    "thresholds": ("unprotected", "thresholds are public, or learned under a charge", _HOUSE),
     "delta": ("guarantee", "delta = 0 needs no look; from 1/n on: reject", _CRYPTIC_DELTA),
     "noise": ("noise", "noise is drawn", _DEFINITION),
     "declared": ("charges", "every charge is of the software's own record", _HOUSE),
@@ -99,6 +100,10 @@ def promised(subject: Subject, n_rows: int | None = None) -> Iterator[Finding]:
     """Yield what ε, δ and released numbers say; the number of training rows, where it is known, is **private**."""
     card = subject.card
     yield _promised(card)
+    if subject.has_own_thresholds:
+        how = "are" if subject.released is None else "may be"
+        sentence = f"Its thresholds on numbers {how} functions of the rows, often midway between the values of two."
+        yield finding("thresholds", "look", sentence)
     if card.is_private and card.delta:
         is_large = n_rows is not None and card.delta * n_rows >= 1
         known = "one in the number of rows" if n_rows is None else f"1/{n_rows:,}, one in the number of rows"

@@ -54,8 +54,11 @@ def unprotected(subject: Subject, kind: Kind) -> Section:
         facts.insert(0, Fact("schema", f"{size}, digest {schema.digest}", schema.digest))
         if schema.label is not None:
             facts.insert(1, Fact("what is predicted", f"{printable(schema.label.name)}: {schema.label.domain}"))
-        title = "The schema, and where its cut points come from"
-        grids.append(Grid(title, ("attribute", "domain", "cut points"), _sources(schema), _SHOWN))
+        title, columns = "The schema, and where its cut points come from", ("attribute", "domain", "cut points")
+        if subject.has_own_thresholds:
+            title, columns = "The schema", columns[:2]
+        rows = tuple(row[: len(columns)] for row in _sources(schema))
+        grids.append(Grid(title, columns, rows, _SHOWN))
     return section("unprotected", facts, grids, has_schema=schema is not None, is_hidden=is_hidden)
 
 

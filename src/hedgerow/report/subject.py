@@ -127,6 +127,11 @@ class Subject:
         return next((one[1] for one in found if one), "")
 
     @property
+    def has_own_thresholds(self) -> bool:
+        """True if another library chose its thresholds on numbers, whatever cut points the schema has."""
+        return not self.card.software.startswith("hedgerow") and (self.schema is None or bool(self.schema.numbers))
+
+    @property
     def own(self) -> Any:
         """The model that audits are asked about: hedgerow's own, or the one that was given."""
         return self.model if self.released is None else self.released
