@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow.privacy import FileBudget
 from hedgerow.report import Form, Releases, Report, empty_form
 from hedgerow.report.exports import acro_results, registry_yaml
 from tests.cli.table import FIT as WITHOUT_COUNTS
@@ -104,6 +105,7 @@ def test_it_says_what_is_missing_or_in_the_way(fitted, run):
     assert "expected -o FILE" in run("report", "model.json")[2]
     assert "ends in .html or .json" in run("report", "model.json", "-o", "r.pdf")[2]
     assert "--dataset needs --ledger" in run("report", "model.json", "--dataset", "a", "--json")[2]
+    assert "--head needs --ledger" in run("report", "model.json", "--head", "a", "--json")[2]
     for more in (("--by", "sex"), ("--encoding", "cp1252"), ("--decimal", ",")):
         assert "--data or --test" in run("report", "model.json", *more, "--json")[2]
     twice = ("--data", "data.csv", "--test", "./data.csv", "-o", "r.html")
@@ -195,3 +197,18 @@ def test_a_model_of_a_number_is_reported_on_in_its_units(folder, run):
     assert "How far off is the model, and for whom?" in (folder / "r.PRIVATE.html").read_text("utf-8")
     code, _, err = run("report", "t.json", "--test", "days.csv", "-o", "s.html", "--class-weight", "yes=5")
     assert (code, "expected a label with classes, got a number" in err) == (2, True)
+
+
+def test_a_record_that_was_cut_off_is_found_by_the_hash_that_was_kept(fitted, run):
+    budget = FileBudget.create(fitted / "b.json", 9)
+    whole = []
+    for purpose in ("one", "two"):
+        budget.charge(1, purpose=purpose)
+        whole.append((fitted / "b.json").read_text())
+    call = ("report", "model.json", "--ledger", "b.json", "--json", "--head")
+    assert run(*call, budget.head)[0] == 0
+    kept = budget.head
+    (fitted / "b.json").write_text(whole[0])
+    assert run(*call[:-1])[0] == 0  # nothing shows but by the hash
+    code, out, err = run(*call, kept)
+    assert (code, out, "no entry has the hash that was kept" in err) == (2, "", True)

@@ -12,6 +12,7 @@ from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import read_labelled
 from hedgerow.errors import ArgumentError
 from hedgerow.evaluation import Evaluation
+from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.report import Comparison, Form, Releases, Report, acro_results, crate_zip, empty_form, registry_yaml
 from hedgerow.report.report import leaves_name, private_name
 from hedgerow.tables.table_files import PIPE
@@ -29,6 +30,9 @@ def report(
     form: Annotated[Path | None, option("YAML file with what people state; see --new-form.")] = None,
     ledger: Annotated[Path | None, option("What was released: a budget file, or an exported ledger.")] = None,
     dataset: Annotated[str | None, option("With --ledger: the dataset, if it has several.")] = None,
+    head: Annotated[
+        str | None, option("With a budget file: refuse one cut off before this hash.", metavar="HASH")
+    ] = None,
     data: Annotated[Path | None, option(f"The training rows, for the board's sheet: {FILE}.")] = None,
     test: Annotated[Path | None, option("Held-out rows of the same kind, for the board's sheet.")] = None,
     by: Annotated[list[str] | None, option("Compare the groups of this column; repeatable.  \\[the form's]")] = None,
@@ -71,8 +75,7 @@ def report(
     _check_outputs(models, output, twins, evaluation, as_json=as_json)
     if acro is not None and acro.absolute().parent != model.absolute().parent:
         raise ArgumentError(f"--acro must be in the folder of {model}, since it refers to the model by name.")
-    if dataset is not None and ledger is None:
-        raise ArgumentError("--dataset needs --ledger, in which it is looked up.")
+    _check_record(ledger, dataset=dataset, head=head)
     sheets = [] if output is None else [output, private_name(output)]
     sheets += map(leaves_name, tuple(sheets))
     outputs = (*sheets, *twins, *([] if acro is None else [private_name(acro)]))
@@ -135,6 +138,13 @@ def _check_outputs(
         raise ArgumentError("expected -o FILE, such as -o report.html, or --json; got neither.")
     if len(models) > 1 and (twins or evaluation is not None):
         raise ArgumentError("--evaluation, --acro, --crate and --registry are for one model, got several.")
+
+
+def _check_record(ledger: Path | None, **looked_up: str | None) -> None:
+    for name in (name for name, given in looked_up.items() if given is not None and ledger is None):
+        raise ArgumentError(f"--{name} needs --ledger, in which it is looked up.")
+    if ledger is not None and looked_up["head"] is not None:
+        FileBudget(ledger).check_head(looked_up["head"])
 
 
 def _check_rows(data: Path | None, test: Path | None) -> None:
