@@ -153,11 +153,17 @@ def plain_bins(bins: Any) -> Schema:
 def bin_matrix(bins: Schema, data: Any) -> Floats:
     """Return the indicator matrix of rows by bin, R of EXPRIL: shape ``(n_bins, n_rows)``, attribute by attribute."""
     table = Table.of(data)
+    bins.check_columns(table)
     blocks = [
-        (codes[None, :] == np.arange(len(bins[name].bins))[:, None]).astype(np.float64)
-        for name, codes in bins.encode(table).items()
+        (attribute.encode(in_numbers(bins.column(table, name)))[None, :] == np.arange(attribute.n_bins)[:, None])
+        for name, attribute in bins.attributes
     ]
-    return np.vstack(blocks)
+    return np.vstack(blocks).astype(np.float64)
+
+
+def in_numbers(column: Column) -> Column:
+    """Return dates as days since 1970-01-01, which bins of an oracle are made of."""
+    return replace(column, holds_dates=False)
 
 
 def bin_names(bins: Schema) -> Sequence[tuple[str, str]]:

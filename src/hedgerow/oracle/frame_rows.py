@@ -17,7 +17,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, Hypot
 from hedgerow.hypotheses import RowClassifier, TargetColumns, read_classifier
 from hedgerow.hypotheses.hypothesis import class_codes, codes_of
 from hedgerow.hypotheses.read import READABLE
-from hedgerow.oracle.binning import check_kind, check_total
+from hedgerow.oracle.binning import check_kind, check_total, in_numbers
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.attributes import Cell
 from hedgerow.schema.booleans import default_classes
@@ -182,7 +182,9 @@ class OracleFrame(OracleRows):
         return len(self.table)
 
     def _check_columns(self, bins: Schema) -> None:
-        bins.check_types(self.table)
+        bins.check_columns(self.table)
+        for (_, attribute), column in zip(bins.attributes, self._columns(bins), strict=True):
+            attribute.check_type(in_numbers(column[:0]))
 
     def prepare(self, hypothesis: Any, bins: Schema, *, run_code: bool) -> RowClassifier | OpaqueClassifier:
         """Return a hypothesis as data, or, if its code may run, a copy tried on probe rows; touches no private row."""
@@ -265,10 +267,10 @@ def _fitting(values: list[Any], kind: str) -> list[Any]:
 
 def _by_bin(bins: Schema, columns: Sequence[Column], kinds: Integers, n_kinds: int) -> Integers:
     """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``, in memory O(rows + bins)."""
-    found = [
-        np.bincount(n_kinds * attribute.encode(column).astype(np.int64) + kinds, minlength=n_kinds * attribute.n_bins)
-        for (_, attribute), column in zip(bins.attributes, columns, strict=True)
-    ]
+    found: list[Integers] = []
+    for (_, attribute), column in zip(bins.attributes, columns, strict=True):
+        codes = attribute.encode(in_numbers(column)).astype(np.int64)
+        found.append(np.bincount(n_kinds * codes + kinds, minlength=n_kinds * attribute.n_bins))
     return np.concatenate(found).reshape(-1, n_kinds)
 
 

@@ -277,6 +277,7 @@ class Attribute(ABC):
         return column.holds_dates and self.cell in (Cell.NUMBER, Cell.TRUTH)
 
     def refuse_days(self, column: Any) -> None:
+        """Raise DomainError if a column has dates that would count as days since 1970."""
         if self.takes_for_days(column):
             raise DomainError(FOUND_DATES, column=column.name)
 
