@@ -177,7 +177,7 @@ def test_a_configuration_or_ledger_that_others_can_write_is_not_used(run, name):
     Path(name).chmod(0o646)
     for words in (("check",), ("key", "list"), ("--config", "curator.yaml")):
         code, out, err = run("serve", *words)
-        assert (code, out, f"{name}: expected" in err, "that nobody else can write" in err) == (2, "", True, True)
+        assert (code, out, f"{name}: expected" in err, "that not everybody can write" in err) == (2, "", True, True)
         assert "run chmod o-w" in err
     assert run("ledger", "verify", "ledger.db")[0] == 0  # to look at it harms nothing
     Path(name).chmod(0o664)
@@ -188,7 +188,9 @@ def test_a_configuration_or_ledger_that_others_can_write_is_not_used(run, name):
 def test_a_tls_key_that_others_can_read_is_not_used():
     pem = certificate(Path())
     pem.chmod(0o604)
-    with pytest.raises(ArgumentError, match="expected a TLS key that nobody else can read, got another; run chmod 600"):
+    with pytest.raises(
+        ArgumentError, match="expected a TLS key that not everybody can read, got one of mode 604; run chmod 600"
+    ):
         Address("0.0.0.0", certificate=pem, private_key=pem)
     pem.chmod(0o640)
     assert Address("0.0.0.0", certificate=pem, private_key=pem).secure

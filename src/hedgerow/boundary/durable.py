@@ -23,9 +23,11 @@ def write_synced(handle: int, text: str | bytes) -> None:
 
 def check_closed(path: str | Path, kind: str, others: int = stat.S_IRWXO) -> None:
     """Raise ArgumentError for a file that everybody on the machine can read, or write; a group's right may be meant."""
-    if os.stat(path).st_mode & others:
+    mode = stat.S_IMODE(os.stat(path).st_mode)
+    if mode & others:
         done, advice = ("write", "o-w") if others == stat.S_IWOTH else ("read", "600")
-        raise ArgumentError(f"{path}: expected {kind} that nobody else can {done}, got another; run chmod {advice}.")
+        problem = f"{path}: expected {kind} that not everybody can {done}, got one of mode {mode:o}"
+        raise ArgumentError(f"{problem}; run chmod {advice}.")
 
 
 def sync_folder(path: Path) -> None:
