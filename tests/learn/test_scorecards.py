@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
 from hedgerow.privacy.charge import exact
+from hedgerow.schema import Categorical, Label, Schema
 from hedgerow.tables import frames
 from tests.learn.patients import HARD, LABEL, PATIENTS, patients
 from tests.learn.tables import SCHEMA, conjunction, people
@@ -121,13 +122,34 @@ def test_less_is_smoother():
     assert one == other
 
 
+LABELS_ALONE = Schema({f"x{i}": Categorical((0, 1, 2, 3)) for i in range(20)}, Label("y", (0, 1)))
+
+
+def excess_of_labels_alone():
+    """Return the median of 101 scorecards' log-loss above that of the class shares, .3, which is the least there is."""
+    X = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (800, 20)), columns=LABELS_ALONE.names)
+    tally = hr.Tally.count(X, pd.Series(np.arange(800) % 10 < 3, name="y").astype(int), LABELS_ALONE)
+    chances = [hr.PrivateScorecardClassifier(0.1).fit_tally(tally).predict_proba(X)[:, 1] for _ in range(101)]
+    return np.median([(0.3 * np.log(0.3 / p) + 0.7 * np.log(0.7 / (1 - p))).mean() for p in chances])
+
+
+@pytest.mark.statistics
+def test_where_attributes_tell_nothing_a_scorecard_of_few_rows_is_hardly_worse_than_the_class_shares(monkeypatch):
+    """One fit in five has more than .06, and one in six has less with the prior alone: either fails once in 10⁸."""
+    assert excess_of_labels_alone() < 0.06
+    monkeypatch.setattr("hedgerow.learn.scorecard.plan.WIDTHS", (1.0,))
+    monkeypatch.setattr("hedgerow.learn.scorecard.plan.NOTHING", 0.0)
+    monkeypatch.setattr("hedgerow.learn.scorecard.plan.NARROWEST", 1.0)
+    assert excess_of_labels_alone() > 0.06
+
+
 def test_where_many_attributes_are_used_a_delta_makes_a_better_scorecard():
     X, y = conjunction(2000)
     wide = np.hstack([X, np.random.default_rng(1).integers(0, 2, (2000, 60)).astype(bool)])
     pure, approximate = (
         np.mean(
             [
-                hr.PrivateScorecardClassifier(2.0, delta=delta, max_attributes=100, random_state=seed)
+                hr.PrivateScorecardClassifier(0.5, delta=delta, max_attributes=100, random_state=seed)
                 .fit(wide, y)
                 .score(wide, y)
                 for seed in range(5)

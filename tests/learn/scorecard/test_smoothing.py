@@ -1,9 +1,11 @@
-"""Log-odds by bin against a Gaussian posterior that is written out, and least squares."""
+"""Log-odds by bin against Gaussian posteriors that are written out."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import softmax
+from scipy.stats import multivariate_normal
 
 from hedgerow.learn.scorecard.smoothing import Prior, newton_step, smoothed
 
@@ -40,20 +42,41 @@ def test_the_prior_is_a_random_walk_with_a_mean_of_its_own(prior, n_ordered, mor
 def test_the_finest_prior_of_the_most_bins_is_inverted_well():
     """The least `smooth` and the most bins that a scorecard takes, where no row was seen."""
     precision = Prior(across=0.01, each=2.0).precision(2000, 1999)
-    found = smoothed(np.ones(2000), np.zeros(2000), np.zeros(2000), 1.0, precision)
+    found = smoothed(np.ones(2000), np.zeros(2000), np.zeros(2000), 1.0, [precision])
     assert (found.values == 0).all()
     np.testing.assert_allclose(np.linalg.inv(precision) @ precision, np.eye(2000), atol=1e-3)
 
 
-@given(problems())
-def test_values_are_the_mean_of_the_gaussian_posterior(problem):
-    """By the joint covariance of log-odds and sums: the other form of what is computed."""
-    sums, slopes, spreads, noise, prior = problem
-    covariance, design = np.linalg.inv(prior), np.diag(slopes)
-    joint = design @ covariance @ design.T + np.diag(noise + spreads)
-    expected = covariance @ design.T @ np.linalg.solve(joint, sums)
-    found = smoothed(*problem)
-    np.testing.assert_allclose(found.values, expected, rtol=1e-4, atol=1e-4)
+def average_of_gains(sums, slopes, spreads, noise, priors, nothing):
+    """Return the map from sums to the mean of their posterior: by the joint covariance for each prior."""
+    design, rows = np.diag(slopes), np.diag(noise + spreads)
+    covariances = [np.linalg.inv(prior) for prior in priors] + [np.zeros_like(rows)] * (nothing > 0)
+    gains, densities = [], []
+    for covariance in covariances:
+        joint = design @ covariance @ design.T + rows
+        gains.append(np.linalg.solve(joint, design @ covariance.T).T)
+        densities.append(multivariate_normal(cov=(joint + joint.T) / 2).logpdf(sums))
+    if nothing:
+        densities[-1] += np.log(nothing)
+    return np.tensordot(softmax(densities), gains, 1)
+
+
+def several(problem, widths, nothing):
+    *first, prior = problem
+    return *first, [prior / width**2 for width in widths], nothing
+
+
+WIDTHS = st.lists(st.floats(0.1, 2), min_size=1, max_size=3)
+
+
+@given(problems(), WIDTHS, st.sampled_from([0.0, 0.3]))
+def test_values_are_the_mean_of_gaussian_posteriors_of_several_priors(problem, widths, nothing):
+    """By the joint covariance of log-odds and sums: the other form of what is computed; and their errors."""
+    sums, slopes, _, noise, *_ = given = several(problem, widths, nothing)
+    gain, found = average_of_gains(*given), smoothed(*given)
+    np.testing.assert_allclose(found.values, gain @ sums, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(found.covariance, noise * gain @ gain.T, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(found.trust, gain * slopes, rtol=1e-4, atol=1e-6)
 
 
 @given(problems())
@@ -62,17 +85,7 @@ def test_values_are_those_of_least_squares_with_the_prior_as_further_rows(proble
     weight = 1 / np.sqrt(noise + spreads)
     design = np.vstack([np.diag(slopes * weight), np.linalg.cholesky(prior).T])
     expected = np.linalg.lstsq(design, np.concatenate([sums * weight, np.zeros(len(sums))]), rcond=None)[0]
-    np.testing.assert_allclose(smoothed(*problem).values, expected, rtol=1e-4, atol=1e-4)
-
-
-@given(problems())
-def test_covariance_and_trust_are_those_of_a_linear_map_of_the_sums(problem):
-    sums, slopes, spreads, noise, prior = problem
-    found = smoothed(*problem)
-    gain = np.column_stack([smoothed(one, slopes, spreads, noise, prior).values for one in np.eye(len(sums))])
-    np.testing.assert_allclose(found.values, gain @ sums, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(found.covariance, noise * gain @ gain.T, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(found.trust, gain @ np.diag(slopes), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(smoothed(*problem[:-1], [prior]).values, expected, rtol=1e-4, atol=1e-4)
 
 
 @given(problems(), st.integers(0, 2**31))
@@ -80,37 +93,35 @@ def test_a_correction_leaves_what_it_did_not_see_and_adds_its_own_error(problem,
     """Residuals of log-odds that are off by e are slopes·(−e) plus noise: what is off afterwards, in matrices."""
     n, noise = len(problem[0]), problem[3]
     root = np.random.default_rng(seed).normal(size=(n, n))
-    found = smoothed(*problem)
-    gain = np.column_stack([smoothed(one, *problem[1:]).values for one in np.eye(n)])
-    kept = np.eye(n) - gain * problem[1]
-    errors = np.column_stack([kept @ root, gain * np.sqrt(noise)])
-    np.testing.assert_allclose(found.after(root @ root.T), errors @ errors.T, rtol=1e-6, atol=1e-6)
+    found, gain = (way(*several(problem, [1.0], 0.0)) for way in (smoothed, average_of_gains))
+    errors = np.column_stack([(np.eye(n) - gain * problem[1]) @ root, gain * np.sqrt(noise)])
+    np.testing.assert_allclose(found.after(root @ root.T), errors @ errors.T, rtol=1e-4, atol=1e-5)
 
 
 def test_without_noise_values_are_the_sums_by_slope_and_with_nothing_but_noise_the_prior():
     prior, slopes = Prior(4.0, 2.0).precision(4, 3), np.array([10.0, 40, 90, 20])
     true = np.array([-1.0, 0.2, 1.5, 0.7])
-    exact = smoothed(slopes * true, slopes, np.zeros(4), 1e-9, prior)
+    exact = smoothed(slopes * true, slopes, np.zeros(4), 1e-9, [prior])
     np.testing.assert_allclose(exact.values, true, atol=1e-6)
     np.testing.assert_allclose(exact.trust, np.eye(4), atol=1e-6)
-    nothing = smoothed(slopes * true, slopes, np.zeros(4), 1e15, prior)
+    nothing = smoothed(slopes * true, slopes, np.zeros(4), 1e15, [prior])
     np.testing.assert_allclose(nothing.values, 0, atol=1e-6)
     np.testing.assert_allclose(nothing.covariance, 0, atol=1e-6)
 
 
 def test_a_bin_of_a_number_without_rows_lies_between_its_neighbours_and_a_category_at_0():
     sums, slopes = np.array([-50.0, 0, 50]), np.array([100.0, 0, 100])
-    ordered = smoothed(sums, slopes, slopes, 1.0, Prior(4.0, 2.0).precision(3, 3)).values
+    ordered = smoothed(sums, slopes, slopes, 1.0, [Prior(4.0, 2.0).precision(3, 3)]).values
     assert ordered[1] == pytest.approx(0, abs=1e-9)
-    ordered = smoothed(sums * [0, 0, 1], slopes, slopes, 1.0, Prior(4.0, 2.0).precision(3, 3)).values
+    ordered = smoothed(sums * [0, 0, 1], slopes, slopes, 1.0, [Prior(4.0, 2.0).precision(3, 3)]).values
     assert ordered[0] < ordered[1] < ordered[2]
-    assert smoothed(sums * [0, 0, 1], slopes, slopes, 1.0, Prior(4.0, 2.0).precision(3, 0)).values[1] == 0
+    assert smoothed(sums * [0, 0, 1], slopes, slopes, 1.0, [Prior(4.0, 2.0).precision(3, 0)]).values[1] == 0
 
 
 def test_less_across_is_smoother():
     sums, slopes = np.array([30.0, -30, 30, -30]), np.full(4, 60.0)
     ranges = [
-        np.ptp(smoothed(sums, slopes, slopes, 10.0, Prior(across, 2.0).precision(4, 4)).values)
+        np.ptp(smoothed(sums, slopes, slopes, 10.0, [Prior(across, 2.0).precision(4, 4)]).values)
         for across in (0.1, 1.0, 4.0, 100.0)
     ]
     assert ranges == sorted(ranges)

@@ -87,7 +87,7 @@ class NumberFit(Fit):
         charged = "" if self._spending.is_pure else "all sums, charged with the first: "
         what = f"{charged}rows, and sums of the number and of its square"
         found, variance = self._counts(TOTALS, 1, lambda: moments(self._tally), what, self._plan.row**2, first=True)
-        self._describe(found)
+        self._describe(found, variance)
         chosen, taken = self._choose()
         passes = sum(self._is_enough(Fraction(PARTS), len(chosen), least) for least in ENOUGH)
         for_parts = PARTS - TOTALS - passes * SIZES - taken
@@ -103,9 +103,9 @@ class NumberFit(Fit):
                 changes = self._refine(parts, kept, {}, share)
         return self._finish(parts, self._together(parts, base))
 
-    def _describe(self, found: Floats) -> None:
+    def _describe(self, found: Floats, noise: float) -> None:
         high, both, low = np.maximum(found, 1)
-        self._count_rows(np.array([low + both / 2, high + both / 2]))
+        self._count_rows(np.array([low + both / 2, high + both / 2]), 1.25 * noise)
         variance = high / self._rows - self._shares[1] ** 2
         self._unit = min(max(sqrt(max(variance, 0)), _LEAST), _MOST)
 
@@ -126,7 +126,7 @@ class NumberFit(Fit):
         query = partial(kept.by_bin_within, part.attribute, changes, self._bound)
         found, variance = self._counts(share, 1, query, what, self._bound)
         reach = self._bound / STEPS
-        return [smoothed(found * reach, *self._growth(0.0, part.rows), variance * reach**2, precision)]
+        return [smoothed(found * reach, *self._growth(0.0, part.rows), variance * reach**2, [precision])]
 
     def _finish(self, parts: Sequence[Part], base: Floats) -> LearnedScorecard:
         number = self._schema.target.as_number

@@ -17,7 +17,18 @@ from hedgerow.learn.plans import Plan
 from hedgerow.learn.scorecard import counts as queries
 from hedgerow.learn.scorecard.counts import FEATURE, IN_PART, STEPS, Residuals, in_features, in_steps, whole_log_odds
 from hedgerow.learn.scorecard.rounding import rounded
-from hedgerow.learn.scorecard.smoothing import ACROSS, EACH, Direction, Part, Prior, Smoothed, newton_step, smoothed
+from hedgerow.learn.scorecard.smoothing import (
+    ACROSS,
+    EACH,
+    NOTHING,
+    WIDTHS,
+    Direction,
+    Part,
+    Prior,
+    Smoothed,
+    newton_step,
+    smoothed,
+)
 from hedgerow.learn.scorecard.spending import CALIBRATION, FIRST_SHARE, PARTS, TOTALS, WEIGHTS, Spending, rho_of
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
@@ -31,6 +42,8 @@ from hedgerow.text.values import quoted_text
 # benchmarks/README.md says how these were chosen.
 ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
 ENOUGH_TO_CALIBRATE = 32
+ENOUGH_FOR_WIDE, NARROWEST = 8, 0.5  # rows times ε for an attribute, below which the prior is narrower; times its width
+ENOUGH_TO_TRUST = 60  # rows times ε for an attribute, below which it may tell nothing
 ENOUGH_TO_WEIGH, ENOUGH_TO_WEIGH_WITH_DELTA, MOST_TO_WEIGH = 100, 9, 64  # of the last, attributes
 MOST_ROWS_TO_WEIGH = 2**37  # a row adds up to 2^24 to a sum, and twice as many rows still fit in 64 bits
 _CUT_OFF = 0.45  # how much a row counts at most: times attributes, with δ their root
@@ -119,7 +132,7 @@ class Fit:
     Of classes, or of a number, whose two ends are as two classes: a row is in part in each.
     """
 
-    redundancy: ClassVar[float] = 0.25  # values are multiplied by the number of attributes to the power of minus this
+    redundancy: ClassVar[float] = 0.25  # values are times how many attributes tell something to the power of minus this
     of_residuals = 0.25  # of the prior's standard deviations: what the residuals may still change
     least_share: ClassVar[float] = 0.01  # of a class
     by_bin: ClassVar[str] = "rows by bin and class"  # what histograms are, on the card
@@ -131,6 +144,7 @@ class Fit:
         self._shares = np.zeros(0)
         self._rows = 0.0
         self._unit = 1.0  # of the prior's standard deviations
+        self._doubts = False  # whether an attribute may tell nothing
 
     @cached_property
     def _by_class(self) -> Tally:
@@ -158,14 +172,19 @@ class Fit:
         found = self._gate.release(noise.mechanism, query, purpose=what)
         return np.array(found, dtype=np.float64) / steps, noise.variance / steps**2
 
-    def _is_enough(self, parts: Fraction, changes: int, least: float) -> bool:
-        """Return whether there are enough rows for counts of this sensitivity, at this share."""
-        return bool(self._rows * sqrt(2 / self._spending.counts(parts, changes).variance) >= least)
+    def _strength(self, parts: Fraction, changes: int) -> float:
+        """Return the rows over the noise of counts of this sensitivity, at this share: in pure ε, times ε."""
+        return self._rows * sqrt(2 / self._spending.counts(parts, changes).variance)
 
-    def _count_rows(self, counts: Floats) -> None:
-        positive = np.maximum(counts, 1)
+    def _is_enough(self, parts: Fraction, changes: int, least: float) -> bool:
+        return self._strength(parts, changes) >= least
+
+    def _count_rows(self, counts: Floats, variance: float) -> None:
+        positive, k = np.maximum(counts, 1), len(counts)
         self._rows = float(positive.sum())
-        shares = np.maximum(positive / positive.sum(), self.least_share)
+        # The mean of all shares that are as likely beforehand, as if these and the noise were Gaussian.
+        trust = 1 / (1 + k * (k + 1) * variance / self._rows**2)
+        shares = np.maximum(trust * positive / self._rows + (1 - trust) / k, self.least_share)
         self._shares = shares / shares.sum()
 
     def _choose(self) -> tuple[Sequence[int], Fraction]:
@@ -194,28 +213,30 @@ class Fit:
         tables = [table.reshape(-1, k) for table in np.split(counts, np.cumsum(sizes)[:-1] * k)]
         weights = np.array([1 / known_variance, *(1 / (size * variance) for size in sizes)])
         agreed = weights @ np.array([known, *(table.sum(axis=0) for table in tables)]) / weights.sum()
-        self._count_rows(agreed)
-        shrunk = len(chosen) ** -self.redundancy
-        prior = self._prior()
-        return [
-            self._part(i, table + (agreed - table.sum(axis=0)) / len(table), variance, prior, shrunk)
+        self._count_rows(agreed, 1 / weights.sum())
+        found = [
+            self._part(i, table + (agreed - table.sum(axis=0)) / len(table), variance)
             for i, table in zip(chosen, tables, strict=True)
         ]
+        for part, _ in found:  # what noise has made small says too little to say the same
+            part.weigh(max(sum(trust for _, trust in found), 1.0) ** -self.redundancy)
+        return [part for part, _ in found]
 
-    def _part(self, place: int, table: Floats, variance: float, prior: Prior, shrunk: float) -> Part:
+    def _part(self, place: int, table: Floats, variance: float) -> tuple[Part, float]:
+        """Return values by bin, and how true ones enter them, between 0 and 1."""
         rows = np.maximum(table.sum(axis=1), 0)
-        precision = prior.of(self._schema.attributes[place][1])
+        widths, nothing = (WIDTHS, NOTHING) if self._doubts else ((1.0,), 0.0)
+        priors = [self._prior(width).of(self._schema.attributes[place][1]) for width in widths]
         shares = self._shares[1:] if self._binary else self._shares
         own = table[:, 1:] if self._binary else table
         found: list[Smoothed] = []
         for share, column in zip(shares, own.T, strict=True):
             noise = variance * ((1 - share) ** 2 + (len(self._shares) - 1) * share**2)
             slopes, spread = self._growth(share, rows)
-            found.append(smoothed(column - share * table.sum(axis=1), slopes, spread, noise, precision))
-        values = np.column_stack([one.values for one in found]) * shrunk
-        part = Part(place, values, [one.covariance * shrunk**2 for one in found], rows)
+            found.append(smoothed(column - share * table.sum(axis=1), slopes, spread, noise, priors, nothing))
+        part = Part(place, np.column_stack([one.values for one in found]), [one.covariance for one in found], rows)
         part.centred()
-        return part
+        return part, float(np.mean([part.mean(np.diag(one.trust)) for one in found]))
 
     def _refine(
         self, parts: Sequence[Part], kept: Any, changes: Mapping[int, Integers], share: Fraction
@@ -250,9 +271,12 @@ class ClassFit(Fit):
     def run(self) -> LearnedScorecard:
         what = f"{'' if self._spending.is_pure else 'all counts, charged with the first: '}rows of each class"
         counts, variance = self._counts(TOTALS, 1, self._tally.total, what, first=True)
-        self._count_rows(counts)
+        self._count_rows(counts, variance)
         calibrates = self._is_enough(CALIBRATION, 1, ENOUGH_TO_CALIBRATE)
         n = len(self._schema)
+        strength = self._strength(Fraction(PARTS), n)
+        self._unit = min(max(strength / ENOUGH_FOR_WIDE, NARROWEST), 1.0)
+        self._doubts = strength < ENOUGH_TO_TRUST
         refines = self._is_enough(Fraction(PARTS), n, ENOUGH_FOR_RESIDUALS / n)
         chosen, taken = self._choose()
         least = ENOUGH_TO_WEIGH if self._spending.is_pure else ENOUGH_TO_WEIGH_WITH_DELTA
@@ -283,8 +307,7 @@ class ClassFit(Fit):
         found, variance = self._counts(WEIGHTS, 1, query, what, most * IN_PART)
         step = newton_step(found * reach, variance * reach**2, 1 / (_WEIGHT * spreads) ** 2)
         for part, weight in zip(parts, np.clip(1 + step / spreads, *_WEIGHTS), strict=True):
-            part.values *= weight
-            part.covariances = [covariance * weight**2 for covariance in part.covariances]
+            part.weigh(weight)
 
     def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:
         spread = share * (1 - share) * rows
@@ -299,7 +322,7 @@ class ClassFit(Fit):
         found, variance = self._counts(share, 1, partial(kept.by_bin, part.attribute, changes), what, STEPS)
         errors, spreads = found.reshape(2, -1)
         slopes = np.maximum(spreads, 0)
-        return [smoothed(errors, slopes, slopes, variance, precision)]
+        return [smoothed(errors, slopes, slopes, variance, [precision])]
 
     def _steps(
         self, kept: Residuals, part: Part, changes: Mapping[int, Integers], share: Fraction, precision: Floats
@@ -317,7 +340,7 @@ class ClassFit(Fit):
         chances = softmax(np.log(self._shares) + part.values, axis=1)
         noise = variance * (1 - 1 / len(self._shares))
         return [
-            smoothed(error, part.rows * chance, part.rows * chance * (1 - chance), noise, precision)
+            smoothed(error, part.rows * chance, part.rows * chance * (1 - chance), noise, [precision])
             for error, chance in zip(errors.T, chances.T, strict=True)
         ]
 

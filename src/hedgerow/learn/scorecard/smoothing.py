@@ -1,5 +1,6 @@
 """Log-odds by bin from noisy counts, smooth along ordered bins."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from hedgerow.schema.attributes import Attribute, Direction
 ACROSS = 4.0
 """The prior's standard deviation of the log-odds from one end of a number to the other, where none is asked for."""
 EACH = 2.0  # the same of other bins, and of a number's mean
+WIDTHS, NOTHING = (1.0, 0.5), 0.1  # times both: averaged over; and with this weight that all log-odds are 0
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,19 @@ class Smoothed:
         return kept @ covariance @ kept.T + self.covariance
 
 
-def smoothed(sums: Floats, slopes: Floats, spreads: Floats, noise: float, prior: Floats) -> Smoothed:
+def smoothed(
+    sums: Floats, slopes: Floats, spreads: Floats, noise: float, priors: Sequence[Floats], nothing: float = 0.0
+) -> Smoothed:
     # A bin's sum is about its slope times its log-odds, with the variance of the rows and that of the noise: weighted
-    # least squares, with the prior.
-    inverse = np.linalg.inv(np.diag(slopes**2 / (noise + spreads)) + prior)
-    gain = inverse * (slopes / (noise + spreads))
+    # least squares, with the prior. Several priors, and with weight `nothing` that all log-odds are 0, are averaged by
+    # how likely they make the sums.
+    by_slope = slopes / (noise + spreads)
+    inverses = np.linalg.inv(np.diag(slopes * by_slope) + np.array(priors))
+    fits = np.einsum("i,sij,j->s", by_slope * sums, inverses, by_slope * sums)
+    logs = (fits + np.linalg.slogdet(priors)[1] + np.linalg.slogdet(inverses)[1]) / 2
+    most = max(logs.max(), 0.0)
+    weights = np.exp(logs - most)
+    gain = np.tensordot(weights / (weights.sum() + nothing * np.exp(-most)), inverses, 1) * by_slope
     return Smoothed(gain @ sums, gain @ gain.T * noise, gain * slopes)
 
 
@@ -85,6 +95,10 @@ class Part:
         mean = self.mean(self.values)
         self.values -= mean
         return mean
+
+    def weigh(self, weight: float) -> None:
+        self.values *= weight
+        self.covariances = [covariance * weight**2 for covariance in self.covariances]
 
     def spread(self) -> float:
         return float(np.sqrt(self.mean(self.values**2).mean()))
