@@ -320,9 +320,9 @@ def test_values_that_postgres_alone_has(postgres_url):
     assert as_rows(tally) == [[1, 0, 0, 1, 1, 0], [1, 1, 1, 0, 0, 1]]
 
 
-def test_dates_are_days_since_1970(load):
+def test_dates_are_no_numbers(load):
     schema = Schema({"born": Integer(-40_000, 40_000, cuts=(0, 10_000))}, Label("y", (0, 1)))
-    days = pa.array([datetime.date(1969, 12, 31), datetime.date(1970, 1, 2), datetime.date(2000, 1, 1)], pa.date32())
-    table = pa.table({"born": days, "y": pa.array([0, 1, 1], pa.int64())})
-    assert as_rows(Tally.from_table(load(table), schema)) == [[0, 1, 0], [1, 0, 1], [2, 0, 1]]
-    assert as_rows(Tally.count(table, "y", schema)) == [[0, 1, 0], [1, 0, 1], [2, 0, 1]]
+    table = pa.table({"born": pa.array([datetime.date(2000, 1, 1)], pa.date32()), "y": pa.array([0], pa.int64())})
+    for count in (lambda: Tally.from_table(load(table), schema), lambda: Tally.count(table, "y", schema)):
+        with pytest.raises(DomainError, match="column 'born': expected numbers or booleans, found dates"):
+            count()
