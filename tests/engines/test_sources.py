@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow import Categorical, Integer, Label, Real, Schema, Tally
+from hedgerow import Categorical, Date, Integer, Label, Real, Schema, Tally
 from hedgerow.engines.sources import open_table
 from hedgerow.errors import DomainError, EngineError
 from tests.engines.addresses import SCHEMA, tallied
@@ -310,7 +310,7 @@ def test_values_that_postgres_alone_has(postgres_url):
         setup.execute("CREATE TABLE own (born date, n numeric, mood mood, code char(5), y int)")
         setup.execute("INSERT INTO own VALUES ('infinity', 'NaN', 'ok', 'a', 1), ('-infinity', 0.5, 'sad', 'b', 0)")
     attributes = {
-        "born": Integer(0, 9, cuts=(), outside="bin"),
+        "born": Date("1970-01-01", "1970-01-10", cuts=(), outside="bin"),
         "n": Real(0, 1, cuts=(), missing="bin"),
         "mood": Categorical(("sad", "ok")),
         "code": Categorical(("a", "b")),
