@@ -131,7 +131,7 @@ def test_decisions_that_do_not_fit_together_decide_nothing(run):
     run("serve", "check")
     with Config.read("curator.yaml").open_ledger() as ledger:
         for key in ("one", "two"):
-            with pytest.raises(ApprovalError):
+            with pytest.raises(ApprovalError, match="Ask the same again later, with the same key"):
                 Approvals(ledger.log).require("every", "wards", "ana", key, "rows by bin", "{}")
     for words in (
         ("--approve", "1", "--refuse", "1"),
