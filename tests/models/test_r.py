@@ -22,6 +22,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from hedgerow._version import __version__
 from hedgerow.errors import DomainError, LabelsOnlyWarning
 from hedgerow.models import Rule, RuleList
 from hedgerow.models.model import Model
@@ -382,6 +383,6 @@ def test_csv_rows_read_as_factors(library: Path, tmp_path: Path) -> None:
 
 def test_the_package_passes_the_check_of_r(tmp_path: Path) -> None:
     env = {**os.environ, "_R_CHECK_SYSTEM_CLOCK_": "0", "_R_CHECK_CRAN_INCOMING_": "false", "LC_ALL": "C.UTF-8"}
-    for command in (["build", PACKAGE], ["check", "--as-cran", "--no-manual", "hedgerow_0.1.0.tar.gz"]):
+    for command in (["build", PACKAGE], ["check", "--as-cran", "--no-manual", f"hedgerow_{__version__}.tar.gz"]):
         done = subprocess.run(["R", "CMD", *command], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
     assert "Status: OK" in done.stdout, done.stdout[-3000:]
