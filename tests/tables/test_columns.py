@@ -229,6 +229,15 @@ def test_text_equals_as_text_numbers_as_numbers_and_missing_values_equal_nothing
     assert column_of(values, "c").equals(value).tolist() == rows
 
 
+@pytest.mark.parametrize("pairs", [[(0, 3), (1, 5)], [(1, 0), (1.0, 4)], [(2, 1), ("1", 2)], []])
+@pytest.mark.parametrize("values", [[True, False, None, True], [False], []])
+def test_booleans_are_coded_as_one_by_one(values, pairs):
+    held = column_of(pl.Series(values, dtype=pl.Boolean), "x")
+    slow = [next((code for value, code in reversed(pairs) if held.equals(value)[row]), -1) for row in range(len(held))]
+    assert held.codes_of(pairs).tolist() == slow
+    assert held.codes_of(pairs).dtype == np.int32
+
+
 @given(st.lists(st.sampled_from(["a", "b", "B", None, "c"])), st.booleans())
 def test_index_in_is_the_position_of_each_word(rows, ignore_case):
     words = ["b", "a"]

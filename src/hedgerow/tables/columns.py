@@ -93,6 +93,12 @@ class Column:
         if self.is_text:
             places = self.index_in([value_text(value) for value, _ in pairs], ignore_case=ignore_case)
             return np.array([*(code for _, code in pairs), -1], dtype=np.int32)[places]
+        if self.values.dtype.kind == "b":  # looked up at once: a mask for each value takes three times as long
+            of_either = np.full(2, -1, dtype=np.int32)
+            for value, code in pairs:
+                if (stored := self._stored(value)) is not None:
+                    of_either[int(stored)] = code
+            return np.where(self.is_missing, -1, of_either[self.values.view(np.uint8)])
         codes = np.full(len(self), -1, dtype=np.int32)
         for value, code in pairs:
             codes[self.equals(value)] = code
