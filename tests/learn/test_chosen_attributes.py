@@ -398,6 +398,15 @@ def test_nothing_is_chosen_where_all_attributes_can_be_searched_or_shall_be(give
     assert not chosen(hr.PrivateTreeClassifier(1, **given).fit_tally(table))
 
 
+def test_what_is_told_of_the_search_is_of_the_number_of_attributes_whose_search_takes_longest():
+    """Fewer than the most are searched more deeply: of five booleans lists of six rules, of twelve of three."""
+    clf = hr.PrivateRuleListClassifier(1, max_literals=2)
+    fewer = [clf.search_cost(booleans(number)) for number in range(1, 13)]
+    told = clf.search_cost(booleans(40))
+    assert told == max(fewer, key=lambda cost: cost.seconds())
+    assert told.seconds() > 2 * fewer[-1].seconds()
+
+
 def test_what_is_told_of_the_search_is_of_the_widest_attributes_that_can_be_chosen():
     mixed = hr.Schema(
         dict(booleans(40).attributes) | {f"n{i}": hr.Integer(0, 9, cuts=[2, 5]) for i in range(12)}, CLASSES

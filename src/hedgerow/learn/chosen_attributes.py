@@ -20,7 +20,7 @@ from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, TwoSidedPermuteAndFlip
 from hedgerow.privacy.zcdp import pure_rho
-from hedgerow.schema.candidates import reachable
+from hedgerow.schema.candidates import by_form
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
@@ -165,10 +165,12 @@ def number_chosen(rows: float, others: float, epsilon: float) -> int:
 
 def with_options(schema: Schema) -> list[str]:
     """Return the attributes that a rule or test can be about."""
-    return [name for name, one in schema.attributes if reachable(schema, one).count_literals(negations=False)]
+    tests = {form: like.reachable.count_literals(negations=False) for form, like in by_form(schema).items()}
+    return [name for name, one in schema.attributes if tests[one.form]]
 
 
-def widest(schema: Schema) -> Schema:
-    """Return as many attributes as are chosen at most, those with the most literals: others are searched sooner."""
-    names = sorted(with_options(schema), key=lambda name: -schema[name].count_literals(negations=True))[:MOST_CHOSEN]
+def widest(schema: Schema, number: int = MOST_CHOSEN) -> Schema:
+    """Return so many attributes, those with the most literals: others are searched as far sooner."""
+    literals = {form: like.attribute.count_literals(negations=True) for form, like in by_form(schema).items()}
+    names = sorted(with_options(schema), key=lambda name: -literals[schema[name].form])[:number]
     return replace(schema, attributes=tuple((name, one) for name, one in schema.attributes if name in names))

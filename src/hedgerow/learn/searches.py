@@ -98,8 +98,11 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         return self._cost(schema)
 
     def _cost(self, schema: Schema) -> Cost | None:
-        """Return the largest cost: of all attributes, or of as many as may be chosen first."""
-        searched = (schema, widest(schema)) if self._chooses(schema) else (schema,)
+        """Return the largest cost: of all attributes, or of any number that may be chosen first."""
+        searched = [schema]
+        if self._chooses(schema):
+            most = widest(schema)
+            searched += [widest(most, number + 1) for number in range(len(most))]
         costs = [cost for one in searched if (cost := self._search_plan(one).cost) is not None]
         return max(costs, key=Cost.seconds, default=None)
 

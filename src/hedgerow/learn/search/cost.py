@@ -35,15 +35,15 @@ _MOST_WORK = 10**30  # as much as any that is far beyond the limits
 _SUMMED = ("states", "evaluations", "fixed", "each")
 
 # Seconds of the processor on one thread of an x86-64 server (benchmarks/costs.py), by method, and whether differences
-# are enough: of errors, by tables of two classes. By masks, of each evaluation and class; evaluation and value of a
+# are enough, as of the errors of two classes. By masks, of each evaluation and class; evaluation and value of a
 # leaf; for each pattern, of each evaluation and class; state and class; option. By cubes, of each last evaluation and
 # class; other evaluation; multiplication; table; evaluation and value; for each pattern, of each addition to a table.
 # By pairs, of each option; evaluation; multiplication; number; table; evaluation and value; for each pattern, of each
 # addition.
 _START = 0.02  # of any search
 _SECONDS = {
-    ("masks", True): (3.2e-8, 0.0, 4.3e-11, 1.2e-9, 1e-9),
-    ("masks", False): (1.2e-7, 0.0, 2.7e-11, 1.6e-9, 3.3e-8),
+    ("masks", True): (2.2e-8, 0.0, 1e-11, 1.1e-9, 8.8e-9),
+    ("masks", False): (3.2e-8, 1.76e-8, 2.7e-11, 1.6e-9, 3.3e-8),
     ("cubes", True): (8e-9, 9e-8, 2.9e-11, 5.5e-4, 0.0, 4.3e-9),
     ("cubes", False): (3.1e-8, 3.8e-7, 1.4e-10, 3e-4, 1.6e-8, 6.2e-9),
     ("pairs", True): (2.3e-5, 7.6e-9, 2.7e-11, 1e-10, 2.5e-5, 0.0, 4e-9),
@@ -250,8 +250,13 @@ def masks_cost(outline: Outline, depth: int, objective: Objective = "errors") ->
     of_some = (comb(both, k) * 2**k * comb(sides - 2 * both, size - k) for size in taken for k in range(size + 1))
     weighed = sum(of_some) * n
     of_each = (weighed * classes, weighed * values), (weighed * classes, states * classes, n)
-    fixed, each = _seconds(("masks", not values), *of_each)
+    fixed, each = _seconds(("masks", _has_differences(classes, values)), *of_each)
     return Cost(n, states, states * n, classes, fixed=fixed, each=each, cells=outline.cells)
+
+
+def _has_differences(classes: int, values: int) -> bool:
+    """Return whether the difference of two counts says what is weighed: errors of two classes."""
+    return classes == 2 and not values
 
 
 def _n_losses(outline: Outline, objective: Objective) -> int:
@@ -264,7 +269,7 @@ def cubes_cost(outline: Outline, sizes: Sizes, objective: Objective = "errors") 
     choices, n, classes = range(sizes.depth), outline.n_options, outline.schema.target.n_levels
     boxes, tables = list(map(sizes.count, choices)), sum(map(sizes.count_tables, choices))
     values = _n_losses(outline, objective)
-    is_two = classes == 2 and not values  # then differences are enough
+    is_two = _has_differences(classes, values)
     counted = 1 if is_two else classes
     numbers = sum(map(sizes.count_cells, choices)) * sum(bins * times for bins, times in sizes.bins)
     last, deeper = boxes[-1] * sizes.n_divisions, sum(boxes[:-1]) * n
