@@ -94,7 +94,7 @@ def main():
                 regions = Domain.of(model.schema).regions(paths_of(model)[0])
                 weights = bin_weights(model.schema)
                 expected = count_rows_each(regions, weights)
-                assert sum(expected) == Domain.of(model.schema).worlds
+                assert sum(expected) == Domain.of(model.schema).possible_rows
                 for way, longest in ways.items():
                     if n_rules <= longest:
                         found, taken = seconds(way, regions, weights)
