@@ -17,40 +17,42 @@ from hedgerow.schema.targets import Target
 
 @runtime_checkable
 class MarginalOracle(Protocol):
-    """An oracle that learners can ask: `hedgerow.Oracle`, or one of a curator's service.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        The names of the target's columns.
-    classes : tuple
-        The classes; the second of two is the positive one. Of a number, whether it is high: False and True.
-    label : Target
-        The name of the labels, and the classes, or the number.
-    queries_left : int
-        Questions that will still be answered.
-    release : {"counts", "ratio", "gaussian"}
-        The form of the answers.
-    unit : Unit or None
-        The unit that is protected; None for one row.
-    privacy : PrivacyCard
-        The charges so far.
-    """
+    """An oracle that learners can ask: `hedgerow.Oracle`, or one of a curator's service."""
 
     @property
-    def columns(self) -> tuple[str, ...]: ...
+    def columns(self) -> tuple[str, ...]:
+        """The names of the target's columns."""
+        ...
+
     @property
-    def classes(self) -> tuple[Any, ...]: ...
+    def classes(self) -> tuple[Any, ...]:
+        """The classes; the second of two is the positive one. Of a number, whether it is high: False and True."""
+        ...
+
     @property
-    def label(self) -> Target: ...
+    def label(self) -> Target:
+        """The name of the labels, and the classes, or the number."""
+        ...
+
     @property
-    def queries_left(self) -> int: ...
+    def queries_left(self) -> int:
+        """Questions that will still be answered."""
+        ...
+
     @property
-    def release(self) -> Release: ...
+    def release(self) -> Release:
+        """The form of the answers."""
+        ...
+
     @property
-    def unit(self) -> Unit | None: ...
+    def unit(self) -> Unit | None:
+        """The unit that is protected; None for one row."""
+        ...
+
     @property
-    def privacy(self) -> PrivacyCard: ...
+    def privacy(self) -> PrivacyCard:
+        """The charges so far."""
+        ...
 
     def noise_scale(self, n_attributes: int) -> float:
         """Return λ: ``√2·λ`` is the standard deviation of the noise on a count; 0 if answers are exact."""

@@ -56,6 +56,7 @@ class Column:
 
     @property
     def is_text(self) -> bool:
+        """True if the values are text by their type."""
         return isinstance(self.values, pa.Array)
 
     def __len__(self) -> int:
@@ -123,6 +124,7 @@ class Column:
 
     @property
     def is_missing(self) -> Mask:
+        """Which values are missing, as an array."""
         return np.zeros(len(self), dtype=bool) if self.missing is None else self.missing
 
     def present(self) -> Array:
@@ -213,6 +215,7 @@ class Column:
         return int(number) if limits.min <= number <= limits.max and number == int(number) else None
 
     def arrow_text(self) -> pa.Array:
+        """Return a text column with its missing values as NULL."""
         return self.values if self.missing is None else pc.if_else(pa.array(~self.missing), self.values, None)
 
     def are_numbers(self) -> Mask:

@@ -67,14 +67,17 @@ class Table:
         return cls(names, guarded(lambda: _with_text_names(data, frame), problem))
 
     def without(self, name: str) -> Self:
+        """Return a frame without one of its columns."""
         problem = ArgumentTypeError(f"Expected {_TABLE}.")
         return type(self).of(guarded(lambda: self.data.drop(name).to_native(), problem))
 
     def without_rows(self) -> Self:
+        """Return a table with the same columns and no row."""
         return replace(self, data=guarded(lambda: self.data[:0], ArgumentTypeError(f"Expected {_TABLE}.")))
 
     @property
     def width(self) -> int:
+        """The number of columns."""
         return int(self.data.shape[1])
 
     @property
@@ -210,6 +213,7 @@ class Labels:
         return _plain_array(self.data, _no_labels(self.data)).dtype.kind == of_array
 
     def column(self, name: str) -> Column:
+        """Return the labels as a column of this name, for errors."""
         if self.series is not None:
             return series_column(self.series, name)
         array = _plain_array(self.data, _no_labels(self.data))
