@@ -102,7 +102,7 @@ BENCHMARKS := accuracy exact_accuracy prior published speed exact base_two optim
 	counting worlds marginals bins columns hypotheses growth engines many_rows categories csv_check start first_model service federation spark \
 	forecasts way reports outcomes optimal_numbers costs aim when
 bench: $(TESTED)  ## repeat the benchmarks (a day; see benchmarks/README.md)
-	cd benchmarks && for b in $(BENCHMARKS); do $(abspath $(BIN))/python $$b.py || exit 1; done
+	cd benchmarks && for b in $(BENCHMARKS); do PYTHONPATH=.. $(abspath $(BIN))/python $$b.py || exit 1; done
 
 study: $(TESTED)  ## make the figures and tables of SSRL, PDR, EXPRIL, sets and width again (five hours; docs/studies/); stop and go on at will
 	$(BIN)/python -m studies ssrl --runs 100 --resume -o build/ssrl

@@ -30,8 +30,8 @@ def main():
 
 def compared(kind, plan, tally):
     rows, options, boxes = int(tally.total().sum()), plan.space.n_options, plan.states()
-    above = sum(boxes.count(choices) for choices in range(plan.depth - 1))
-    last = boxes.count(plan.depth - 1)
+    above = sum(boxes.sizes.count(choices) for choices in range(plan.depth - 1))
+    last = boxes.sizes.count(plan.depth - 1)
     weights = [1 << random.Random(i).randrange(rows // 2, rows) for i in range(options)]
     products = above * options * seconds(lambda: weights[0] * (weights[1] - 1)) if kind == "tree" else 0
     exact = (above * (kind == "list") + last) * seconds(lambda: sum(weights)) + products

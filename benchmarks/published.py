@@ -15,7 +15,7 @@ from measure import report
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
-from hedgerow.learn.ssrl import classifier as ssrl
+from hedgerow.learn.ssrl import greedy as ssrl
 from hedgerow.learn.ssrl.greedy import PUBLISHED
 
 EPSILONS = (0.1, 0.5, 1, 2, 5, 10, 20)
