@@ -44,7 +44,7 @@ SOME = pytest.mark.parametrize("some", [5, pytest.param(12, marks=pytest.mark.sl
 
 
 @SOME
-@pytest.mark.parametrize("seed", [0, 1, *seldom(2, 4)])
+@pytest.mark.parametrize("seed", [0, *seldom(1, 4)])
 def test_sql_predicts_what_predict_does(engine: SqlEngine, seed: int, some: int) -> None:
     random = np.random.default_rng([3, seed])
     declared, rows = schema(random), table(random, 40)
