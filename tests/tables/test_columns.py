@@ -238,6 +238,14 @@ def test_booleans_are_coded_as_one_by_one(values, pairs):
     assert held.codes_of(pairs).dtype == np.int32
 
 
+def test_every_byte_of_a_boolean_but_0_is_true():
+    """NumPy allows more than 1: `np.array([255], np.uint8).view(bool)`."""
+    held = Column.from_numpy(np.array([0, 1, 2, 255], dtype=np.uint8).view(bool), "x")
+    assert held.codes_of([(0, 3), (1, 5)]).tolist() == [3, 5, 5, 5]
+    assert held.equals(True).tolist() == [False, True, True, True]
+    assert held.without([True]).is_missing.tolist() == [False, True, True, True]
+
+
 @given(st.lists(st.sampled_from(["a", "b", "B", None, "c"])), st.booleans())
 def test_index_in_is_the_position_of_each_word(rows, ignore_case):
     words = ["b", "a"]

@@ -99,7 +99,8 @@ class Column:
             for value, code in pairs:
                 if (stored := self._stored(value)) is not None:
                     of_either[int(stored)] = code
-            return np.where(self.is_missing, -1, of_either[self.values.view(np.uint8)])
+            of_rows = of_either.take(self.values.view(np.uint8), mode="clip")  # NumPy takes every byte but 0 for true
+            return np.where(self.is_missing, -1, of_rows)
         codes = np.full(len(self), -1, dtype=np.int32)
         for value, code in pairs:
             codes[self.equals(value)] = code
