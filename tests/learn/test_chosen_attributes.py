@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn.chosen_attributes import Choice, default_parts, most_moved, number_chosen, widest
+from hedgerow.learn.chosen_attributes import FEWEST_CHOSEN, Choice, default_parts, most_moved, number_chosen
 from hedgerow.learn.scorecard.counts import STEPS, associations
 from hedgerow.learn.scorecard.spending import Spending
 from hedgerow.privacy.noise import SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
@@ -399,22 +399,25 @@ def test_nothing_is_chosen_where_all_attributes_can_be_searched_or_shall_be(give
 
 
 def test_what_is_told_of_the_search_is_of_the_number_of_attributes_whose_search_takes_longest():
-    """Fewer than the most are searched more deeply: of five booleans lists of six rules, of twelve of three."""
+    """Fewer than the most are searched more deeply: of nine booleans lists of four rules, of twelve of three."""
     clf = hr.PrivateRuleListClassifier(1, max_literals=2)
-    fewer = [clf.search_cost(booleans(number)) for number in range(1, 13)]
+    fewer = [clf.search_cost(booleans(number)) for number in range(FEWEST_CHOSEN, 13)]
     told = clf.search_cost(booleans(40))
     assert told == max(fewer, key=lambda cost: cost.seconds())
     assert told.seconds() > 2 * fewer[-1].seconds()
+    assert not any(0 < number_chosen(rows, 400, 1) < FEWEST_CHOSEN for rows in range(400, 1000))
 
 
-def test_what_is_told_of_the_search_is_of_the_widest_attributes_that_can_be_chosen():
-    mixed = hr.Schema(
-        dict(booleans(40).attributes) | {f"n{i}": hr.Integer(0, 9, cuts=[2, 5]) for i in range(12)}, CLASSES
-    )
-    clf = hr.PrivateTreeClassifier(1)
-    some = hr.Schema({name: mixed[name] for name in widest(mixed)}, CLASSES)
-    assert set(some) == {f"n{i}" for i in range(12)}
-    assert clf.search_cost(mixed) == clf.search_cost(some)
+@pytest.mark.parametrize("cuts", [(2, 5), tuple(range(1, 81))])
+@pytest.mark.parametrize("clf", [hr.PrivateTreeClassifier(1), hr.PrivateRuleListClassifier(1, max_literals=2)])
+def test_what_is_told_of_the_search_is_three_quarters_of_what_any_attributes_take(clf, cuts):
+    def mixed(few, many):
+        numbers = {f"n{i}": hr.Integer(0, 99, cuts=cuts) for i in range(many)}
+        return hr.Schema(dict(booleans(few).attributes if few else ()) | numbers, CLASSES)
+
+    sizes = [(few, many) for few in range(13) for many in range(0, 13 - few, 3) if few + many >= FEWEST_CHOSEN]
+    costs = [cost for size in sizes if (cost := clf.search_cost(mixed(*size))) is not None]
+    assert clf.search_cost(mixed(40, 12)).seconds() >= 0.75 * max(cost.seconds() for cost in costs)
 
 
 @pytest.mark.usefixtures("quick_searches")

@@ -3,7 +3,7 @@
 docs/mathematics.md, fact 5. A scorecard, a tree or a list is then learned on these alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -82,7 +82,7 @@ def most_moved(shares: Integers) -> int:
 
 
 MOST_CHOSEN = 12  # attributes of a tree or list: as many as are searched to five levels within the limits
-_FEWEST = 3
+FEWEST_CHOSEN = 3  # by the rule of `number_chosen`
 WIDE = 3 * MOST_CHOSEN  # attributes of which trees and lists choose
 _ENOUGH_TO_CHOOSE = 400  # rows outside the most frequent class, times ε
 _COUNTED = Fraction(1, 25)  # the share of ε of the rows of each class
@@ -104,7 +104,7 @@ class ChosenPlan(Plan):
         whole = self.learner(self.schema, self._left(0))
         few = self.learner(widest(self.schema), self._left(1))
         drawn = few.most_rho(self.size) if isinstance(few, DrawPlan) else pure_rho(few.epsilon)
-        choices = _FEWEST * rho_of([self._chooser(_FEWEST, 2 * STEPS)])
+        choices = FEWEST_CHOSEN * rho_of([self._chooser(FEWEST_CHOSEN, 2 * STEPS)])
         return rho_of([self._total]) + max(pure_rho(whole.epsilon) if whole.rho is None else whole.rho, choices + drawn)
 
     @property
@@ -169,8 +169,22 @@ def with_options(schema: Schema) -> list[str]:
     return [name for name, one in schema.attributes if tests[one.form]]
 
 
-def widest(schema: Schema, number: int = MOST_CHOSEN) -> Schema:
-    """Return so many attributes, those with the most literals: others are searched as far sooner."""
+def widest(schema: Schema) -> Schema:
+    """Return as many attributes as are chosen at most, those with the most literals."""
+    return _first(schema, MOST_CHOSEN, -1)
+
+
+def ends(schema: Schema) -> Iterator[Schema]:
+    """Yield the widest and the narrowest attributes of each number that may be chosen.
+
+    Fewer options take less time, and so may be searched to a larger size, which takes more.
+    """
+    for sign in (-1, 1):
+        most = _first(schema, MOST_CHOSEN, sign)
+        yield from (_first(most, number, sign) for number in range(FEWEST_CHOSEN, len(most) + 1))
+
+
+def _first(schema: Schema, number: int, sign: int) -> Schema:
     literals = {form: like.attribute.count_literals(negations=True) for form, like in by_form(schema).items()}
-    names = sorted(with_options(schema), key=lambda name: -literals[schema[name].form])[:number]
+    names = sorted(with_options(schema), key=lambda name: sign * literals[schema[name].form])[:number]
     return replace(schema, attributes=tuple((name, one) for name, one in schema.attributes if name in names))

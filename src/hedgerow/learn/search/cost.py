@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb
 from operator import mul
@@ -96,10 +96,10 @@ class Outline:
         """Return the sizes of a search through boxes; None where states are no boxes, or are too many."""
         axes = Counter[tuple[int, int, tuple[int, ...]]]()
         for line, times in (self.lines or {}).items():
-            found = sets_of(line, self.branches, depth - 1)
-            if found is None:
+            within = _within(line, self.branches, depth - 1)
+            if within is None:
                 return None
-            axes[n_divisions(line.bins[0]), line.n_bins, found[1]] += times
+            axes[n_divisions(line.bins[0]), line.n_bins, within] += times
         return Sizes(depth, tuple(axes.items())) if axes else None
 
     @cached_property
@@ -117,6 +117,12 @@ class Outline:
         alike = [(own**2, bins**2, comb(times, 2)) for own, bins, times in one if times > 1]
         both = [(m * n, size * other, a * b) for (m, size, a), (n, other, b) in combinations(one, 2)]
         return [*one, *alike, *both]
+
+
+@lru_cache(maxsize=1024)
+def _within(line: Line, branches: tuple[int, ...], choices: int) -> tuple[int, ...] | None:
+    found = sets_of(line, branches, choices)
+    return None if found is None else found[1]
 
 
 def _literals(schema: Schema, *, negations: bool) -> Counter[tuple[int, int]]:
@@ -286,7 +292,7 @@ def pairs_cost(outline: Outline, depth: int, objective: Objective = "errors") ->
     n, classes, groups = outline.n_options, outline.schema.target.n_levels, outline.pairs
     single, cells = sum(times for *_, times in groups), sum(cells * times for _, cells, times in groups)
     states, is_deep, values = 1 + n * (depth > 1), depth > 1, _n_losses(outline, objective)
-    is_two = classes == 2 and not values
+    is_two = _has_differences(classes, values)
     counted, tables = (1 if is_two else 2 * classes), single**2 if is_deep else single
     # For one class, of all cells' tables, and of them, by the cells that each option catches
     products = sum(own * cells * times for own, cells, times in groups) * (n + cells) * is_deep
