@@ -146,6 +146,23 @@ def test_no_object_is_quoted_that_fails_when_it_is_read(name, capfd, caplog):
         check(asked_about_labels(HOLDERS[name]()), capfd, caplog)
 
 
+@pytest.mark.parametrize("labels", [Label("y", (0, 1)), Label("y", (False, True)), LABEL])
+@pytest.mark.parametrize("kind", [Boolean(), Boolean(true_values=("yes", "true"), false_values=("no", "false"))])
+@pytest.mark.claim("An exception of hedgerow quotes no value")
+def test_every_byte_but_0_of_a_boolean_array_is_true_before_and_after_the_charge(kind, labels):
+    """NumPy lets a boolean hold any byte: once it was a place in a table of two, and an error quoted it."""
+    plain = np.arange(240) % 3 > 0
+    odd = np.where(plain, np.arange(240) % 255 + 1, 0).astype(np.uint8).view(bool)
+    said = plain if labels is not LABEL else np.where(plain, "yes", "no")
+    schema, found = Schema({"x0": kind}, labels), []
+    for X, y in ((plain, said), (odd, said if labels is LABEL else odd)):
+        budget = hr.Budget(5)
+        learner = hr.PrivateTreeClassifier(5, schema=schema, max_depth=1, budget=budget, random_state=0)
+        learner.fit(X[:, None], y)
+        found.append((learner.tree_.to_json(), learner.predict(X[:, None]).tolist(), str(budget)))
+    assert found[0] == found[1]
+
+
 ESTIMATORS = {
     hr.PrivateRuleListClassifier: {"epsilon": 1, "mechanism": "smooth-laplace", "delta": 1e-9},
     hr.PrivateTreeClassifier: {"epsilon": 1, "search": "exact", "release_counts": True},
