@@ -99,6 +99,13 @@ def forecasts_cases() -> str:
     return str(len(records("forecasts.csv")))
 
 
+@number
+def forecasts_draws_within() -> str:
+    """Return how many of all draws were within their forecast, 40 a case."""
+    shares = [float(row["draws within"]) for row in records("forecasts.csv")]
+    return f"{round(40 * sum(shares)):,} of {40 * len(shares):,}"
+
+
 @table
 def bins() -> str:
     """Accuracy by the most bins of a column."""
