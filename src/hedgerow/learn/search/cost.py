@@ -119,10 +119,19 @@ class Outline:
         return [*one, *alike, *both]
 
 
-@lru_cache(maxsize=1024)
 def _within(line: Line, branches: tuple[int, ...], choices: int) -> tuple[int, ...] | None:
+    """Return how many sets of bins there are within 0, 1, … choices: None if too many. That of small lines is kept."""
+    count = _kept if len(line.caught) <= _LARGEST_KEPT else _counted
+    return count(line, branches, choices)
+
+
+def _counted(line: Line, branches: tuple[int, ...], choices: int) -> tuple[int, ...] | None:
     found = sets_of(line, branches, choices)
     return None if found is None else found[1]
+
+
+_LARGEST_KEPT = 2**16  # bytes of a line: of as many as are kept, 32 MiB
+_kept = lru_cache(maxsize=512)(_counted)
 
 
 def _literals(schema: Schema, *, negations: bool) -> Counter[tuple[int, int]]:
