@@ -410,7 +410,7 @@ def test_what_is_told_of_the_search_is_of_the_number_of_attributes_whose_search_
 
 @pytest.mark.parametrize("cuts", [(2, 5), tuple(range(1, 81))])
 @pytest.mark.parametrize("clf", [hr.PrivateTreeClassifier(1), hr.PrivateRuleListClassifier(1, max_literals=2)])
-def test_what_is_told_of_the_search_is_three_quarters_of_what_any_attributes_take(clf, cuts):
+def test_what_is_told_of_the_search_is_three_quarters_of_what_booleans_and_numbers_of_one_kind_take(clf, cuts):
     def mixed(few, many):
         numbers = {f"n{i}": hr.Integer(0, 99, cuts=cuts) for i in range(many)}
         return hr.Schema(dict(booleans(few).attributes if few else ()) | numbers, CLASSES)

@@ -91,9 +91,9 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         """Return the cost of the exact search of a fit with this schema; None where it is greedy, and quick.
 
         It does not depend on the rows. Where attributes are chosen first, it is that of the number of them, the widest
-        or the narrowest, whose search takes longest for 10,000 patterns; a mixture may take a third more. Raises
-        SearchTooLargeError if it exceeds the limits, with what to change, and ValueError if a parameter is out of
-        range.
+        or the narrowest, whose search takes longest for 10,000 patterns; others may take longer, but no more than is
+        told of any default. Raises SearchTooLargeError if it exceeds the limits, with what to change, and ValueError
+        if a parameter is out of range.
         """
         self._check_parameters()
         check_learnable(self, schema)
