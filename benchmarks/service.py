@@ -64,7 +64,7 @@ def serve(url, ready):
     curator = Curator(ledger, {"wards": HostedDataset(SCHEMA, FrameRows.of(frame, labels, SCHEMA))})
     jobs, key = Jobs(curator), keys.add("ana", "analyst")
     apps = [create_app(curator, keys.caller, jobs) for _ in range(2)]
-    run(apps[0], Address(port=0), apps[1], 0, lambda url, _: ready.send((url, key)))
+    run(apps[0], Address(port=0), apps[1], Address(port=0), lambda url, _: ready.send((url, key)))
 
 
 def rates(client, path, body, status):

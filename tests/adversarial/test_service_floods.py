@@ -50,7 +50,7 @@ def run(folder, ready):
         jobs = Jobs(service.curator)
         app = create_app(service.curator, service.keys.caller, jobs)
         own = create_app(service.curator, service.keys.caller, jobs)
-        serve(app, Address(port=0), own, 0, lambda url, _: ready.send((url, service.tokens)))
+        serve(app, Address(port=0), own, Address(port=0), lambda url, _: ready.send((url, service.tokens)))
         jobs.close()
 
 

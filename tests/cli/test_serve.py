@@ -242,6 +242,7 @@ def test_the_signing_key_is_replaced_with_an_entry_and_is_not_set_back(run):
         ((), "expected --demo, or --config FILE"),
         (("--demo", "--config", "curator.yaml"), "expected --demo, or --config FILE"),
         (("--demo", "--host", "0.0.0.0"), "expected TLS"),
+        (("--demo", "--curator-host", "0.0.0.0"), "expected TLS"),
         (("--demo", "--tls-key", "key.pem"), "expected both"),
         (("--config", "curator.yaml"), "curator.yaml"),
         (("key", "add", "ana"), "curator.yaml"),

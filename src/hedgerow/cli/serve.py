@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hedgerow.boundary.durable import sync_folder
-from hedgerow.cli.options import option
+from hedgerow.cli.options import advanced, option
 from hedgerow.cli.output import say
 from hedgerow.errors import ArgumentError, MissingPackageError
 from hedgerow.text.messages import shown
@@ -58,7 +58,10 @@ def serve(
     config: Annotated[Path | None, option("Configuration of the service.", "--config")] = None,
     host: Annotated[str, option("Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, option("Port for analysts; 0 for any that is free.")] = 8765,
-    curator_port: Annotated[int, option("Port for the curator, on this machine alone.")] = 0,
+    curator_port: Annotated[int, option("Port for the curator's pages; 0 for any that is free.")] = 0,
+    curator_host: Annotated[
+        str, advanced("Address of the curator's port. Change it only in a container that publishes it on loopback.")
+    ] = "127.0.0.1",
     tls_certificate: Annotated[Path | None, option("Certificate (PEM) for TLS.")] = None,
     tls_key: Annotated[Path | None, option("Its private key (PEM).")] = None,
     behind_proxy: Annotated[bool, option("A proxy in front does TLS.", "--behind-proxy")] = False,
@@ -84,10 +87,11 @@ def serve(
     if demo == (config is not None):
         raise ArgumentError("expected --demo, or --config FILE; got both or none. Start with: hedgerow serve init")
     address = Address(host, port, tls_certificate, tls_key, behind_proxy)
+    own = Address(curator_host, curator_port, behind_proxy=behind_proxy)
     if config is None:
-        _serve_demo(address, curator_port)
+        _serve_demo(address, own)
     else:
-        _serve_config(config, address, curator_port, accept_rollback=accept_rollback)
+        _serve_config(config, address, own, accept_rollback=accept_rollback)
 
 
 @app.command("init")
@@ -230,15 +234,15 @@ def _keys(config: Path) -> Keys:
     return Keys(found.ledger)
 
 
-def _serve_demo(address: Address, curator_port: int) -> None:
+def _serve_demo(address: Address, own: Address) -> None:
     from hedgerow.service.server import demo_curator
 
     with tempfile.TemporaryDirectory(prefix="hedgerow-demo-") as folder:
         curator, keys, key = demo_curator(Path(folder))
-        _run(curator, keys, keys.caller, address, curator_port, {"analyst_key": key, "ledger": f"{folder}/ledger.db"})
+        _run(curator, keys, keys.caller, address, own, {"analyst_key": key, "ledger": f"{folder}/ledger.db"})
 
 
-def _serve_config(path: Path, address: Address, curator_port: int, *, accept_rollback: bool) -> None:
+def _serve_config(path: Path, address: Address, own: Address, *, accept_rollback: bool) -> None:
     from hedgerow.service.keys import Keys
     from hedgerow.service.monitoring import log_to_stderr
     from hedgerow.service.tokens import caller_by
@@ -246,11 +250,11 @@ def _serve_config(path: Path, address: Address, curator_port: int, *, accept_rol
     config = _read(path)
     log_to_stderr()
     keys = Keys(config.ledger)
-    _run(config.open(accept_rollback=accept_rollback), keys, caller_by(keys, config.tokens), address, curator_port, {})
+    _run(config.open(accept_rollback=accept_rollback), keys, caller_by(keys, config.tokens), address, own, {})
 
 
 def _run(
-    curator: Any, keys: Keys, caller: Callable[[str], Any], address: Address, curator_port: int, more: dict[str, str]
+    curator: Any, keys: Keys, caller: Callable[[str], Any], address: Address, own: Address, more: dict[str, str]
 ) -> None:
     from hedgerow.service.app import create_app
     from hedgerow.service.dashboard import create_dashboard, mount_dashboard
@@ -263,11 +267,11 @@ def _run(
     mount_dashboard(app, curator.ledger, keys, secure=address.secure)
     dashboard, token = create_dashboard(curator.ledger, keys, metrics, curator.approvals)
 
-    def ready(url: str, own: str) -> None:
-        say(json.dumps({"url": url, **more, "curator_url": f"{own}/?token={token}"}))
+    def ready(url: str, curator_url: str) -> None:
+        say(json.dumps({"url": url, **more, "curator_url": f"{curator_url}/?token={token}"}))
 
     try:
-        run(Observed(app, metrics.count), address, dashboard, curator_port, ready)
+        run(Observed(app, metrics.count), address, dashboard, own, ready)
     finally:
         jobs.close()
         curator.ledger.close()

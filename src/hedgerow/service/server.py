@@ -1,4 +1,4 @@
-"""The server of two ports in one process: the analysts', and the curator's on this machine alone.
+"""The server of two ports in one process: the analysts', and the curator's, by default on this machine alone.
 
 Connections are limited in number, and in the time a client may take to send a request or take an answer. A request of
 somebody who is known goes on. Of all others, whoever has been waited for longest goes first: strangers who open
@@ -63,6 +63,11 @@ class Address:
     @property
     def scheme(self) -> str:
         return "http" if self.certificate is None else "https"
+
+    @property
+    def visible_host(self) -> str:
+        """The address by which this machine reaches the port; a container's wildcard is published on the loopback."""
+        return LOCAL if self.host in ("0.0.0.0", "::") else self.host
 
     @property
     def secure(self) -> bool:
@@ -208,10 +213,12 @@ class Connection(H11Protocol):
         self._connections.remove(self)
 
 
-def serve(app: ASGIApp, address: Address, own: ASGIApp, own_port: int, ready: Callable[[str, str], None]) -> None:
+def serve(
+    app: ASGIApp, address: Address, own: ASGIApp, own_address: Address, ready: Callable[[str, str], None]
+) -> None:
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # its records can hold the text of an exception
     sys.setswitchinterval(_SWITCH)
-    public, private = _bound(address.host, address.port), _bound(LOCAL, own_port)
+    public, private = _bound(address.host, address.port), _bound(own_address.host, own_address.port)
     connections = Connections(allowed_connections())
     servers = [
         (_server(app, connections, _tls(address), address.behind_proxy), public),
@@ -229,7 +236,7 @@ def serve(app: ASGIApp, address: Address, own: ASGIApp, own_port: int, ready: Ca
         while not all(server.started for server, _ in servers) and not any(task.done() for task in tasks):
             await asyncio.sleep(0.02)
         if all(server.started for server, _ in servers):
-            ready(_url(address.scheme, public), _url("http", private))
+            ready(_url(address.scheme, address.host, public), _url("http", own_address.visible_host, private))
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         stop()
         await asyncio.gather(*tasks)
@@ -284,9 +291,8 @@ def _bound(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _url(scheme: str, listening: socket.socket) -> str:
-    host, port = listening.getsockname()[:2]
-    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+def _url(scheme: str, host: str, listening: socket.socket) -> str:
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
 
 
 DATASET, ANALYST = "breast_cancer", "demo"
