@@ -1,6 +1,7 @@
 """What a noisy count is worth, against the plain convolution of the noise."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 
@@ -175,6 +176,61 @@ def test_the_cards_of_our_learners_name_the_noise(estimator, search):
     released = model.tree_ if estimator is PrivateTreeClassifier else model.rule_list_
     assert CountNoise.of(released.privacy) == CountNoise(5.0)
     assert "ranges allow for" in str(released)
+
+
+REWORDED = "geometric, sensitivity 1, scale 5"
+
+
+def unknown(model):
+    """The same model, with one word of the mechanism of its counts replaced on the card."""
+    charges = tuple(replace(one, mechanism=one.mechanism and REWORDED) for one in model.privacy.charges)
+    return replace(model, privacy=replace(model.privacy, charges=charges))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RuleList(SCHEMA, (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5))), card("1/5")),
+        Tree(SCHEMA, Split(SMOKER, Leaf((229, 496)), Leaf((-2, 5))), card("1/5")),
+        Tree(
+            SCHEMA,
+            Split(SMOKER, Leaf((229, 496), "yes", (0.25, 0.75)), Leaf((-2, 5), "yes", (0.4, 0.6))),
+            card("1/5"),
+        ),
+    ],
+)
+def test_counts_of_unknown_noise_are_never_shown_as_exact(model):
+    """In text, HTML and pictures; before, "65 to 71 % of about 720" became "68.4 % of 725" with one word replaced."""
+    model = unknown(model)
+    assert CountNoise.of(model.privacy) is None
+    text, html = str(model), model.to_html()
+    assert "725 rows ± unknown noise" in text
+    assert "3 rows ± unknown noise" in text
+    assert "<td>229 ± unknown noise</td><td>496 ± unknown noise</td>" in html
+    for shown in (text, html):
+        assert "does not state the noise on the counts: none of them is exact" in shown
+        assert "68.4" not in shown
+        assert "allow for the noise" not in shown
+    assert not {"no-better", "empty"} & {caveat.kind for caveat in model.caveats}
+
+
+def test_bars_and_rows_of_a_number_do_not_hide_unknown_noise():
+    rules = (Rule((SMOKER,), (229, 496)), Rule((), (-2, 5)))
+    axes = unknown(RuleList(SCHEMA, rules, card("1/5"))).plot()
+    assert axes.get_xlabel() == "released rows, with noise that the card does not state"
+    number = unknown(RuleList(Schema(SCHEMA.attributes, Number("days", 0, 32, 2)), rules, card("1/5")))
+    assert str(number).splitlines()[0].endswith("# 725 rows ± unknown noise")
+
+
+def test_noise_of_which_one_charge_is_unreadable_is_unknown():
+    read, reworded = card("1/5").charges[1], replace(card("1/5").charges[1], mechanism=REWORDED)
+    assert CountNoise.of(PrivacyCard((read, reworded), noise="OpenDP", software="hedgerow")) is None
+
+
+def test_a_model_without_privacy_has_exact_counts_and_a_contradictory_card_does_not():
+    assert CountNoise.of(PrivacyCard.none("not private")) == CountNoise(0.0)
+    charges = (Charge("draw of the tree", Fraction(1)),)
+    assert CountNoise.of(PrivacyCard(charges, noise="none", software="hedgerow")) is None
 
 
 def test_of_a_number_rows_alone_are_said_to_be_of_few_digits():

@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hedgerow.models import Leaf
+from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.leaf import check_leaves, commented, leaf_note, leaf_predictions, leaf_probabilities
 from hedgerow.schema import Label, Number
 
@@ -187,8 +188,8 @@ def test_a_label_is_written_only_where_there_is_one() -> None:
 
 
 def test_only_leaves_with_counts_have_a_note() -> None:
-    assert leaf_note(Leaf((9, 1)), np.array([0.9, 0.1])) == "90.0 % of 10"
-    assert leaf_note(Leaf(label="a"), np.array([1.0, 0.0])) is None
+    assert leaf_note(Leaf((9, 1)), np.array([0.9, 0.1]), 0, EXACT) == "90.0 % of 10"
+    assert leaf_note(Leaf(label="a"), np.array([1.0, 0.0]), 0, EXACT) is None
 
 
 def test_notes_stand_one_under_the_other_and_lines_without_one_do_not_move_them() -> None:
@@ -207,6 +208,7 @@ def test_a_label_among_many_classes_that_contradict_it_takes_no_time() -> None:
     assert shares.argmax() == 0
 
 
+EXACT = CountNoise(0.0)
 LIKELY = Leaf(label="b", probabilities=(0.25, 0.5, 0.25))
 
 
@@ -223,9 +225,10 @@ def test_counts_beside_drawn_probabilities_are_no_share_of_other_leaves() -> Non
 
 def test_a_note_names_a_drawn_probability_and_never_as_a_share_of_the_rows() -> None:
     row = np.array([0.25, 0.5, 0.25])
-    assert leaf_note(LIKELY, row) == "50 %"
-    assert leaf_note(Leaf((90, 5, 5), "b", (0.25, 0.5, 0.25)), row) == "50 %; 100 rows"
-    assert leaf_note(Leaf(label="a", probabilities=(13 / 15, 1 / 15, 1 / 15)), np.array([13 / 15])) == "86.7 %"
+    assert leaf_note(LIKELY, row, 1, EXACT) == "50 %"
+    assert leaf_note(Leaf((90, 5, 5), "b", (0.25, 0.5, 0.25)), row, 1, EXACT) == "50 %; 100 rows"
+    likely = Leaf(label="a", probabilities=(13 / 15, 1 / 15, 1 / 15))
+    assert leaf_note(likely, np.array([13 / 15]), 0, EXACT) == "86.7 %"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Errors of models of numbers, held against definitions in fractions, row by row."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 
@@ -10,6 +11,7 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 from sklearn.tree import DecisionTreeRegressor
 
 from hedgerow.models import Leaf, Split, Tree
+from hedgerow.models.count_noise import CountNoise
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.noise import DiscreteLaplace
@@ -142,12 +144,12 @@ EXACT = np.array(((0, 0, 0, 3000, 6000, 3000, 1000, 0), (4000, 9000, 3000, 0, 0,
 
 
 def test_errors_by_released_counts_are_those_of_rows_in_the_middle_of_their_level():
-    exact = PrivacyCard((Charge("draw", Fraction(1, 2)),), noise="OpenDP", software="hedgerow")  # names no noise
-    tree = a_tree(counts=tuple(map(tuple, EXACT)), card=exact)
+    tree = a_tree(counts=tuple(map(tuple, EXACT)), card=PrivacyCard.none("example"))
     truth = np.concatenate([np.repeat(NUMBER.values, leaf) for leaf in EXACT])
     said = np.repeat([22.0, 6.0], EXACT.sum(axis=1))
-    values = [fact.value for fact in residuals.released_error(Subject.of(tree)).facts]
-    assert values == pytest.approx(
+    values = residuals._by_counts(tree, CountNoise(0.0)).values()
+    assert [half for _, half in values] == [0, 0, 0]
+    assert [value for value, _ in values] == pytest.approx(
         [mean_absolute_error(truth, said), root_mean_squared_error(truth, said), r2_score(truth, said)]
     )
 
@@ -160,9 +162,21 @@ def test_intervals_by_released_counts_hold_in_95_of_100(scale, is_right):
     mechanism = DiscreteLaplace(Fraction(1, 2) / Fraction(scale))
     for _ in range(600):
         noisy = np.reshape(mechanism.simulate(EXACT.ravel(), rng), EXACT.shape)
-        (value, half) = residuals._by_counts(a_tree(tuple(map(tuple, noisy.tolist()))))["R²"]
+        (value, half) = residuals._by_counts(a_tree(tuple(map(tuple, noisy.tolist()))), CountNoise(2.0))["R²"]
         inside += abs(value - r2) <= half
     assert (abs(inside / 600 - 0.95) < 0.03) is is_right
+
+
+@pytest.mark.parametrize("charge", [0, 1])
+def test_errors_by_counts_of_unknown_noise_are_unknown(charge):
+    """Perturbing one word of the mechanism, or leaving out the charge, must not print an error as exact."""
+    draw, counts = a_card().charges
+    reworded = replace(counts, mechanism=counts.mechanism.replace("discrete", "geometric"))
+    card = PrivacyCard(((draw,), (draw, reworded))[charge], noise="OpenDP", software="hedgerow")
+    section = residuals.released_error(Subject.of(a_tree(counts=tuple(map(tuple, EXACT)), card=card)))
+    assert section.facts == ()
+    assert section.answer == "Unknown. The privacy card does not state the noise on the released counts."
+    assert "R² is" not in Report.of(a_tree(counts=tuple(map(tuple, EXACT)), card=card)).to_html()
 
 
 def test_what_noise_hides_is_not_said():

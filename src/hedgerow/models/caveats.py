@@ -59,7 +59,7 @@ def of_totals(outcomes: Sequence[Any], ends: Sequence[tuple[int, int]], *, has_c
 
 def no_better(leaves: Sequence[Leaf], places: Sequence[int], noise: CountNoise | None) -> Iterator[Caveat]:
     counts = np.array([leaf.counts for leaf in leaves if leaf.counts is not None])
-    if len(counts) < len(leaves) or counts.sum() <= (noise.spread(counts.size) if noise is not None else 0):
+    if noise is None or len(counts) < len(leaves) or counts.sum() <= noise.spread(counts.size):
         return
     right, commonest = int(counts[np.arange(len(counts)), places].sum()), int(counts.sum(axis=0).max())
     if right <= commonest:

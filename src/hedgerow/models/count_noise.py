@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from hedgerow.privacy import Charge, PrivacyCard
+from hedgerow.privacy.card import NO_NOISE
 from hedgerow.privacy.unit import rows_of
 
 CONFIDENCE = 0.95  # how often an interval contains the exact number
@@ -23,15 +24,26 @@ _POINTS, _DEVIATION = 2**17, 4096  # 16 standard deviations to each side: beyond
 
 @dataclass(frozen=True)
 class CountNoise:
-    """Discrete Laplace noise on each of a model's counts, or of its two sums a leaf, each drawn by itself."""
+    """Discrete Laplace noise on each of a model's counts, or of its two sums a leaf, each drawn by itself.
 
-    scale: float  # its scale, in rows
+    Unknown noise is None and never a scale of 0: a scale of 0 states that the counts are exact.
+    """
+
+    scale: float  # its scale, in rows; 0 if no noise was drawn
 
     @classmethod
     def of(cls, card: PrivacyCard) -> Self | None:
-        """Return the noise of counts by class that a card names, the largest; None where it names none."""
-        scales = [scale for charge in card.charges if (scale := _scale(charge)) is not None]
-        return cls(max(scales)) if scales else None
+        """Return the largest noise that a card names for counts, or none for a model without privacy; else None."""
+        if card.noise == NO_NOISE and not card.charges:
+            return cls(0.0)
+        scales = [_scale(charge) for charge in card.charges if _pays_for_rows(charge)]
+        known = [scale for scale in scales if scale is not None]
+        return cls(max(known)) if known and len(known) == len(scales) else None
+
+    @property
+    def is_exact(self) -> bool:
+        """True if no noise was drawn."""
+        return not self.scale
 
     @property
     def deviation(self) -> float:
@@ -70,10 +82,15 @@ class CountNoise:
 _SAYS_NOTHING = 0.9  # an interval of a share that is as wide says nothing
 
 
+def _pays_for_rows(charge: Charge) -> bool:
+    """Return whether a charge was for counts by class, or for sums, of the rows of leaves."""
+    return bool(_COUNTS.fullmatch(charge.purpose) or _SUMS.fullmatch(charge.purpose))
+
+
 def _scale(charge: Charge) -> float | None:
-    """Return the scale in rows of the noise on counts by class, or on sums, that a charge was for; None of others."""
+    """Return the scale in rows of the noise that a charge for counts or sums names; None if it names none."""
     how, is_sums = _MECHANISM.fullmatch(charge.mechanism), bool(_SUMS.fullmatch(charge.purpose))
-    if how is None or not (is_sums or _COUNTS.fullmatch(charge.purpose)):
+    if how is None:
         return None
     # Of all rows of a unit, which were charged. A row adds as much to both sums together as their sensitivity is.
     sensitivity = (1 if is_sums else int(how[1])) * rows_of(charge.unit)

@@ -197,22 +197,30 @@ def leaf_predictions(leaves: Sequence[Leaf], target: Target, probabilities: Floa
     )
 
 
-def leaf_note(leaf: Leaf, probabilities: Floats, k: int = 0, noise: CountNoise | None = None) -> str | None:
+def leaf_note(leaf: Leaf, probabilities: Floats, k: int, noise: CountNoise | None) -> str | None:
     # "81 %; 120 rows": the probability was drawn, and is no share of the rows. "80.0 % of 120": it is their share.
-    # "72 to 88 % of about 120": the share's interval by the noise on the counts.
-    rows = leaf.rows
-    if leaf.counts is not None and noise is not None:
-        rows = noise.rows(sum(leaf.counts), len(leaf.counts))
-    if leaf.probabilities is not None:
-        return f"{100 * probabilities.max():.3g} %" + ("" if rows is None else f"; {rows} rows")
+    # "72 to 88 % of about 120": the share's interval by the noise on the counts. "120 rows ± unknown noise": the card
+    # does not state the noise, so that neither an interval nor the exact share is known.
+    drawn = None if leaf.probabilities is None else f"{100 * probabilities.max():.3g} %"
     if leaf.counts is None:
-        return None
+        return drawn
+    rows, numbers = sum(leaf.counts), len(leaf.counts)
+    if drawn is not None:
+        return f"{drawn}; {rows_text(rows, numbers, noise, ' rows')}"
+    share = None if noise is None else noise.share(leaf.counts, k)
+    if noise is not None and noise.is_exact:
+        return f"{100 * probabilities.max():.1f} % of {leaf.rows}" if leaf.rows else "0 rows"
+    if share is not None:
+        return f"{share_text(share)} of {rows_text(rows, numbers, noise)}"
+    said = rows_text(rows, numbers, noise, " rows")
+    return "probably no rows" if said == "0 rows" else f"{said}, {TOO_NOISY}"
+
+
+def rows_text(count: int, numbers: int, noise: CountNoise | None, unit: str = "") -> str:
+    """Return a released sum of counts in words, with the noise on it: none, what a card states, or None for unknown."""
     if noise is None:
-        return f"{100 * probabilities.max():.1f} % of {rows}" if rows else "0 rows"
-    share = noise.share(leaf.counts, k)
-    if share is None:
-        return "probably no rows" if str(rows) == "0" else f"{rows} rows, {TOO_NOISY}"
-    return f"{share_text(share)} of {rows}"
+        return f"{count}{unit} ± unknown noise"
+    return f"{max(count, 0) if noise.is_exact else noise.rows(count, numbers)}{unit}"
 
 
 def share_text(share: tuple[float, float]) -> str:

@@ -16,7 +16,16 @@ from hedgerow.models import caveats, pmml, python_source
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Pieces, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
-from hedgerow.models.leaf import TOO_NOISY, Leaf, commented, leaf_note, leaf_predictions, leaf_probabilities, share_text
+from hedgerow.models.leaf import (
+    TOO_NOISY,
+    Leaf,
+    commented,
+    leaf_note,
+    leaf_predictions,
+    leaf_probabilities,
+    rows_text,
+    share_text,
+)
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
 from hedgerow.schema import Literal, Number
 from hedgerow.text.markup import Html, element
@@ -24,6 +33,7 @@ from hedgerow.text.values import printable, shown_text
 
 _TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
 _NO_COUNTS = "probabilities were drawn with the model, for a leaf of hardly any row too: no counts were released"
+_UNKNOWN_NOISE = "the privacy card does not state the noise on the counts: none of them is exact"
 _ENDS = (0.05, 0.95)  # quantiles of a number that an explanation has
 
 
@@ -69,7 +79,7 @@ class LeafModel(Model):
         elif number is None:
             yield from caveats.no_better(leaves, list(map(self.schema.classes.index, said)), self._noise)
         yield from caveats.unreachable(self.schema, self.paths, self.leaf_name, exclusive=self.exclusive)
-        if self._noise is not None:
+        if self._noise is not None and not self._noise.is_exact:
             yield from caveats.empty(leaves, list(map(self._released_rows, leaves)), self._noise, self.leaf_name)
 
     @property
@@ -103,8 +113,8 @@ class LeafModel(Model):
 
     @cached_property
     def _noise(self) -> CountNoise | None:
-        """The noise on the released counts; None where there are none, they are exact, or the card does not say."""
-        return CountNoise.of(self.privacy) if self._has_rows else None
+        """The noise on the released counts; None if the card does not state it."""
+        return CountNoise.of(self.privacy)
 
     @property
     def _has_rows(self) -> bool:
@@ -114,15 +124,13 @@ class LeafModel(Model):
     @property
     def _notes(self) -> list[str | None]:
         if self._number is not None:
-            return [f"{self._rows_text(leaf)} rows" if self._has_rows else None for leaf in self.leaves]
+            return [self._rows_text(leaf, " rows") if self._has_rows else None for leaf in self.leaves]
         classes, leaves = self.schema.classes, zip(self.leaves, self.probabilities, self.predictions, strict=True)
         return [leaf_note(leaf, shares, classes.index(said), self._noise) for leaf, shares, said in leaves]
 
-    def _rows_text(self, leaf: Leaf) -> str:
+    def _rows_text(self, leaf: Leaf, unit: str = "") -> str:
         rows, numbers = self._released_rows(leaf), len(leaf.counts or leaf.sums or ())
-        if rows is None:
-            return "unknown"
-        return str(max(rows, 0)) if self._noise is None else self._noise.rows(rows, numbers)
+        return f"unknown{unit}" if rows is None else rows_text(rows, numbers, self._noise, unit)
 
     def _released_rows(self, leaf: Leaf) -> int | None:
         """Return the rows of a leaf by its counts, or of a number by its sums; negative where the noise is."""
@@ -136,9 +144,12 @@ class LeafModel(Model):
     @property
     def _remarks(self) -> list[str]:
         """What is said once, below the leaves."""
+        if not self._has_rows:
+            return [_NO_COUNTS] if self.has_probabilities and self.privacy.charges else []
         if self._noise is None:
-            is_drawn = self.has_probabilities and not self._has_rows and self.privacy.charges
-            return [_NO_COUNTS] if is_drawn else []
+            return [_UNKNOWN_NOISE]
+        if self._noise.is_exact:
+            return []
         of_classes, of_number = "ranges allow for the noise on the counts", "rows are rounded as the noise asks"
         how = of_classes if self._number is None else of_number
         return [f"{how}, {100 * CONFIDENCE:g} %; the file has the released numbers"]
@@ -302,10 +313,10 @@ class LeafModel(Model):
         counts = ["" if count is None else str(count) for count in self._counts_of(leaf)]
         if self._number is not None:
             counts = [self._rows_text(leaf)]
-        elif noise is not None and leaf.counts is not None:
-            counts = [noise.rows(count, 1) for count in leaf.counts]
+        elif leaf.counts is not None and (noise is None or not noise.is_exact):
+            counts = [rows_text(count, 1, noise) for count in leaf.counts]
             if leaf.probabilities is None:
-                interval = noise.share(leaf.counts, self.schema.classes.index(record["prediction"]))
+                interval = noise and noise.share(leaf.counts, self.schema.classes.index(record["prediction"]))
                 shown = TOO_NOISY if interval is None else share_text(interval)
         number, said = str(record[self.leaf_name]), element("b", shown_text(record["prediction"]))
         condition = element("td", record["condition"], style="text-align:left")

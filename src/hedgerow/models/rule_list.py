@@ -198,7 +198,9 @@ class RuleList(LeafModel):
         none = [np.nan] * len(names)
         counts = np.array([none if leaf.counts is None else leaf.counts for leaf in self.leaves], dtype=np.float64)
         unit = "released rows"
-        if self._noise is not None:
+        if self._noise is None:
+            unit += ", with noise that the card does not state"
+        elif not self._noise.is_exact:
             unit += f", of each class off by at most {self._noise.spread(1):,} ({100 * CONFIDENCE:g} % by the noise)"
         return plot.leaf_bars(rules, counts, names, self._caption, ax, unit)
 

@@ -27,6 +27,7 @@ from hedgerow.text.values import printable, quoted_text
 
 NEIGHBOURS = neighbours_of(None)
 _FOLLOWS = ("guarantee", "neighbours", "epsilon", "epsilon_exact", "delta", "delta_exact")  # from the charges
+NO_NOISE = "none"  # the source of noise on cards of models learned without privacy
 SOFTWARE = f"hedgerow {__version__}"  # the software that made a model, as cards name it
 
 
@@ -92,7 +93,7 @@ class PrivacyCard:
     @classmethod
     def none(cls, reason: str, *, software: str = SOFTWARE) -> Self:
         """Make the card of a model learned without privacy."""
-        return cls((), noise="none", software=software, no_guarantee_reason=reason)
+        return cls((), noise=NO_NOISE, software=software, no_guarantee_reason=reason)
 
     @property
     def epsilon(self) -> Fraction | None:

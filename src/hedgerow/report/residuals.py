@@ -156,15 +156,16 @@ def _findings(subject: Subject, found: Sequence[Error], good: Bucket) -> Iterato
 def released_error(subject: Subject) -> Section:
     model = subject.released if subject.is_private else None
     has_counts = model is not None and model.has_counts
-    found = {} if model is None or not has_counts else _by_counts(model)
+    noise = CountNoise.of(model.privacy) if model is not None and has_counts else None
+    found = {} if model is None or noise is None else _by_counts(model, noise)
     texts = {name: f"{value:.3g}" + (f" ± {half:.2g}" if half else "") for name, (value, half) in found.items()}
     facts = [Fact(f"{name} on the training rows, by released counts", texts[name], found[name][0]) for name in found]
     values: dict[str, Any] = {"absolute": texts.get(_NAMES[0]), "r2": texts.get(_NAMES[2]), "target": _target(subject)}
-    values |= {"has_counts": has_counts, "has_leaves": subject.has_leaves}
+    values |= {"has_counts": has_counts, "has_noise": noise is not None, "has_leaves": subject.has_leaves}
     return section("accuracy", facts, template="residuals-released", **values)
 
 
-def _by_counts(model: Model) -> dict[str, tuple[float, float]]:
+def _by_counts(model: Model, noise: CountNoise) -> dict[str, tuple[float, float]]:
     """Return errors and R² by released counts, each with half its 95 % interval by noise; none if that is too wide."""
     middles = np.array(model.schema.target.values)
     counts = np.array([leaf.counts or [0] * len(middles) for leaf in model.leaves], dtype=np.float64)
@@ -176,8 +177,7 @@ def _by_counts(model: Model) -> dict[str, tuple[float, float]]:
     absolute, squared, variance = (float((shares * each).sum()) for each in (off, off**2, around))
     if absolute <= 0 or squared <= 0 or variance <= 0:
         return {}
-    noise = CountNoise.of(model.privacy)
-    scale = 0.0 if noise is None else _INTERVAL * noise.deviation / float(rows)
+    scale = _INTERVAL * noise.deviation / float(rows)
     of_squared, of_variance = off**2 - squared, around - variance
     of_r2 = (of_squared - squared / variance * of_variance) / variance
     slopes = off - absolute, of_squared / (2 * sqrt(squared)), of_r2
