@@ -39,6 +39,7 @@ Each exception is also one of Python's, in parentheses, so that ``except ValueEr
   * PreparationWarning
   * UselessModelWarning
   * LabelsOnlyWarning
+  * SearchLimitWarning
   * UnitWarning
   * SeededNoiseWarning
 """
@@ -369,6 +370,10 @@ class SeededNoiseWarning(UserWarning):
 
 class UselessModelWarning(UserWarning):
     """A fitted model predicts the same for every row, or is right no more often than the commonest class."""
+
+
+class SearchLimitWarning(UserWarning):
+    """A search without privacy reached a limit of time or memory before it proved that its model is optimal."""
 
 
 class LabelsOnlyWarning(UserWarning):

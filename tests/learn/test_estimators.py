@@ -167,7 +167,7 @@ def test_parameters_are_kept_as_they_are_given_and_fitting_writes_to_none(estima
     assert clone(clf).get_params() == before
 
 
-PROOF = {"lower_bound_", "n_states_", "objective_", "optimal_"}
+PROOF = {"lower_bound_", "n_states_", "objective_", "optimal_", "stopped_by_"}
 
 
 def reachable(thing, seen):

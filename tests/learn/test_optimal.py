@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.errors import TooManyRowsError
+from hedgerow.errors import SearchLimitWarning, TooManyRowsError
 from hedgerow.learn.search import certified
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
 from hedgerow.models import Leaf
@@ -167,8 +167,11 @@ def test_trying_every_model_of_compas_finds_the_same(depth, min_rows, is_tree, e
     ids=["list", "tree"],
 )
 def test_without_time_there_is_a_model_with_a_gap(clf, errors):
-    clf.fit_tally(compas())
-    assert not clf.optimal_
+    problem = r"reached its time limit \(time_limit=1e-09 seconds\) .* \(gap 0\.\d+\)\. Raise time_limit"
+    with pytest.warns(SearchLimitWarning, match=problem) as caught:
+        clf.fit_tally(compas())
+    assert [one.filename for one in caught] == [__file__]
+    assert (clf.optimal_, clf.stopped_by_) == (False, "time")
     assert clf.lower_bound_ < errors / 7214 <= clf.objective_
     assert clf.objective_ < errors / 7214 + 0.02  # the search that comes first has found something good
     model = clf.tree_ if isinstance(clf, hr.OptimalTreeClassifier) else clf.rule_list_
@@ -177,15 +180,18 @@ def test_without_time_there_is_a_model_with_a_gap(clf, errors):
 
 def test_without_memory_there_is_a_model_with_a_gap(monkeypatch):
     monkeypatch.setattr(certified, "MOST_BYTES", 600_000)
-    clf = hr.OptimalTreeClassifier(max_depth=5, min_support=73 / 7214).fit_tally(compas())
-    assert not clf.optimal_
+    clf = hr.OptimalTreeClassifier(max_depth=5, min_support=73 / 7214)
+    with pytest.warns(SearchLimitWarning, match=r"reached its memory limit \(2 GiB for one level\)"):
+        clf.fit_tally(compas())
+    assert (clf.optimal_, clf.stopped_by_) == (False, "memory")
     assert clf.lower_bound_ < 2280 / 7214 <= clf.objective_
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_with_time_enough_a_limit_changes_nothing(kind):
     X, y = conjunction()
-    assert kind(schema=None, time_limit=np.int64(60)).fit(X, y).optimal_
+    found = kind(schema=None, time_limit=np.int64(60)).fit(X, y)
+    assert (found.optimal_, found.stopped_by_) == (True, None)
     assert kind(schema=None, time_limit=60).fit(X, y).objective_ == 0
 
 

@@ -1,18 +1,19 @@
 """Estimators of certified optima (`search/certified.py`), lists and trees, by any loss; not private."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Literal, Self
 
 from hedgerow.boundary.arguments import check_share
-from hedgerow.errors import ArgumentError, TooManyRowsError
+from hedgerow.errors import ArgumentError, SearchLimitWarning, TooManyRowsError
 from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TallyEstimator, TreeEstimator
 from hedgerow.learn.contract import Classifier, Regressor
 from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
 from hedgerow.learn.objectives import OfClasses, OfNumbers, RowLoss
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.search.certified import Optimum, SearchSettings, find_optimum, rows_needed
+from hedgerow.learn.search.certified import MOST_BYTES, Optimum, SearchSettings, find_optimum, rows_needed
 from hedgerow.learn.search.lattice import Take, value_of
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.space import Space
@@ -24,6 +25,11 @@ from hedgerow.text.messages import describe_argument
 from hedgerow.text.progress import progress_bar
 
 _STEPS = 2**20  # per row, at most: the resolution of penalties, so that objectives add up exactly
+_SMALLER = "use a smaller size or fewer cut points, or a larger min_support or regularization"
+_LIMITS = {
+    "time": ("time limit (time_limit={:g} seconds)", f"Raise time_limit, or {_SMALLER}."),
+    "memory": (f"memory limit ({MOST_BYTES / 2**30:g} GiB for one level)", f"To stay below it, {_SMALLER}."),
+}
 _EXACT = 2**50  # steps of rows whose sums, of a few penalties and a loss, float64 holds
 
 
@@ -64,7 +70,19 @@ class OptimalEstimator(TallyEstimator, RowLoss):
         self.objective_, self.lower_bound_ = optimum.objective / max(n, 1), optimum.lower_bound / max(n, 1)
         self.optimal_ = optimum.lower_bound >= optimum.objective
         self.n_states_ = optimum.n_states
+        self.stopped_by_ = None if self.optimal_ else optimum.stopped_by
         return optimum
+
+    def _warn_of_result(self) -> None:
+        super()._warn_of_result()
+        if self.stopped_by_ is not None:
+            limit, advice = _LIMITS[self.stopped_by_]
+            problem = (
+                f"The search reached its {limit.format(self.time_limit)} before optimality was proven: the model's "
+                f"objective is {self.objective_:.6g}, and no model is below {self.lower_bound_:.6g} "
+                f"(gap {self.objective_ - self.lower_bound_:.2g})."
+            )
+            warnings.warn(f"{problem} {advice}", SearchLimitWarning, stacklevel=3)
 
     def _loss(self, schema: Schema) -> Loss:
         return Loss.of(self._row_loss(schema), schema.target.n_levels, FINE_STEPS)

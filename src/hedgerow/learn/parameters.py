@@ -89,7 +89,8 @@ regularization : float, default=0
     The share of all rows whose loss a further rule or split must save to be worth it: the objective is the mean loss
     plus `regularization` for every rule but the default, or every split.
 time_limit : float, optional
-    Seconds, about. After that the best model found so far is returned, with its proven gap.
+    Seconds, about. After that the best model found so far is returned, with its proven gap and a `SearchLimitWarning`.
+    Without it a search still stops, in the same way, where the branches of one level exceed 2 GiB of memory.
 """,
     "points": """
 points : int, default=20
@@ -149,6 +150,9 @@ objective_, lower_bound_ : float
     Its mean loss plus penalties, such as its share of errors, and what no model within the parameters can be below.
 n_states_ : int
     States that were searched.
+stopped_by_ : {"time", "memory"} or None
+    The limit that ended the search before its model was proven to be optimal, `time_limit` or 2 GiB of memory for one
+    level; None otherwise. `SearchLimitWarning` says so, with the gap.
 """,
 }
 """Entries of numpydoc sections by name, without the indent of a class's docstring."""

@@ -38,7 +38,7 @@ def test_the_states_that_are_kept_hold_an_optimal_model(block_bytes, examples):
             patch.setattr(lattice, "_BLOCK_BYTES", block_bytes)
             rows = PatternMatrix(problem.tally, problem.space, loss)
             expansion = expand(rows, settings)
-            assert expansion.complete
+            assert expansion.stopped_by is None
             best = problem.least(depth, min_rows, penalty, objective)
             assert value_of(problem, rows, settings, expansion, objective) == best
 
@@ -157,7 +157,7 @@ def test_a_list_that_is_known_to_be_perfect_ends_the_search_of_lists():
 def test_a_narrow_search_follows_few_options_and_does_not_call_itself_complete(problem, width):
     rows = PatternMatrix(problem.tally, problem.space)
     expansion = expand(rows, SearchSettings(4, 0, 0.0), width=width)
-    assert not expansion.complete
+    assert expansion.stopped_by == "width"
     for level in expansion.levels:
         for edges in level.edges.values():
             assert (np.bincount(edges.state) <= width).all()
@@ -181,10 +181,10 @@ def test_progress_tells_of_every_state_of_every_level_that_is_expanded(problem, 
 @pytest.mark.parametrize("space", spaces(), ids=["lists", "trees"])
 def test_a_search_that_has_too_many_branches_to_hold_stops_and_says_so(space, monkeypatch):
     rows = PatternMatrix(Problem(TWO, XOR, space).tally, space)
-    assert expand(rows, SearchSettings(2, 0, 0.0)).complete
+    assert expand(rows, SearchSettings(2, 0, 0.0)).stopped_by is None
     monkeypatch.setattr(certified, "MOST_BYTES", 1)
     stopped = expand(rows, SearchSettings(2, 0, 0.0))
-    assert not stopped.complete
+    assert stopped.stopped_by == "memory"
     assert len(stopped.levels) == 1
 
 

@@ -1,5 +1,6 @@
 """Reconstruction of a table from a forest, or from several models of it, and its error about the rows of a true one."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -21,7 +22,7 @@ from hedgerow.audit.readers.paths import Paths, leaf_paths
 from hedgerow.audit.readers.read import children_of, paths_of, trees_of
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Array, Floats, Index
-from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SearchLimitWarning
 from hedgerow.models.released import released_leaf_model
 from hedgerow.schema.attributes import Cell
 from hedgerow.schema.schema import Schema
@@ -122,6 +123,10 @@ def reconstruct(
     bins = np.repeat(cells.bins, found.rows.sum(axis=1), axis=0)
     labels = None if classes is None else np.repeat(np.tile(np.array(classes), len(cells)), found.rows.ravel())
     status = "optimal" if found.is_optimal else "feasible"
+    if not found.is_optimal:
+        problem = f"The search reached its limit of seconds={settings.seconds:g} before optimality was proven: another"
+        what = f"{problem} table can be e^{found.gap:.3g} times as likely. Allow more seconds, or pass fewer models."
+        warnings.warn(what, SearchLimitWarning, stacklevel=2)
     return GuessedTable(cells.schema, bins, labels, status, found.gap, found.seconds)
 
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ _MANY_PATTERNS = 100_000  # for which the time is estimated
 _GOING_DOWN = 0.4  # of the time limit; going back up through the same states takes about as long
 _QUICK = 0.1  # of the time limit, at most
 Progress = Callable[[int, int, int], object]
+Limit = Literal["time", "memory", "width"]  # the last is of a quick search, which is incomplete on purpose
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +88,11 @@ class SearchSettings:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """Levels of a search, and whether it is complete."""
+    """Levels of a search, and the limit that stopped it, if any."""
 
     levels: list[PrunedLevel]  # from the root on
-    complete: bool  # whether every state that could matter was expanded. If not, the last level is the frontier.
     best: float  # the smallest objective of any list seen; not used for trees
+    stopped_by: Limit | None = None  # if a limit was reached, the last level is the frontier
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,14 +140,16 @@ def expand(
         step = _LevelExpansion(rows, settings, levels[-1], reached, best, width)
         for done in step.blocks():
             progress(len(levels), done, len(levels[-1].states))
-            if time.monotonic() > deadline or step.n_bytes > MOST_BYTES:
-                return Expansion(levels, complete=False, best=step.best)
+            if time.monotonic() > deadline:
+                return Expansion(levels, step.best, "time")
+            if step.n_bytes > MOST_BYTES:
+                return Expansion(levels, step.best, "memory")
         best = step.best
         following, reached = step.finish()
         if not len(following.states):
             break
         levels.append(following)
-    return Expansion(levels[: settings.depth], complete=width is None, best=best)
+    return Expansion(levels[: settings.depth], best, None if width is None else "width")
 
 
 class _LevelExpansion:
@@ -253,6 +257,7 @@ class Optimum:
     objective: float  # its loss in rows, each rule or split counting for the penalty more
     lower_bound: float  # A lower bound on the objective of any model within the settings
     n_states: int  # states that were visited
+    stopped_by: Limit | None = None  # the limit that was reached before the search was complete
 
 
 def find_optimum(
@@ -350,7 +355,7 @@ def prune(rows: PatternMatrix, settings: SearchSettings, time_limit: float | Non
     above = settings if two is None else replace(settings, depth=settings.depth - 1)
     best = min((other.best for other in others), default=np.inf)
     full, last = expand(rows, above, best=best, deadline=start + _GOING_DOWN * limit, progress=progress), None
-    if two is not None and full.complete and len(full.levels) == above.depth:
+    if two is not None and full.stopped_by is None and len(full.levels) == above.depth:
         states = full.levels[-1].states
 
         def report(done: int) -> None:
@@ -361,14 +366,14 @@ def prune(rows: PatternMatrix, settings: SearchSettings, time_limit: float | Non
         try:
             last = two.values(states, report)
         except TimeoutError:
-            full = replace(full, complete=False)
-    if not full.complete and not others:
+            full = replace(full, stopped_by="time")
+    if full.stopped_by is not None and not others:
         others = quickly()
     models = [_best_of(rows, settings, full.levels, last), *(_best_of(rows, settings, one.levels) for one in others)]
     found = [(_objective(rows, settings, model, np.ones((1, len(rows)), dtype=bool)), model) for model in models]
     objective, model = min(found, key=lambda pair: pair[0])
-    bound = objective if full.complete else min(objective, _bound(rows, settings, full))
-    return Optimum(model, objective, bound, sum(len(level.states) for level in full.levels))
+    bound = objective if full.stopped_by is None else min(objective, _bound(rows, settings, full))
+    return Optimum(model, objective, bound, sum(len(level.states) for level in full.levels), full.stopped_by)
 
 
 def _width(rows: PatternMatrix, settings: SearchSettings) -> int:
