@@ -8,6 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import StackingClassifier
+from sklearn.exceptions import FitFailedWarning
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401 -- makes the search importable
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
@@ -15,7 +18,10 @@ from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
     TunedThresholdClassifierCV,
+    cross_val_predict,
     cross_val_score,
+    cross_validate,
+    validation_curve,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -148,6 +154,43 @@ def test_a_search_charges_the_budget_for_each_fit(search):
     short = tree.set_params(budget=hr.Budget(0.05))
     with pytest.warns(PreparationWarning), pytest.raises(BudgetExceededError):
         search(short, depths, cv=3, error_score="raise").fit(MANY, ILL)
+
+
+SCORING = {
+    "score": lambda tree: cross_val_score(tree, MANY, ILL, cv=2),
+    "scorer": lambda tree: cross_val_score(tree, MANY, ILL, cv=2, scoring="accuracy"),
+    "pipeline": lambda tree: cross_validate(make_pipeline(tree), MANY, ILL, cv=2),
+    "curve": lambda tree: validation_curve(tree, MANY, ILL, param_name="max_depth", param_range=[1, 2], cv=2),
+}
+STACKING = {
+    "predictions": lambda tree: cross_val_predict(tree, MANY, ILL == "yes", cv=2),
+    "calibration": lambda tree: CalibratedClassifierCV(tree, cv=2).fit(MANY, ILL == "yes"),
+    "stack": lambda tree: StackingClassifier([("tree", tree)], cv=2).fit(MANY, (ILL == "yes").astype(int)),
+}
+
+
+@pytest.mark.parametrize("call", SCORING.values(), ids=SCORING)
+def test_cross_validation_on_exact_rows_is_warned_of(call):
+    with pytest.warns(PreparationWarning, match="cross-validation scores the model on exact rows"):
+        call(hr.PrivateTreeClassifier(1, max_depth=1, schema=SCHEMA))
+
+
+@pytest.mark.parametrize("call", STACKING.values(), ids=STACKING)
+def test_a_model_of_exact_predictions_is_warned_of(call):
+    schema = hr.Schema(SCHEMA.attributes, hr.Label("ill", (0, 1)))
+    tree = hr.PrivateTreeClassifier(1, max_depth=1, objective="mixed", schema=schema)
+    with pytest.warns(PreparationWarning, match="another estimator learns from predictions on exact rows"):
+        call(tree)
+
+
+def test_folds_that_the_budget_refuses_are_named_with_the_reason():
+    """scikit-learn replaces the scores of failed fits by NaN; its warning quotes the error."""
+    tree = hr.PrivateTreeClassifier(0.4, schema=SCHEMA, budget=hr.Budget(1), random_state=0)
+    with pytest.warns(FitFailedWarning, match="3 fits failed out of a total of 5(.|\n)*BudgetExceededError"):
+        scores = cross_val_score(tree, MANY, ILL, cv=5)
+    assert np.isnan(scores).sum() == 3
+    with pytest.raises(BudgetExceededError):
+        cross_val_score(tree, MANY, ILL, cv=5, error_score="raise")
 
 
 PLAIN = """

@@ -43,8 +43,23 @@ _SEARCHED = (
     "a search chooses by exact scores of these rows, which no charge and no card has. Search on public rows, or choose "
     "by scores that hedgerow.evaluate releases."
 )
-# Of scikit-learn, by name: to import them takes long.
-_SEARCHES = frozenset(("BaseSearchCV", "RFECV", "SequentialFeatureSelector", "TunedThresholdClassifierCV"))
+_SCORED = (
+    "cross-validation scores the model on exact rows, and no charge or card covers the scores. Cross-validate on "
+    "public rows, or score each fit by hedgerow.evaluate."
+)
+_STACKED = (
+    "another estimator learns from predictions on exact rows, and no charge or card covers what it learns. Fit it on "
+    "public rows."
+)
+# Public names of scikit-learn. They are not imported, because that takes long.
+_CALLERS = {
+    **dict.fromkeys(("BaseSearchCV", "RFECV", "SequentialFeatureSelector", "TunedThresholdClassifierCV"), _SEARCHED),
+    **dict.fromkeys(("CalibratedClassifierCV", "StackingClassifier", "StackingRegressor"), _STACKED),
+}
+_FUNCTIONS = {
+    **dict.fromkeys(("cross_validate", "learning_curve", "validation_curve", "permutation_test_score"), _SCORED),
+    "cross_val_predict": _STACKED,
+}
 _SEEDED = (
     "random_state seeds the noise, so that the model has no guarantee: whoever knows the seed can take the noise off. "
     "It is for tests; leave it out to release a model."
@@ -190,15 +205,16 @@ class PrivateEstimator(TallyEstimator):
 
 
 def _unaccounted() -> list[str]:
-    """Return what callers learn from the rows without a charge: steps of a pipeline, a search by scores."""
+    """Return what callers learn from the rows without a charge: fitted steps, scores, models of predictions."""
     found, caller = set[str](), inspect.currentframe()
     while caller is not None:
-        own = caller.f_locals.get("self")
-        if caller.f_code.co_name.startswith("fit") and own is not None:
+        own, name = caller.f_locals.get("self"), caller.f_code.co_name
+        if name.startswith("fit") and own is not None:
             if _has_fitted_steps(own):
                 found.add(_PREPARED)
-            if not _SEARCHES.isdisjoint(base.__name__ for base in type(own).__mro__):
-                found.add(_SEARCHED)
+            found |= {_CALLERS[base.__name__] for base in type(own).__mro__ if base.__name__ in _CALLERS}
+        elif name in _FUNCTIONS and str(caller.f_globals.get("__name__")).startswith("sklearn.model_selection."):
+            found.add(_FUNCTIONS[name])
         caller = caller.f_back
     return sorted(found)
 
