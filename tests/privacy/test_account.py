@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import BudgetExceededError
-from hedgerow.privacy.account import Account
+from hedgerow.privacy.account import Account, Totals
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.zcdp import epsilon_at, largest_pure, largest_rho, pure_rho
 
 ONE = Charge("one", Fraction(1), Fraction(1, 8))
@@ -79,6 +80,78 @@ def test_nothing_is_guaranteed_at_a_delta_below_that_of_the_cap():
     assert account.epsilon_at(Fraction(1, 1000)) == account.epsilon_at(Fraction(1, 100)) == 1
     with pytest.raises(ValueError, match="expected a delta as large as the cap's"):
         account.epsilon_at(Fraction(1, 10**6))
+
+
+# Running totals
+
+REASONS = st.sampled_from([None, None, "seeded", "not proven"])
+CHARGES = st.builds(
+    Charge,
+    st.just("x"),
+    st.fractions(0, 3),
+    st.just(Fraction(0)) | st.fractions(0, "1/2"),
+    no_guarantee_reason=REASONS,
+    rho=st.none() | st.fractions(0, 1),
+    unit=st.just(Unit("patient", 4)),
+)
+CAPS = st.sampled_from(
+    [
+        Account(Fraction(20), Fraction(9, 10)),
+        Account(None, rho=Fraction(3)),
+        Account(Fraction(20), rho=Fraction(3)),
+        Account(Fraction(20), Fraction(1, 100), accounting="zcdp"),
+    ]
+)
+STEPS = st.lists(CHARGES | st.tuples(st.integers(0, 9), st.sampled_from(["seeded", "a second reason"])), max_size=12)
+
+
+def sums_from_scratch(charges):
+    """Add up all charges with plain sums, as simply as possible."""
+    rhos = [charge.zcdp for charge in charges]
+    return {
+        "spent": sum((charge.epsilon for charge in charges), Fraction(0)),
+        "spent_delta": sum((charge.delta for charge in charges), Fraction(0)),
+        "spent_rho": None if None in rhos else sum(rhos, Fraction(0)),
+        "without_guarantee": len([charge for charge in charges if charge.no_guarantee_reason]),
+    }
+
+
+def totals_of(account):
+    totals = {name: getattr(account, name) for name in ("spent", "spent_delta", "spent_rho")}
+    return totals | {"without_guarantee": account.totals.without_guarantee}
+
+
+@given(CAPS, STEPS)
+def test_running_totals_equal_sums_over_all_charges(account, steps):
+    for step in steps:
+        if isinstance(step, Charge):
+            try:
+                account = account.charged(step)
+            except BudgetExceededError:
+                continue
+        elif step[0] < len(account.charges):
+            account = account.marked(*step)
+        assert totals_of(account) == sums_from_scratch(account.charges)
+        fresh = Account(account.epsilon, account.delta, account.charges, account.rho, account.accounting)
+        assert (totals_of(fresh), fresh.remaining, str(fresh)) == (totals_of(account), account.remaining, str(account))
+
+
+@pytest.mark.parametrize(
+    "account", [Account(Fraction(1000)), Account(Fraction(1000), Fraction(1, 10**6), accounting="zcdp")]
+)
+def test_a_charge_adds_to_the_totals_without_reading_earlier_charges(account, monkeypatch):
+    added, plus = [], Totals.plus
+    monkeypatch.setattr(Totals, "plus", lambda totals, charge: added.append(charge) or plus(totals, charge))
+    charges = [Charge("x", Fraction(k + 1, 7 * 10**5)) for k in range(200)]
+    for charge in charges:
+        account = account.charged(charge)
+    assert added == charges
+
+
+def test_a_sum_with_too_many_digits_is_refused_before_the_charge():
+    account = Account(Fraction(1), charges=tuple(Charge("x", Fraction(1, 10**999 + k)) for k in (1, 3)))
+    with pytest.raises(ValueError, match="at most 2,500 digits"):
+        account.charged(Charge("x", Fraction(1, 10**999 + 7)))
 
 
 # Accounts that add up ρ

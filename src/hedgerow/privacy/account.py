@@ -1,16 +1,60 @@
 """Accounts: the caps on the privacy loss and the charges against them, as a frozen value."""
 
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.errors import ArgumentError, BudgetExceededError
-from hedgerow.privacy.charge import Charge, amount_text, check_delta, exact, join_reasons, total, total_rho, unit_of
+from hedgerow.privacy.charge import Charge, amount_text, check_delta, exact, join_reasons, total, unit_of
 from hedgerow.privacy.zcdp import epsilon_at, largest_pure, largest_rho
 
 Accounting = Literal["basic", "zcdp"]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Exact sums of charges, to which one more charge is added without looking at the earlier ones.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        The sums of ε and of δ.
+    known_rho : Fraction
+        The sum of ρ of the charges whose ρ is known.
+    without_rho : int
+        The number of charges whose ρ is not known.
+    without_guarantee : int
+        The number of charges that have no guarantee.
+    """
+
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    known_rho: Fraction = Fraction(0)
+    without_rho: int = 0
+    without_guarantee: int = 0
+
+    def plus(self, charge: Charge) -> Self:
+        """Return the sums with one more charge; ValueError if a sum has too many digits."""
+        rho = charge.zcdp
+        return type(self)(
+            total((self.epsilon, charge.epsilon)),
+            total((self.delta, charge.delta)),
+            self.known_rho if rho is None else total((self.known_rho, rho)),
+            self.without_rho + (rho is None),
+            self.without_guarantee + (charge.no_guarantee_reason is not None),
+        )
+
+    @classmethod
+    def of(cls, charges: Iterable[Charge]) -> Self:
+        """Return the sums of charges; ValueError if a sum has too many digits."""
+        totals = cls()
+        for charge in charges:
+            totals = totals.plus(charge)
+        return totals
 
 
 @dataclass(frozen=True)
@@ -53,7 +97,7 @@ class Account:
             raise ArgumentError(f"delta must be in [0, 1), got {float(self.delta):g}.")
         check_choice("accounting", self.accounting, get_args(Accounting))
         self._check_caps()
-        _ = self.spent, self.spent_delta, self.spent_rho  # raises if a sum has too many digits
+        _ = self.totals  # raises if a sum has too many digits
         unit_of(self.charges)
 
     def _check_caps(self) -> None:
@@ -65,19 +109,24 @@ class Account:
         _ = self.largest_rho  # raises if (ε, δ) allows none
 
     @cached_property
+    def totals(self) -> Totals:
+        """The sums of all charges. `charged` and `marked` carry them over to the account that they return."""
+        return Totals.of(self.charges)
+
+    @property
     def spent(self) -> Fraction:
         """ε of all charges."""
-        return total(charge.epsilon for charge in self.charges)
+        return self.totals.epsilon
 
-    @cached_property
+    @property
     def spent_delta(self) -> Fraction:
         """δ of all charges."""
-        return total(charge.delta for charge in self.charges)
+        return self.totals.delta
 
-    @cached_property
+    @property
     def spent_rho(self) -> Fraction | None:
-        """ρ of all charges; None where that of one is not known."""
-        return total_rho(self.charges)
+        """ρ of all charges; None if the ρ of a charge is not known."""
+        return None if self.totals.without_rho else self.totals.known_rho
 
     @property
     def largest_rho(self) -> Fraction | None:
@@ -135,13 +184,10 @@ class Account:
     @property
     def warning(self) -> str | None:
         """The charges that the cap does not cover, in a sentence; None where it covers all."""
-        no_guarantee_reason = sum(charge.no_guarantee_reason is not None for charge in self.charges)
-        if not no_guarantee_reason:
+        number = self.totals.without_guarantee
+        if not number:
             return None
-        return (
-            f"no guarantee for {no_guarantee_reason} of {len(self.charges)} charges: "
-            "the cap does not bound what they released"
-        )
+        return f"no guarantee for {number} of {len(self.charges)} charges: the cap does not bound what they released"
 
     def epsilon_at(self, delta: Fraction) -> Fraction:
         """Return the ε at δ that the caps guarantee for all that is ever charged; ValueError if δ is too small."""
@@ -159,7 +205,7 @@ class Account:
         Under ``accounting='zcdp'`` it fits if all ρ together is within what (ε, δ) allows, or if no charge has a δ and
         all ε together is within ε; else within every cap there is.
         """
-        unit_of((*self.charges, charge))
+        unit_of((*self.charges[:1], charge))  # earlier charges are all of the same unit
         left, most, rho = self._remaining_sum, self.remaining_rho, charge.zcdp
         allowed = Fraction(0) if self._either else self.delta - self.spent_delta
         fits = [] if left is None else [charge.epsilon <= left and charge.delta <= allowed]
@@ -180,7 +226,7 @@ class Account:
     def charged(self, charge: Charge) -> "Account":
         """Return the account with one charge more; raises BudgetExceededError if it has too little left."""
         self.check(charge)
-        return replace(self, charges=(*self.charges, charge))
+        return self._holding((*self.charges, charge), self.totals.plus(charge))
 
     def marked(self, place: int, no_guarantee_reason: str) -> "Account":
         """Return the account with one of its charges marked as void, for this reason."""
@@ -188,7 +234,15 @@ class Account:
             raise ArgumentError("expected a budget whose charges are only added to, found fewer charges than before.")
         charge = self.charges[place]
         marked = replace(charge, no_guarantee_reason=join_reasons(charge.no_guarantee_reason, no_guarantee_reason))
-        return replace(self, charges=(*self.charges[:place], marked, *self.charges[place + 1 :]))
+        without = self.totals.without_guarantee + (charge.no_guarantee_reason is None)
+        totals = replace(self.totals, without_guarantee=without)
+        return self._holding((*self.charges[:place], marked, *self.charges[place + 1 :]), totals)
+
+    def _holding(self, charges: tuple[Charge, ...], totals: Totals) -> "Account":
+        """Return the account with these charges, whose sums are known; caps and charges have been checked."""
+        account = copy(self)
+        vars(account).update(charges=charges, totals=totals)
+        return account
 
     @property
     def guarantee(self) -> str | None:
@@ -210,7 +264,7 @@ class Account:
             lines.append(_line("epsilon by addition", self.epsilon, self.spent, max(self._remaining_sum, Fraction(0))))
         if self.largest_rho is not None and self.remaining_rho is not None:
             lines.append(_line("rho", self.largest_rho, self.spent_rho, self.remaining_rho))
-        unit = unit_of(self.charges)
+        unit = unit_of(self.charges[:1])
         return lines if unit is None else [*lines, f"losses of {unit.name}"]
 
     def __str__(self) -> str:
