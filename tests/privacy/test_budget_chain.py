@@ -37,8 +37,10 @@ def vars_of(account):
 @given(CAPS, st.lists(CHARGES, max_size=4).map(tuple))
 def test_what_is_written_is_read_back_and_each_entry_has_the_hash_of_the_one_before(account, charges):
     record = grown(account, charges)
-    found = Record.from_dict(json.loads(json.dumps(record.to_dict())))
+    assert json.loads(record.to_json()) == record.to_dict()
+    found = Record.from_dict(json.loads(record.to_json()))
     assert found == record
+    assert found.to_json() == record.to_json()  # whose lines were added one by one
     assert found.account.charges == charges
     assert [charge.declared for charge in found.account.charges] == [charge.declared for charge in charges]
     assert found.hashes == tuple(map(sha, found.entries))

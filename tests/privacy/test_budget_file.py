@@ -1,4 +1,5 @@
 import json
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hedgerow import PrivateRuleListClassifier
 from hedgerow.errors import ArgumentError, BudgetExceededError, ModelFormatError, StateError
 from hedgerow.privacy.budget_file import FileBudget
+from hedgerow.privacy.charge import Charge
 from tests.privacy.racing import race
 from tests.privacy.rewriting import sha
 
@@ -30,6 +32,36 @@ def test_what_another_run_charged_counts(path):
         two.charge(0.5, purpose="second")
     two.charge(0.25, purpose="third")
     assert [charge.purpose for charge in FileBudget(path).charges] == ["first", "third"]
+
+
+def test_a_charge_parses_no_entry_that_was_checked_before(path, monkeypatch):
+    budget, parsed, parse = FileBudget(path), [], Charge.parsed
+    monkeypatch.setattr(Charge, "parsed", lambda data: parsed.append(data["purpose"]) or parse(data))
+    for number in range(10):
+        budget.charge(Fraction(1, 1000 + number), purpose=f"charge {number}")
+    assert parsed == [f"charge {number}" for number in range(10)]
+    assert FileBudget(path).charges == budget.charges
+
+
+def test_an_edit_between_two_charges_of_a_process_is_noticed(path):
+    budget = FileBudget(path)
+    budget.charge(0.25, purpose="a model")
+    before = path.stat()
+    path.write_text(path.read_text().replace('"1/4"', '"1/9"'))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    with pytest.raises(ModelFormatError, match="was edited"):
+        budget.charge(0.25, purpose="another model")
+    with pytest.raises(ModelFormatError, match="was edited"):
+        _ = budget.spent
+
+
+def test_entries_that_a_caller_changes_do_not_change_the_budget(path):
+    budget = FileBudget(path)
+    budget.charge(0.25, purpose="a model")
+    budget.record.entries[1]["epsilon"] = "0"
+    budget.charge(0.25, purpose="another model")
+    assert FileBudget(path).spent == budget.spent == Fraction(1, 2)
 
 
 def test_estimators_charge_it_as_any_budget(path):

@@ -1,14 +1,16 @@
 """Records of budget files: entries, each with the hash of the one before, and the account that they add up to."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Self
 
 from hedgerow.boundary.canonical import FIRST, canonical, digest
-from hedgerow.boundary.untrusted_text import check_plain, parse_amount
+from hedgerow.boundary.untrusted_text import check_plain, parse_amount, parse_json
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
@@ -87,13 +89,17 @@ class Record:
 
     def after(self, account: Account) -> Self:
         """Return the record with what is new in this account: more charges, or reasons why some are void."""
-        found, before = self, self.account.charges
-        for number, (old, new) in enumerate(zip(before, account.charges, strict=False), 1):
-            if old != new:
-                found = found._with({"kind": "void", "charge": number, "void": new.no_guarantee_reason})
+        before = self.account.charges
+        record, kept = self, account.charges[: len(before)]
+        if kept != before:
+            for number, (old, new) in enumerate(zip(before, kept, strict=False), 1):
+                if old != new:
+                    record = record._with({"kind": "void", "charge": number, "void": new.no_guarantee_reason})
         for charge in account.charges[len(before) :]:
-            found = found._with({"kind": "charged", **charge.exact_dict(), **_named(self.table)})
-        return replace(found, account=account)
+            record = record._with({"kind": "charged", **charge.exact_dict(), **_named(self.table)})
+            if Charge.parsed(parse_json(_line(record.entries[-1]))) != charge:
+                raise ArgumentError("the charge cannot be read back from a file. Nothing was charged.")
+        return record._holding(account)
 
     def released(self, number: int, model: str) -> Self:
         """Return the record with the digest of the model that a charge was for; charges count from 1."""
@@ -104,12 +110,35 @@ class Record:
     def _with(self, entry: Mapping[str, Any]) -> Self:
         whole = {**entry, "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "previous": self.head}
         check_plain(whole)
-        return replace(self, entries=(*self.entries, whole), head=digest(canonical(whole)))
+        record = replace(self, entries=(*self.entries, whole), head=digest(canonical(whole)))
+        if self.entries:
+            vars(record)["_lines"] = f"{self._lines},\n{_line(whole)}"
+        return record
+
+    def _holding(self, account: Account) -> Self:
+        """Return the record with this account, which its entries add up to."""
+        record = copy(self)
+        vars(record)["account"] = account
+        return record
+
+    @cached_property
+    def _lines(self) -> str:
+        """The entries as JSON, one a line. `_with` adds a line without writing the earlier ones again."""
+        return ",\n".join(map(_line, self.entries))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as the JSON-ready data of a file."""
+        return {**self._first_keys, "entries": list(self.entries), "head": self.head}
+
+    def to_json(self) -> str:
+        """Return the text of a file: `to_dict` as JSON, with each entry on a line."""
+        start = json.dumps(self._first_keys).removesuffix("}")
+        return f'{start}, "entries": [\n{self._lines}\n], "head": {json.dumps(self.head)}}}\n'
+
+    @property
+    def _first_keys(self) -> dict[str, Any]:
         warning = {"warning": self.account.warning} if self.account.warning else {}
-        return {"format": FORMAT, "version": 2, **warning, "entries": list(self.entries), "head": self.head}
+        return {"format": FORMAT, "version": 2, **warning}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -141,6 +170,10 @@ class Record:
         if first["kind"] == "chained":
             lines.append(f"charges made before the chain of hashes, as found on {first['date'][:10]}: {self.unchained}")
         return printable("\n".join(lines), keep="\n")
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    return json.dumps(entry)
 
 
 def _check_same(written: object, found: object) -> None:

@@ -2,7 +2,6 @@
 
 import errno
 import fcntl
-import json
 import os
 import re
 import stat
@@ -15,7 +14,15 @@ from typing import BinaryIO, Self
 
 from hedgerow.boundary.durable import sync_folder, write_synced
 from hedgerow.boundary.untrusted_text import LARGEST_FILE, parse_json, read_all, read_text
-from hedgerow.errors import ArgumentError, FileAccessError, FileError, LedgerError, ModelFormatError, StateError
+from hedgerow.errors import (
+    ArgumentError,
+    FileAccessError,
+    FileError,
+    LedgerError,
+    ModelFormatError,
+    StateError,
+    UnreadableError,
+)
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.budget import Budget, account_of, report_charges_on_error
 from hedgerow.privacy.budget_chain import FORMAT, Record
@@ -60,6 +67,7 @@ class FileBudget(Budget):
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = Path(path).resolve()  # one file has one lock, even if links lead to it
         self._folder = self._path.parent.stat()
+        self._known: tuple[str, Record] | None = None  # the text of the file as last checked, and its record
         account = self._now
         super().__init__(account.epsilon, account.delta, rho=account.rho, accounting=account.accounting)
         self._last_charge: int | None = None
@@ -103,7 +111,14 @@ class FileBudget(Budget):
         """The caps, charges and entries that the file holds now."""
         self._check_folder()
         with _opened(self._path) as file:
-            return _parse(self._path, file)
+            return _parse(self._path, _text_of(self._path, file))
+
+    def _read(self, file: BinaryIO) -> Record:
+        """Return the record of the open file. A text that has not changed since it was checked is not parsed again."""
+        text, known = _text_of(self._path, file), self._known
+        if known is None or known[0] != text:
+            self._known = known = text, _parse(self._path, text)
+        return known[1]
 
     @property
     def head(self) -> str:
@@ -144,7 +159,7 @@ class FileBudget(Budget):
         self._check_folder()
         with _opened(self._path) as file:
             _check_writable(self._path, file)
-            self._check_chained(_parse(self._path, file))
+            self._check_chained(self._read(file))
         super().check(epsilon, delta, rho=rho, unit=unit)
 
     def _check_folder(self) -> None:
@@ -164,7 +179,9 @@ class FileBudget(Budget):
 
     @property
     def _now(self) -> Account:
-        return self.record.account
+        self._check_folder()
+        with _opened(self._path) as file:
+            return self._read(file).account
 
     def _update(self, change: Callable[[Account], Account]) -> Account:
         def charged(record: Record) -> Record:
@@ -177,13 +194,14 @@ class FileBudget(Budget):
         self._check_folder()
         with _locked(self._path) as file:
             _check_writable(self._path, file)
-            before = _parse(self._path, file)
+            before = self._read(file)
             after = change(before)
-            if after != before:
+            if after.head != before.head:
                 text, spent = _text(after), self.spent_here
                 try:
                     self._here.spent = spent + after.account.spent - before.account.spent
                     _replace(self._path, text, like=os.fstat(file.fileno()))
+                    self._known = text, after
                     if len(after.account.charges) > len(before.account.charges):
                         self._last_charge = len(after.account.charges)
                     sync_folder(self._path)
@@ -272,18 +290,25 @@ def _write(path: Path, handle: int, text: str) -> None:
 
 
 def _text(record: Record) -> str:
-    text = json.dumps(record.to_dict(), indent=2)
+    text = record.to_json()
     if len(text) > LARGEST_FILE:
         raise ArgumentError(f"a budget file of more than {LARGEST_FILE:,} bytes cannot be read. Nothing was charged.")
-    if Record.from_dict(parse_json(text)) != record:
-        raise ArgumentError("the charge cannot be read back from a file. Nothing was charged.")
     return text
 
 
-def _parse(path: Path, file: BinaryIO) -> Record:
+def _text_of(path: Path, file: BinaryIO) -> str:
+    problem = ""
+    try:
+        return read_all(file)
+    except UnreadableError as error:
+        problem = str(error)
+    raise _other_content(path, problem)
+
+
+def _parse(path: Path, text: str) -> Record:
     problem, broken = "", None
     try:
-        return Record.from_dict(parse_json(read_all(file)))
+        return Record.from_dict(parse_json(text))
     except ModelFormatError as error:
         broken = str(error)
     except (ValueError, LedgerError) as error:
@@ -293,8 +318,12 @@ def _parse(path: Path, file: BinaryIO) -> Record:
     if broken:
         problem = f"{path}: {broken}. Restore the file from a backup that has all charges; without one"
         raise ModelFormatError(f"{problem}, start a new budget with what is left after all that was released.")
+    raise _other_content(path, problem)
+
+
+def _other_content(path: Path, problem: str) -> ModelFormatError:
     expected = f"{path}: expected a budget file (made by `hedgerow budget new`)"
-    raise ModelFormatError(f"{expected}, found other content: {problem.rstrip('.')}.")
+    return ModelFormatError(f"{expected}, found other content: {problem.rstrip('.')}.")
 
 
 def is_budget(path: str | PathLike[str]) -> bool:
