@@ -71,16 +71,17 @@ numbers_in <- function(column) {
 # Text, or numbers as text, with dates of a declared format as YYYY-MM-DD.
 with_plain_dates <- function(column, format, steps) {
   if (is.null(format) || column$dates || column$kind == "truth") return(column)
-  if (column$kind == "number") column$values <- text_of_numbers(column)
+  if (column$kind == "number") column$values <- text_of_numbers(column, SERIAL_DAYS[[format]])
   column$kind <- "text"
   column$values <- plain_dates(column$values, format, steps)
   column
 }
 
-text_of_numbers <- function(column) {
+text_of_numbers <- function(column, serials) {
   x <- column$values
   floors <- floor(pmin(pmax(x, -1e7), 1e7))
-  plain <- column$whole | (abs(x) < 1e7 & (x == floors | (floors >= 61 & floors <= 2958465)))
+  are_serial <- if (is.null(serials)) FALSE else floors >= serials$first & floors <= serials$last
+  plain <- column$whole | (abs(x) < 1e7 & (x == floors | are_serial))
   ifelse(plain, sprintf("%.0f", ifelse(column$whole, x, floors) + 0), "no date")
 }
 

@@ -5,8 +5,17 @@ NUMBER <- paste0("^[-+]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?|[1-9
 DATE <- paste0("^(([0-9]{3}[1-9]|[0-9]{2}[1-9][0-9]|[0-9][1-9][0-9]{2}|[1-9][0-9]{3})-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])",
                "|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))|([0-9]{2}(0[48]|[2468][048]|[13579][26])",
                "|([2468][048]|0[48]|[13579][26])00)-02-29)$")
-SERIAL <- paste0("^(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5}|1[0-9]{6}|2[0-8][0-9]{5}|29[0-4][0-9]{4}|295[0-7][0-9]{3}|2958[0-3][0-9]{2}",
-                 "|29584[0-5][0-9]|295846[0-5])([.][0-9]{1,17})?$")
+FRACTION <- "([.][0-9]{1,17})?$"
+# The date systems of spreadsheets, by the format that declares them: the first and the last serial day, the days from
+# 1970-01-01 to serial day 0, and the text of serial days.
+SERIAL_DAYS <- list(
+  excel = list(first = 61, last = 2958465, zero = -25569,
+               pattern = paste0("^(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5}|1[0-9]{6}|2[0-8][0-9]{5}|29[0-4][0-9]{4}|295[0-7][0-9]{3}",
+                                "|2958[0-3][0-9]{2}|29584[0-5][0-9]|295846[0-5])", FRACTION)),
+  "excel-1904" = list(first = 1, last = 2957003, zero = -24107,
+                      pattern = paste0("^([1-9][0-9]{0,5}|1[0-9]{6}|2[0-8][0-9]{5}|29[0-4][0-9]{4}|295[0-6][0-9]{3}",
+                                       "|295700[0-3])", FRACTION))
+)
 FIRST_DAY <- -719162
 LAST_DAY <- 2932896
 
@@ -91,7 +100,7 @@ text_of_days <- function(days) {
 
 # The replacements that rewrite text in a declared format as YYYY-MM-DD, by the package's own expressions.
 format_steps <- function(format) {
-  if (is.null(format) || format == "excel") return(NULL)
+  if (is.null(format) || format %in% names(SERIAL_DAYS)) return(NULL)
   padded <- c("^ ([0-9]{4})-0?([0-9]{2})-0?([0-9]{2})$", "\\1-\\2-\\3")
   if (format == "iso") {
     iso <- "^([0-9]{4})-([0-9]{2})-([0-9]{2})([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?)?$"
@@ -117,9 +126,10 @@ head_of <- function(x) x[-length(x)]
 
 plain_dates <- function(text, format, steps) {
   for (step in steps) text <- sub(step[1], step[2], text, perl = TRUE)
-  if (identical(format, "excel")) {
-    are <- grepl(SERIAL, text, perl = TRUE) & !is.na(text)
-    text[are] <- text_of_days(as.numeric(sub("[.].*", "", text[are])) - 25569)
+  serials <- if (!is.null(format)) SERIAL_DAYS[[format]]
+  if (!is.null(serials)) {
+    are <- grepl(serials$pattern, text, perl = TRUE) & !is.na(text)
+    text[are] <- text_of_days(as.numeric(sub("[.].*", "", text[are])) + serials$zero)
   }
   text
 }

@@ -67,6 +67,13 @@ def test_public_rows_tell_the_format_or_are_asked_for_it(export, run):
     assert "two digits do not tell the century" in err
 
 
+def test_serial_days_are_no_format_for_every_column_of_public_rows(export, run):
+    (export / "t.csv").write_text("age,died\n61,no\n75,yes\n")
+    code, _, err = run("schema", "from-public", "t.csv", "--date-format", "excel-1904", "-o", "t.yaml")
+    assert code == 2
+    assert "`kind: date` with `format: excel-1904`" in err
+
+
 def test_a_workbook_goes_wherever_a_csv_goes(export, run):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()

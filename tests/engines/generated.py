@@ -15,6 +15,7 @@ import pyarrow as pa
 from hedgerow import Boolean, Categorical, Date, Integer, Label, Ordered, Real, Schema, Tally
 from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.attributes import Attribute
+from hedgerow.text.date_formats import SERIAL_DAYS
 from hedgerow.text.days import Day, as_plain
 from tests.engines.values import NUMBERS_IN_WORDS, WORDS
 from tests.engines.words import HOSTILE
@@ -235,7 +236,7 @@ def _stored(value: Any, kind: Any) -> Any:
     return value
 
 
-FORMATS = ["%d.%m.%Y", "%m/%d/%Y %H:%M", "%Y%m%d", "%H:%M:%S, %Y/%m/%d", "iso", "excel"]
+FORMATS = ["%d.%m.%Y", "%m/%d/%Y %H:%M", "%Y%m%d", "%H:%M:%S, %Y/%m/%d", "iso", "excel", "excel-1904"]
 ODD_DATES = [
     *(
         "1970-02-30",
@@ -258,9 +259,9 @@ def spellings(day: Day, form: str | None) -> list[str]:
     date = day.date
     if form is None:
         return []
-    if form == "excel":
-        serial = (date - datetime.date(1899, 12, 30)).days
-        return [f"{serial}", f"{serial}.5 ", f"{serial}.000"] if serial >= 61 else []
+    if (system := SERIAL_DAYS.get(form)) is not None:
+        serial = (date - datetime.date.fromisoformat(system.zero)).days
+        return [f"{serial}", f"{serial}.5 ", f"{serial}.000"] if serial >= system.first else []
     if form == "iso":
         return [f"{date}{time}" for time in ("T23:59", " 00:00:00", "T12:34:56.123456789 ")]
     time = {"H": "23", "M": "05", "S": "59"}
@@ -287,9 +288,13 @@ def _pool(kind: Any, attribute: Attribute, random: np.random.Generator) -> list[
         odd = ODD_DATES if random.random() < 0.3 else []
         return [*map(str, days), *written, *odd, " 1970-01-01\t", "", *declared * 3]
     if isinstance(attribute, Date):
-        serials = [61, 100, 25569, 25600, 43861, *([43861.75, 25569.5] if pa.types.is_floating(kind) else [])]
-        odd = [0, -9, 60, 2_958_466] if random.random() < 0.3 else []
-        digits = [19700101, 20200131] if attribute.format != "excel" and pa.types.is_integer(kind) else []
+        serials = [1, 61, 100, 24107, 25569, 25600, 43861, *([43861.75, 25569.5] if pa.types.is_floating(kind) else [])]
+        odd = (
+            [0, -9, 60, 2_957_004, 2_958_466, *([0.5] if pa.types.is_floating(kind) else [])]
+            if random.random() < 0.3
+            else []
+        )
+        digits = [19700101, 20200131] if attribute.format not in SERIAL_DAYS and pa.types.is_integer(kind) else []
         return [*digits, 100] if digits else [*serials, *odd]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         if isinstance(attribute, Categorical):
@@ -340,7 +345,7 @@ def _of_kind(choice: str, random: np.random.Generator, kind: Any) -> Attribute:
         missing["missing_values"] = [str(value) for value in missing.get("missing_values", ())]
         form = str(random.choice(FORMATS)) if random.random() < 0.7 else None
         if not text and not pa.types.is_date(kind):
-            form = str(random.choice(["excel", "excel", "%Y%m%d"]))
+            form = str(random.choice([*SERIAL_DAYS, "%Y%m%d"]))
         if form and missing["missing_values"]:
             missing["missing_values"] += some(["01.01.1970", "1970-01-31", "25569", "19700101", "99.99.9999"], 2)
         low, *cuts, high = sorted({*some([Day(day) for day in DAYS], 6), Day(-10), Day(20_000)})

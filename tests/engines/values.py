@@ -147,6 +147,10 @@ ATTRIBUTES = {
     "date": Date("1969-12-31", "2000-12-31", cuts=("1970-01-01", "1970-01-31")),
     "date, bins": Date("1970-01-01", "2262-04-12", "year", missing_values=("?", "-9", "1970-01-31"), **CELL),
     "date, clipped": Date("1970-01-01", "1970-12-31", "month", missing="bin", outside="clip"),
+    "date, serial": Date("1900-03-01", "1900-04-30", ("1900-03-30",), missing_values=("?",), format="excel", **CELL),
+    "date, serial from 1904": Date(
+        "1904-01-02", "1904-03-31", ("1904-01-31",), missing_values=("?",), format="excel-1904", **CELL
+    ),
     "integer": Integer(0, 90, cuts=(30, 60)),
     "integer, bins": Integer(0, 90, cuts=(1, 30), missing_values=("?", -9, 99), **CELL),
     "integer, missing inside": Integer(

@@ -19,6 +19,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Number, Ordered, Real, Schema
 from hedgerow.schema.attributes import Attribute
+from hedgerow.text.date_formats import SERIAL_DAYS
 from hedgerow.text.days import Day, as_day
 from tests.engines.generated import FORMATS, spellings
 
@@ -269,7 +270,7 @@ def storages(attribute: Attribute) -> list[str]:
     if isinstance(attribute, Categorical) and not all(str(value).lstrip("-").isdigit() for value in attribute.values):
         return ["text"]
     if isinstance(attribute, Date):
-        return ["date", "time", "text", *(["integer", "double"] if attribute.format == "excel" else [])]
+        return ["date", "time", "text", *(["integer", "double"] if attribute.format in SERIAL_DAYS else [])]
     if isinstance(attribute, Real):
         return ["double", "text"]
     return ["integer", "double", "text"]
@@ -348,7 +349,8 @@ def _outside(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
 def _stored(role: str, value: Any, storage: str, attribute: Attribute) -> Cell:
     if isinstance(attribute, Date) and attribute.format and isinstance(value, Day) and storage not in ("date", "time"):
         texts = [str(value), *spellings(value, attribute.format)]
-        serial = value + 25569 + (value % 4 / 4 if storage == "double" else 0)
+        zero = as_day(SERIAL_DAYS.get(attribute.format, SERIAL_DAYS["excel"]).zero)
+        serial = value - zero + (value % 4 / 4 if storage == "double" else 0)
         raw = texts[value % len(texts)] if storage == "text" else serial
         return Cell(role, raw, raw, value)
     convert = {"boolean": bool, "integer": int, "double": float, "text": str}

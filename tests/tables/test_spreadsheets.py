@@ -5,11 +5,17 @@ import zipfile
 
 import pytest
 
+from hedgerow import Date, Integer, Label, Schema
 from hedgerow.errors import ArgumentError, DomainError, MissingPackageError
+from hedgerow.schema.derived import YearsSince
+from hedgerow.schema.fits import fit_of
 from hedgerow.tables import spreadsheets
+from hedgerow.tables.frames import Table
 from hedgerow.tables.table_files import TextFormat, columns_of, read_table
 
 openpyxl = pytest.importorskip("openpyxl")
+from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, to_excel  # noqa: E402
+
 HEAD = ["id", "seen", "dose", "ok"]
 
 
@@ -148,3 +154,47 @@ def test_without_openpyxl_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(spreadsheets, "find_spec", lambda _: None)
     with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[excel\]'"):
         columns_of(path)
+
+
+DAYS = [datetime.datetime(1950, 5, 3), datetime.datetime(1976, 11, 19), datetime.datetime(2001, 4, 14)]
+EPOCHS = {"excel": WINDOWS_EPOCH, "excel-1904": MAC_EPOCH}
+
+
+def saved_serials(path, system):
+    """Save days as cells formatted as dates and as serial days, in one of the date systems."""
+
+    def change(book, sheet):
+        book.epoch = EPOCHS[system]
+        for day in DAYS:
+            sheet.append([day, to_excel(day, EPOCHS[system]) + 0.75, "x"])
+
+    return saved(path, ["cell", "serial", "y"], change=change)
+
+
+@pytest.mark.parametrize("derived", [False, True], ids=["date", "years since"])
+@pytest.mark.parametrize("column", ["cell", "serial"])
+@pytest.mark.parametrize("declared", EPOCHS)
+@pytest.mark.parametrize("system", EPOCHS)
+def test_serial_days_are_read_in_the_date_system_of_the_workbook_or_refused(
+    tmp_path, system, declared, column, derived
+):
+    table = Table.of(read_table(saved_serials(tmp_path / "t.xlsx", system)))
+    if derived:
+        since = YearsSince(column, until="2026-01-01", format=declared)
+        attribute, right = Integer(0, 120, (49, 50, 75), derived=since), [2, 0, 0]
+    else:
+        attribute, right = Date("1940-01-01", "2005-12-31", ("1976-11-18",), format=declared), [0, 1, 1]
+    schema = Schema({column if not derived else "age": attribute}, Label("y", ("x", "z")))
+    if column == "serial" and declared != system:
+        with pytest.raises(DomainError, match="serial" if derived else f"need `format: {system}`"):
+            schema.encode(table)
+    else:
+        (bins,) = schema.encode(table).values()
+        assert bins.tolist() == right
+
+
+def test_a_fit_reports_serial_days_of_the_other_date_system_and_the_format_they_have(tmp_path):
+    table = Table.of(read_table(saved_serials(tmp_path / "t.xlsx", "excel-1904")))
+    schema = Schema({"serial": Date("1940-01-01", "2005-12-31", format="excel")}, Label("y", ("x", "z")))
+    fit = fit_of(table, schema)
+    assert (fit.columns[0].unread, fit.dates) == (3, (("cell", ("",)), ("serial", ("excel-1904",))))

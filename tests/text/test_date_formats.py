@@ -6,10 +6,11 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, to_excel
 
 from hedgerow import Date, Schema
 from hedgerow.errors import SchemaError
-from hedgerow.text.date_formats import FIRST_SERIAL, LAST_SERIAL, SERIAL, DateFormat
+from hedgerow.text.date_formats import SERIAL_DAYS, DateFormat
 
 FORMATS = ["%d.%m.%Y", "%m/%d/%Y", "%Y%m%d", "%d-%m-%Y %H:%M", "%H:%M:%S, %Y/%m/%d", "%Y-%m-%dT%H:%M:%S.%f", "%d%m.%Y"]
 
@@ -49,6 +50,14 @@ def test_other_text_stays_as_it_is_and_none_is_read_that_python_refuses(form, te
         ("excel", "2958466", None),
         ("excel", "043861", None),
         ("excel", "43861,5", None),
+        ("excel-1904", "1", "1904-01-02"),
+        ("excel-1904", "26621", "1976-11-19"),
+        ("excel-1904", "42399.75", "2020-01-31"),
+        ("excel-1904", "2957003", "9999-12-31"),
+        ("excel-1904", "0", None),
+        ("excel-1904", "0.5", None),
+        ("excel-1904", "-1", None),
+        ("excel-1904", "2957004", None),
         ("%d.%m.%Y", "2020-01-31", "2020-01-31"),
         ("%d.%m.%Y", "31.12.20", None),
     ],
@@ -57,9 +66,17 @@ def test_text_is_read_or_stays(form, text, day):
     assert DateFormat(form).plain(text) == (day or text)
 
 
-def test_serial_days_are_those_of_the_pattern():
-    serials = [*range(200), *range(LAST_SERIAL - 20_000, LAST_SERIAL + 200), *range(0, 10**7, 977)]
-    assert all(bool(re.search(SERIAL, str(n))) == (FIRST_SERIAL <= n <= LAST_SERIAL) for n in serials)
+@pytest.mark.parametrize("system", SERIAL_DAYS.values(), ids=SERIAL_DAYS)
+def test_serial_days_are_those_of_the_pattern(system):
+    serials = [*range(200), *range(system.last - 20_000, system.last + 200), *range(0, 10**7, 977)]
+    assert all(bool(re.search(system.pattern, str(n))) == (system.first <= n <= system.last) for n in serials)
+
+
+@pytest.mark.parametrize(("form", "epoch"), [("excel", WINDOWS_EPOCH), ("excel-1904", MAC_EPOCH)])
+@given(day=st.dates(datetime.date(1904, 1, 2)), hour=st.integers(0, 23))
+def test_serial_days_are_read_as_openpyxl_writes_them(form, epoch, day, hour):
+    serial = to_excel(datetime.datetime(day.year, day.month, day.day, hour), epoch)
+    assert DateFormat(form).plain(repr(serial)) == day.isoformat()
 
 
 @pytest.mark.parametrize(
@@ -80,11 +97,11 @@ def test_serial_days_are_those_of_the_pattern():
 )
 def test_other_formats_are_refused_with_what_to_do(form, hint):
     assert hint in (DateFormat(form).problem or "")
-    with pytest.raises(SchemaError, match=r"expected iso, excel or directives such as %d[.]%m[.]%Y, got"):
+    with pytest.raises(SchemaError, match=r"expected iso, excel, excel-1904 or directives such as %d[.]%m[.]%Y, got"):
         Date("2020-01-01", "2020-12-31", format=form)
 
 
-@pytest.mark.parametrize("form", [*FORMATS, "iso", "excel"])
+@pytest.mark.parametrize("form", [*FORMATS, "iso", "excel", "excel-1904"])
 def test_a_schema_keeps_its_format_and_without_one_its_digest(form):
     declared, plain = (Schema({"d": Date("2020-01-01", "2020-12-31", format=one)}) for one in (form, None))
     assert Schema.from_dict(declared.to_dict()) == declared != plain

@@ -105,23 +105,27 @@ class EngineColumn:
         if self.holds_dates or self.kind == "boolean":
             return self
         engine = engine_of(self.values)
-        text = self.text if self.kind == "text" else self._text_of_numbers()
+        text = self.text if self.kind == "text" else self._text_of_numbers(form.serials)
         for pattern, replacement in form.steps:
             text = text.re_replace(pattern, replacement.replace("\\", engine.group[0]))
-        if form.is_serial:
-            serials: Any = ibis.cases((text.re_search(date_formats.SERIAL), text), else_="61")
-            serials = serials.re_replace(date_formats.SERIAL, engine.group)
-            days = ibis.date(date_formats.SERIAL_ZERO) + serials.cast("int64").as_interval("D")
-            spelled = text.re_search(date_formats.SERIAL) & ~text.re_search("[^.0-9]")
+        if form.serials:
+            pattern = form.serials.pattern
+            digits: Any = ibis.cases((text.re_search(pattern), text), else_=str(form.serials.first))
+            days = ibis.date(form.serials.zero) + digits.re_replace(pattern, engine.group).cast("int64").as_interval(
+                "D"
+            )
+            spelled = text.re_search(pattern) & ~text.re_search("[^.0-9]")
             text = ibis.cases((spelled, days.strftime("%Y-%m-%d")), else_=text)
         return EngineColumn(self.name, text, "text")
 
-    def _text_of_numbers(self) -> Expression:
+    def _text_of_numbers(self, serials: date_formats.SerialDays | None) -> Expression:
         if self.kind == "integer":
             return self.values.cast("string")
         floors = self.values.floor()
-        are_serial = (floors >= date_formats.FIRST_SERIAL) & (floors <= date_formats.LAST_SERIAL)
-        are_plain = (self.values.abs() < date_formats.MOST_PLAIN) & ((floors == self.values) | are_serial)
+        are_whole = floors == self.values
+        if serials:
+            are_whole = are_whole | ((floors >= serials.first) & (floors <= serials.last))
+        are_plain = (self.values.abs() < date_formats.MOST_PLAIN) & are_whole
         whole = ibis.cases((are_plain, floors), else_=ibis.null("float64")).cast("int64").cast("string")
         return ibis.cases((self.is_null, ibis.null("string")), (are_plain, whole), else_=date_formats.NO_DATE_TEXT)
 

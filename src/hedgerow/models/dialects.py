@@ -14,7 +14,7 @@ from sqlglot import exp, parse_one
 from sqlglot.generator import Generator
 
 from hedgerow.errors import ArgumentError
-from hedgerow.text.date_formats import SERIAL, DateFormat
+from hedgerow.text.date_formats import DateFormat
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, Value
 
@@ -58,8 +58,8 @@ class Dialect:
     # Whether such an ``x`` is one of some numbers: ``spelled``, where ``number`` is or the text spells one of
     # them; ``doubles`` and ``singles``, where a row of ``x`` is a row of one in this precision
     equal: str = "spelled"
-    # The text of the day that is ``n`` after the start of serial days
-    serial: str = "TO_CHAR(CAST('1899-12-30' AS DATE) + n, 'YYYY-MM-DD')"
+    # The text of the day that is ``n`` after ``zero``, the start of serial days
+    serial: str = "TO_CHAR(CAST(zero AS DATE) + n, 'YYYY-MM-DD')"
     spelled: str = ""  # as `number`, of an ``x`` that `fractional` holds of and that is not floating point
 
     def text(self, column: exp.Condition) -> exp.Trim:
@@ -86,10 +86,12 @@ class Dialect:
         group = "$" if self.name == "spark" else "\\"
         for pattern, replacement in form.steps:
             text = self._replaced(text, pattern, replacement.replace("\\", group))
-        if not form.is_serial:
+        if form.serials is None:
             return text
-        days = self.filled(self.serial, column, n=exp.cast(self._replaced(text, SERIAL, f"{group}1"), "int"))
-        return exp.Case().when(self.matches(text.copy(), SERIAL[1:-1]), days).else_(text.copy())
+        pattern, zero = form.serials.pattern, exp.Literal.string(form.serials.zero)
+        digits = exp.cast(self._replaced(text, pattern, f"{group}1"), "int")
+        days = self.filled(self.serial, column, n=digits, zero=zero)
+        return exp.Case().when(self.matches(text.copy(), pattern[1:-1]), days).else_(text.copy())
 
     def _replaced(self, text: exp.Condition, pattern: str, replacement: str) -> exp.Condition:
         parts = [text.copy(), exp.Literal.string(f"{self.flags}{pattern}"), self.literal(replacement)]
@@ -174,7 +176,7 @@ DIALECTS = {
             fractional="TYPEOF(x) IN ('FLOAT', 'DOUBLE') OR TYPEOF(x) LIKE 'DECIMAL%' AND NOT TYPEOF(x) LIKE '%,0)'",
             nan=("nan", "-nan"),
             white=_E_STRING,
-            serial="STRFTIME(CAST('1899-12-30' AS DATE) + n, '%Y-%m-%d')",
+            serial="STRFTIME(CAST(zero AS DATE) + n, '%Y-%m-%d')",
         ),
         Dialect(
             name="postgres",
@@ -192,7 +194,7 @@ DIALECTS = {
             fractional="TYPEOF(x) IN ('float', 'double') OR TYPEOF(x) LIKE 'decimal%' AND NOT TYPEOF(x) LIKE '%,0)'",
             white=_spark_text(" \t\n\r\v\f"),
             flags="(?d)",
-            serial="CAST(DATE_ADD(CAST('1899-12-30' AS DATE), n) AS STRING)",
+            serial="CAST(DATE_ADD(CAST(zero AS DATE), n) AS STRING)",
         ),
         Dialect(
             name="bigquery",
@@ -200,14 +202,14 @@ DIALECTS = {
             number="SAFE_CAST(t AS FLOAT64)",
             fractional="JSON_TYPE(TO_JSON(x)) = 'number'",
             nan=("NaN", "nan"),
-            serial="CAST(DATE_ADD(CAST('1899-12-30' AS DATE), INTERVAL n DAY) AS STRING)",
+            serial="CAST(DATE_ADD(CAST(zero AS DATE), INTERVAL n DAY) AS STRING)",
         ),
         Dialect(
             name="snowflake",
             title="Snowflake",
             number="COALESCE(AS_DOUBLE(TO_VARIANT(x)), TRY_CAST(t AS DOUBLE))",
             fractional="TYPEOF(TO_VARIANT(x)) IN ('DECIMAL', 'DOUBLE', 'INTEGER')",
-            serial="TO_CHAR(DATEADD(DAY, n, CAST('1899-12-30' AS DATE)), 'YYYY-MM-DD')",
+            serial="TO_CHAR(DATEADD(DAY, n, CAST(zero AS DATE)), 'YYYY-MM-DD')",
         ),
     )
 }

@@ -13,7 +13,6 @@ A cell is what `predict` takes it for in a column of its type:
   Text and numbers in a declared format of dates are dates.
 """
 
-import datetime
 from collections.abc import Iterable, Sequence
 
 from hedgerow.models.conditions import Cases, Pieces
@@ -22,7 +21,6 @@ from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.dates import date_format
 from hedgerow.schema.derived import LARGEST, LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, YearsSince
 from hedgerow.schema.numbers import as_number
-from hedgerow.text.date_formats import SERIAL, SERIAL_ZERO
 from hedgerow.text.days import as_plain
 from hedgerow.text.values import WHOLE, Value, plain_word, printable, spelled_number, value_text
 
@@ -51,7 +49,6 @@ def _cell(value, *missing):
         digits = format(value, "f")
         value = float(digits) if "." in digits else int(digits)
     return None if value == "" or value in missing else value'''
-_ZERO = ", ".join(map(str, datetime.date.fromisoformat(SERIAL_ZERO).timetuple()[:3]))
 _INFINITE = (float("inf"), -float("inf"))
 _READERS = {
     "_number": '''def _number(value, *missing):
@@ -85,17 +82,17 @@ _READERS = {
         for pattern, replacement in steps:
             value = re.sub(pattern, replacement, value)
     return value''',
-    "_serial": rf'''def _serial(value):
+    "_serial": r'''def _serial(value, zero, pattern):
     """Return a serial day of spreadsheets, in text or a number, as YYYY-MM-DD; anything else as it is."""
     value = _own(value)
     if value is None or isinstance(value, bool) or hasattr(value, "isoformat"):
         return value
     text = value.strip(" \t\n\r\v\f") if isinstance(value, str) else format(value // 1, ".0f")
-    if not re.fullmatch("{SERIAL[1:-1]}", text):
+    if not re.fullmatch(pattern, text):
         return value
     import datetime
 
-    return str(datetime.date({_ZERO}) + datetime.timedelta(int(text.partition(".")[0])))''',
+    return str(datetime.date.fromisoformat(zero) + datetime.timedelta(int(text.partition(".")[0])))''',
     "_years_since": '''def _years_since(date, year, day):
     """Return the whole years from a date to a day of a year."""
     return None if date is None else year - int(date[:4]) - (date[5:] > day)''',
@@ -210,8 +207,9 @@ _READER_OF |= {Cell.NUMBER: "_number", Cell.DATE: "_date"}
 def _reading(name: str, attribute: Attribute) -> str:
     arguments = [f"row[{name!r}]"]
     if form := date_format(attribute):
+        serials = [repr(form.serials.zero), repr(form.serials.pattern[1:-1])] if form.serials else []
         steps = [repr((pattern.replace("$", r"\Z"), replacement)) for pattern, replacement in form.steps]
-        arguments = [f"{'_plain' if steps else '_serial'}({', '.join([*arguments, *steps])})"]
+        arguments = [f"{'_plain' if steps else '_serial'}({', '.join([*arguments, *serials, *steps])})"]
     return f"{_READER_OF[attribute.cell]}({', '.join([*arguments, *_forms(attribute.missing_words)])})"
 
 

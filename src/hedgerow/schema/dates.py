@@ -20,7 +20,7 @@ from hedgerow.schema.grid import MOST_SPACED, MOST_WIDTHS, spaced_cuts
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.numbers import WholeNumber
 from hedgerow.tables.columns import Column
-from hedgerow.text.date_formats import EXCEL, ISO, DateFormat
+from hedgerow.text.date_formats import EXCEL, EXCEL_1904, ISO, DateFormat
 from hedgerow.text.days import FIRST, LAST, Day, as_day
 from hedgerow.text.messages import shown
 from hedgerow.text.values import Value
@@ -47,8 +47,9 @@ class Date(WholeNumber):
     format : str or None
         The form of text beside ``YYYY-MM-DD``: directives as in ``"%d.%m.%Y"`` or ``"%m/%d/%Y %H:%M"`` (of %Y, %m, %d,
         %H, %M, %S and %f; digits, with separators between them), ``"iso"`` (a time of day may follow, as in
-        ``2020-01-31T12:34:56``) or ``"excel"`` (days as spreadsheets count them, with or without a fraction, from 61,
-        1900-03-01, on). Whole numbers are read as their digits; other numbers are refused but with ``"excel"``.
+        ``2020-01-31T12:34:56``), ``"excel"`` (serial days of spreadsheets, with or without a fraction, from 61,
+        1900-03-01, on) or ``"excel-1904"`` (serial days of Excel's 1904 date system, from 1, 1904-01-02, on). Whole
+        numbers are read as their digits; other numbers are accepted only as serial days.
 
     Examples
     --------
@@ -166,7 +167,7 @@ def format_of(text: Any) -> DateFormat:
     found = DateFormat(text) if isinstance(text, str) else None
     if found is not None and found.problem is None:
         return found
-    expected = f"expected {ISO}, {EXCEL} or directives such as %d.%m.%Y, got {shown(text)}"
+    expected = f"expected {ISO}, {EXCEL}, {EXCEL_1904} or directives such as %d.%m.%Y, got {shown(text)}"
     raise SchemaError(f"{expected}: {found.problem}." if found else f"{expected}.", key="format")
 
 

@@ -134,11 +134,17 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
     unused, problems, persons = beside_the_rows(names if table.names else (), schema)
     unread = [one for one in found[: len(schema)] if one.unread or (one.outside and one.kind != "date")]
     others = [*unused, *(one.name for one in unread if one.name in names)]
-    formats = {name: recognised_formats(table.column(name, 0)) for name in others if table.names is not None}
+    formats = {name: _date_formats(table.column(name, 0), schema) for name in others if table.names is not None}
     dates = {name: known for name, known in formats.items() if known}
     left = unused if schema.unit is None else ()
     persons += tuple(one for one in left if one not in (*persons, *dates) and repeats(table.column(one, 0)))
     return TableFit(len(table), tuple(found), unused, problems, persons, tuple(dates.items()))
+
+
+def _date_formats(column: Column, schema: Schema) -> tuple[str, ...]:
+    """Return the formats of a column's dates; those of a workbook's serial days only if a date is declared."""
+    is_declared = column.name in schema.names and schema[column.name].kind == "date"
+    return recognised_formats(column, column.date_system if is_declared else None)
 
 
 def beside_the_rows(names: Sequence[str], schema: Schema) -> _Names:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.boundary.arguments import check_choice, check_integer
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date, recognised_formats
 from hedgerow.schema.listed import Boolean, Categorical
@@ -20,6 +20,7 @@ from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.tables.columns import Column, pc
 from hedgerow.tables.frames import Table
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat
+from hedgerow.text.date_formats import DateFormat
 from hedgerow.text.days import FIRST, LAST, Day
 from hedgerow.text.values import Value, plain_word
 
@@ -112,6 +113,9 @@ def public_date_formats(
     table: pa.Table, missing_values: Sequence[Value] = (), declared: str | None = None
 ) -> dict[str, str]:
     """Return the format of each column of dates in public text; DomainError where several fit and none is declared."""
+    if declared and DateFormat(declared).serials:
+        problem = f"--date-format {declared} would turn every column of whole numbers into dates"
+        raise ArgumentError(f"{problem}; declare the column `kind: date` with `format: {declared}` in the schema.")
     found: dict[str, str] = {}
     for name in table.column_names:
         column = Column.from_arrow(table[name], name).without(missing_values)

@@ -53,6 +53,7 @@ class Column:
     values: Any
     missing: Mask | None
     holds_dates: bool = False
+    date_system: str | None = None  # the format of the serial days of its workbook; None if no file states it
 
     @property
     def is_text(self) -> bool:
@@ -161,7 +162,10 @@ class Column:
         if not self.is_text:
             values = self.values if self.missing is None else np.where(self.missing, 0, self.values)
             return values.astype(np.float64)
-        return self._parsed("1970-01-01", _spells_dates, FOUND_NO_DATE, pa.date32(), pa.int32())
+        problem = FOUND_NO_DATE
+        if self.date_system:
+            problem += f" Serial days in this workbook need `format: {self.date_system}`, or cells formatted as dates."
+        return self._parsed("1970-01-01", _spells_dates, problem, pa.date32(), pa.int32())
 
     def _parsed(self, blank: str, spells: Any, problem: str, *kinds: pa.DataType) -> Floats:
         """Return text as numbers, cast by way of types, `blank` where missing; DomainError if some spells none."""
@@ -188,17 +192,18 @@ class Column:
         """Return text, or numbers as text, with dates of this format as ``YYYY-MM-DD``; other columns as they are.
 
         A number that can be a serial day loses its fraction. Other fractions, and floating point from `MOST_PLAIN` on,
-        spell no date.
+        spell no date, and neither do serial days of another date system than that of the workbook.
         """
         if self.holds_dates or (not self.is_text and self.values.dtype.kind == "b"):
             return self
+        declared = date_formats.DateFormat(form)
+        serials = declared.serials if self.date_system in (None, form) else None
 
         def rewrite() -> pa.Array:
-            text = self.values if self.is_text else _text_of_numbers(self.values)
-            declared = date_formats.DateFormat(form)
+            text = self.values if self.is_text else _text_of_numbers(self.values, serials)
             for pattern, replacement in declared.steps:
                 text = pc.replace_substring_regex(text, pattern, replacement)
-            return _plain_serials(text) if declared.is_serial else text
+            return text if serials is None else _plain_serials(text, serials)
 
         return replace(self, values=guarded(rewrite, unreadable(self.name)))
 
@@ -333,20 +338,20 @@ def _spells_dates(text: pa.Array) -> pa.Array:
     return pc.match_substring_regex(text, DATE)
 
 
-def _text_of_numbers(numbers: Array) -> pa.Array:
+def _text_of_numbers(numbers: Array, serials: date_formats.SerialDays | None) -> pa.Array:
     if numbers.dtype.kind != "f":
         return pa.array(numbers).cast(pa.large_string())
     floors = np.floor(np.clip(numbers, -date_formats.MOST_PLAIN, date_formats.MOST_PLAIN))
-    are_serial = (floors >= date_formats.FIRST_SERIAL) & (floors <= date_formats.LAST_SERIAL)
+    are_serial = (floors >= serials.first) & (floors <= serials.last) if serials else False
     are_plain = (np.abs(numbers) < date_formats.MOST_PLAIN) & ((numbers == floors) | are_serial)
     whole = pa.array(floors.astype(np.int64)).cast(pa.large_string())
     return pc.if_else(pa.array(are_plain), whole, date_formats.NO_DATE_TEXT)
 
 
-def _plain_serials(text: pa.Array) -> pa.Array:
-    are_serial = pc.fill_null(pc.match_substring_regex(text, date_formats.SERIAL), False)
-    digits = pc.replace_substring_regex(pc.if_else(are_serial, text, "61"), date_formats.SERIAL, r"\1")
-    days = pc.add(digits.cast(pa.int32()), pa.scalar(int(as_day(date_formats.SERIAL_ZERO)), pa.int32()))
+def _plain_serials(text: pa.Array, serials: date_formats.SerialDays) -> pa.Array:
+    are_serial = pc.fill_null(pc.match_substring_regex(text, serials.pattern), False)
+    digits = pc.replace_substring_regex(pc.if_else(are_serial, text, str(serials.first)), serials.pattern, r"\1")
+    days = pc.add(digits.cast(pa.int32()), pa.scalar(int(as_day(serials.zero)), pa.int32()))
     return pc.if_else(are_serial, days.cast(pa.date32()).cast(pa.large_string()), text)
 
 

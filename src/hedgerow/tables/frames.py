@@ -21,6 +21,8 @@ from hedgerow.tables.objects import arrow_of_categories, check_digits, has_objec
 from hedgerow.text.messages import repeated
 from hedgerow.text.values import listed
 
+DATE_SYSTEM = b"hedgerow.date_system"  # the key of an Arrow table's metadata for the serial days of a workbook
+
 
 @dataclass(frozen=True, repr=False)
 class Table:
@@ -105,7 +107,14 @@ class Table:
         """Return a frame's column of this name, or an array's at this position; DomainError if there is none."""
         if self.names is None:
             return Column.from_numpy(self.data[:, position], name)
-        return series_column(self.series(name), name)
+        return replace(series_column(self.series(name), name), date_system=self._date_system)
+
+    @property
+    def _date_system(self) -> str | None:
+        """The format of the serial days of the workbook that the table was read from; None for other tables."""
+        native: Any = nw.to_native(self.data)
+        metadata = native.schema.metadata if isinstance(native, pa.Table) else None
+        return (metadata or {}).get(DATE_SYSTEM, b"").decode() or None
 
     def exact_column(self, name: str) -> Column:
         """Return a frame's column as `column` does, but decimals as text: of many digits, two can be one float64.

@@ -17,6 +17,7 @@ from typing import Any
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import DomainError, MissingPackageError
+from hedgerow.text.date_formats import EXCEL, EXCEL_1904
 from hedgerow.text.messages import shown
 
 SUFFIX = ".xlsx"
@@ -35,8 +36,11 @@ def is_workbook(data: str) -> bool:
     return _split(data)[0].lower().endswith(SUFFIX)
 
 
-def sheet_as_csv(data: str) -> bytes:
-    """Return the sheet that `data` names, or the first, as CSV in UTF-8; a row of the sheet is a line."""
+def sheet_as_csv(data: str) -> tuple[bytes, str]:
+    """Return the sheet that `data` names, or the first, as CSV in UTF-8, and the workbook's format of serial days.
+
+    A row of the sheet is a line.
+    """
     path, name = _split(data)
     if find_spec("openpyxl") is None:
         raise MissingPackageError(f"{path}: reading .xlsx needs openpyxl; pip install 'hedgerow[excel]'.")
@@ -52,10 +56,16 @@ def sheet_as_csv(data: str) -> bytes:
     return found
 
 
-def _converted(file: Any, path: str, name: str | None) -> bytes | DomainError:
-    """Return the sheet as CSV, or the error of hedgerow's own, which would be lost if it were raised here."""
+def _converted(file: Any, path: str, name: str | None) -> tuple[bytes, str] | DomainError:
+    """Return the sheet as CSV and the date system, or hedgerow's own error, which would be lost if it were raised."""
+    from openpyxl.utils.datetime import MAC_EPOCH  # optional, and slow to import
+
     try:
-        return _csv(_rows(file, path, name), path)
+        has_formulas = _scan(file, path)
+        sheet = _sheet(file, name, path, values=True)
+        written = _sheet(file, name, path, values=False) if has_formulas else None
+        system = EXCEL_1904 if sheet.parent.epoch == MAC_EPOCH else EXCEL
+        return _csv(_rows(sheet, written), path), system
     except DomainError as error:
         problem = str(error)
     return DomainError(problem)
@@ -96,19 +106,19 @@ def _sheet(file: Any, name: str | None, path: str, *, values: bool) -> Any:
         raise DomainError(f"{path}: expected a workbook with a sheet of cells, found none.")
     if name is not None and name not in names:
         raise DomainError(f"{path}: expected one of its sheets {shown(names)} after ::, got {shown(name)}.")
-    return book[names[0] if name is None else name]
-
-
-def _rows(file: Any, path: str, name: str | None) -> Iterator[tuple[tuple[Any, ...], bool]]:
-    """Yield the values of each row, and whether a formula has none, which is not that of an empty text."""
-    has_formulas = _scan(file, path)
-    sheet = _sheet(file, name, path, values=True)
+    sheet: Any = book[names[0] if name is None else name]
     sheet.reset_dimensions()  # those that the file states need not be true
-    if not has_formulas:
+    return sheet
+
+
+def _rows(sheet: Any, written: Any) -> Iterator[tuple[tuple[Any, ...], bool]]:
+    """Yield the values of each row, and whether a formula has none, which is not that of an empty text.
+
+    `written` is the same sheet with formulas in place of their values, or None if it has none.
+    """
+    if written is None:
         yield from ((row, False) for row in sheet.iter_rows(values_only=True))
         return
-    written = _sheet(file, name, path, values=False)
-    written.reset_dimensions()
     for cells, formulas in zip(sheet.iter_rows(), written.iter_rows(), strict=True):
         pairs = zip(cells, formulas, strict=True)
         lacks = any(one.value is None and one.data_type != "str" and other.data_type == "f" for one, other in pairs)

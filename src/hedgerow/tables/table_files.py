@@ -19,6 +19,7 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.tables.columns import pc
 from hedgerow.tables.csv_files import read_csv, read_header
+from hedgerow.tables.frames import DATE_SYSTEM
 from hedgerow.tables.spreadsheets import is_workbook, sheet_as_csv
 from hedgerow.text.messages import describe_argument, repeated
 from hedgerow.text.values import listed
@@ -78,6 +79,7 @@ class InMemoryFile:
 
     name: str  # what errors call it
     content: bytes  # the bytes
+    date_system: str | None = None  # the format of serial days in them, if a workbook states it
 
     def open(self, mode: str = "rb", /) -> BinaryIO:  # noqa: ARG002 -- as a path's
         return io.BytesIO(self.content)
@@ -113,7 +115,7 @@ def source_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> Path | InM
     if is_workbook(data):
         if not text_format.is_usual:
             raise ArgumentError(f"{data}: leave encoding and decimal mark out: a workbook needs neither.")
-        return InMemoryFile(data, sheet_as_csv(data))
+        return InMemoryFile(data, *sheet_as_csv(data))
     if data != PIPE and not data.lower().endswith(".gz") and text_format.is_usual and not _has_returns_alone(path):
         return path
     name = "standard input" if data == PIPE else data
@@ -129,7 +131,10 @@ def read_table(
     """Return all rows of a file: text fields as text, `numbers` among them with a point; Parquet with its types."""
     check_table_name(data)
     if is_text(data):
-        return text_format.pointed(read_csv(source_of(data, text_format) if source is None else source), numbers)
+        source = source_of(data, text_format) if source is None else source
+        table = text_format.pointed(read_csv(source), numbers)
+        system = source.date_system if isinstance(source, InMemoryFile) else None
+        return table.replace_schema_metadata({DATE_SYSTEM: system.encode()}) if system else table
     if not text_format.is_usual:
         raise ArgumentError("leave encoding and decimal mark out: Parquet needs neither.")
     from pyarrow import parquet  # for these files alone, as it takes long to import

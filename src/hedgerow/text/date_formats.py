@@ -6,24 +6,46 @@ engines, SQL and Python do so by the same regular expressions, free of backslash
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-ISO, EXCEL = "iso", "excel"
+ISO = "iso"
 LONGEST_FORMAT = 40
-SERIAL_ZERO = "1899-12-30"  # the day from which the serial days of spreadsheets count, from `FIRST_SERIAL` on
-FIRST_SERIAL, LAST_SERIAL = 61, 2_958_465
-"""The serial days of 1900-03-01 and 9999-12-31. Below, spreadsheets differ, as some have a 29 February 1900."""
 MOST_PLAIN = 10**7
 """Floating point below it in size is written without an exponent everywhere; none beyond it spells a date."""
 NO_DATE_TEXT = "no date"  # the text of a number that spells no date
-SERIAL = (
-    "^(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5}|1[0-9]{6}|2[0-8][0-9]{5}|29[0-4][0-9]{4}|295[0-7][0-9]{3}|2958[0-3][0-9]{2}"
-    "|29584[0-5][0-9]|295846[0-5])([.][0-9]{1,17})?$"
-)
-"""Text that spells a serial day, whole or with a fraction, which is the time of day."""
+
+
+@dataclass(frozen=True)
+class SerialDays:
+    """A date system of spreadsheets: dates as numbers of days, whose fraction is the time of day."""
+
+    zero: str  # the date of serial day 0, from which the days count
+    first: int  # the first serial day that is a date
+    last: int  # the serial day of 9999-12-31
+    pattern: str  # matches text that spells a serial day; the first group is its whole days
+
+
+_FRACTION = "([.][0-9]{1,17})?$"
+EXCEL, EXCEL_1904 = "excel", "excel-1904"
+SERIAL_DAYS: Mapping[str, SerialDays] = {
+    EXCEL: SerialDays(
+        "1899-12-30",
+        61,  # 1900-03-01: before it, Excel counts a 29 February 1900, and other spreadsheets do not
+        2_958_465,
+        "^(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5}|1[0-9]{6}|2[0-8][0-9]{5}|29[0-4][0-9]{4}|295[0-7][0-9]{3}"
+        f"|2958[0-3][0-9]{{2}}|29584[0-5][0-9]|295846[0-5]){_FRACTION}",
+    ),
+    EXCEL_1904: SerialDays(
+        "1904-01-01",
+        1,  # 1904-01-02: 0 is also the value of a formula that refers to a blank cell, and fractions below 1 are times
+        2_957_003,
+        f"^([1-9][0-9]{{0,5}}|1[0-9]{{6}}|2[0-8][0-9]{{5}}|29[0-4][0-9]{{4}}|295[0-6][0-9]{{3}}|295700[0-3]){_FRACTION}",
+    ),
+}
+"""The date systems of Excel by the format that declares them: the usual one, and the one that Excel for Mac had."""
 _ISO = ("([0-9]{4})-([0-9]{2})-([0-9]{2})([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?)?", (1, 2, 3))
 _PADDED = ("^ ([0-9]{4})-0?([0-9]{2})-0?([0-9]{2})$", (1, 2, 3))
 _DIRECTIVES = {
@@ -53,7 +75,7 @@ _HINTS |= {"%B": _HINTS["%b"], "%I": _HINTS["%p"], "%Z": _HINTS["%z"]}
 class DateFormat:
     """A format of dates in text, if it has no `problem`."""
 
-    text: str  # ``iso``, ``excel`` or directives, such as ``%d.%m.%Y``
+    text: str  # ``iso``, ``excel``, ``excel-1904`` or directives, such as ``%d.%m.%Y``
 
     @property
     def problem(self) -> str | None:
@@ -61,7 +83,7 @@ class DateFormat:
         parts = self._parts
         directives = [part for part in parts if part.startswith("%")]
         dates = [part for part in directives if part in ("%Y", "%m", "%d")]
-        if self.text in (ISO, EXCEL):
+        if self.text == ISO or self.serials:
             return None
         if hints := [_HINTS[part] for part in directives if part in _HINTS]:
             return hints[0]
@@ -77,8 +99,9 @@ class DateFormat:
         return re.findall("%.?|[^%]", self.text, re.DOTALL)
 
     @property
-    def is_serial(self) -> bool:
-        return self.text == EXCEL
+    def serials(self) -> SerialDays | None:
+        """The serial days that the format stands for; None for a format of text."""
+        return SERIAL_DAYS.get(self.text)
 
     @cached_property
     def steps(self) -> tuple[tuple[str, str], ...]:
@@ -86,7 +109,7 @@ class DateFormat:
 
         The first marks what it has found by a space, which text that is trimmed does not begin with.
         """
-        if self.is_serial:
+        if self.serials:
             return ()
         pattern, (year, month, day) = _ISO if self.text == ISO else self._compiled()
         return ((f"^{pattern}$", rf" \{year}-0\{month}-0\{day}"), (_PADDED[0], r"\1-\2-\3"))
@@ -104,9 +127,9 @@ class DateFormat:
 
     def plain(self, text: str) -> str:
         """Return text in this format as ``YYYY-MM-DD``, other text as it is."""
-        if self.is_serial:
-            found = re.fullmatch(SERIAL.strip("^$"), text)
-            day = datetime.date.fromisoformat(SERIAL_ZERO).toordinal() + int(found[1]) if found else 0
+        if self.serials:
+            found = re.fullmatch(self.serials.pattern.strip("^$"), text)
+            day = datetime.date.fromisoformat(self.serials.zero).toordinal() + int(found[1]) if found else 0
             return datetime.date.fromordinal(day).isoformat() if found else text
         for pattern, replacement in self.steps:
             text = re.sub(pattern.replace("$", r"\Z"), replacement, text)
