@@ -121,6 +121,16 @@ def test_free_calls_touch_no_row(url):
         assert curator.ledger.account("wards").spent == 0
 
 
+def test_an_analyst_pays_to_learn_that_there_are_too_many_rows_for_a_fit(url, monkeypatch):
+    monkeypatch.setattr("hedgerow.learn.base.MOST_ROWS", 1)
+    monkeypatch.setattr("hedgerow.learn.private_base.PrivateEstimator.most_rows", lambda *_: 1)
+    with curator_of(url) as curator:
+        with pytest.raises(RequestFailedError) as raised:
+            curator.ask(ANA, "wards", "fits", "one", TREE)
+        assert "rows" not in str(raised.value)
+        assert curator.ledger.account("wards").spent == Fraction(1, 2)
+
+
 @pytest.mark.parametrize("kind", QUESTIONS)
 @pytest.mark.claim("told in one sentence, the same for all")
 def test_a_failure_is_final_charged_and_tells_nothing(url, kind, caplog):

@@ -13,7 +13,7 @@ import pyarrow as pa
 from hedgerow.cli.options import TableOptions, option
 from hedgerow.cli.output import stage
 from hedgerow.engines.files import is_address, shown
-from hedgerow.errors import ArgumentError, DomainError, TooManyRowsError
+from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import advise, all_boolean, default_classes
@@ -122,10 +122,7 @@ class TableRows:
         schema = classifier.schema or all_boolean(self.columns, label, default_classes(False))
         classifier.check_public()
         classifier.check_budget(schema)
-        most = classifier.most_rows(schema) if quietly else None
         tally = self.tally(classifier.schema, label)
-        if most is not None and tally.total().sum() >= most:  # which would be refused once it is charged
-            raise TooManyRowsError(f"expected fewer than {most:,} rows for an exact search; add --search greedy.")
         with nullcontext() if quietly else stage("learning"):
             return classifier.fit_tally(tally)
 

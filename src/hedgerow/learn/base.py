@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.boundary.arguments import check_flag, check_integer
 from hedgerow.boundary.arrays import Array, Index
-from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError
+from hedgerow.errors import ArgumentError, ArgumentTypeError, SchemaError, TooManyRowsError
 from hedgerow.learn.inputs import TrainingData, check_kept, check_learnable, validated_table
 from hedgerow.models.decisions import ClassWeight, Costs
 from hedgerow.models.model import DialectName, Model
@@ -20,6 +20,7 @@ from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import MAX_DEPTH, Tree
 from hedgerow.models.tree_set import TreeSet
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.exponential_mechanism import MOST_ROWS
 from hedgerow.schema.attributes import DIRECTIONS, Direction
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
@@ -170,7 +171,9 @@ class TallyEstimator(Readable):
         with self._unchanged_by_failure():
             data = TrainingData.of(self, X, y)
             self._warn(data.schema, data.table.names or ())
-            self._learn(data.schema, lambda: data.count(getattr(self, "random_state", None)))
+            rows = len(data.table) * data.schema.steps
+            count = self._within_limit(data.schema, rows, lambda: data.count(getattr(self, "random_state", None)))
+            self._learn(data.schema, count)
         self._warn_of_result()  # outside: what was paid for stays where a warning is an error
         return self
 
@@ -193,9 +196,29 @@ class TallyEstimator(Readable):
             check_learnable(self, tally.schema)
         with self._unchanged_by_failure():
             vars(self).pop("n_features_in_", None)  # those of an earlier fit
-            self._learn(tally.schema, lambda: tally)
+            self._learn(tally.schema, self._within_limit(tally.schema, int(tally.total().sum()), lambda: tally))
         self._warn_of_result()
         return self
+
+    def most_rows(self, schema: Schema) -> int | None:  # noqa: ARG002 -- private estimators use it
+        """Return the public row limit of a fit with this schema, or None. A fit takes fewer rows than this."""
+        return None
+
+    def _within_limit(self, schema: Schema, rows: int, count: Callable[[], Tally]) -> Callable[[], Tally]:
+        """Return `count`. If `rows`, at most, could reach the limit, count first and raise TooManyRowsError if they do.
+
+        This comes before the charge: the number of rows is known to whoever calls `fit`, and a table that is too large
+        should cost nothing.
+        """
+        limit = self.most_rows(schema) if rows >= MOST_ROWS else None
+        if limit is None:
+            return count
+        tally = count()
+        if tally.total().sum() >= limit:
+            problem = f"Expected fewer than {limit:,} rows for the exact search of this model, got as many or more"
+            advice = "A single model with search='greedy' (--search greedy) takes fewer than 2^43 rows."
+            raise TooManyRowsError(f"{problem}. Nothing was charged. {advice}")
+        return lambda: tally
 
     def _warn(self, schema: Schema, names: Sequence[str]) -> None:
         """Warn of what parameters, the schema and columns' names show: called by `fit`, whose caller is named."""

@@ -47,7 +47,7 @@ class Plan:
 
     @property
     def most_rows(self) -> int | None:
-        """As of how many rows the exact searches of a fit refuse, once it is charged; None where there are none."""
+        """The public row limit of the exact searches, or None: a fit takes fewer rows than this."""
         return None
 
     @property

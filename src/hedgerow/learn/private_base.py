@@ -122,7 +122,7 @@ class PrivateEstimator(TallyEstimator):
             self.budget.check(epsilon, delta, rho=rho, unit=schema.unit)
 
     def most_rows(self, schema: Schema) -> int | None:
-        """Return as of how many rows the exact search of a fit refuses, which the rows do not say; None for others."""
+        """Return the public row limit of the exact search of a fit, or None. A fit takes fewer rows than this."""
         self._check_parameters()
         return self._plan(schema).most_rows
 

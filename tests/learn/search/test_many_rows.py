@@ -1,5 +1,6 @@
 """Draws from 2^32 to 2^42 rows, against 60 digits: losses are whole numbers beside logarithms of weights."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -10,8 +11,10 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import hedgerow as hr
+from hedgerow.errors import TooManyRowsError
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.lattice import exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
@@ -237,6 +240,44 @@ SMALL, WIDE = (hr.Schema({f"x{i}": hr.Boolean() for i in range(n)}, hr.Label("y"
 def test_a_fit_says_beforehand_as_of_how_many_rows_it_refuses(learner, schema, most):
     """Drawn as a whole, greedy, a set, with attributes chosen first, and a scorecard."""
     assert learner.most_rows(schema) == most
+
+
+WEIGHTED = replace(SMALL, weight=hr.Weight("w", 1, levels=100))
+NUMBER = replace(SMALL, label=hr.Number("y", 0, 10))
+
+
+@pytest.mark.parametrize(
+    ("learner", "schema", "limit"),
+    [
+        (hr.PrivateTreeClassifier(1, max_depth=2), SMALL, MOST_WHOLE),
+        (hr.PrivateTreeClassifier(Fraction(1, 10**7), max_depth=2), SMALL, MOST_ROWS),
+        (hr.PrivateTreeClassifier(Fraction(1, 10**7), max_depth=2), WEIGHTED, MOST_ROWS),
+        (hr.PrivateTreeSet(1, 2, max_depth=1), SMALL, MOST_ROWS),
+        (hr.PrivateRuleListClassifier(1, max_rules=2), SMALL, MOST_WHOLE),
+        (hr.PrivateTreeRegressor(Fraction(1, 10**7), max_depth=1), NUMBER, MOST_ROWS),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
+def test_a_tally_with_too_many_rows_is_refused_before_the_charge(learner, schema, limit):
+    counts = np.zeros((1, schema.target.n_levels), dtype=np.int64)
+    counts[0, 0] = limit
+    budget = hr.Budget(5)
+    learner = clone(learner).set_params(budget=budget)
+    with pytest.raises(TooManyRowsError, match=f"fewer than {limit:,} rows.* Nothing was charged"):
+        learner.fit_tally(hr.Tally(schema, np.zeros((1, len(schema)), dtype=np.int64), counts))
+    assert budget.charges == ()
+
+
+@pytest.mark.parametrize(("weights", "fits"), [([1.0] * 20, False), ([0.01] * 20, True)])
+def test_rows_of_a_frame_are_counted_before_the_charge_if_they_may_be_too_many(weights, fits, monkeypatch):
+    monkeypatch.setattr("hedgerow.learn.base.MOST_ROWS", 1000)
+    monkeypatch.setattr(hr.PrivateTreeClassifier, "most_rows", lambda *_: 1000)
+    frame = pd.DataFrame({name: [0] * 20 for name in WEIGHTED.names} | {"w": weights})
+    budget = hr.Budget(5)
+    learner = hr.PrivateTreeClassifier(1, max_depth=1, schema=WEIGHTED, budget=budget)
+    with nullcontext() if fits else pytest.raises(TooManyRowsError, match="Nothing was charged"):
+        learner.fit(frame, [0, 1] * 10)
+    assert len(budget.charges) == fits
 
 
 def test_the_exact_audit_of_a_draw_still_takes_fewer_than_two_to_the_32_rows():
