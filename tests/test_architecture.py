@@ -81,13 +81,13 @@ def misplaced(found: Iterable[Import], keepers: Mapping[str, list[str]]) -> list
     return [str(one) for one, library, place in libraries if place not in keepers.get(library, [place])]
 
 
-def charging(modules: Mapping[str, str]) -> set[str]:
-    """Return the modules that charge a budget."""
+def calling(modules: Mapping[str, str], *names: str) -> set[str]:
+    """Return the modules that call a function, class or method of one of these names."""
     return {
         name
         for name, source in modules.items()
         for node in nodes_of(source)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "charge"
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", None)) in names
     }
 
 
@@ -164,7 +164,16 @@ def test_libraries_stay_in_their_room(found):
 
 
 def test_only_the_gate_charges_a_budget(modules):
-    assert charging(modules) == {"hedgerow.privacy.gate"}
+    assert calling(modules, "charge", "allocate") == {"hedgerow.privacy.gate"}
+
+
+def test_only_the_gate_opens_a_gate_and_notes_on_errors_what_was_charged(modules):
+    """Callers pass `spend` or `spend_share` a function that returns the finished result, and place no guard."""
+    assert calling(modules, "Gate") == {"hedgerow.privacy.gate"}
+    own = {"hedgerow.privacy.gate", "hedgerow.privacy.budget"}
+    command_line = {"hedgerow.cli.budget"}  # one function hands the release over to its file
+    assert calling(modules, "note_charges_on_error") == own | command_line
+    assert calling(modules, "note_answers_on_error") == {"hedgerow.marginals.base"}
 
 
 def test_other_rooms_ask_a_model_by_its_methods(modules):
@@ -219,7 +228,9 @@ def test_a_circle_is_found():
 
 
 def test_a_charge_outside_the_gate_is_found():
-    assert charging({"hedgerow.learn.base": "def f(budget):\n    budget.charge(1)"}) == {"hedgerow.learn.base"}
+    modules = {"hedgerow.learn.base": "def f(budget):\n    budget.charge(1)"}
+    assert calling(modules, "charge") == {"hedgerow.learn.base"}
+    assert calling({"hedgerow.learn.base": "gate = Gate(budget, noise)"}, "Gate") == {"hedgerow.learn.base"}
 
 
 def test_a_check_of_a_models_kind_outside_models_is_found():

@@ -21,6 +21,7 @@ from hedgerow.boundary import durable
 from hedgerow.errors import BudgetExceededError, DomainError, FileError
 from hedgerow.privacy import budget as budget_module
 from hedgerow.privacy import budget_file
+from hedgerow.privacy.budget import note_charges_on_error
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.charge import Charge
 
@@ -165,7 +166,7 @@ def test_what_another_thread_charged_is_not_said_to_be_this_ones():
         other.join()
         raise KeyError
 
-    with pytest.raises(KeyError) as caught, budget.telling():
+    with pytest.raises(KeyError) as caught, note_charges_on_error(budget):
         fit()
     assert (budget.spent, charges_made(caught.value)) == (1, [])
 
@@ -236,7 +237,7 @@ def interrupted_charge(budget, at):
 
     traced = sys.gettrace()
     try:
-        with budget.telling():
+        with note_charges_on_error(budget):
             sys.settrace(trace)
             budget._update(lambda account: account.charged(Charge("x", Fraction(1))))
             sys.settrace(None)

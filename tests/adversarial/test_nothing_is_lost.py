@@ -71,9 +71,9 @@ def spent():
 
 
 @contextmanager
-def full_disk(command, limit, *, after):
+def full_disk(limit, *, after):
     """Run the block on a disk that is full from the start, or once all is charged and learned."""
-    module = import_module(f"hedgerow.cli.{'schema' if command == 'cut points' else 'fit'}")
+    module = import_module("hedgerow.cli.budget")
     tell, before = module.spent_text, resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fill(*words):
@@ -95,7 +95,7 @@ def full_disk(command, limit, *, after):
 @pytest.mark.claim("the output's place is kept on the disk before the charge")
 def test_a_full_disk_is_found_out_before_anything_is_charged(command, folder, run):
     before = names(folder)
-    with full_disk(command, 100_000, after=False):
+    with full_disk(100_000, after=False):
         code, out, err = run(*COMMANDS[command], "-o", "out.json")
     assert (code, out) == (2, "")
     assert err.endswith("error: out.json: File too large\n")
@@ -107,7 +107,7 @@ def test_a_full_disk_is_found_out_before_anything_is_charged(command, folder, ru
 def test_a_disk_that_is_full_after_the_charge_loses_nothing(command, folder, run):
     """The audit's: a full disk at the end of `fit` lost a paid-for model without a word that ε was spent."""
     before = names(folder)
-    with full_disk(command, 500, after=True):
+    with full_disk(500, after=True):
         code, out, err = run(*COMMANDS[command], "-o", "out.json")
     assert code == 2
     assert read_back(command, out)
@@ -137,8 +137,8 @@ def test_a_small_disk_that_others_fill(folder, monkeypatch, run):
             assert os.statvfs(disk).f_bavail == 0
             return spent_text(text, *words)
 
-        spent_text = import_module("hedgerow.cli.fit").spent_text
-        monkeypatch.setattr("hedgerow.cli.fit.spent_text", fill)
+        spent_text = import_module("hedgerow.cli.budget").spent_text
+        monkeypatch.setattr("hedgerow.cli.budget.spent_text", fill)
         assert run(*FIT, "-o", disk / "out.json")[0] == 0
         assert hr.load_model(disk / "out.json").privacy.epsilon == 1
         assert run(*FIT, "-o", disk / "second.json")[0] == 2
@@ -166,8 +166,7 @@ def a_dangling_link(folder):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_came_to_the_place_meanwhile_is_kept_and_so_is_the_model(command, what, folder, run, monkeypatch):
     """Two runs with the same output: the second must not write over the first one's paid-for model."""
-    monkeypatch.setattr("hedgerow.cli.fit.spent_text", lambda *_: what(folder) or "The epsilon of 1 stays charged")
-    monkeypatch.setattr("hedgerow.cli.schema.spent_text", lambda *_: what(folder) or "The epsilon of 1 stays charged")
+    monkeypatch.setattr("hedgerow.cli.budget.spent_text", lambda *_: what(folder) or "The epsilon of 1 stays charged")
     before = names(folder)
     code, out, err = run(*COMMANDS[command], "-o", "out.json")
     assert (code, err.count("\n")) == (2, 1)
@@ -204,12 +203,12 @@ def test_a_model_whose_writing_fails_for_whatever_reason_is_printed(failure, fol
 
 SCRIPT = """
 import resource
-from hedgerow.cli import fit, main
-tell = fit.spent_text
+from hedgerow.cli import budget, main
+tell = budget.spent_text
 def full(*words):
     resource.setrlimit(resource.RLIMIT_FSIZE, (500, resource.RLIM_INFINITY))
     return tell(*words)
-fit.spent_text = full
+budget.spent_text = full
 main()
 """
 
@@ -484,7 +483,7 @@ def test_without_force_nothing_is_written_over_where_there_are_no_hard_links(fol
     assert hr.load_model("out.json").privacy.epsilon == 1
     occupied_later = lambda *_: occupied(folder) or "Spent"  # noqa: E731
     (folder / "out.json").unlink()
-    monkeypatch.setattr("hedgerow.cli.fit.spent_text", occupied_later)
+    monkeypatch.setattr("hedgerow.cli.budget.spent_text", occupied_later)
     assert run(*FIT, "-o", "out.json")[0] == 2
     assert (folder / "out.json").read_text() == "another's"
 

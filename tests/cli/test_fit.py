@@ -416,7 +416,9 @@ def test_bad_words_about_a_mechanism_cost_nothing(case, folder, run):
 
 @pytest.mark.usefixtures("folder")
 def test_an_epsilon_for_which_no_usual_table_is_large_enough_is_told_in_one_line(run):
-    code, out, err = run(*FIT, "--epsilon", "1e-9", "--release-counts", "--search", "exact", "-o", "m.json")
+    code, out, err = run(
+        *FIT, "--epsilon", "1e-9", "--release-counts", "--search", "exact", "--seed", "1", "--research", "-o", "m.json"
+    )
     assert code == 0
     assert err.count("warning: epsilon = 1e-09 is so small that even 1,000,000 rows hardly change") == 1
     assert ".py" not in err

@@ -83,7 +83,7 @@ LIES = {
     "a whole number as a float": changed(rows=ROWS | {"smoker": [1.0, 2, 3]}),
     "a boolean": changed(rows=ROWS | {"smoker": [True, 2, 3]}),
     "a text": changed(rows=ROWS | {"smoker": ["1", 2, 3]}),
-    "more rows than there can be": changed(rows=ROWS | {"smoker": [2**41, 2, 3]}),
+    "more rows than there can be": changed(rows=ROWS | {"smoker": [2**44, 2, 3]}),
     "fewer than none, beyond noise": changed(rows=ROWS | {"smoker": [-2000, 2, 3]}),
     "one bin more": changed(rows=ROWS | {"smoker": [1, 2, 3, 4]}),
     "one attribute more": changed(rows=ROWS | {"ward": [1, 2, 3, 4]}),
@@ -296,13 +296,21 @@ class Claims:
 
 @pytest.mark.parametrize(
     "rows",
-    [np.full(7, 2**62), np.full(7, -(2**62)), np.full(7, 2**43 + 1), np.full(7, 0.5), np.full(6, 1)],
-    ids=["wraps around", "wraps below", "too large", "no whole numbers", "fewer bins"],
+    [np.full(7, 0.5), np.full(6, 1)],
+    ids=["no whole numbers", "fewer bins"],
 )
 def test_a_sum_of_counts_that_are_none_is_refused(rows):
     federated = hr.oracle.FederatedOracle([Claims(np.full(7, 2**43)), Claims(rows), Claims(rows)])
-    with pytest.raises(ArgumentError, match=r"expected (whole numbers|counts whose sum)"):
+    with pytest.raises(ArgumentError, match="expected whole numbers"):
         federated.marginals(BY)
+
+
+@pytest.mark.parametrize(("count", "total"), [(2**62, 2**63 - 1), (-(2**62), -(2**63)), (2**43 + 1, 3 * 2**43 + 3)])
+def test_a_sum_of_large_counts_does_not_wrap_around_and_is_answered(count, total):
+    federated = hr.oracle.FederatedOracle([Claims(np.full(7, count)) for _ in range(3)])
+    answer = federated.marginals(BY)
+    assert answer.rows.tolist() == [total] * 7
+    assert np.sign(answer.n_rows - 1) == (count > 0)
 
 
 def in_threads(oracles):

@@ -85,7 +85,7 @@ def test_records_and_html():
     [
         {"counts": [[1, 2, 3]]},
         {"counts": [[1.0, 2, 3, 4]] * 2},
-        {"counts": [[2**60, 2, 3, 4]] * 2},
+        {"counts": [[2**63, 2, 3, 4]] * 2},
         {"groups": ["f"]},
         {"errors": [[0, 1]]},
         {"label": {"name": "y"}},

@@ -123,7 +123,7 @@ def test_a_question_that_some_have_answered_says_that_their_charge_stays():
     """What was found: "Nothing was charged", said the second curator's budget; the first had charged all it had."""
     one, two, three = oracles()
     federated = hr.oracle.FederatedOracle([one, Dropping(two, 1), three])
-    with pytest.raises(ServiceError, match="The epsilon of what 1 of 3 curators answered stays charged") as caught:
+    with pytest.raises(ServiceError, match="The epsilon of the answers of 1 of 3 curators stays charged") as caught:
         federated.marginals(BINS)
     assert len(notes(caught.value)) == 1
     federated.marginals(BINS)
@@ -137,7 +137,7 @@ def test_any_error_of_a_curator_says_that_the_charge_of_others_stays(failure, mo
     one, two, _ = oracles()
     federated = hr.oracle.FederatedOracle([one, two])
     monkeypatch.setattr(two, "class_marginals", lambda _: (_ for _ in ()).throw(failure))
-    with pytest.raises(failure, match="1 of 2 curators answered stays charged"):
+    with pytest.raises(failure, match="1 of 2 curators stays charged"):
         federated.class_marginals(BINS)
 
 

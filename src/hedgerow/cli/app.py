@@ -19,7 +19,7 @@ from typer.main import get_command
 from hedgerow._version import __version__
 from hedgerow.cli.output import problem_of, say, standard_streams
 from hedgerow.errors import ArgumentError, HedgerowError, SchemaError, SearchTooLargeError
-from hedgerow.text.messages import told_charges
+from hedgerow.text.messages import charge_notes
 from hedgerow.text.values import printable
 
 _ENDINGS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
@@ -168,9 +168,9 @@ def _saying_charges() -> Generator[None]:
         yield
     except BaseException as error:
         found: BaseException | None = error
-        while found is not None and not told_charges(found):
+        while found is not None and not charge_notes(found):
             found = found.__context__
-        for note in () if found is None else told_charges(found):
+        for note in () if found is None else charge_notes(found):
             say(printable(note), err=True)
         raise
 

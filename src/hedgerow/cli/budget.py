@@ -1,16 +1,18 @@
 """`hedgerow budget`: privacy budgets in files that separate runs share."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Protocol, TypeVar
 
 import typer
 
 from hedgerow.cli.options import number, option
-from hedgerow.cli.output import check_output, say
+from hedgerow.cli.output import check_output, say, write_or_print
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Accounting
+from hedgerow.privacy.budget import note_charges_on_error
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.charge import amount_text
 
@@ -78,9 +80,28 @@ def open_budget(file: Path | None) -> FileBudget | None:
     return None if file is None else FileBudget(file)
 
 
-def telling(budget: FileBudget | None) -> AbstractContextManager[None]:
-    """Note on any error of the block what stays charged to the budget's file, if there is one."""
-    return nullcontext() if budget is None else budget.telling()
+class Released(Protocol):
+    """A release that a command writes: a model, an evaluation or a schema."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+Kind = TypeVar("Kind", bound=Released)
+
+
+def write_release(
+    write: Callable[[str], None],
+    learn: Callable[[], Kind],
+    text: Callable[[Kind], str],
+    epsilon: Fraction,
+    budget: FileBudget | None,
+) -> Kind:
+    """Return what `learn` releases, once its text is written, or else printed with what was charged."""
+    with nullcontext() if budget is None else note_charges_on_error(budget):
+        released = learn()
+        data = released.to_dict()
+    write_or_print(write, lambda: text(released), data, spent_text(epsilon, budget))
+    return released
 
 
 def enter_digest(budget: FileBudget | None, model: str) -> None:

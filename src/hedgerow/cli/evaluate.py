@@ -9,13 +9,14 @@ import typer
 
 from hedgerow.boundary.durable import reserved
 from hedgerow.cli import options
-from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling
+from hedgerow.cli.budget import enter_digest, open_budget, write_release
 from hedgerow.cli.options import advanced, any_model, is_own, number, option, with_groups
-from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
+from hedgerow.cli.output import ROOM, check_output, say, written
 from hedgerow.cli.rows import UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError, UnitWarning
 from hedgerow.evaluation.evaluate import Groups, Histogram
+from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.schema.contributions import unit_advice
 
 app = typer.Typer(add_completion=False)
@@ -64,10 +65,13 @@ def evaluate(
         whose = unit_advice(rows.columns) if declared.unit is None else None
         if whose:
             say(f"warning: {whose}", err=True)
-        with telling(account), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnitWarning)  # told without a line of source
-            found = rows.learn(asked, label, quietly=False)
-        write_or_print(write, found.to_json, found.to_dict(), spent_text(asked.epsilon, account))
+
+        def learn() -> Evaluation:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnitWarning)  # printed above, without a line of source
+                return rows.learn(asked, label, quietly=False)
+
+        found = write_release(write, learn, Evaluation.to_json, asked.epsilon, account)
     with written(output):
         enter_digest(account, found.to_dict()["digest"])
         more = {**found.to_dict(), "estimates": found.records()}

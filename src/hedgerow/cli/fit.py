@@ -13,9 +13,9 @@ import typer
 
 from hedgerow.boundary.durable import reserved
 from hedgerow.cli import options
-from hedgerow.cli.budget import enter_digest, open_budget, spent_text, telling
+from hedgerow.cli.budget import enter_digest, open_budget, write_release
 from hedgerow.cli.options import ADVANCED, advanced, named_values, number, option, with_groups
-from hedgerow.cli.output import ROOM, check_output, say, write_or_print, written
+from hedgerow.cli.output import ROOM, check_output, say, written
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import Rows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
@@ -142,9 +142,9 @@ def fit(
         account.check(amount, given.get("delta", 0), rho=0)  # which rho it costs follows from the columns
     with open_rows(data, table, declared if tally else None) as rows, reserved(output, room=ROOM, force=force) as write:
         label = target_name(rows.columns, target, declared)
-        with telling(account):
-            released = _learn(classifier, rows, label)
-        write_or_print(write, released.to_json, released.to_dict(), spent_text(amount, account))
+        released = write_release(
+            write, lambda: _learn(classifier, rows, label), lambda model: model.to_json(), amount, account
+        )
     with written(output):
         enter_digest(account, released.to_dict()["digest"])
         say(json.dumps(released.to_dict(), ensure_ascii=False) if as_json else f"{released}\n\n{released.privacy}")

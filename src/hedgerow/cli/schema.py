@@ -9,9 +9,9 @@ import typer
 
 from hedgerow.boundary.durable import reserved, write_whole
 from hedgerow.cli import options
-from hedgerow.cli.budget import open_budget, spent_text, telling
+from hedgerow.cli.budget import open_budget, write_release
 from hedgerow.cli.options import DATA, FILE, number, option, with_groups
-from hedgerow.cli.output import ROOM, check_output, say, stage, write_or_print, write_said, written
+from hedgerow.cli.output import ROOM, check_output, say, stage, write_said, written
 from hedgerow.cli.rows import UnitOptions, check_values, open_rows
 from hedgerow.cli.schema_wizard import import_draft, wizard
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
@@ -173,10 +173,12 @@ def learn(
     schema.check_unit(Table.of(table))
     check_values(Table.of(table), schema, [plan.name for plan in planned])  # a row that does not fit costs nothing
     with reserved(output, room=ROOM, force=force) as write:
-        with telling(account), stage("learning cut points"):
-            learned = Schema.learn(table, schema, epsilon=amount, budget=account, bins=bins)
-        found = learned.to_dict()
-        write_or_print(write, lambda: mapping_text(output, found), found, spent_text(amount, account))
+
+        def learn() -> Schema:
+            with stage("learning cut points"):
+                return Schema.learn(table, schema, epsilon=amount, budget=account, bins=bins)
+
+        learned = write_release(write, learn, lambda found: mapping_text(output, found.to_dict()), amount, account)
     with written(output):
         say(learned)
     charged = f"epsilon = {amount_text(amount)} for the cut points"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 UNSIGNED = "nobody checked who sent the answers: the curator's key was not given (connect(..., public_key=))"
-MOST_ROWS = 2**40  # the most rows that a table is believed to have
+MOST_ROWS = 2**43  # engines refuse tables of as many rows
 STAYS = "; the charge stays, and asking the same again on this connection adds nothing to it."
 _TAIL = 64  # standard deviations: noise is beyond with a chance below 10^-38
 _CLOSE = 1e-9  # of variances and ρ, which two machines may round differently

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
@@ -21,8 +20,8 @@ from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
-from hedgerow.privacy.charge import Amount, Charge, amount_text, exact, join_reasons, unit_of
-from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.charge import Amount, Charge, amount_text, check_total, exact, join_reasons
+from hedgerow.privacy.gate import Gate, spend_share
 from hedgerow.privacy.noise import DiscreteLaplace, NoiseSource, noise_source
 from hedgerow.privacy.unit import Unit, rows_of
 from hedgerow.schema import Attribute, Categorical, Schema
@@ -154,7 +153,7 @@ class Histogram:
         used |= {} if name is None or attribute is None else {name: attribute}
         used = used or dict(declared.attributes[:1])  # a schema has one at least
         charges, reason = _paid_for_bins(declared, given, name if attribute is None else None)
-        unit_of([*charges, Charge("the evaluation", amount, unit=declared.unit)])  # raises if they do not add up
+        check_total([*charges, Charge("the evaluation", amount, unit=declared.unit)])
         counted = Schema(used, declared.label, charges, reason, declared.unit)
         number = declared.target.as_number
         errors = None if number is None else ErrorBins(number, given.outcomes)
@@ -223,26 +222,24 @@ class Histogram:
         of = "rows by true and predicted class" if self.errors is None else "rows by the error of the prediction"
         purpose = f"evaluation of the {self.model.kind} {digest[:12]}: {of}"
         reason = join_reasons(self.schema.no_guarantee_reason, self.noise.no_guarantee_reason)
-        with nullcontext() if self.budget is None else self.budget.telling():
-            share = Budget(self.epsilon)
-            if self.budget is not None:
-                share = self.budget.allocate(self.epsilon, purpose=purpose, no_guarantee_reason=reason, unit=unit)
-            with share.telling():
-                gate = Gate(share, self.noise, unit)
-                noisy = gate.release(self._mechanism, lambda: self._cells(count()).ravel(), purpose=purpose)
         notes = (*unit_notes(unit), _taken_as_given(self.model.privacy, self.epsilon, unit))
-        charges, noise = (*self.schema.charges, *share.charges), self.noise.description
-        card = PrivacyCard(charges, noise=noise, software=SOFTWARE, no_guarantee_reason=reason, notes=notes)
-        return Evaluation(
-            self.model.kind,
-            digest,
-            self.schema.target,
-            tuple(map(tuple, np.array(noisy, dtype=np.int64).reshape(self._shape[0], -1).tolist())),
-            card,
-            () if self.errors is None else self.errors.ends,
-            self.by,
-            self._groups,
-        )
+
+        def released(gate: Gate) -> Evaluation:
+            noisy = gate.release(self._mechanism, lambda: self._cells(count()).ravel(), purpose=purpose)
+            charges, noise = (*self.schema.charges, *gate.budget.charges), self.noise.description
+            return Evaluation(
+                self.model.kind,
+                digest,
+                self.schema.target,
+                tuple(map(tuple, np.array(noisy, dtype=np.int64).reshape(self._shape[0], -1).tolist())),
+                PrivacyCard(charges, noise=noise, software=SOFTWARE, no_guarantee_reason=reason, notes=notes),
+                () if self.errors is None else self.errors.ends,
+                self.by,
+                self._groups,
+            )
+
+        charge = Charge(purpose, self.epsilon, no_guarantee_reason=reason, unit=unit)
+        return spend_share(self.budget, charge, self.noise, released)
 
     def _cells(self, tally: Tally) -> Integers:
         """Return the exact rows of each cell. Private: adding a row adds 1 to one of them."""

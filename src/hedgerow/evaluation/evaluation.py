@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Integers
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.evaluation.measures import MISSES, Estimate, Interval, Measure, measures_of
+from hedgerow.evaluation.measures import MISSES, Estimate, Interval, Measure, measures_of, sum_of
 from hedgerow.models import envelope
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.decisions import Costs, cost_matrix
@@ -25,7 +25,7 @@ Verdict = Literal["better", "worse", "too noisy to say"]
 ALL = "all rows"
 _MOST_CLASSES = 12  # of a matrix that is printed
 _WIDEST = 2**62  # of a scale: beyond all counts
-_LARGEST = 2**40  # of a count: the sum of all has 64 bits
+_COUNTS = range(-(2**63), 2**63)  # what discrete Laplace noise on 64 bits may return, whatever its scale
 
 
 def check_groups(by: str | None, groups: Sequence[str]) -> None:
@@ -75,8 +75,8 @@ class Evaluation(envelope.SealedFile):
         rows = {len(row) for row in self.counts}
         if rows != {cells} or len(self.counts) != len(self.groups) or bool(self.errors) != is_number or not cells:
             raise ArgumentError("expected a count for each group and cell, got others.")
-        if not all(type(count) is int and abs(count) < _LARGEST for row in self.counts for count in row):
-            raise ArgumentError("expected whole numbers of 40 bits as counts, got others.")
+        if not all(type(count) is int and count in _COUNTS for row in self.counts for count in row):
+            raise ArgumentError("expected whole numbers of 64 bits as counts, got other values.")
         names = (self.kind, self.model, *self.groups, *([] if self.by is None else [self.by]))
         if not all(isinstance(name, str) for name in names):
             raise ArgumentError("expected text as kind, digest and groups, got something else.")
@@ -103,7 +103,13 @@ class Evaluation(envelope.SealedFile):
     def matrix(self) -> Integers:
         """The noisy rows of true by predicted class, shape ``(n_classes, n_classes)``; TypeError of a number."""
         self._check_classes()
-        return self._cells.sum(axis=0).reshape(self.target.n_levels, -1)
+        return self._matrix.reshape(self.target.n_levels, -1)
+
+    @cached_property
+    def _matrix(self) -> Integers:
+        """The sums over groups, which are Python's whole numbers if one has more than 64 bits."""
+        sums = [sum(column) for column in zip(*self.counts, strict=True)]
+        return np.array(sums, dtype=np.int64 if all(one in _COUNTS for one in sums) else object)
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -128,12 +134,12 @@ class Evaluation(envelope.SealedFile):
         """Return about how many rows were counted, in all or in a group, with an interval for the exact number."""
         at = None if group is None else self.groups.index(group)
         own = self._cells.ravel() if at is None else self._cells[at]
-        return int(own.sum()), self._noise.interval(int(own.sum()), own.size)
+        return sum_of(own), self._noise.interval(sum_of(own), own.size)
 
     @cached_property
     def baseline(self) -> tuple[Any, Estimate]:
         """The commonest true class by the noisy counts, and its share of the rows: what always saying it gets right."""
-        place = int(self.matrix.sum(axis=1).argmax())
+        place = int(self.matrix.astype(object).sum(axis=1).argmax())
         own = np.zeros((self.target.n_levels,) * 2, dtype=bool)
         own[place] = True
         value = self.target.values[place]
@@ -143,7 +149,7 @@ class Evaluation(envelope.SealedFile):
     def verdict(self) -> Verdict:
         """Whether the model is right on more of these rows than any one class is, said wrongly in 5 % at most."""
         matrix, others = self.matrix, 2 * (self.target.n_levels - 1)
-        ahead = int(np.trace(matrix)) - matrix.sum(axis=1)
+        ahead = sum_of(np.diagonal(matrix)) - matrix.astype(object).sum(axis=1)
         far = self._noise.spread(others * len(self.counts), 1 - MISSES / self.target.n_levels)
         return "better" if ahead.min() > far else "worse" if ahead.min() < -far else "too noisy to say"
 

@@ -109,7 +109,7 @@ class Measure:
     def estimate(self, counts: Integers, noise: CountNoise, *, has_others: bool) -> Estimate:
         own = counts[self.inside]
         low, middle, high = (values[self.inside] for values in (self.low, self.middle, self.high))
-        total = int(own.sum())
+        total = sum_of(own)
         value = float(own @ middle) / total if total > 0 else None
         value = None if value is None or not low.min() <= value <= high.max() else value
         if self.is_share:
@@ -207,12 +207,17 @@ def share_on_rows(own: Integers, hits: Mask, noise: CountNoise, misses: float = 
 def share_of_others(own: Integers, hits: Mask, noise: CountNoise) -> Interval:
     """Return an interval for the chance of a row to be in some cells, where the rows were drawn independently."""
     (few, many), (least, most) = (_sum(own[one], noise, MISSES / 4) for one in (hits, ~hits))
-    low = beta.ppf(MISSES / 4, few, most + 1) if few else 0.0
-    return float(low), float(beta.ppf(1 - MISSES / 4, many + 1, least)) if least else 1.0
+    low = beta.ppf(MISSES / 4, float(few), float(most + 1)) if few else 0.0
+    return float(low), float(beta.ppf(1 - MISSES / 4, float(many + 1), float(least))) if least else 1.0
 
 
 def _sum(counts: Integers, noise: CountNoise, misses: float) -> tuple[int, int]:
-    return noise.interval(int(counts.sum()), len(counts), 1 - misses)
+    return noise.interval(sum_of(counts), len(counts), 1 - misses)
+
+
+def sum_of(counts: Integers) -> int:
+    """Return a sum that does not wrap around."""
+    return sum(counts.ravel().tolist())
 
 
 def mean_on_rows(own: Integers, low: Floats, high: Floats, noise: CountNoise, misses: float = MISSES) -> Interval:

@@ -174,7 +174,6 @@ class TallyEstimator(Readable):
             rows = len(data.table) * data.schema.steps
             count = self._within_limit(data.schema, rows, lambda: data.count(getattr(self, "random_state", None)))
             self._learn(data.schema, count)
-        self._warn_of_result()  # outside: what was paid for stays where a warning is an error
         return self
 
     def check_public(self) -> None:
@@ -197,7 +196,6 @@ class TallyEstimator(Readable):
         with self._unchanged_by_failure():
             vars(self).pop("n_features_in_", None)  # those of an earlier fit
             self._learn(tally.schema, self._within_limit(tally.schema, int(tally.total().sum()), lambda: tally))
-        self._warn_of_result()
         return self
 
     def most_rows(self, schema: Schema) -> int | None:  # noqa: ARG002 -- private estimators use it
@@ -223,18 +221,19 @@ class TallyEstimator(Readable):
     def _warn(self, schema: Schema, names: Sequence[str]) -> None:
         """Warn of what parameters, the schema and columns' names show: called by `fit`, whose caller is named."""
 
-    def _warn_of_result(self) -> None:
-        """Warn of what the released model shows."""
-
     @contextmanager
     def _unchanged_by_failure(self) -> Generator[None]:
-        """Restore the estimator if fitting fails: scikit-learn's validation writes attributes early."""
+        """Restore the estimator if fitting fails: scikit-learn's validation writes attributes early.
+
+        A model that is already published stays, since it may have been charged: a warning can be an error.
+        """
         before = dict(vars(self))
         try:
             yield
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            if vars(self).get(self._fitted) is before.get(self._fitted):
+                vars(self).clear()
+                vars(self).update(before)
             raise
 
     def predict(self, X: Any) -> Array:

@@ -21,8 +21,18 @@ from hedgerow.learn.search.sampler import Progress, one_thread
 from hedgerow.models.caveats import Caveat
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
-from hedgerow.privacy.charge import Amount, Charge, Reserve, amount_text, exact, join_reasons, total, total_rho, unit_of
-from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.charge import (
+    Amount,
+    Charge,
+    Reserve,
+    amount_text,
+    check_total,
+    exact,
+    join_reasons,
+    total_rho,
+    unit_of,
+)
+from hedgerow.privacy.gate import Gate, spend_share
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
 from hedgerow.schema.contributions import unit_advice
@@ -142,10 +152,7 @@ class PrivateEstimator(TallyEstimator):
         epsilon, delta, rho = _loss(plan, schema)
         purpose, why = f"{type(self).__name__}: one {plan.model}", _no_guarantee_reason(plan, schema, noise)
         charge = Charge(purpose, epsilon, delta, no_guarantee_reason=why, rho=rho, unit=schema.unit)
-        charges = (*schema.charges, charge)
-        total([one.epsilon for one in charges])
-        total([one.delta for one in charges])
-        unit_of(charges)
+        check_total((*schema.charges, charge))
         return charge
 
     def _epsilon_of_a_row(self, schema: Schema) -> Fraction:
@@ -164,18 +171,21 @@ class PrivateEstimator(TallyEstimator):
     def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
         plan, noise = self._plan(schema), self._noise()
         plan.prepare(noise)
-        with (
-            nullcontext() if self.budget is None else self.budget.telling(),
-            search_progress(plan.cost, verbose=bool(self.verbose)) as progress,
-        ):
-            share = self._open_budget(plan, schema, noise)
-            with share.telling():
-                learned = plan.learn(count(), Gate(share, noise, schema.unit, schema.steps), progress)
-                return self._publish(schema, learned, _card(plan, schema, share, noise))
+        charge = self._charge(plan, schema, noise)
+        if self.budget is not None and charge.delta and charge.rho is None and self.budget.remaining_rho is not None:
+            problem = "the budget adds up rho, for which this mechanism has no proof"
+            raise ArgumentError(f"{problem}; use Budget(epsilon, delta) with accounting='basic'.")
 
-    def _warn_of_result(self) -> None:
-        for caveat in self.caveats if self.privacy_.is_private else ():  # not of trials and tests, which are seeded
-            warnings.warn(f"{caveat.sentence} See `hedgerow.plan`.", errors.UselessModelWarning, stacklevel=3)
+        def fitted(gate: Gate) -> Self:
+            with search_progress(plan.cost, verbose=bool(self.verbose)) as progress:
+                learned = plan.learn(count(), gate, progress)
+            self._publish(schema, learned, _card(plan, schema, gate.budget, noise))
+            for caveat in self.caveats if self.privacy_.is_private else ():  # not of trials and tests, which are seeded
+                # The caller of `fit` is six frames up: fitted, spend, spend_share, _learn, fit.
+                warnings.warn(f"{caveat.sentence} See `hedgerow.plan`.", errors.UselessModelWarning, stacklevel=6)
+            return self
+
+        return spend_share(self.budget, charge, noise, fitted, steps=schema.steps)
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
@@ -190,18 +200,6 @@ class PrivateEstimator(TallyEstimator):
         if isinstance(seed, (int, np.integer)) and 0 <= seed < 2**32:  # as scikit-learn's estimators seed theirs
             return noise_source(np.random.RandomState(int(seed)))
         return noise_source(seed)
-
-    def _open_budget(self, plan: Plan, schema: Schema, noise: NoiseSource) -> Budget:
-        """Charge the shared budget, if there is one, with all of `epsilon`, and return the budget to spend from."""
-        charge = self._charge(plan, schema, noise)  # raises before the charge
-        epsilon, delta, rho = charge.epsilon, charge.delta, charge.rho
-        if self.budget is None:
-            return Budget(epsilon, delta)
-        if delta and rho is None and self.budget.remaining_rho is not None:
-            problem = "the budget adds up rho, for which this mechanism has no proof"
-            raise ArgumentError(f"{problem}; use Budget(epsilon, delta) with accounting='basic'.")
-        purpose, why = charge.purpose, charge.no_guarantee_reason
-        return self.budget.allocate(epsilon, delta, rho=rho, purpose=purpose, no_guarantee_reason=why, unit=schema.unit)
 
 
 def _unaccounted() -> list[str]:

@@ -110,8 +110,8 @@ class ExprilRegressor(MarginalRegressor, Expril):
     def _expected(self, questions: list[Question], equations: list[Equations]) -> tuple[float, float]:
         first = questions[0].answer
         assert isinstance(first, ErrorCounts)  # no ratios
-        steps = max(int(first.right.sum() + first.wrong.sum()), 1)
-        mean = float(np.clip(first.right.sum() / steps, LEAST_MEAN, 1 - LEAST_MEAN))
+        right, wrong = (counts.sum(dtype=np.float64) for counts in (first.right, first.wrong))
+        mean = float(np.clip(right / max(right + wrong, 1), LEAST_MEAN, 1 - LEAST_MEAN))
         return mean, most_probable(equations, mean)
 
     def _rounded(self, labels: Floats) -> Floats:

@@ -124,11 +124,12 @@ def estimated(matrix: Floats, answer: LevelSums, weights: Floats, prior: Floats)
     """
     used = matrix.any(axis=1)
     rows, kept = answer.n_rows * weights, matrix[used]
-    target = (answer.above - answer.below)[used] / (2 * answer.steps)
+    below, above = (sums.astype(np.float64) for sums in (answer.below, answer.above))
+    target = (above - below)[used] / (2 * answer.steps)
     noise = answer.noise / 2 / answer.steps**2
     features = np.vstack([kept, np.ones(len(rows))])
     slopes, values = (kept * rows) @ features.T, np.zeros(len(kept) + 1)
-    mean = float(np.clip(answer.above.sum() / max((answer.above + answer.below).sum(), 1), LEAST_MEAN, 1 - LEAST_MEAN))
+    mean = float(np.clip(above.sum() / max((above + below).sum(), 1), LEAST_MEAN, 1 - LEAST_MEAN))
     values[-1] = mean - 0.5
     jitter = noise + LEAST_NOISE * rows.sum() / len(kept)
     own, spread = prior[np.ix_(used, used)], _USUAL

@@ -21,8 +21,9 @@ class _BinCounts(ABC):
 
     @property
     @abstractmethod
-    def _in_all(self) -> tuple[Integers | Floats, float]:
+    def _in_all(self) -> tuple[Floats, float]:
         """The rows in each bin, and the variance of the noise on a number."""
+        # As floats: sums of noise on 64 bits, which is as large as epsilon is small, could wrap around.
 
     @property
     def n_rows(self) -> float:
@@ -51,8 +52,8 @@ class RowCounts(_BinCounts):
     noise: float
 
     @property
-    def _in_all(self) -> tuple[Integers, float]:
-        return self.rows, self.noise
+    def _in_all(self) -> tuple[Floats, float]:
+        return self.rows.astype(np.float64), self.noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +76,12 @@ class ErrorCounts(_BinCounts):
 
     @property
     def _in_all(self) -> tuple[Floats, float]:
-        return (self.wrong + self.right) / self.steps, 2 * self.noise / self.steps**2
+        return (self.wrong.astype(np.float64) + self.right) / self.steps, 2 * self.noise / self.steps**2
 
     @property
     def error_rate(self) -> float:
         """The estimated error rate of the hypothesis, from 0 to 1."""
-        return float(np.clip(self.wrong.sum() / self.steps / len(self.bins) / self.n_rows, 0.0, 1.0))
+        return float(np.clip(self.wrong.sum(dtype=np.float64) / self.steps / len(self.bins) / self.n_rows, 0.0, 1.0))
 
     def errors(self, source: Floats) -> tuple[Floats, float]:
         """Return the mean of two estimates of each error mass, which halves the noise, and its variance."""
@@ -99,8 +100,8 @@ class ClassCounts(_BinCounts):
     noise: float
 
     @property
-    def _in_all(self) -> tuple[Integers, float]:
-        return self.rows.sum(axis=1), self.rows.shape[1] * self.noise
+    def _in_all(self) -> tuple[Floats, float]:
+        return self.rows.sum(axis=1, dtype=np.float64), self.rows.shape[1] * self.noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,7 @@ class LevelSums(_BinCounts):
 
     @property
     def _in_all(self) -> tuple[Floats, float]:
-        return (self.below + self.above) / self.steps, 2 * self.noise / self.steps**2
+        return (self.below.astype(np.float64) + self.above) / self.steps, 2 * self.noise / self.steps**2
 
 
 @dataclass(frozen=True, eq=False)

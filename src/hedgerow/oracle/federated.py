@@ -21,10 +21,9 @@ from hedgerow.privacy.process import read_only
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
-from hedgerow.text.messages import STAYS, notes_of
+from hedgerow.text.messages import ChargeNote, add_charge_note, charge_notes
 from hedgerow.text.values import quoted_text
 
-_LARGEST = 2**44  # of a sum of counts: all bins and classes of a question together stay within 64 bits
 _METHODS = {"rows": "marginals", "classes": "class_marginals", "levels": "level_marginals", "errors": "error_marginals"}
 _AS_SAID = "as the curators' own cards say"
 
@@ -155,7 +154,8 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
                         opened.answers[number] = getattr(oracle, _METHODS[by])(bins, *about)
             except BaseException as error:
                 if opened.answers:
-                    vars(error)["__notes__"] = [*notes_of(error), self._kept(len(opened.answers))]
+                    own = self._kept(len(opened.answers))
+                    add_charge_note(error, ChargeNote(" ".join([*charge_notes(error), own])))
                 raise
             del self._open[key]
         found = opened.answers.values()
@@ -164,8 +164,8 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
 
     def _kept(self, answered: int) -> str:
         return (
-            f"{STAYS} what {answered} of {len(self._oracles)} curators answered stays charged; the same question, "
-            "asked again, goes to the others alone."
+            f"The epsilon of the answers of {answered} of {len(self._oracles)} curators stays charged. The same "
+            "question, asked again, goes only to the other curators."
         )
 
     def __repr__(self) -> str:
@@ -173,14 +173,12 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
 
 
 def _sum(parts: Iterable[Integers]) -> Integers:
-    """Return the sum, in Python's whole numbers, which do not wrap around; raises ArgumentError for no counts."""
+    """Return the sum, held within 64 bits as each noisy count is; raises ArgumentError for no counts."""
     given = list(parts)
     if any(part.dtype.kind not in "iu" or part.shape != given[0].shape for part in given):
         raise ArgumentError("expected whole numbers of the same bins from every oracle, got others.")
-    found: Any = sum(part.astype(object) for part in given)
-    if np.any(np.abs(found) > _LARGEST):
-        raise ArgumentError(f"expected counts whose sum is at most {_LARGEST}, got larger ones: they are none of rows.")
-    return found.astype(np.int64)
+    total: Any = sum(part.astype(object) for part in given)  # Python's whole numbers do not wrap around
+    return np.clip(total, -(2**63), 2**63 - 1).astype(np.int64)
 
 
 def _largest(what: str, each: Sequence[Sequence[Charge]]) -> Charge:

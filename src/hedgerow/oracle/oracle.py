@@ -19,7 +19,7 @@ from hedgerow.oracle.frame_rows import OPAQUE_REASON, OpaqueClassifier, OracleFr
 from hedgerow.oracle.release_forms import UNPROVEN_RATIO, Form, Release, card_notes, check_form
 from hedgerow.privacy import Budget, PrivacyCard
 from hedgerow.privacy.charge import Charge, join_reasons
-from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.gate import Gate, spend
 from hedgerow.privacy.noise import GaussianCounts, Mechanism, NoiseSource, noise_source
 from hedgerow.privacy.process import read_only
 from hedgerow.privacy.unit import Unit, loss_of, rows_of
@@ -256,14 +256,14 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         wrong, right = target.errors_by_bin(bins, question.hypothesis)
         return (wrong, wrong + right) if self._release == "ratio" else np.concatenate([wrong, right])
 
-    def _answer(self, question: OracleQuestion) -> Any:
-        bins, found = question.bins, self._released(question)
+    def _answer_of(self, question: OracleQuestion, released: Any, scale: float) -> Any:
+        """Return the answer that released numbers are, with noise of this scale."""
+        bins = question.bins
         if self._release == "ratio":
-            return (RowShares if question.by == "rows" else ErrorRatios)(bins, np.array(found))
-        scale = 0.0 if self._form is None else self._form.scale(self._next, len(bins), question.steps)
-        counts, noise = np.array(found, dtype=np.int64), 2 * scale**2
+            return (RowShares if question.by == "rows" else ErrorRatios)(bins, np.array(released))
+        counts = np.array(released, dtype=np.int64)
         shaped = counts.reshape(-1, len(self.classes)) if question.by == "classes" else counts
-        return answer_of(question.by, bins, np.split(shaped, len(PARTS[question.by])), noise, question.steps)
+        return answer_of(question.by, bins, np.split(shaped, len(PARTS[question.by])), 2 * scale**2, question.steps)
 
     @property
     def _next(self) -> int:
@@ -277,7 +277,7 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
             return f"up to {self._max_queries} answers, all charged with the first; the first: {what}"
         return f"{what}, question {self._asked + 1} of {self._max_queries}"
 
-    def _released(self, question: OracleQuestion) -> Any:
+    def _answer(self, question: OracleQuestion) -> Any:
         self.check_process()
         bins = question.bins
         with self._lock:
@@ -286,7 +286,9 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
             if self._budget is None or self._form is None:
                 self._asked += 1
                 exact = self._counted(question)
-                return exact if isinstance(exact, np.ndarray) else exact[0] / np.maximum(exact[1], 1)
+                shares = exact if isinstance(exact, np.ndarray) else exact[0] / np.maximum(exact[1], 1)
+                return self._answer_of(question, shares, 0.0)
+            scale = self._form.scale(self._next, len(bins), question.steps)
             mechanism: Mechanism = self._form.mechanism(self._next, len(bins), question.steps)
             epsilon, delta, rho = loss_of(mechanism, rows_of(self._unit))
             planned = Charge("the answer", epsilon, delta, unit=self._unit)
@@ -306,10 +308,11 @@ class Oracle(ChargedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
                 self._record([*prior.charges, (own, own)] if is_charged else prior.charges, prior)
                 return self._counted(question)
 
-            with self._budget.telling():
-                return Gate(self._budget, noise, self._unit).release(
-                    mechanism, charged, purpose=purpose, no_guarantee_reason=why
-                )
+            def answer(gate: Gate) -> Any:
+                released = gate.release(mechanism, charged, purpose=purpose, no_guarantee_reason=why)
+                return self._answer_of(question, released, scale)
+
+            return spend(self._budget, noise, answer, unit=self._unit)
 
     def __repr__(self) -> str:
         return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"

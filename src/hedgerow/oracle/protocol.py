@@ -1,18 +1,19 @@
 """What learners ask of an oracle, wherever its target is: in this process, or with a curator elsewhere."""
 
-from contextlib import AbstractContextManager
-from fractions import Fraction
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 from hedgerow.errors import ArgumentTypeError
 from hedgerow.hypotheses.hypothesis import Hypothesis
 from hedgerow.oracle.answers import ClassCounts, ErrorCounts, ErrorRatios, LevelSums, RowCounts, RowShares
 from hedgerow.oracle.release_forms import Release
-from hedgerow.privacy.budget import report_charges_on_error
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import amount_text
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
+from hedgerow.text.messages import ChargeNote, add_charge_note
 
 
 @runtime_checkable
@@ -78,9 +79,17 @@ class MarginalOracle(Protocol):
         ...
 
 
-def telling_answers(oracle: MarginalOracle) -> AbstractContextManager[None]:
-    """Note on any error of the block what answers in it were charged, which stays charged."""
-    return report_charges_on_error(lambda: oracle.privacy.epsilon or Fraction(0))
+@contextmanager
+def note_answers_on_error(oracle: MarginalOracle) -> Generator[None]:
+    """Add to any error of the block a note of what the answers in it were charged, which stays charged."""
+    before = oracle.privacy.epsilon or 0
+    try:
+        yield
+    except BaseException as error:
+        charged = (oracle.privacy.epsilon or 0) - before
+        if charged > 0:
+            add_charge_note(error, ChargeNote(f"The epsilon of {amount_text(charged)} stays charged."))
+        raise
 
 
 def check_oracle(oracle: object, y: object) -> None:

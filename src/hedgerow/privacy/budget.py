@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,7 +13,7 @@ from hedgerow.privacy.charge import Amount, Charge, amount_text, charges_html, e
 from hedgerow.privacy.process import OfOneProcess, read_only
 from hedgerow.privacy.unit import Unit
 from hedgerow.text.markup import element
-from hedgerow.text.messages import STAYS, notes_of, told_charges
+from hedgerow.text.messages import ChargeNote, add_charge_note
 
 _PARTS = 10**20
 """An allocated amount divided by this must still be an exact amount, so that parts of it can be charged."""
@@ -66,6 +66,7 @@ class Budget(OfOneProcess):
     rho: 0 of 0.5 spent, 0.5 left
     """
 
+    _charged_to = ""  # where charges are recorded, for the note on an error
     epsilon: Fraction | None = read_only("_now.epsilon", "The cap on ε; None where only ρ has one.")
     delta: Fraction = read_only("_now.delta", "The cap on δ.")
     rho: Fraction | None = read_only("_now.rho", "The cap on ρ; None where there is none.")
@@ -189,10 +190,6 @@ class Budget(OfOneProcess):
         """
         return self._now.epsilon_at(exact(delta, "delta"))
 
-    def telling(self) -> AbstractContextManager[None]:
-        """Note on any error of the block what this thread charges in it, which stays charged."""
-        return report_charges_on_error(lambda: self.spent_here)
-
     def _enter(self, charge: Charge) -> int:
         """Record a charge, if it fits, and return its place in the record."""
         if charge.epsilon == 0 and not charge.no_guarantee_reason:
@@ -205,7 +202,7 @@ class Budget(OfOneProcess):
                 self._add_reason_to_parent(charge.no_guarantee_reason)
             return after
 
-        with self.telling():
+        with note_charges_on_error(self):
             return len(self._update(change).charges) - 1
 
     def _check_here(self, charge: Charge) -> None:
@@ -250,17 +247,16 @@ class Budget(OfOneProcess):
 
 
 @contextmanager
-def report_charges_on_error(spent: Callable[[], Fraction], to: str = "") -> Generator[None]:
-    """Note on any error of the block, of whatever class, what was charged in it: that stays charged."""
-    # The note takes the place of those of blocks inside, which charged parts of it.
-    before = spent()
+def note_charges_on_error(budget: Budget) -> Generator[None]:
+    """Add to any error of the block a note of what this thread charged to a budget in it, which stays charged."""
+    before = budget.spent_here
     try:
         yield
     except BaseException as error:
-        charged = spent() - before
+        charged = budget.spent_here - before
         if charged > 0:
-            kept = [note for note in notes_of(error) if note not in told_charges(error)]
-            vars(error)["__notes__"] = [*kept, f"{STAYS} {amount_text(charged)} stays charged{to}."]
+            to = budget._charged_to  # pyright: ignore[reportPrivateUsage] -- of this module
+            add_charge_note(error, ChargeNote(f"The epsilon of {amount_text(charged)} stays charged{to}."))
         raise
 
 

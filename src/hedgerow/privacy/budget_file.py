@@ -7,7 +7,7 @@ import re
 import stat
 import tempfile
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -24,7 +24,7 @@ from hedgerow.errors import (
     UnreadableError,
 )
 from hedgerow.privacy.account import Account, Accounting
-from hedgerow.privacy.budget import Budget, account_of, report_charges_on_error
+from hedgerow.privacy.budget import Budget, account_of
 from hedgerow.privacy.budget_chain import FORMAT, Record
 from hedgerow.privacy.charge import Amount
 from hedgerow.privacy.unit import Unit
@@ -102,9 +102,9 @@ class FileBudget(Budget):
         """The file."""
         return self._path
 
-    def telling(self) -> AbstractContextManager[None]:
-        """Note on any error of the block what this thread charges in it, which stays charged to the file."""
-        return report_charges_on_error(lambda: self.spent_here, f" to {self._path}")
+    @property
+    def _charged_to(self) -> str:
+        return f" to {self._path}"
 
     @property
     def record(self) -> Record:

@@ -183,6 +183,14 @@ def unit_of(charges: Sequence[Charge]) -> Unit | None:
     return next(iter(units), None)
 
 
+def check_total(charges: Sequence[Charge]) -> None:
+    """Raise ArgumentError if charges do not add up: their units differ, or their sums have too many digits."""
+    unit_of(charges)
+    total(charge.epsilon for charge in charges)
+    total(charge.delta for charge in charges)
+    total_rho(charges)
+
+
 def total_rho(charges: Sequence[Charge]) -> Fraction | None:
     """Return the ρ of charges together; None where that of one is not known."""
     known = [rho for charge in charges if (rho := charge.zcdp) is not None]

@@ -1,16 +1,18 @@
-"""The gate that every release passes: charge, query, noise."""
+"""The gate that every release passes: charge, query, noise; and the only way to open one: `spend` or `spend_share`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.charge import join_reasons
+from hedgerow.privacy.budget import Budget, note_charges_on_error
+from hedgerow.privacy.charge import Charge, join_reasons
 from hedgerow.privacy.noise import Mechanism, NoiseSource
 from hedgerow.privacy.unit import Unit, loss_of, rows_of
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,49 @@ class Gate:
             )
         with np.errstate(all="ignore"):  # a warning, or an error made of one, would disclose a number
             return run(query())
+
+
+def spend(
+    budget: Budget,
+    noise: NoiseSource,
+    build: Callable[[Gate], Result],
+    *,
+    unit: Unit | None = None,
+    steps: int = 1,
+) -> Result:
+    """Return the finished result that `build` makes of releases through a gate, each charged to the budget.
+
+    An error of any class that is raised from the first charge until the result is returned has one note, which states
+    the total that stays charged. `build` therefore does all of the work on the released values: it returns the object
+    that the caller receives, and issues its warnings.
+    """
+    with note_charges_on_error(budget):
+        return build(Gate(budget, noise, unit, steps))
+
+
+def spend_share(
+    budget: Budget | None,
+    planned: Charge,
+    noise: NoiseSource,
+    build: Callable[[Gate], Result],
+    *,
+    steps: int = 1,
+) -> Result:
+    """Set a planned charge aside, and return the finished result that `build` makes of it; see `spend`.
+
+    The releases are charged to the share, `Gate.budget`, which is allocated from the budget, or made for them if there
+    is none.
+    """
+    if budget is None:
+        share = Budget(planned.epsilon, planned.delta)
+        return spend(share, noise, build, unit=planned.unit, steps=steps)
+    with note_charges_on_error(budget):
+        share = budget.allocate(
+            planned.epsilon,
+            planned.delta,
+            rho=planned.rho,
+            purpose=planned.purpose,
+            no_guarantee_reason=planned.no_guarantee_reason,
+            unit=planned.unit,
+        )
+        return spend(share, noise, build, unit=planned.unit, steps=steps)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Integers
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.charge import Amount, Charge, join_reasons, total, unit_of
-from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.charge import Amount, Charge, check_total, join_reasons, total
+from hedgerow.privacy.gate import Gate, spend_share
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.privacy.noise import noise_source
 from hedgerow.privacy.unit import rows_of
@@ -30,6 +29,8 @@ from hedgerow.text.messages import describe_argument
 
 if TYPE_CHECKING:
     from hedgerow.schema.schema import Schema
+
+Declared = TypeVar("Declared", bound="Schema")
 
 MOST_CANDIDATES = 1_000
 """The most public candidates among which the cut points of a number are chosen; `bins` is no larger."""
@@ -97,26 +98,27 @@ def _candidates(number: Numeric) -> tuple[float, ...]:
     return tuple(map(int, np.unique(np.floor(found)))) if number.whole else tuple(np.unique(found).tolist())
 
 
-def charged_cuts(
-    declared: Schema, table: Table, budget: Budget | None, epsilon: Amount, bins: int, random_state: Any
-) -> tuple[dict[str, tuple[float, ...]], tuple[Charge, ...]]:
-    """Return the cut points of a table's open numbers, and what they were charged; see `Schema.learn`."""
+def with_private_cuts(
+    declared: Declared, table: Table, budget: Budget | None, epsilon: Amount, bins: int, random_state: Any
+) -> Declared:
+    """Return a schema with the charged cut points of a table's open numbers; see `Schema.learn`."""
     source, unit = noise_source(random_state), declared.unit
     declared.check_types(table)
     declared.check_unit(table)
-    own = Budget(epsilon)
-    planned = plan_cuts(dict(declared.attributes), own.remaining / rows_of(unit), bins)
+    amount = Budget(epsilon).remaining  # raises unless it is a cap
+    planned = plan_cuts(dict(declared.attributes), amount / rows_of(unit), bins)
     for plan in planned:
         source.prepare(plan.mechanism)  # raises before anything is charged
     reasons = [declared.no_guarantee_reason, *(charge.no_guarantee_reason for charge in declared.charges)]
+    rho = total(plan.mechanism.rho for plan in planned) * rows_of(unit) ** 2
     reason = join_reasons(*reasons, source.no_guarantee_reason)
-    unit_of((*declared.charges, Charge("cut points", own.remaining, unit=unit)))  # raises before the charge
-    rho, purpose = total(plan.mechanism.rho for plan in planned) * rows_of(unit) ** 2, "cut points of a schema"
+    charge = Charge("cut points of a schema", amount, no_guarantee_reason=reason, rho=rho, unit=unit)
+    check_total((*declared.charges, charge))  # raises before the charge
     counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
-    with nullcontext() if budget is None else budget.telling():
-        share = own
-        if budget is not None:
-            share = budget.allocate(epsilon, rho=rho, purpose=purpose, no_guarantee_reason=reason, unit=unit)
-        with share.telling():
-            cuts = learn_cuts(lambda name: declared.column(counted(), name), planned, Gate(share, source, unit))
-        return cuts, share.charges
+
+    def learned(gate: Gate) -> Declared:
+        cuts = learn_cuts(lambda name: declared.column(counted(), name), planned, gate)
+        kinds = [(name, replace(kind, cuts=cuts[name]) if name in cuts else kind) for name, kind in declared.attributes]
+        return replace(declared, attributes=tuple(kinds), charges=(*declared.charges, *gate.budget.charges))
+
+    return spend_share(budget, charge, source, learned)

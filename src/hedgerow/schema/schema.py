@@ -22,7 +22,7 @@ from hedgerow.schema.files import line_of_fault, lines_of, mapping_text, read_ma
 from hedgerow.schema.from_public import public_parts
 from hedgerow.schema.literals import name_problem
 from hedgerow.schema.numbers import Numeric
-from hedgerow.schema.private_cuts import charged_cuts
+from hedgerow.schema.private_cuts import with_private_cuts
 from hedgerow.schema.serialize import charges_to_list, mapping, named, names_of, parts_from_dict
 from hedgerow.schema.targets import Label, Target
 from hedgerow.schema.weights import Weight
@@ -415,9 +415,7 @@ class Schema:
             raise ArgumentTypeError(f"declared must be a Schema, got {type(declared).__name__}.")
         if not (budget is None or isinstance(budget, Budget)):
             raise ArgumentTypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
-        cuts, charges = charged_cuts(declared, Table.of(data), budget, epsilon, bins, random_state)
-        attributes = [(name, replace(a, cuts=cuts[name]) if name in cuts else a) for name, a in declared.attributes]
-        return replace(declared, attributes=tuple(attributes), charges=(*declared.charges, *charges))
+        return with_private_cuts(declared, Table.of(data), budget, epsilon, bins, random_state)
 
     @property
     def _lines(self) -> list[tuple[str, str, str]]:

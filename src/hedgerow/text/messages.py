@@ -75,15 +75,26 @@ def _shown(value: object, depth: int) -> str:
     return first + ", ".join(parts + more) + last
 
 
-STAYS = "The epsilon of"  # what a note on an error begins with that says what stays charged
+class ChargeNote(str):
+    """A note on an error that states which charges stay."""
+
+    # A class of its own: the notes of other libraries could quote values, and are never shown.
+    __slots__ = ()
 
 
-def told_charges(error: BaseException) -> list[str]:
-    """Return the notes on an error that say what stays charged: those of others could quote values."""
-    return [note for note in notes_of(error) if str(note).startswith(STAYS)]
+def charge_notes(error: BaseException) -> list[ChargeNote]:
+    """Return the notes on an error that state which charges stay."""
+    return [note for note in _notes_of(error) if isinstance(note, ChargeNote)]
 
 
-def notes_of(error: BaseException) -> list[str]:
-    """Return an error's notes; its class may have something else of that name, or let nothing be set."""
+def add_charge_note(error: BaseException, note: ChargeNote) -> None:
+    """Add a note to an error, in place of earlier notes about charges, which it includes."""
+    # Not by `add_note`, which a class may override or refuse.
+    kept = [earlier for earlier in _notes_of(error) if not isinstance(earlier, ChargeNote)]
+    vars(error)["__notes__"] = [*kept, note]
+
+
+def _notes_of(error: BaseException) -> list[Any]:
+    """Return an error's notes; its class may define another attribute of that name."""
     notes = vars(error).get("__notes__")
     return notes if isinstance(notes, list) else []
