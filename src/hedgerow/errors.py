@@ -17,6 +17,7 @@ Each exception is also one of Python's, in parentheses, so that ``except ValueEr
   * DomainError (ValueError)
   * TooManyRowsError (OverflowError)
   * EngineError (ValueError)
+    * SourceUnavailableError
   * TooManyPatternsError (ValueError)
   * SearchTooLargeError (ValueError)
   * HypothesisError (ValueError)
@@ -26,6 +27,7 @@ Each exception is also one of Python's, in parentheses, so that ``except ValueEr
   * LedgerUnavailableError (RuntimeError)
   * ServiceError (RuntimeError)
   * ServiceBusyError (RuntimeError)
+  * ServiceUnavailableError (RuntimeError)
   * AccessError (RuntimeError)
   * ApprovalError (RuntimeError)
   * QuestionError (ValueError)
@@ -273,6 +275,26 @@ class ServiceBusyError(HedgerowError, RuntimeError):
     """A curator's service has as many questions waiting as it takes; nothing was charged."""
 
 
+class ServiceUnavailableError(HedgerowError, RuntimeError):
+    """A curator's service cannot evaluate a question now, because of a fault of the service or of its environment.
+
+    The question is not refused: sent again later, with the same key, it is charged once.
+
+    Attributes
+    ----------
+    charged : bool
+        Whether the question was charged. If so, it is pending under that charge.
+    retry_after : int
+        Seconds after which to ask again.
+    """
+
+    def __init__(self, *, charged: bool, retry_after: int) -> None:
+        self.charged, self.retry_after = charged, retry_after
+        charge = "The charge stays, and is for this question: it is pending." if charged else "Nothing was charged."
+        advice = f"Ask again in {retry_after} seconds, with the same key."
+        super().__init__(f"the rows cannot be read, or the service lacks resources, at the moment. {charge} {advice}")
+
+
 class ServiceError(HedgerowError, RuntimeError):
     """A curator's service refused a request, or cannot be reached.
 
@@ -284,12 +306,20 @@ class ServiceError(HedgerowError, RuntimeError):
         The last part of the problem's type, such as ``budget-exceeded``.
     charged : bool or None
         Whether the request was charged; None where that is not known.
+    retry_after : int or None
+        Seconds after which the service asks for the same request again; None if it does not.
     """
 
     def __init__(
-        self, message: str, *, status: int | None = None, kind: str | None = None, charged: bool | None = None
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        kind: str | None = None,
+        charged: bool | None = None,
+        retry_after: int | None = None,
     ) -> None:
-        self.status, self.kind, self.charged = status, kind, charged
+        self.status, self.kind, self.charged, self.retry_after = status, kind, charged, retry_after
         super().__init__(_line(message))
 
 
@@ -330,6 +360,25 @@ class ModelFormatError(HedgerowError, ValueError):
 
 class EngineError(HedgerowError, ValueError):
     """A database or file with the rows did not answer. The engine's own message, which can quote values, is dropped."""
+
+
+Cause = Literal["connection", "lock", "timeout", "memory", "disk", "file", "table", "process", "package"]
+"""Cause of a failure that lies in the environment of a question, not in the question or in the values of rows."""
+
+
+class SourceUnavailableError(EngineError):
+    """The database or the files with the rows cannot be used now. The same query may succeed later.
+
+    Attributes
+    ----------
+    cause : str
+        What failed: ``connection``, ``lock``, ``timeout``, ``memory``, ``disk``, ``file``, ``table`` (missing, changed
+        or not permitted), ``process`` (threads or file descriptors) or ``package``.
+    """
+
+    def __init__(self, message: str, *, cause: Cause) -> None:
+        self.cause: Cause = cause
+        super().__init__(message)
 
 
 class TooManyPatternsError(HedgerowError, ValueError):

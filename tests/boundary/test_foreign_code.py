@@ -20,13 +20,19 @@ def test_what_a_call_returns_is_returned():
     assert guarded(lambda: 3, ValueError("expected")) == 3
 
 
-@pytest.mark.parametrize("kind", [ValueError, KeyError, MemoryError, RecursionError, UserWarning, PanicError])
+@pytest.mark.parametrize("kind", [ValueError, KeyError, OSError, RecursionError, UserWarning, PanicError])
 def test_an_error_is_replaced_with_all_that_hangs_on_it(kind):
     problem = ValueError("expected numbers.")
     with pytest.raises(ValueError, match=r"^expected numbers\.$") as caught:
         guarded(lambda: fail(kind), problem)
     assert caught.value is problem
     assert (problem.__context__, problem.__cause__, vars(problem)) == (None, None, {})
+
+
+def test_a_lack_of_memory_is_no_property_of_the_values():
+    with pytest.raises(MemoryError, match=r"^$") as caught:
+        guarded(lambda: fail(MemoryError), ValueError("expected"))
+    assert (caught.value.__context__, caught.value.__cause__) == (None, None)
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])

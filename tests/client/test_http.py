@@ -172,3 +172,40 @@ def test_the_same_question_from_two_threads_is_two_and_an_unanswered_one_is_sent
     assert len(set(keys[:2])) == 2
     assert set(keys[:2]) == set(keys[2:4])
     assert keys[4] not in keys[:4]
+
+
+PENDING = {"type": "urn:hedgerow:problem:unavailable", "title": "Not now", "detail": "It is pending.", "charged": True}
+
+
+def test_a_question_that_is_pending_is_sent_again_with_its_key_after_the_time_asked_for(connected, monkeypatch):
+    pauses, keys = [], []
+    monkeypatch.setattr("time.sleep", pauses.append)
+
+    def answering(request):
+        keys.append(request.headers["Idempotency-Key"])
+        if len(keys) < 3:
+            return httpx2.Response(503, json=PENDING, headers={"Retry-After": "2"})
+        return httpx2.Response(200, json=[])
+
+    connection = connected(answering, timeout=5)
+    assert connection.ask("/v1/datasets/a/marginals", b"{}", connection.json) == []
+    assert (pauses, len(keys), len(set(keys))) == ([2, 2], 3, 1)
+
+
+@pytest.mark.parametrize(("asked", "sent"), [("60", 1), ("0", 4), ("Sat, 28 Nov 2026 22:00:00 GMT", 1), ("-1", 1)])
+def test_the_client_waits_for_a_service_no_longer_than_its_time_limit(connected, monkeypatch, asked, sent):
+    now, keys = [0.0], []
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.sleep", lambda seconds: now.append(now.pop() + seconds))
+
+    def answering(request):
+        keys.append(request.headers["Idempotency-Key"])
+        return httpx2.Response(503, json=PENDING, headers={"Retry-After": asked})
+
+    connection = connected(answering, timeout=3)
+    with pytest.raises(ServiceError, match="It is pending") as raised:
+        connection.ask("/v1/datasets/a/marginals", b"{}", connection.json)
+    assert (raised.value.charged, raised.value.kind, len(keys)) == (True, "unavailable", sent)
+    with pytest.raises(ServiceError):
+        connection.ask("/v1/datasets/a/marginals", b"{}", connection.json)
+    assert len(set(keys)) == 1  # asked anew, it goes on under the same charge

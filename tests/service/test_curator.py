@@ -4,6 +4,7 @@ import errno
 import json
 import time
 from fractions import Fraction
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,19 +14,23 @@ from hedgerow.errors import (
     AccessError,
     ApprovalError,
     BudgetExceededError,
+    Cause,
+    DomainError,
+    EngineError,
     LedgerUnavailableError,
     QuestionError,
     RequestConflictError,
     RequestFailedError,
     RequestRunningError,
     ServiceBusyError,
+    ServiceUnavailableError,
+    SourceUnavailableError,
 )
 from hedgerow.models.files import model_from_dict
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import total
 from hedgerow.schema import Schema
-from hedgerow.service import resources
 from hedgerow.service.curator import Caller
 from hedgerow.service.questions import LARGEST_DIVISOR
 from hedgerow.service.receipts import Receipt, Signer
@@ -378,12 +383,22 @@ class ShortRows(WatchedRows):
             raise self.errors.pop()
 
 
-@pytest.mark.parametrize("error", [MemoryError("CANARY"), OSError(errno.EMFILE, "CANARY")])
+FAULTS = [
+    MemoryError("CANARY"),
+    OSError(errno.EMFILE, "CANARY"),
+    FileNotFoundError(errno.ENOENT, "CANARY"),
+    ConnectionResetError("CANARY"),
+    ImportError("CANARY"),
+    *(SourceUnavailableError("CANARY", cause=cause) for cause in get_args(Cause)),
+]
+
+
+@pytest.mark.parametrize("error", FAULTS, ids=lambda error: getattr(error, "cause", type(error).__name__))
 def test_where_the_service_runs_short_the_charge_is_for_the_same_request_asked_again(tmp_path, error):
     rows = ShortRows(error, error, error)
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
         for _ in range(3):
-            with pytest.raises(RequestRunningError, match="The charge stays") as raised:
+            with pytest.raises(ServiceUnavailableError, match="The charge stays") as raised:
                 curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
             assert "CANARY" not in str(raised.value)
         answer = curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
@@ -392,12 +407,100 @@ def test_where_the_service_runs_short_the_charge_is_for_the_same_request_asked_a
         curator.ledger.verify()
 
 
+@pytest.mark.parametrize("error", [DomainError("CANARY"), EngineError("CANARY"), RuntimeError("CANARY")])
+def test_failures_that_values_of_rows_may_cause_are_final(tmp_path, error):
+    """What is drawn again until nothing fails would have another law than what was charged for."""
+    rows = ShortRows(error)
+    with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
+        for _ in range(2):
+            with pytest.raises(RequestFailedError, match="final"):
+                curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        assert rows.touched == 1
+
+
+def test_an_unknown_failure_of_a_process_without_room_is_not_final(tmp_path, monkeypatch):
+    """A thread that cannot be started is a RuntimeError, as many others are."""
+    rows = ShortRows(RuntimeError("can't start new thread"))
+    with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
+        rows.when = lambda: monkeypatch.setattr("hedgerow.service.curator.has_room", lambda: False)
+        with pytest.raises(ServiceUnavailableError, match="pending"):
+            curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        monkeypatch.undo()
+        rows.when = lambda: None
+        assert curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+
+
+class LostRows(WatchedRows):
+    """Rows that are out of reach until they are told to be there."""
+
+    lost = True
+
+    def probe(self):
+        if self.lost:
+            raise SourceUnavailableError("CANARY", cause="connection")
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+def test_rows_out_of_reach_are_noticed_before_a_charge_and_before_another_attempt(url, kind, caplog, monkeypatch):
+    monkeypatch.setattr("hedgerow.service.availability._FRESH", 0)
+    rows = LostRows()
+    with curator_of(url, rows) as curator:
+        for charged in (False, True):
+            for _ in range(3):
+                with pytest.raises(ServiceUnavailableError) as raised:
+                    curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+                assert (raised.value.charged, raised.value.retry_after) == (charged, 5)
+                assert "CANARY" not in str(raised.value)
+            assert bool(curator.ledger.account("wards").spent) == charged
+            assert rows.touched == charged
+            rows.lost, rows.fails = False, True
+            rows.when = lambda: (_ for _ in ()).throw(MemoryError)
+            with pytest.raises(ServiceUnavailableError):
+                curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+            rows.lost = True
+        rows.lost, rows.fails, rows.when = False, False, lambda: None
+        answer = curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+        rows.lost = True
+        assert curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]) == answer  # what is stored needs no rows
+        kinds = [entry.kind for entry in curator.ledger.entries()]
+        assert kinds == ["declared", "reserved", "retried", "retried", "answered"]  # an outage adds no entry
+    assert "no connection to the database" in caplog.text
+    assert "CANARY" not in caplog.text
+
+
+def test_a_question_that_fails_again_and_again_is_tried_ever_more_rarely(url, monkeypatch):
+    now, rows = [0.0], ShortRows(*[MemoryError()] * 40)
+    monkeypatch.setattr("hedgerow.service.ledger.ledger.time.monotonic", lambda: now[0])
+    tries = []
+    with curator_of(url, rows) as curator:
+        while now[0] < 20_000:
+            before = rows.touched
+            with pytest.raises(ServiceUnavailableError) as raised:
+                curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+            if rows.touched > before:
+                tries.append(now[0])
+            now[0] += max(1, raised.value.retry_after - 1)
+        assert len(tries) < 30
+        assert tries[-1] - tries[-2] >= 3600
+        entries = curator.ledger.verify().entries
+    rows = WatchedRows()
+    with curator_of(url, rows) as curator:  # started anew, as after a question that ended the process
+        with pytest.raises(ServiceUnavailableError) as raised:
+            curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        assert (raised.value.retry_after, raised.value.charged, rows.touched) == (3600, True, 0)
+        assert curator.ledger.verify().entries == entries  # who asks too soon adds no entry
+        now[0] += 3600
+        assert curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        assert curator.ledger.account("wards").spent == Fraction(1, 4)
+
+
 def test_a_question_without_room_to_answer_it_is_not_charged(tmp_path, monkeypatch):
     rows = WatchedRows()
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
-        monkeypatch.setattr(resources, "has_room", lambda: False)
-        with pytest.raises(ServiceBusyError, match="nothing was charged"):
+        monkeypatch.setattr("hedgerow.service.curator.has_room", lambda: False)
+        with pytest.raises(ServiceUnavailableError, match="Nothing was charged") as raised:
             curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        assert not raised.value.charged
         assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
 
 

@@ -60,7 +60,7 @@ def test_a_failure_is_logged_by_its_type_alone(tmp_path, capsys):
     with web(tmp_path, WatchedRows(fails=True)) as service:
         service.client().post(f"{WARDS}/marginals", content=MARGINALS, headers=JSON | {"Idempotency-Key": "1"})
     failed, line = told(capsys)
-    assert failed["event"].endswith("failed: ValueError")
+    assert failed["event"].endswith("of dataset wards failed (ValueError)")
     assert (line["name"], line["outcome"]) == ("ana", "evaluation-failed")
     assert "CANARY" not in json.dumps([failed, line])
 

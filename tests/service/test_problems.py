@@ -1,11 +1,12 @@
 """Problems: every exception of the service has one, and text of others is not passed on."""
 
+import json
 from fractions import Fraction
 
 import pytest
 
 from hedgerow import errors
-from hedgerow.service.app import ProblemError, problem_of
+from hedgerow.service.app import ProblemError, problem_of, response_of
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,8 @@ from hedgerow.service.app import ProblemError, problem_of
         (errors.RequestRunningError("wait"), 409, True),
         (errors.RequestFailedError("failed"), 424, True),
         (errors.ServiceBusyError("busy"), 503, False),
+        (errors.ServiceUnavailableError(charged=True, retry_after=7), 503, True),
+        (errors.ServiceUnavailableError(charged=False, retry_after=7), 503, False),
     ],
 )
 def test_the_services_own_texts_are_told(error, status, charged):
@@ -25,12 +28,27 @@ def test_the_services_own_texts_are_told(error, status, charged):
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("CANARY"), errors.DomainError("CANARY"), errors.LedgerError("CANARY"), OSError("CANARY")]
+    "error", [ValueError("CANARY"), errors.DomainError("CANARY"), errors.LedgerError("CANARY"), KeyError("CANARY")]
 )
 def test_texts_of_other_errors_are_not(error):
     told = problem_of(error).to_dict()
     assert "CANARY" not in str(told)
     assert (told["status"], told["charged"]) == (500, None)
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError("CANARY"), OSError("CANARY"), errors.SourceUnavailableError("CANARY", cause="lock")]
+)
+def test_failures_of_the_environment_ask_for_patience_and_do_not_say_more(error):
+    response = response_of(error)
+    told = json.loads(response.body)
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert (told["type"], told["charged"]) == ("urn:hedgerow:problem:unavailable", None)
+    assert "CANARY" not in str(told)
+
+
+def test_retry_after_is_what_the_error_says():
+    assert response_of(errors.ServiceUnavailableError(charged=True, retry_after=7)).headers["Retry-After"] == "7"
 
 
 def test_a_cap_is_told_exactly():

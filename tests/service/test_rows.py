@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hedgerow.datasets import load
-from hedgerow.errors import ArgumentError, DomainError, MissingFileError, SchemaError
+from hedgerow.errors import ArgumentError, DomainError, SchemaError, SourceUnavailableError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Prefix, Schema, YearsSince
 from hedgerow.service.rows import MOST_ROWS, FrameRows, TableRows, dummy_rows, open_rows
 from hedgerow.tables.table_files import TextFormat
@@ -71,15 +71,18 @@ def test_files_of_other_makes_are_the_same_rows(written, name, separator, encodi
     assert rows.tally(SCHEMA).distance(open_rows(f"{written}/wards.csv", SCHEMA).tally(SCHEMA)) == 0
 
 
-def test_a_column_that_is_of_another_type_since_the_start_is_refused(tmp_path):
+def test_a_table_whose_columns_have_changed_since_the_start_is_not_counted(tmp_path):
     """Checked against the types at the start, bins of numbers met text, and a charged answer counted nothing."""
     pd.DataFrame({"age": [1, 2], "ill": [True, False]}).to_parquet(tmp_path / "t.parquet")
     schema = Schema({"age": Integer(0, 9, cuts=(5,), outside="bin", missing="bin")}, Label("ill", (False, True)))
     rows = open_rows(str(tmp_path / "t.parquet"), schema)
-    for ages, kind in ((["1", "2"], "text"), ([True, False], "boolean")):
-        pd.DataFrame({"age": ages, "ill": [True, False]}).to_parquet(tmp_path / "t.parquet")
-        with rows.opened() as target, pytest.raises(SchemaError, match=f"integer bins do not fit a column of {kind}"):
-            target.check(Schema(schema.attributes))
+    rows.probe()
+    for changed in ({"age": ["1", "2"]}, {"age": [True, False]}, {"name": [1, 2]}):
+        pd.DataFrame({**changed, "ill": [True, False]}).to_parquet(tmp_path / "t.parquet")
+        for read in (rows.probe, rows.opened().__enter__, lambda: rows.tally(schema)):
+            with pytest.raises(SourceUnavailableError, match="not the table that was checked") as raised:
+                read()
+            assert raised.value.cause == "table"
 
 
 def test_what_cannot_be_served_is_refused_with_what_to_do(written):
@@ -95,10 +98,24 @@ def test_a_table_is_opened_for_each_question_and_its_checks_need_none(written):
     rows = TableRows.of(f"{written}/wards.parquet", SCHEMA)
     (written / "wards.parquet").unlink()
     rows.target.check(BY)
-    with pytest.raises(MissingFileError), rows.opened():
-        pass
-    with pytest.raises(MissingFileError):
-        rows.tally(SCHEMA)
+    for read in (rows.probe, rows.opened().__enter__, lambda: rows.tally(SCHEMA)):
+        with pytest.raises(SourceUnavailableError) as raised:
+            read()
+        assert raised.value.cause == "file"
+
+
+def test_a_probe_of_files_of_text_opens_none(tmp_path, monkeypatch):
+    """To open them, their lines are read once: before the charge no row may be touched."""
+    frame, labels = table()
+    for part in ("a", "b"):
+        frame.assign(ill=labels).to_csv(tmp_path / f"{part}.csv", index=False)
+    rows = open_rows(f"{tmp_path}/*.csv", SCHEMA)
+    monkeypatch.setattr("builtins.open", lambda *_, **__: pytest.fail("a file is opened"))
+    rows.probe()
+    for part in ("a", "b"):
+        (tmp_path / f"{part}.csv").unlink()
+    with pytest.raises(FileNotFoundError):
+        rows.probe()
 
 
 def test_rows_that_do_not_fit_are_refused_when_the_service_starts(written):

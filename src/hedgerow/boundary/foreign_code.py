@@ -22,6 +22,7 @@ def guarded(call: Callable[[], T], problem: Exception) -> T:
     except (SystemExit, GeneratorExit) as error:
         replacement: BaseException = type(error)()
     except BaseException as error:  # a panic of polars is not an Exception
+        problem = MemoryError() if isinstance(error, MemoryError) else problem
         replacement = KeyboardInterrupt() if isinstance(error, KeyboardInterrupt) else problem
     raise replacement
 

@@ -26,6 +26,8 @@ _FIRST_PAUSE = 0.25  # seconds, then twice as long each time
 _LARGEST = 2**26  # bytes of an answer
 _HERE = ("127.0.0.1", "localhost", "::1")
 _AGAIN = ("still-running", "busy")  # problems that another try may solve
+_OUTAGES = ("unavailable", "ledger-unavailable")  # faults of the service, after which the question is sent again
+_LONGEST_PAUSE = 3600  # seconds that a service may ask to wait
 SETTLED = ("evaluation-failed", "key-reused")
 """Problems that the same key would meet again. After any other the question is sent with its key: it may be charged."""
 
@@ -56,15 +58,27 @@ class Connection(OfOneProcess):
         return self.json(self._until_answered("POST", path, json=question))
 
     def ask(self, path: str, body: bytes, read: Callable[[httpx2.Response], Answer], key: str | None = None) -> Answer:
-        """Return the answer to a question that is charged: once, however often it has to be sent."""
+        """Return the answer to a question that is charged: once, however often it has to be sent.
+
+        While the service reports a fault of its own, the question is sent again after the time that it asks for, until
+        that would take longer than `timeout` seconds altogether.
+        """
         # Asked again after it went unanswered, it is sent with the same key; while it is being asked, it is another.
         unanswered = self._pending[digest(path.encode() + body)]
         with suppress(IndexError):
             key = unanswered.pop()
         key = key or str(uuid4())
         headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
+        ends = time.monotonic() + self._timeout
         try:
-            return read(self._until_answered("POST", path, content=body, headers=headers))
+            while True:
+                try:
+                    return read(self._until_answered("POST", path, content=body, headers=headers))
+                except ServiceError as error:
+                    pause = error.retry_after
+                    if error.kind not in _OUTAGES or pause is None or time.monotonic() + pause > ends:
+                        raise
+                time.sleep(pause)
         except BaseException as error:
             if getattr(error, "kind", None) not in SETTLED:
                 unanswered.append(key)
@@ -123,7 +137,7 @@ class Connection(OfOneProcess):
                     raise ServiceError(f"expected at most {_LARGEST:,} bytes from the service, got a longer answer.")
                 if time.monotonic() > ends:
                     raise httpx2.ReadTimeout("the answer takes too long")
-        kept = {RECEIPT: response.headers.get(RECEIPT, "")}
+        kept = {name: response.headers.get(name, "") for name in (RECEIPT, "Retry-After")}
         return httpx2.Response(response.status_code, content=bytes(body), headers=kept)
 
     def _problem(self, response: httpx2.Response) -> ServiceError:
@@ -131,12 +145,18 @@ class Connection(OfOneProcess):
             data = self.json(response)
             kind, charged = str(data["type"]).rpartition(":")[2], data["charged"]
             text = f"{data['title']}: {data['detail']}{_amounts(data)}"
-            return ServiceError(text, status=response.status_code, kind=kind, charged=charged)
+            pause = _pause(response.headers["Retry-After"])
+            return ServiceError(text, status=response.status_code, kind=kind, charged=charged, retry_after=pause)
         except (ServiceError, KeyError, TypeError):
             return ServiceError(
                 f"the service answered with the status {response.status_code}; is it a hedgerow service?",
                 status=response.status_code,
             )
+
+
+def _pause(given: str) -> int | None:
+    """Return the seconds of a Retry-After header; None for a date or any other text."""
+    return min(max(int(given), 1), _LONGEST_PAUSE) if given.isascii() and given.isdigit() and len(given) < 10 else None
 
 
 def _amounts(data: dict[str, Any]) -> str:

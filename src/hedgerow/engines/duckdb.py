@@ -50,13 +50,16 @@ class DuckDB(Engine):
     has_catalogue = True
     groups_arrays = True
     loggers = ("duckdb",)
-    faults: ClassVar[Mapping[str, tuple[str, ...]]] = {
+    faults: ClassVar[Mapping[engine.Fault, tuple[str, ...]]] = {
         engine.NO_MEMORY: ("OutOfMemory",),
         engine.NO_CONNECTION: ("ConnectionException",),
         engine.STOPPED: ("InterruptException",),
-        "a view reads files or an address, which is not allowed; open its source instead": ("PermissionException",),
+        engine.Fault("a view reads files or an address, which is not allowed; open its source instead"): (
+            "PermissionException",
+        ),
         engine.NO_TABLE: ("BinderException", "CatalogException"),
-        engine.NO_FILE: ("IOException", "InvalidInputException"),
+        engine.NO_FILE: ("IOException", "FatalException"),
+        engine.NO_LINE: ("InvalidInputException",),
         engine.NO_TYPE: ("ConversionException",),
     }
 

@@ -15,9 +15,10 @@ from importlib.util import find_spec
 from inspect import Parameter, Signature
 from typing import Any, ClassVar, TypeVar, cast
 
+from hedgerow.boundary.environment import environment_cause
 from hedgerow.engines.files import shown
 from hedgerow.engines.packages import ibis
-from hedgerow.errors import ArgumentError, EngineError, MissingPackageError
+from hedgerow.errors import ArgumentError, Cause, EngineError, MissingPackageError, SourceUnavailableError
 from hedgerow.text.values import printable
 
 T = TypeVar("T")
@@ -38,6 +39,24 @@ class DeclaredColumn:
     is_unique: bool
 
 
+@dataclass(frozen=True)
+class Fault:
+    """A failure of an engine."""
+
+    advice: str  # for the curator
+    cause: Cause | None = None  # what of the environment failed; None for a fault of the query, or of a row
+
+
+NO_CONNECTION = Fault("no connection, or it was lost; check host, database, user and password", "connection")
+NO_MEMORY = Fault("it ran out of memory; allow more, or declare coarser cut points", "memory")
+NO_TABLE = Fault("the table does not exist, or its columns changed since it was opened", "table")
+NO_TYPE = Fault("a value does not have its column's type, or the type is no number, as money is not; cast it in a view")
+NO_FILE = Fault("a file is missing, truncated, or in use by another process", "file")
+NO_LINE = Fault("a file is truncated or has a line of more than 2 MB, or a view fails on a row")
+STOPPED = Fault("the query was cancelled, or took longer than the server allows", "timeout")
+_UNREADABLE = Fault("Ibis cannot read the type of a column of this table; cast it in a view")
+
+
 class Engine:
     """A backend of Ibis, by default one of which nothing else is known."""
 
@@ -49,7 +68,7 @@ class Engine:
     # The setting by which it reads a backslash in a constant, and the value that Ibis assumes. By another, names and
     # categories of a schema from others could end their quotes, and be SQL.
     setting: ClassVar[tuple[str, str] | None] = None
-    faults: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # advice, for parts of its exceptions' names
+    faults: ClassVar[Mapping[Fault, tuple[str, ...]]] = {}  # by parts of the names of its exceptions
     loggers: ClassVar[tuple[str, ...]] = ()  # families of loggers whose records quote values
     group: ClassVar[str] = r"\1"  # the first group of a regular expression, in a replacement
     joins_constants: ClassVar[bool] = True  # whether many constants are joined as a table, not compared in turn
@@ -104,32 +123,31 @@ class Engine:
         """Return the code of a text that is one of a few words, compared in turn."""
         return key.cases(*((literal_text(word), code) for word, code in codes.items()), else_=otherwise)
 
+    def fault_of(self, error: BaseException) -> Fault:
+        """Return what failed, by the class of an exception: its text can quote a value."""
+        known = [*self.faults.items(), *_FAULTS.items()]
+        names = [base.__name__ for base in type(error).__mro__]
+        found = (fault for name in names for fault, parts in known if any(part in name for part in parts))
+        return next(found, Fault("see its own log for the reason", environment_cause(error)))
+
     def answered(self, ask: Callable[[], T]) -> T:
         try:
             with muted():
                 return ask()
         except (Exception, KeyboardInterrupt) as error:
-            kind = [base.__name__ for base in type(error).__mro__]
             interrupted = KeyboardInterrupt in (type(error), type(error.__cause__))  # the latter in DuckDB
+            fault, kind = self.fault_of(error), type(error).__name__
         if interrupted:
             raise KeyboardInterrupt
-        known = [*self.faults.items(), *_FAULTS.items()]
-        found = (text for base in kind for text, names in known if any(name in base for name in names))
-        advice = next(found, "see its own log for the reason")
-        raise EngineError(f"{self.name} did not answer: {advice} ({kind[0]}).")
+        problem = f"{self.name} did not answer: {fault.advice} ({kind})."
+        raise EngineError(problem) if fault.cause is None else SourceUnavailableError(problem, cause=fault.cause)
 
 
-NO_CONNECTION = "no connection, or it was lost; check host, database, user and password"
-NO_MEMORY = "it ran out of memory; allow more, or declare coarser cut points"
-NO_TABLE = "the table does not exist, or its columns changed since it was opened"
-NO_TYPE = "a value does not have its column's type, or the type is no number, as money is not; cast it in a view"
-NO_FILE = "a file is missing, truncated or in use, has a line of more than 2 MB, or a view fails on a row"
-STOPPED = "the query was cancelled, or took longer than the server allows"
 _FAULTS = {
     NO_CONNECTION: ("OperationalError",),
     NO_TABLE: ("TableNotFound",),
     NO_FILE: ("FileNotFound",),
-    "Ibis cannot read the type of a column of this table; cast it in a view": ("ValueError", "AttributeError"),
+    _UNREADABLE: ("ValueError", "AttributeError"),
 }
 
 

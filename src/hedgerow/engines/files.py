@@ -103,6 +103,22 @@ def list_files(address: str) -> Files:
     wildcard on, are columns of text. A name that begins with a dot or, unless it is such a key, an underscore is
     ignored: jobs that were aborted leave their rows there.
     """
+    root, found = _named_files(address)
+    files = sorted(set(found))
+    keys, values = _partitions(root, files)
+    form = _csv_form(files, keys) if files[0].suffix.lower() == ".csv" else None
+    return Files(_real_paths(files), keys, values, form)
+
+
+def check_readable(address: str) -> None:
+    """Check that the files that an address names are there and may be read; none is opened."""
+    for path in _named_files(address)[1]:
+        if not os.access(path, os.R_OK):
+            raise FileError.of(errno.EACCES, os.strerror(errno.EACCES), _shown_path(path))
+
+
+def _named_files(address: str) -> tuple[Path, list[Path]]:
+    """Return the files that an address names, and the folder from which keys of their folders count."""
     path = Path(address)
     if path.is_file():
         root, found = path.parent, [path]
@@ -119,10 +135,7 @@ def list_files(address: str) -> Files:
         raise ArgumentError(f"{shown(address)}: {EXPECTED}.")
     if not found:
         raise MissingFileError(errno.ENOENT, os.strerror(errno.ENOENT), shown(address))
-    files = sorted(set(found))
-    keys, values = _partitions(root, files)
-    form = _csv_form(files, keys) if kind == ".csv" else None
-    return Files(_real_paths(files), keys, values, form)
+    return root, found
 
 
 def check_names(columns: Sequence[str], keys: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from hedgerow.engines import engine
@@ -43,14 +43,14 @@ class Postgres(Engine):
     has_catalogue = True
     setting = ("standard_conforming_strings", "on")
     loggers = ("psycopg",)
-    faults: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "its disk is full, or its limit on temporary files is reached": ("DiskFull", "ConfigurationLimitExceeded"),
-        engine.NO_CONNECTION: ("AdminShutdown", "ConnectionException", "ConnectionFailure"),
-        engine.STOPPED: ("QueryCanceled",),
-        "the right to SELECT from the table or view is needed": ("InsufficientPrivilege",),
-        engine.NO_TABLE: ("UndefinedColumn", "UndefinedTable"),
-        engine.NO_TYPE: ("NumericValueOutOfRange", "InvalidTextRepresentation"),
-    }
+
+    def fault_of(self, error: BaseException) -> engine.Fault:
+        """Return what failed, by the server's code (SQLSTATE): its longest known prefix. Without a code, by class."""
+        state: str | None = getattr(error, "sqlstate", None)
+        if state is None:
+            return super().fault_of(error)
+        found = (_FAULTS.get(state[:length]) for length in range(len(state), 1, -1))
+        return next((fault for fault in found if fault is not None), engine.Fault("see its own log for the reason"))
 
     @contextmanager
     def open(self, address: str, *, memory: str, master: str | None) -> Generator[Expression]:  # noqa: ARG002 -- as an engine's
@@ -101,6 +101,31 @@ class Postgres(Engine):
         return rows.limit(_ALL)
 
 
+_NO_RIGHT = engine.Fault("the right to SELECT from the table or view is needed", "table")
+_NO_LOCK = engine.Fault("another transaction holds a lock on the table", "lock")
+_NO_DISK = engine.Fault("its disk is full or fails, or its limit on temporary files is reached", "disk")
+_FAULTS: Mapping[str, engine.Fault] = {
+    "08": engine.NO_CONNECTION,
+    "22": engine.NO_TYPE,
+    "25P": engine.STOPPED,  # a transaction that was idle, or took too long
+    "28": engine.NO_CONNECTION,
+    "3D": engine.NO_CONNECTION,
+    "3F": engine.NO_TABLE,
+    "40": _NO_LOCK,  # a deadlock, or a conflict with recovery on a replica
+    "42501": _NO_RIGHT,
+    "42703": engine.NO_TABLE,
+    "42P01": engine.NO_TABLE,
+    "53": engine.NO_MEMORY,
+    "53100": _NO_DISK,
+    "53300": engine.NO_CONNECTION,  # too many of them
+    "53400": _NO_DISK,
+    "55": _NO_LOCK,
+    "57": engine.NO_CONNECTION,  # the server is shut down, or starts
+    "57014": engine.STOPPED,
+    "58": _NO_DISK,
+    "HV00N": engine.NO_CONNECTION,  # of a foreign table
+    "XX": _NO_DISK,  # broken pages or indexes
+}
 _convert_to = engine.engine_function("convert_to", "string", "string", "binary")
 _bits = engine.engine_function("float8send", "float64", "binary")
 _hexadecimal = engine.engine_function("encode", "binary", "string", "string")

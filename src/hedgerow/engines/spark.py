@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
-from hedgerow.engines.engine import NO_MEMORY, NO_TABLE, NO_TYPE, Engine, Expression, T, require_package
+from hedgerow.engines.engine import NO_MEMORY, NO_TABLE, NO_TYPE, Engine, Expression, Fault, T, require_package
 from hedgerow.engines.files import Files, check_names, list_files
 from hedgerow.engines.packages import ibis
 from hedgerow.errors import ArgumentError, DomainError, EngineError
@@ -28,7 +28,7 @@ class Spark(Engine):
     options = ("master",)
     setting = ("spark.sql.parser.escapedStringLiterals", "false")
     loggers = (*_ERROR_LOGGERS, "py4j", "pyspark")
-    faults: ClassVar[Mapping[str, tuple[str, ...]]] = {
+    faults: ClassVar[Mapping[Fault, tuple[str, ...]]] = {
         NO_MEMORY: ("OutOfMemory",),
         NO_TABLE: ("AnalysisException",),
         NO_TYPE: ("ArithmeticException",),

@@ -21,7 +21,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow import errors
 from hedgerow._version import __version__
+from hedgerow.boundary.environment import environment_cause
 from hedgerow.service import forms
+from hedgerow.service.availability import are_reachable
 from hedgerow.service.curator import Answer, Caller, Curator
 from hedgerow.service.jobs import MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_OF_ONE, ConcurrencyLimits, Job, Jobs, Turn
 from hedgerow.service.ledger.accounts import amounts_data
@@ -48,6 +50,7 @@ class ProblemError(Exception):
     detail: str  # what to do
     charged: bool | None = False  # whether the request was charged, now or before; None where that is not known
     more: dict[str, Any] = field(default_factory=dict[str, Any])  # further entries
+    retry_after: int | None = None  # seconds after which the same request may succeed
 
     def to_dict(self) -> dict[str, Any]:
         told = {name: getattr(self, name) for name in ("title", "status", "detail", "charged")}
@@ -60,12 +63,27 @@ def problem_of(error: Exception) -> ProblemError:
         return error
     if isinstance(error, errors.BudgetExceededError):
         return _exceeded(error)
+    if isinstance(error, errors.ServiceUnavailableError):
+        return _unavailable(str(error), charged=error.charged, retry_after=error.retry_after)
     for kind, (status, name, title, charged) in _PROBLEMS.items():
         if isinstance(error, kind):
-            return ProblemError(status, name, title, str(error), charged)
-    return ProblemError(
-        500, "internal", "The service failed", "Send the request again, with the same key: it is charged once.", None
-    )
+            return ProblemError(status, name, title, str(error), charged, retry_after=_waits(status))
+    if environment_cause(error) is not None:
+        return _unavailable(_AGAIN, charged=None, retry_after=_RETRY_AFTER)
+    return ProblemError(500, "internal", "The service failed", _AGAIN, None)
+
+
+_AGAIN = "Send the request again, with the same key: it is charged once."
+_RETRY_AFTER = 5  # seconds
+
+
+def _waits(status: int) -> int | None:
+    return _RETRY_AFTER if status in (409, 503) else None
+
+
+def _unavailable(detail: str, *, charged: bool | None, retry_after: int) -> ProblemError:
+    title = "The service cannot evaluate questions now"
+    return ProblemError(503, "unavailable", title, detail, charged, retry_after=retry_after)
 
 
 _PROBLEMS: dict[type[errors.HedgerowError], tuple[int, str, str, bool | None]] = {
@@ -155,9 +173,12 @@ BodyDep = Annotated[bytes, Depends(_body)]
 KeyDep = Annotated[str, Depends(_key)]
 
 
-@router.get("/healthz", summary="Whether the service runs.")
-async def healthz() -> dict[str, str]:
-    return {"status": "ok", "software": f"hedgerow {__version__}"}
+@router.get("/healthz", summary="Whether the service runs, and reaches its ledger and the rows.")
+async def healthz(curator: CuratorDep) -> Response:
+    """Return 200, or 503 if something cannot be reached; which it is, is in the log alone."""
+    is_well = await are_reachable(curator.probes)
+    told = {"status": "ok" if is_well else "unavailable", "software": f"hedgerow {__version__}"}
+    return JSONResponse(told, 200 if is_well else 503, {} if is_well else {"Retry-After": str(_RETRY_AFTER)})
 
 
 @router.get("/v1/datasets", response_model=list[str], summary="The datasets that you may ask about.")
@@ -254,7 +275,8 @@ async def job_answer(request: Request, job: str, jobs: JobsDep, caller: CallerDe
         return _answered(found.answer)
     if found.error is not None:
         return _noted_problem(request, found.error)
-    raise ProblemError(409, "not-answered", "The job has no answer", f"It is {found.state}.", None)
+    waits = _waits(409)
+    raise ProblemError(409, "not-answered", "The job has no answer", f"It is {found.state}.", None, retry_after=waits)
 
 
 @router.get("/v1/jobs/{job}/events", summary="What becomes of a fit, as server-sent events.")
@@ -346,7 +368,7 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
 def response_of(error: Exception) -> JSONResponse:
     problem = problem_of(error)
     headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else {}
-    headers |= {"Retry-After": "5"} if problem.status in (409, 503) else {}
+    headers |= {"Retry-After": str(problem.retry_after)} if problem.retry_after is not None else {}
     return JSONResponse(problem.to_dict(), problem.status, headers, media_type=TYPE)
 
 

@@ -10,22 +10,25 @@ from typing import Any, Literal
 
 from hedgerow import errors
 from hedgerow.boundary.canonical import digest
+from hedgerow.boundary.environment import environment_cause
 from hedgerow.privacy import Account, NoiseSource, PrivacyCard
 from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
+from hedgerow.service.availability import CAUSES, Probe
 from hedgerow.service.forms import FORMS, Asked, Kind, read_form, readable
 from hedgerow.service.ledger.accounts import WHOLE, amounts_data
 from hedgerow.service.ledger.ledger import Answered, Ledger, Request, Reserved
 from hedgerow.service.questions import Question, read_question
 from hedgerow.service.receipts import Signer
-from hedgerow.service.resources import check_room, has_room
+from hedgerow.service.resources import has_room
 from hedgerow.service.rows import Rows, dummy_rows
 from hedgerow.text.messages import shown
 
 _LOG = logging.getLogger(__name__)
 Role = Literal["analyst", "auditor", "curator"]
 ROLES: tuple[Role, ...] = ("analyst", "auditor", "curator")
+_PAUSE = 5  # seconds after which a question that could not be evaluated may be asked again
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,10 @@ class Curator:
     """Holder of private datasets, who answers what their ledger allows."""
 
     # Every question is checked against what is public, then charged in the ledger, on disk, then answered from the
-    # rows. An answer is on disk before it leaves. What fails after the charge stays charged, and no reason is given.
+    # rows. An answer is on disk before it leaves. A failure of the environment leaves the question pending: asked
+    # again, it is evaluated again under the same charge, with new noise; nothing of an earlier attempt has left. Any
+    # other failure after the charge is final: to draw again until nothing fails would change the law of what is
+    # released, beyond what was charged.
 
     def __init__(
         self,
@@ -95,6 +101,13 @@ class Curator:
         }
         self.approvals = Approvals(ledger.log)
         self._signer, self._noise = signer, noise
+        self._rows = {name: Probe(f"dataset {name}", held.rows.probe) for name, held in self._datasets.items()}
+        self._ledger = Probe("the ledger", ledger.probe)
+
+    @property
+    def probes(self) -> tuple[Probe, ...]:
+        """The checks of all that has to be reached: the ledger, and the rows of each dataset."""
+        return (self._ledger, *self._rows.values())
 
     def datasets(self, caller: Caller) -> list[str]:
         return [name for name in self._datasets if caller.role != "analyst" or self.ledger.has_cap(name, caller.name)]
@@ -136,12 +149,14 @@ class Curator:
     def ask(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Answer:
         """Answer a question: checked, charged, answered, stored; then returned."""
         form, question = self.check(caller, dataset, kind, key, body)
-        asked = digest(kind.encode() + b"\n" + body)
-        epoch = self._datasets[dataset].epoch
-        if self._datasets[dataset].approval != "off" and not self.ledger.knows(caller.name, key):
+        asked, epoch = digest(kind.encode() + b"\n" + body), self._datasets[dataset].epoch
+        request = Request(dataset, caller.name, key, asked, question.charge, epoch, form.epoch)
+        state = self.ledger.state(request)
+        if self._datasets[dataset].approval != "off" and state is None:
             self._approve(caller, dataset, question, digest(f"{epoch}\n{key}\n{asked}"), readable(kind, form))
-        check_room()
-        found = self.ledger.reserve(Request(dataset, caller.name, key, asked, question.charge, epoch, form.epoch))
+        if state in (None, "reserved"):
+            self._check_available(dataset, is_charged=state is not None)
+        found = self.ledger.reserve(request)
         if isinstance(found, Answered):
             return Answer.read(found.content)
         return self._evaluate(caller, dataset, question, asked, found)
@@ -173,27 +188,33 @@ class Curator:
         def noted(card: PrivacyCard) -> PrivacyCard:
             return replace(card, notes=(*card.notes, *_notes(dataset, reserved.epoch, held)))
 
-        answer, is_ours = None, False
+        answer = cause = None
         try:
             found = question.answer(held.rows, noted, self._noise)
             head = {"format": "hedgerow/answer", "version": 1, "dataset": dataset, "epoch": reserved.epoch}
             body = json.dumps({**head, "request": reserved.request, **found}, separators=(",", ":")).encode()
             answer = Answer(body, self._receipt(caller, dataset, question, asked, reserved, body, found))
         except Exception as error:  # its text could quote a row
-            is_ours = isinstance(error, MemoryError | OSError) or not has_room()
-            _LOG.warning("request %s failed: %s", reserved.request, type(error).__name__)
+            kind, cause = type(error).__name__, environment_cause(error) or (None if has_room() else "process")
+            state = "failed" if cause is None else f"is pending: {CAUSES[cause]}"
+            _LOG.warning("request %s of dataset %s %s (%s)", reserved.request, dataset, state, kind)
         if (step := held.answer_after) is not None:  # until a multiple of it after the charge
             time.sleep(step - (time.monotonic() - began) % step)
-        if is_ours:
+        if cause is not None:
             self.ledger.put_down(reserved)
-            problem = "the service ran short of memory or files before it had an answer. The charge stays, and is"
-            raise errors.RequestRunningError(f"{problem} for the same request: ask again later, with the same key.")
+            raise errors.ServiceUnavailableError(charged=True, retry_after=_PAUSE)
         if answer is None:
             self.ledger.fail(reserved, "the evaluation failed")
             problem = "the evaluation of the request failed, which is final; the charge stays. Ask the curator why."
             raise errors.RequestFailedError(problem)
         self.ledger.answer(reserved, answer.content)
         return answer
+
+    def _check_available(self, dataset: str, *, is_charged: bool) -> None:
+        """Check, before a charge or another attempt, that there are resources and that the rows can be reached."""
+        cause = self._rows[dataset].check() if has_room() else "process"
+        if cause is not None:  # which is in the log of the check
+            raise errors.ServiceUnavailableError(charged=is_charged, retry_after=_PAUSE)
 
     def _receipt(
         self, caller: Caller, dataset: str, question: Question, asked: str, reserved: Reserved, body: bytes, found: Any

@@ -3,9 +3,10 @@
 import mmap
 import os
 import resource
+import threading
 from contextlib import suppress
 
-from hedgerow.errors import ArgumentError, ServiceBusyError
+from hedgerow.errors import ArgumentError
 
 MOST_CONNECTIONS = 1000  # the most connections of all ports together
 RESERVED = 512
@@ -29,21 +30,18 @@ def allowed_connections() -> int:
     return found
 
 
-def check_room() -> None:
-    """Check that there are file descriptors and memory for a question, before it is charged."""
-    if not has_room():
-        problem = "the service is short of file descriptors or memory; nothing was charged. Ask again later."
-        raise ServiceBusyError(problem)
-
-
 def has_room() -> bool:
+    """Return whether there are file descriptors, memory and a thread for a question."""
     held = list[int]()
     try:
         held.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         for _ in range(_OF_A_QUESTION):
             held.append(os.dup(held[0]))
         mmap.mmap(-1, _MEMORY).close()
-    except OSError:
+        thread = threading.Thread(target=bool, name="hedgerow room")
+        thread.start()
+        thread.join()
+    except (OSError, RuntimeError):  # the latter of threads
         return False
     finally:
         for one in held:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.boundary.arguments import check_integer
-from hedgerow.engines.files import is_address
-from hedgerow.errors import ArgumentError
+from hedgerow.boundary.environment import environment_cause
+from hedgerow.engines.files import check_readable, is_address
+from hedgerow.errors import ArgumentError, SourceUnavailableError
 from hedgerow.oracle.frame_rows import OracleFrame, OracleRows
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
@@ -58,6 +59,9 @@ class FrameRows:
             typed[schema.unit.column] = table.column(schema.unit.column, 0).arrow_text()
         return cls.of(pa.table(typed), label.typed(table.column(label.name, 0)), schema.without_derivations)
 
+    def probe(self) -> None:
+        """Check that the rows can be read: those in memory always can."""
+
     @contextmanager
     def opened(self) -> Generator[OracleRows]:
         yield self.target
@@ -86,19 +90,47 @@ class TableRows:
             Tally.from_table(table, schema)
         return cls(address, label, schema, target)
 
+    def probe(self) -> None:
+        """Check that the table is there, with the columns of the schema; no row is touched.
+
+        Raises SourceUnavailableError if it cannot be opened. Of files of text, only that they are there: to open these,
+        DuckDB needs their lines read once.
+        """
+        if "://" not in self.address and self.address.lower().endswith(".csv"):
+            check_readable(self.address)
+            return
+        with self._kept():
+            pass
+
     @contextmanager
     def opened(self) -> Generator[OracleRows]:
         from hedgerow.engines.contributions import counted_table  # Ibis takes long to import
 
-        with _open(self.address) as table:
-            kept = _selected(table, self.schema)
+        with self._kept() as table:
+            kept = table
             if self.schema.unit is not None:
-                kept = counted_table(kept, self.schema.unit, [*self.schema.names, self.label.name])
+                kept = counted_table(table, self.schema.unit, [*self.schema.names, self.label.name])
             yield self.target.reopened(kept)
 
     def tally(self, schema: Schema) -> Tally:
-        with _open(self.address) as table:
-            return Tally.from_table(_selected(table, self.schema), schema)
+        with self._kept() as table:
+            return Tally.from_table(table, schema)
+
+    @contextmanager
+    def _kept(self) -> Generator[Any]:
+        """Open the table again. Whatever fails meanwhile is a fault of the environment: it was checked at the start."""
+        with ExitStack() as opened:
+            cause = None
+            try:
+                table = _selected(opened.enter_context(_open(self.address)), self.schema)
+                if not self.target.kinds.items() <= self.target.reopened(table).kinds.items():
+                    cause = "table"
+            except Exception as error:  # its text could name a value
+                table, cause = None, environment_cause(error) or "table"
+            if cause is not None:
+                problem = "the table cannot be opened, or is not the table that was checked at the start"
+                raise SourceUnavailableError(f"{problem}.", cause=cause)
+            yield table
 
 
 Rows = FrameRows | TableRows

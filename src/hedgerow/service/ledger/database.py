@@ -22,7 +22,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from hedgerow.boundary.durable import check_closed
 from hedgerow.errors import LedgerError, LedgerUnavailableError, MissingPackageError
 from hedgerow.privacy.process import OfOneProcess
-from hedgerow.service.ledger.tables import ENTRIES, HEAD, METADATA, VERSION
+from hedgerow.service.ledger.tables import HEAD, METADATA, VERSION
 
 _WAIT = 60  # seconds for another transaction of SQLite to end
 _OURS = 0x68656467  # by which PostgreSQL knows the lock of who makes tables
@@ -139,8 +139,7 @@ def _make_tables(connection: Connection) -> None:
     """Make the tables where there are none, one process at a time."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_OURS)))
-    if not sa.inspect(connection).has_table(ENTRIES.name):
-        METADATA.create_all(connection)
+    METADATA.create_all(connection)  # those that are not there
 
 
 def _engine(url: URL, *, read_only: bool) -> Engine:

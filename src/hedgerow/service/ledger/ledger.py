@@ -1,11 +1,13 @@
 """The ledger's rules: charge or refuse what would overdraw a cap, commit, then touch rows; no refund."""
 
 import json
+import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -19,7 +21,7 @@ from hedgerow.service.ledger import accounts
 from hedgerow.service.ledger.database import begin_run
 from hedgerow.service.ledger.entry import Kind
 from hedgerow.service.ledger.log import Log
-from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, REQUESTS
+from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, HEAD, REQUESTS, RETRIES
 from hedgerow.text.messages import shown
 
 _KNOWN = sa.select(REQUESTS).where(REQUESTS.c.analyst == sa.bindparam("by"), REQUESTS.c.key == sa.bindparam("called"))
@@ -33,6 +35,10 @@ _FINISHED = (
     )
     .values(state=sa.bindparam("to_state"))
 )
+_ATTEMPTS = sa.select(RETRIES.c.attempts).where(RETRIES.c.request == sa.bindparam("of_request"))
+_FREE_ATTEMPTS = 8  # of a request, one right after the other
+_FIRST_PAUSE, _LONGEST_PAUSE = 5, 3600  # seconds, doubled after each further attempt
+State = Literal["reserved", "answered", "failed"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,8 @@ class Ledger:
         self._database = self.log.database
         self._run = begin_run(self._database)
         self._answering = set[str]()  # requests that this process evaluates
+        self._began = time.monotonic()
+        self._put_down = dict[str, float]()  # when this process put down requests without an answer, by their names
 
     def close(self) -> None:
         self._run.close()
@@ -173,25 +181,37 @@ class Ledger:
             raise errors.RequestFailedError(f"{problem}; the charge stays.")
         return found
 
-    def knows(self, analyst: str, key: str) -> bool:
-        """Return whether a request of the analyst with this idempotency key was charged: it is charged no more."""
+    def state(self, request: Request) -> State | None:
+        """Return what has become of a request that was charged; None if it was not.
+
+        Raises RequestConflictError if its key was used for another request.
+        """
         with self._database.reading() as connection:
-            return connection.execute(_KNOWN, {"by": analyst, "called": key}).one_or_none() is not None
+            known = _known(connection, request)
+        return None if known is None else known.state
 
     def answer(self, reserved: Reserved, content: bytes) -> None:
         """Store the answer of a request, and mark it as answered, in one transaction. Only then may it be sent."""
         with self._ending(reserved), self.log.changing() as connection:
             self._finish(connection, reserved, "answered", {"answer": digest(content)})
             connection.execute(ANSWERS.insert(), {"request": reserved.request, "content": content})
+        self._put_down.pop(reserved.request, None)
 
     def fail(self, reserved: Reserved, reason: str) -> None:
         """Mark a request as failed, which is final; raises as `answer` does. The charge stays."""
         with self._ending(reserved), self.log.changing() as connection:
             self._finish(connection, reserved, "failed", {"reason": reason})
+        self._put_down.pop(reserved.request, None)
 
     def put_down(self, reserved: Reserved) -> None:
         """Evaluate a request no further, and leave it charged: asked again, it is evaluated again."""
         self._answering.discard(reserved.request)
+        self._put_down[reserved.request] = time.monotonic()
+
+    def probe(self) -> None:
+        """Check that the ledger's database answers; LedgerUnavailableError if not."""
+        with self._database.reading() as connection:
+            connection.execute(sa.select(HEAD.c.version)).scalar_one()
 
     def account(self, dataset: str, analyst: str = accounts.WHOLE) -> Account:
         with self._database.reading() as connection:
@@ -219,13 +239,8 @@ class Ledger:
 
     def _reserved(self, connection: Connection, request: Request) -> Reserved | Answered | None:
         """Charge a request, or return what becomes of it if it was charged before; None if it has failed."""
-        known = connection.execute(_KNOWN, {"by": request.analyst, "called": request.key}).one_or_none()
-        if known is None:
-            return self._charge(connection, request)
-        if (known.body, known.dataset) != (request.body, request.dataset):
-            problem = "this idempotency key is of another question. Nothing was charged"
-            raise errors.RequestConflictError(f"{problem}. Use a new key for a new question.")
-        return self._again(connection, known, request.epoch)
+        known = _known(connection, request)
+        return self._charge(connection, request) if known is None else self._again(connection, known, request.epoch)
 
     def _is_answered_by(self, run: str, request: str) -> bool:
         """Return whether a request is being evaluated, here or by another process that is still there."""
@@ -276,11 +291,28 @@ class Ledger:
             reason = "no answer got on disk, and the rows are those of another epoch"
             self._finish(connection, ended, "failed", {"reason": reason}, run=known.run)
             return None
+        self._count_attempt(connection, known.request)
         attempt = 2  # however often: whoever asks does not pay for a process that ends
         self.log.append(connection, "retried", {"request": known.request, "attempt": attempt})
         again = REQUESTS.update().where(REQUESTS.c.request == known.request)
         connection.execute(again.values(attempt=attempt, run=self._run.name))
         return Reserved(known.request, attempt, known.epoch, _charging_entry(connection, known.request))
+
+    def _count_attempt(self, connection: Connection, request: str) -> None:
+        """Count one more attempt to evaluate a request; raises ServiceUnavailableError if it comes too soon.
+
+        A question that ends the process, or exhausts its memory, each time it is evaluated is tried ever more rarely.
+        Pauses are measured in this process, from its start or from the end of its last attempt: no clock is trusted.
+        """
+        attempts = connection.execute(_ATTEMPTS, {"of_request": request}).scalar_one_or_none()
+        if attempts is None:
+            connection.execute(RETRIES.insert(), {"request": request, "attempts": 2})
+            return
+        passed = time.monotonic() - self._put_down.get(request, self._began)
+        wait = _pause(attempts) - passed
+        if wait > 0:
+            raise errors.ServiceUnavailableError(charged=True, retry_after=ceil(wait))
+        connection.execute(RETRIES.update().where(RETRIES.c.request == request).values(attempts=attempts + 1))
 
     def _finish(
         self, connection: Connection, reserved: Reserved, state: Kind, data: dict[str, Any], *, run: str | None = None
@@ -293,6 +325,21 @@ class Ledger:
             problem = "the request is not to be answered here: it has ended, or another process has taken it."
             raise errors.RequestRunningError(f"{problem} Ask again, with the same key.")
         self.log.append(connection, state, {"request": reserved.request, **data})
+
+
+def _known(connection: Connection, request: Request) -> Row[Any] | None:
+    """Return the row of a request that was charged; raises RequestConflictError if its key is of another."""
+    known = connection.execute(_KNOWN, {"by": request.analyst, "called": request.key}).one_or_none()
+    if known is not None and (known.body, known.dataset) != (request.body, request.dataset):
+        problem = "this idempotency key is of another question. Nothing was charged"
+        raise errors.RequestConflictError(f"{problem}. Use a new key for a new question.")
+    return known
+
+
+def _pause(attempts: int) -> float:
+    """Return the seconds to wait after so many attempts."""
+    further = attempts - _FREE_ATTEMPTS
+    return 0 if further < 0 else min(_FIRST_PAUSE * 2 ** min(further, 16), _LONGEST_PAUSE)
 
 
 def _mentioning(connection: Connection, text: str) -> Iterator[tuple[dict[str, Any], str]]:

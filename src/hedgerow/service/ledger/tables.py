@@ -2,7 +2,8 @@
 
 `ENTRIES` is the record: append-only, each entry chained to the one before. The other tables follow from it, but for the
 answers themselves, of which it has the digests; they are there to decide quickly, and `Ledger.verify` compares them.
-`KEYS` stands beside it: who may ask is no part of what was charged; so do `APPROVALS` that wait.
+`KEYS` stands beside it: who may ask is no part of what was charged; so do `APPROVALS` that wait, and
+`RETRIES`, the attempts to evaluate a request.
 """
 
 import sqlalchemy as sa
@@ -65,6 +66,12 @@ ANSWERS = sa.Table(
     METADATA,
     sa.Column("request", sa.String(36), primary_key=True),
     sa.Column("content", sa.LargeBinary, nullable=False),
+)
+RETRIES = sa.Table(
+    "retries",
+    METADATA,
+    sa.Column("request", sa.String(36), primary_key=True),
+    sa.Column("attempts", sa.Integer, nullable=False),  # those that have begun
 )
 KEYS = sa.Table(
     "keys",

@@ -1,0 +1,87 @@
+"""Checks, within a time limit, of whether what a question needs can be reached; what hangs holds up nobody for long."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as WaitTimeoutError
+
+from hedgerow.boundary.environment import environment_cause
+from hedgerow.errors import Cause, LedgerUnavailableError
+
+_LOG = logging.getLogger(__name__)
+CAUSES: dict[Cause, str] = {
+    "connection": "no connection to the database, or it was lost",
+    "lock": "another process holds a lock",
+    "timeout": "the time limit was reached, or the query was cancelled",
+    "memory": "out of memory",
+    "disk": "a disk is full or fails",
+    "file": "a file is missing, truncated, unreadable, or in use by another process",
+    "table": "the table is missing, may not be read, or is not the one that was checked at the start",
+    "process": "the process has no more threads, file descriptors or memory",
+    "package": "a package cannot be imported",
+}
+"""What the log says of each cause, for the operator."""
+SECONDS = 5.0  # the time limit of a check
+_FRESH = 0.5  # seconds for which a finding holds
+
+
+class Probe:
+    """A check that runs in a thread of its own, at most once at a time."""
+
+    def __init__(self, name: str, look: Callable[[], None]) -> None:
+        self._name, self._look, self._lock = name, look, threading.Lock()
+        self._found: Future[Cause | None] | None = None
+        self._last: Cause | None = None
+        self._ended = 0.0
+
+    def begin(self) -> Future[Cause | None]:
+        """Return what is found: that of a check which runs or has just ended, else of a new one."""
+        with self._lock:
+            found = self._found
+            if found is None or (found.done() and time.monotonic() - self._ended > _FRESH):
+                found = self._found = Future()
+                try:
+                    threading.Thread(target=self._run, args=(found,), name="hedgerow probe", daemon=True).start()
+                except RuntimeError:  # the process may have no more threads
+                    self._end(found, "process")
+            return found
+
+    def check(self) -> Cause | None:
+        """Return what fails, or None."""
+        try:
+            return self.begin().result(SECONDS)
+        except WaitTimeoutError:
+            self._note("timeout")
+            return "timeout"
+
+    def _run(self, found: Future[Cause | None]) -> None:
+        try:
+            self._look()
+        except LedgerUnavailableError:
+            self._end(found, "connection")
+        except Exception as error:
+            self._end(found, environment_cause(error) or "table")
+        else:
+            self._end(found, None)
+
+    def _end(self, found: Future[Cause | None], cause: Cause | None) -> None:
+        self._ended = time.monotonic()
+        self._note(cause)
+        found.set_result(cause)
+
+    def _note(self, cause: Cause | None) -> None:
+        """Log what has changed since the last finding."""
+        if cause != self._last:
+            state = "can be reached again" if cause is None else f"cannot be reached: {CAUSES[cause]}"
+            _LOG.log(logging.INFO if cause is None else logging.ERROR, "%s %s", self._name, state)
+        self._last = cause
+
+
+async def are_reachable(probes: Iterable[Probe]) -> bool:
+    """Return whether no check fails within the time limit."""
+    checks = {asyncio.wrap_future(probe.begin()) for probe in probes}
+    done, waiting = await asyncio.wait(checks, timeout=SECONDS)
+    return not waiting and all(check.result() is None for check in done)
