@@ -21,6 +21,7 @@ from PIL import Image
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
+from hedgerow.privacy.card import SOFTWARE
 
 FOLDER = Path(__file__).parent / "models"
 GREEN, RED, GREY = "#4a7c59", "#b5452c", "0.85"
@@ -45,7 +46,9 @@ def draw_tree_and_card(tree: hr.PrivateTreeClassifier) -> None:
     lines = str(tree.privacy_).partition("\nnote")[0].splitlines()
     card = "\n".join(fill(line, 76, subsequent_indent=" " * 12, drop_whitespace=True) for line in lines)
     axes.text(0.0, 0.02, card, family="monospace", fontsize=8.5, va="top", transform=axes.transAxes)
-    axes.figure.savefig(FOLDER / "tree-and-card.png", dpi=160, bbox_inches="tight", facecolor="white")
+    version = {"Software": tree.privacy_.software}  # tests compare it with the version of the package
+    path = FOLDER / "tree-and-card.png"
+    axes.figure.savefig(path, dpi=160, bbox_inches="tight", facecolor="white", metadata=version)
 
 
 def plotted(tree: hr.PrivateTreeClassifier, axes: Axes | None = None) -> Axes:
@@ -76,7 +79,8 @@ def step(title: str, draw: Callable[[Axes], object], *, blank: bool = False) -> 
 def save(name: str, steps: list[Image.Image]) -> None:
     """Write steps as a GIF that goes on for ever."""
     first, *others = steps
-    first.save(FOLDER / name, save_all=True, append_images=others, duration=1000 * SECONDS, loop=0, optimize=True)
+    options = {"duration": 1000 * SECONDS, "loop": 0, "optimize": True, "comment": SOFTWARE.encode()}
+    first.save(FOLDER / name, save_all=True, append_images=others, **options)
 
 
 def lines(text: str, size: float = 11) -> Callable[[Axes], object]:
