@@ -1,4 +1,4 @@
-(* Signs of functions from those of their derivatives, and hyperbolic functions: what RandomisedResponse.v uses. *)
+(* Signs of functions from those of their derivatives, and hyperbolic functions: what PureRho.v uses. *)
 
 From Coq Require Import Reals List Lra Lia.
 From Hedgerow Require Import Sums.

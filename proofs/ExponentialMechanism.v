@@ -98,6 +98,20 @@ Proof.
   intros mono. replace w with (w * IZR draw_sensitivity) by (unfold draw_sensitivity; lra). now apply draw_private_of.
 Qed.
 
+(* On neighbours, the log-ratios of all models that can be drawn lie in an interval of length w (bounded range). *)
+Theorem draw_log_ratios : monotone (IZR draw_sensitivity) loss -> forall x D E, adds x D E ->
+  exists low, forall m, 0 < prior m -> low <= ln (draw E m / draw D m) <= low + w.
+Proof.
+  unfold draw_sensitivity. intros mono x D E add.
+  pose proof (normaliser_positive D). pose proof (normaliser_positive E).
+  exists (ln (normaliser D / normaliser E) - w). intros m pos.
+  replace (draw E m / draw D m) with (exp (- w * (loss E m - loss D m)) * (normaliser D / normaliser E)).
+  - rewrite ln_mult, ln_exp; [|apply exp_pos | now apply Rdiv_lt_0_compat].
+    destruct (mono x D E m add). nra.
+  - unfold draw, weight. replace (- w * loss E m) with (- w * (loss E m - loss D m) + - w * loss D m) by lra.
+    rewrite exp_plus. pose proof (exp_pos (- w * loss D m)). field. repeat split; lra.
+Qed.
+
 End Draw.
 
 (* A size drawn first, each with the same chance beforehand, in proportion to the normalisers of the models of each

@@ -1,5 +1,5 @@
 (* The recursion over all models: the sections "One draw from all models" and "The normaliser" of docs/mathematics.md
-   (src/hedgerow/learn/search/lattice.py, sampler.py, semirings.py).
+   (src/hedgerow/learn/search/lattice.py, src/hedgerow/learn/search/sampler.py, src/hedgerow/learn/search/semirings.py).
 
    A state says which options are open; what the code keeps, a set of sides, is one kind of state. A leaf has one of the
    values, an option catches some rows and leaves the others. *)

@@ -66,3 +66,11 @@ def test_the_table_names_every_file_and_theorem() -> None:
         assert f"`{path.name}`" in table
         assert not missing
         assert "Admitted" not in path.read_text()
+
+
+def test_files_that_proofs_name_are_there() -> None:
+    root = PROOFS.parent
+    for path in (*PROOFS.glob("*.v"), PROOFS / "README.md"):
+        names = re.findall(r"[\w/]+\.(?:v|py|md)\b", path.read_text("utf-8"))
+        places = (PROOFS, root, root / "src" / "hedgerow")
+        assert [name for name in names if not any((place / name).exists() for place in places)] == [], path.name

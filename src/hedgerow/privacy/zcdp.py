@@ -27,9 +27,11 @@ _UP, _DOWN = (Context(prec=60, rounding=side) for side in (ROUND_CEILING, ROUND_
 
 @lru_cache(maxsize=1024)
 def pure_rho(epsilon: Fraction, each: Fraction | None = None) -> Fraction:
-    """Return the ρ of releases of pure ε that is `epsilon` in all, and at most `each` of one: ``ε·tanh(each/2)``.
+    """Return an upper bound on the ρ of releases of pure ε: `epsilon` in all, and at most `each` for one of them.
 
-    Rounded up. Of one release, where `each` is None, it is ``ε·tanh(ε/2)``, less than ε²/2.
+    The bound is at least ``ε·tanh(each/2)``, which is proven to suffice, and at most ``ε·each/2``. It exceeds
+    ``ε·tanh(each/2)`` by less than 1e-5 of it if `each` is at most 1, and by less than 2 % for any `each`: for one
+    release of ε = 5 it is 5, and ``ε·tanh(ε/2)`` is 4.933. If `each` is None, there is one release.
     """
     # Kairouz, Oh and Viswanath, The Composition Theorem for Differential Privacy, ICML 2015, Theorem 2.5: no pair of
     # answers is further apart than those of randomised response. tanh is taken by a convergent of its continued
