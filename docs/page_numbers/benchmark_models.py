@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from statistics import fmean
 
 from hedgerow.datasets import load
 from hedgerow.privacy.joint_quantiles import JointQuantiles
 from hedgerow.schema import count_candidates
-from page_numbers.marks import NAMES, Row, between, markdown, number, records, rounded, short, table
+from page_numbers.marks import (
+    NAMES,
+    TUNED,
+    TUNED_NOTE,
+    Row,
+    between,
+    markdown,
+    number,
+    records,
+    rounded,
+    short,
+    table,
+    tuned,
+)
 
 SCORES = ("accuracy", "AUROC", "log-loss")
 
@@ -158,9 +173,30 @@ def full_league() -> str:
         *("tree", "standard error", "best fixed depth", "list"),
         *("DP-EBM", "CART of depth 3, not private", "majority"),
     )
-    rows = ((row["table"], _epsilon(row), *(_or_empty(row[key], 3) for key in keys)) for row in records("league.csv"))
+    rows = (
+        (tuned(row["table"]), _epsilon(row), *(_or_empty(row[key], 3) for key in keys)) for row in records("league.csv")
+    )
     head = ("table", "ε", "tree", "std. error", "best fixed depth", "list", "DP-EBM", "CART, depth 3", "majority")
-    return markdown(head, rows)
+    return markdown(head, rows) + TUNED_NOTE
+
+
+@table
+def league_means() -> str:
+    """Mean accuracy over the tables of the league, and without those on which defaults were chosen."""
+    keys = ("tree", "list", "CART of depth 3, not private", "majority")
+    rows = []
+    for epsilon in dict.fromkeys(row["epsilon"] for row in records("league.csv")):
+        same = [row for row in records("league.csv") if row["epsilon"] == epsilon]
+        for which, chosen in (("all", same), ("without †", [row for row in same if row["table"] not in TUNED])):
+            peers = [row for row in chosen if row["DP-EBM"]]
+            cells = [_mean(chosen, key) for key in keys] + [_mean(peers, key) for key in ("tree", "list", "DP-EBM")]
+            rows.append((f"{which}: {len(chosen)}, {len(peers)}", f"{float(epsilon):g}", *cells))
+    head = ("tables, of two classes", "ε", "tree", "list", "CART, depth 3", "majority")
+    return markdown((*head, "two classes: tree", "list", "DP-EBM"), rows)
+
+
+def _mean(rows: Sequence[Row], key: str) -> str:
+    return short(fmean(float(row[key]) for row in rows), 3)
 
 
 def _says_optimal(row: Row) -> str:
@@ -241,7 +277,7 @@ def all_scorecards() -> str:
 
     rows = (
         (
-            name,
+            tuned(name),
             f"{float(epsilon):g}",
             *(cell(found[name, epsilon, other]) for other in learners),
             cell(found[name, "", "logistic, not private"]),
@@ -250,7 +286,7 @@ def all_scorecards() -> str:
         if learner == "scorecard"
     )
     head = ("table", "ε", "scorecard", "with δ", "tree, mixed", "DP-EBM", "DP-EBM on bins", "logistic, not private")
-    return markdown(head, rows)
+    return markdown(head, rows) + TUNED_NOTE
 
 
 @table
@@ -310,14 +346,14 @@ def several_classes() -> str:
 
     rows = (
         (
-            name,
+            tuned(name),
             f"{float(epsilon):g}",
             *(cell(found[name, epsilon, delta], each) for delta in (False, True) for each in ("without", "with")),
         )
         for name in ("ctg", "compas, risk", "adult, relationship")
         for epsilon in ("0.1", "1.0", "10.0")
     )
-    return markdown(("table", "ε", "without", "with residuals", "δ, without", "δ, with residuals"), rows)
+    return markdown(("table", "ε", "without", "with residuals", "δ, without", "δ, with residuals"), rows) + TUNED_NOTE
 
 
 @number
@@ -332,7 +368,7 @@ def risk_scores() -> str:
     """Scorecards without privacy beside FasterRisk."""
     rows = (
         (
-            row["table"],
+            tuned(row["table"]),
             row["learner"],
             f"{short(row['AUROC'], 3)} ± {short(row['standard error of AUROC'], 3)}",
             short(row["log-loss"], 3),
@@ -342,7 +378,7 @@ def risk_scores() -> str:
         for row in records("risk_scores.csv")
     )
     head = ("table", "learner", "AUROC ± s.e.", "log-loss", "attributes", "terms", "splits")
-    return markdown(head, rows, (0, 1))
+    return markdown(head, rows, (0, 1)) + TUNED_NOTE
 
 
 def _seconds_on_adult(learner: str) -> str:

@@ -8,7 +8,7 @@ from itertools import groupby
 from statistics import fmean
 
 from hedgerow.privacy.zcdp import drawn_rho, epsilon_at, pure_rho
-from page_numbers.marks import NAMES, markdown, number, records, short, table
+from page_numbers.marks import NAMES, TUNED_NOTE, markdown, number, records, short, table, tuned
 
 
 @table
@@ -38,8 +38,8 @@ def objectives() -> str:
         return " / ".join(short(fmean(float(row[key]) for row in same), 3) for key in ("accuracy", "AUROC", "log-loss"))
 
     cases = [(dataset, epsilon) for dataset in ("breast_cancer", "ctg") for epsilon in ("0.1", "1.0")]
-    rows = ((f"{NAMES[d]}, {float(e):g}", *(cell(d, e, name) for name in names)) for d, e in cases)
-    return markdown(("data, ε", *names), rows)
+    rows = ((tuned(d, f"{NAMES[d]}, {float(e):g}"), *(cell(d, e, name) for name in names)) for d, e in cases)
+    return markdown(("data, ε", *names), rows) + TUNED_NOTE
 
 
 @table
@@ -70,7 +70,7 @@ def forecasts_held() -> str:
     """Draws beside their forecasts."""
     rows = (
         (
-            r["table"],
+            tuned(r["table"]),
             f"{int(r['rows']):,}",
             r["model"],
             r["epsilon"],
@@ -82,9 +82,8 @@ def forecasts_held() -> str:
         for r in records("forecasts.csv")
         if r["table"] in ("breast_cancer", "ctg", "compas", "german")
     )
-    return markdown(
-        ("table", "rows", "model", "ε", "best of up to 3", "at most, said beforehand", "mean of 40", "worst"), rows
-    )
+    head = ("table", "rows", "model", "ε", "best of up to 3", "at most, said beforehand", "mean of 40", "worst")
+    return markdown(head, rows) + TUNED_NOTE
 
 
 @number

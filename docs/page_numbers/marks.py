@@ -19,6 +19,8 @@ NAMES = {
     "german": "German Credit",
     "ctg": "cardiotocography",
 }
+TUNED = ("breast_cancer", "ctg")  # the tables on which defaults of the private learners were chosen
+TUNED_NOTE = "\n\n† Defaults of the private learners were chosen on this table."
 MARK = re.compile(r"(<!-- (table|n): (\w+) -->)(.*?)(<!-- /\2 -->)", re.DOTALL)
 MAKERS: dict[tuple[str, str], Callable[[], str]] = {}
 
@@ -60,6 +62,11 @@ def records(name: str) -> list[Row]:
     path = ROOT / name if "/" in name else ROOT / RESULTS / name
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def tuned(name: str, text: str | None = None) -> str:
+    """Return the name of a table as pages show it, marked if defaults were chosen on it; see `TUNED_NOTE`."""
+    return (name if text is None else text) + (" †" if name in TUNED else "")
 
 
 def short(value: float | str, digits: int) -> str:

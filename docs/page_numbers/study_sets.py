@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 
-from page_numbers.marks import NAMES, ROOT, Row, markdown, short, table
+from page_numbers.marks import NAMES, ROOT, TUNED_NOTE, Row, markdown, short, table, tuned
 
 
 def _rows(name: str) -> list[Row]:
@@ -16,8 +16,12 @@ def _rows(name: str) -> list[Row]:
 def set_costs() -> str:
     """Accuracy of the trees of a set by their number."""
     keys = ("first", "mean", "best", "worst")
-    rows = ((NAMES[row["dataset"]], row["k"], *(short(row[key], 3) for key in keys)) for row in _rows("costs"))
-    return markdown(("data", "trees", *keys), rows)
+    rows = ((_name(row), row["k"], *(short(row[key], 3) for key in keys)) for row in _rows("costs"))
+    return markdown(("data", "trees", *keys), rows) + TUNED_NOTE
+
+
+def _name(row: Row) -> str:
+    return tuned(row["dataset"], NAMES[row["dataset"]])
 
 
 @table
@@ -66,7 +70,7 @@ def set_draws() -> str:
 def set_rashomon() -> str:
     """Residual entropy of the best trees together, and of the most telling one."""
     keys = ("error of the worst", "uncertainty of all", "uncertainty of the least alone", "rows alone in their cell")
-    rows = ((NAMES[row["dataset"]], row["k"], *(short(row[key], 3) for key in keys)) for row in _rows("rashomon"))
+    rows = ((_name(row), row["k"], *(short(row[key], 3) for key in keys)) for row in _rows("rashomon"))
     head = (
         "data",
         "trees",
@@ -75,4 +79,4 @@ def set_rashomon() -> str:
         "most telling one",
         "rows alone in a cell",
     )
-    return markdown(head, rows)
+    return markdown(head, rows) + TUNED_NOTE

@@ -71,3 +71,32 @@ def test_the_forecast_on_the_page_is_the_one_that_is_printed(tmp_path):
     (schema,) = re.findall(r"<!-- file: patients.yaml -->\n```yaml\n(.*?)```", text, re.DOTALL)
     (path := tmp_path / "patients.yaml").write_text(schema, "utf-8")
     assert f"\n{hr.plan(hr.Schema.load(path), 2000, 1)}\n" in text
+
+
+MARKED = (
+    *("league", "full_league", "three_models", "all_scorecards", "several_classes", "risk_scores"),
+    *("forecasts_held", "objectives", "set_costs", "set_rashomon"),
+)
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_tables_mark_the_data_on_which_defaults_were_chosen(name):
+    chosen = re.compile(r"^\| (breast.cancer|ctg|cardiotocography)\b", re.MULTILINE)
+    made = writer.MAKERS["table", name]()
+    rows = [line for line in made.splitlines() if chosen.match(line)]
+    assert rows
+    assert all("†" in row.split("|")[1] for row in rows)
+    assert made.endswith("† Defaults of the private learners were chosen on this table.")
+
+
+@pytest.mark.parametrize(
+    ("path", "written"),
+    [
+        ("benchmarks/prior.py", "DATASETS = ("),
+        ("benchmarks/objectives.py", "DATASETS = ("),
+        ("docs/page_numbers/marks.py", "TUNED = ("),
+        ("paper/paper.typ", "#let tuned = ("),
+    ],
+)
+def test_the_data_on_which_defaults_were_chosen_are_the_same_everywhere(path, written):
+    assert f'{written}"breast_cancer", "ctg")' in (ROOT / path).read_text("utf-8")
