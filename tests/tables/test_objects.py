@@ -1,6 +1,7 @@
 """What an object becomes is decided by it alone, whatever stands beside it."""
 
 import datetime
+import struct
 from decimal import Decimal
 
 import numpy as np
@@ -98,3 +99,17 @@ def test_each_category_becomes_what_it_becomes_alone():
     series = pd.Series(pd.Categorical.from_codes([0, 1, 2], categories=categories))
     assert arrow_of_categories(series).to_pylist() == [0.89990234375, 1.0, 1.9]
     assert not has_object_categories(pd.Series(["a"]).astype("category").cat.rename_categories([1]))
+
+
+def test_tagged_missing_values_of_stata_are_missing(tmp_path):
+    pd.DataFrame({"a": [1.5, 2.0, 30.0]}).to_stata(tmp_path / "t.dta", write_index=False)
+    content = (tmp_path / "t.dta").read_bytes()
+    for value, tag in ((1.5, 0), (2.0, 26)):  # the double that is ., and those of .a to .z
+        missing = (0x7FE0_0000_0000_0000 + (tag << 40)).to_bytes(8, "little")
+        content = content.replace(struct.pack("<d", value), missing)
+    (tmp_path / "t.dta").write_bytes(content)
+    frame = pd.read_stata(tmp_path / "t.dta", convert_missing=True)
+    assert [str(value) for value in frame["a"]][:2] == [".", ".z"]
+    column = Table.of(frame).column("a", 0)
+    assert column.is_missing.tolist() == [True, True, False]
+    assert column.present().tolist() == [30.0]

@@ -26,10 +26,11 @@ _EXACT_DIGITS = 15  # decimals of as many are different in float64 if they are d
 def arrow_of_objects(values: Array) -> pa.Array:
     """Return an array of objects as an Arrow array of text, booleans, float64 or dates, those of times too."""
     import pandas as pd  # takes long to import
+    from pandas.io.stata import StataMissingValue  # what `read_stata(convert_missing=True)` makes of .a to .z
 
     items = values.tolist()
     gaps = (None, pd.NA, pd.NaT)
-    missing = [_is_missing(item, gaps) for item in items]
+    missing = [isinstance(item, StataMissingValue) or _is_missing(item, gaps) for item in items]
     kinds = {_kind(type(item)) for item, gap in zip(items, missing, strict=True) if not gap}
     if not kinds:
         return pa.nulls(len(items))
