@@ -16,7 +16,7 @@ from hedgerow.engines.bins import bin_code, level_code
 from hedgerow.engines.columns import EngineColumn
 from hedgerow.engines.lookups import Lookups
 from hedgerow.engines.sources import open_table
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.schema import Boolean, Label
 from hedgerow.tables.csv_files import read_csv
 from tests.engines.servers import SPARK
@@ -122,6 +122,45 @@ def test_csv(tmp_path, request, engine):
     columns = read_csv(tmp_path / "a.csv")
     with open_table(str(tmp_path / "a.csv"), engine=engine) as table:
         assert not differences(table, columns)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", SPARK])
+@pytest.mark.parametrize(
+    ("text", "delimiter"),
+    [
+        ('"",a,b,a\n1,x,"y,z",2\n', None),
+        ("a|b\nx|y\n", None),
+        ("a,b c\nx,y z\n", " "),
+        ('a^b\n"x^"^y\n', "^"),
+        ("sep=;\na;b\nx;y,z\n", None),
+        ("\ufeffSEP=:\r\na:b\r\nx:y\r\n", None),
+    ],
+    ids=["blank and repeated names", "pipes", "spaces", "carets", "sep", "mark and sep"],
+)
+def test_csv_has_the_columns_and_fields_that_it_has_in_memory(tmp_path, request, engine, text, delimiter):
+    if engine == "spark":
+        request.getfixturevalue("spark")
+    (tmp_path / "a.csv").write_text(text, newline="")
+    expected = read_csv(tmp_path / "a.csv", delimiter)
+    if engine == "spark" and "=" in text:
+        with (
+            pytest.raises(DomainError, match="remove the line sep="),
+            open_table(str(tmp_path / "a.csv"), engine="spark"),
+        ):
+            pass
+        return
+    with open_table(str(tmp_path / "a.csv"), engine=engine, delimiter=delimiter) as table:
+        assert table.to_pyarrow().cast(expected.schema).equals(expected)
+
+
+@pytest.mark.parametrize("address", ["duckdb:///t.duckdb::t", "postgresql://u@h/d::t", "{}/a.parquet"])
+def test_only_csv_has_a_delimiter(tmp_path, address):
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
+    with (
+        pytest.raises(ArgumentError, match="delimiter"),
+        open_table(address.format(tmp_path), delimiter=";"),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("engine", ["duckdb", SPARK])

@@ -62,12 +62,20 @@ def test_derived_attributes_are_columns_of_the_rows_that_are_asked_about(tmp_pat
 
 @pytest.mark.parametrize(
     ("name", "separator", "encoding"),
-    [("w.tsv", "\t", "utf-8"), ("w.csv.gz", ",", "utf-8"), ("w.csv", ";", "utf-16"), ("w.txt", "\t", "cp1252")],
+    [
+        ("w.tsv", "\t", "utf-8"),
+        ("w.csv", "|", "utf-8"),
+        ("w.csv", ":", "utf-8"),
+        ("w.csv.gz", ",", "utf-8"),
+        ("w.csv", ";", "utf-16"),
+        ("w.txt", "\t", "cp1252"),
+    ],
 )
 def test_files_of_other_makes_are_the_same_rows(written, name, separator, encoding):
     content = (written / "wards.csv").read_text().replace(",", separator).encode(encoding)
     (written / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    rows = open_rows(str(written / name), SCHEMA, TextFormat(encoding))
+    make = TextFormat(encoding, delimiter=separator if separator == ":" else None)
+    rows = open_rows(str(written / name), SCHEMA, make)
     assert rows.tally(SCHEMA).distance(open_rows(f"{written}/wards.csv", SCHEMA).tally(SCHEMA)) == 0
 
 
@@ -88,7 +96,7 @@ def test_a_table_whose_columns_have_changed_since_the_start_is_not_counted(tmp_p
 def test_what_cannot_be_served_is_refused_with_what_to_do(written):
     for name, make, said in (
         ("wards.ods", TextFormat(), "got another spreadsheet; save it as .xlsx, or its sheet as CSV"),
-        ("wards.parquet", TextFormat("cp1252"), "encoding and decimal are for one file of text"),
+        ("wards.parquet", TextFormat(delimiter=";"), "encoding, decimal and delimiter are for one file of text"),
     ):
         with pytest.raises(ArgumentError, match=said):
             open_rows(f"{written}/{name}", SCHEMA, make)

@@ -91,8 +91,6 @@ def test_formulas_are_not_computed(tmp_path):
     [
         ([], "found an empty file or line"),
         ([[None], ["a"]], "found an empty file or line|beyond the last column"),
-        ([["a", None, "b"], [1, 2, 3]], "found a blank one in the header"),
-        ([["a", "a"], [1, 2]], "these more than once"),
         ([["a"], [1, "cell"]], "row 2 goes beyond the last column with a name"),
     ],
 )
@@ -100,6 +98,15 @@ def test_sheets_without_a_header_of_their_own_are_refused(tmp_path, rows, proble
     with pytest.raises(DomainError, match=problem) as caught:
         columns_of(saved(tmp_path / "t.xlsx", *rows))
     assert "cell" not in str(caught.value)
+
+
+def test_columns_without_a_name_of_their_own_are_called_by_their_position(tmp_path):
+    assert columns_of(saved(tmp_path / "t.xlsx", ["a", None, "b", "a"], [1, 2, 3, 4])) == [
+        "a (column 1)",
+        "(column 2)",
+        "b",
+        "a (column 4)",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["encrypted", "text", "cut", "zip", "entities", "damaged"])
@@ -145,7 +152,7 @@ def test_bombs_are_refused_before_they_are_unpacked(tmp_path, monkeypatch):
 
 
 def test_a_workbook_has_no_encoding_and_no_decimal_mark(tmp_path):
-    with pytest.raises(ArgumentError, match="leave encoding and decimal mark out"):
+    with pytest.raises(ArgumentError, match="leave encoding, decimal mark and delimiter out"):
         columns_of(saved(tmp_path / "t.xlsx", ["a"]), TextFormat(decimal=","))
 
 

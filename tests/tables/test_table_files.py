@@ -160,12 +160,9 @@ def test_times_of_96_bits_are_read_however_far(tmp_path):
     assert read_table(str(path))["until"].to_pylist() == times.to_pylist()
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_name_that_two_columns_have_is_named(tmp_path, ending):
-    path = tmp_path / f"rows.{ending}"
-    path.write_text("a,x,x\n1,2,3\n")
-    if ending == "parquet":
-        pq.write_table(pa.Table.from_arrays([pa.array([1])] * 3, names=["a", "x", "x"]), path)
+def test_a_name_that_two_columns_of_parquet_have_is_named(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.Table.from_arrays([pa.array([1])] * 3, names=["a", "x", "x"]), path)
     for read in (read_table, columns_of):
         with pytest.raises(DomainError, match="expected each column once, found these more than once: x"):
             read(str(path))

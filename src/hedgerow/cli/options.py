@@ -45,6 +45,9 @@ SchemaOutput = Annotated[Path, option("File for the schema (.yaml or .json).", "
 TextOutput = Annotated[Path | None, option("Write to a file, not the screen.", "-o", "--output")]
 Force = Annotated[bool, option("Replace output files if they exist.", "--force")]
 AsJson = Annotated[bool, option("Print JSON.", "--json")]
+Delimiter = Annotated[
+    str | None, advanced("Between the fields of CSV: one character, or tab.  \\[by the header]", metavar="CHARACTER")
+]
 Encoding = Annotated[str | None, advanced("Of a text file, such as cp1252.  \\[utf-8]", metavar="NAME")]
 
 
@@ -54,10 +57,12 @@ class TextOptions:
 
     encoding: Encoding = None
     decimal: Annotated[str | None, advanced("Mark of decimals in a text file: , or .", metavar="MARK")] = None
+    delimiter: Delimiter = None
 
     @property
     def text_format(self) -> TextFormat:
-        given = {"encoding": self.encoding, "decimal": self.decimal}
+        mark = "\t" if self.delimiter in ("tab", "\\t") else self.delimiter
+        given = {"encoding": self.encoding, "decimal": self.decimal, "delimiter": mark}
         return TextFormat(**{name: text for name, text in given.items() if text is not None})
 
     def check_used(self, rows: str, *, used: bool) -> None:

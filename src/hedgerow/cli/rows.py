@@ -25,7 +25,7 @@ from hedgerow.tables.frames import Table, column_of
 from hedgerow.tables.table_files import TextFormat, check_no_spreadsheet, read_table, source_of
 from hedgerow.tally import Tally
 
-ONLY_TEXT = "--encoding and --decimal are for one file of text; leave them out."
+ONLY_TEXT = "--encoding, --decimal and --delimiter are for one file of text; leave them out."
 
 
 class FileRows:
@@ -34,7 +34,8 @@ class FileRows:
     def __init__(self, path: str, text_format: TextFormat) -> None:
         self.path, self._format = path, text_format
         self._source = source_of(path, text_format)
-        self.columns = read_header(self._source)
+        self._header = read_header(self._source, text_format.delimiter)
+        self.columns = self._header.names
 
     def counted(self, schema: Schema | None) -> Any:
         return read_table(self.path, self._format, self._source, () if schema is None else schema.number_columns)
@@ -61,7 +62,7 @@ class FileRows:
     def lines(self, found: TableFit) -> Mapping[int, int] | None:
         """Return the lines of rows that do not fit, read again up to the last of them; None where it has changed."""
         rows = {row for column in found.columns for row in column.rows}
-        lines = lines_of_rows(self._source, rows)
+        lines = lines_of_rows(self._source, rows, self._header)
         return lines if len(lines) == len(rows) else None
 
 
@@ -158,11 +159,15 @@ def open_rows(data: str, options: TableOptions, of_tally: Schema | None = None) 
             raise ArgumentError("--memory is for DuckDB, and this file is counted without it; add --engine duckdb.")
         yield FileRows(data, options.text_format)
     else:
-        if not options.text_format.is_usual:
-            raise ArgumentError(ONLY_TEXT)
+        if not replace(options.text_format, delimiter=None).is_usual:
+            raise ArgumentError(
+                "--encoding and --decimal are for one file of text that no engine counts; leave them out."
+            )
+        delimiter = options.text_format.delimiter
         from hedgerow.engines.sources import open_table  # Ibis takes long to import
 
-        with open_table(data, engine=engine, master=options.master, memory=options.memory) as table:
+        settings = {"master": options.master, "memory": options.memory, "delimiter": delimiter}
+        with open_table(data, engine=engine, **settings) as table:
             yield TableRows(table, data, of_tally)
 
 

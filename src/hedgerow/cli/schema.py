@@ -26,6 +26,7 @@ from hedgerow.schema.from_public import public_date_formats, typed_table
 from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.serialize import FILL_IN
 from hedgerow.tables.columns import Column
+from hedgerow.tables.csv_files import is_generated
 from hedgerow.tables.frames import Table
 from hedgerow.tables.table_files import read_table
 from hedgerow.text.messages import number_of
@@ -75,6 +76,7 @@ def new(
     data: Annotated[str, typer.Argument(help=f"Only its column names are read: {DATA}.")],
     target: Annotated[str, option("Column to predict.")],
     encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
     output: options.SchemaOutput = Path("schema.yaml"),
     force: options.Force = False,
 ) -> None:
@@ -84,13 +86,17 @@ def new(
     """
     check_ending(output)
     check_output(output, data, force=force)
-    with open_rows(data, options.TableOptions(encoding=encoding)) as rows:
+    with open_rows(data, options.TableOptions(encoding=encoding, delimiter=delimiter)) as rows:
         names = list(rows.columns)
     _check_present([target], names)
     names.remove(target)
     draft = _draft_json if output.suffix.lower() == ".json" else _draft_yaml
+    unnamed = [name for name in names if is_generated(name)]
     person, keys = next(filter(names_person, names), None), [name for name in names if names_key(name)]
-    write_said(output, draft(target, [name for name in names if name not in keys], person), _TODO.format(output))
+    own = [name for name in names if name not in keys and name not in unnamed]
+    write_said(output, draft(target, own, person), _TODO.format(output))
+    for name in unnamed:
+        say(f"{printable(name)} has no name of its own, and is left out", err=True)
     for name in keys:
         role = "declared as the unit" if name == person else "left out"
         say(f"{printable(name)} has the name of an identifier, and is {role}", err=True)
@@ -124,7 +130,8 @@ def from_public(
     with stage(f"reading {data}"):
         words, read = tuple(missing or ()), read_table(data, text.text_format)
         _check_present([*(drop or []), *([target] if target is not None else [])], read.column_names)
-        table = read.drop_columns(drop or [])
+        unnamed = [name for name in read.column_names if is_generated(name) and name != target]
+        table = read.drop_columns([*(drop or []), *(name for name in unnamed if name not in (drop or []))])
         formats = public_date_formats(table, words, None if date_format is None else format_of(date_format).text)
         table = typed_table(table, words, text.text_format, formats)
         schema = Schema.from_public(table, label=target, bins=bins, missing_values=words, outside=outside)
@@ -132,6 +139,8 @@ def from_public(
         schema = replace(schema, attributes=tuple(written))
     write_whole(output, mapping_text(output, schema.to_dict()))
     say(schema)
+    for name in unnamed:
+        say(f"{printable(name)} has no name of its own, and is left out", err=True)
     for name in schema.names:
         if len(table) > 1 and repeats(Column.from_arrow(table[name], name)) is None:
             named = printable(name)

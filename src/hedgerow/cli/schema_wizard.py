@@ -25,6 +25,7 @@ from hedgerow.schema.from_public import typed_table
 from hedgerow.schema.imports.draft import suggested, with_suggestions
 from hedgerow.schema.serialize import FILL_IN, KINDS, attribute_from_dict, label_from_dict
 from hedgerow.tables.columns import Column
+from hedgerow.tables.csv_files import is_generated
 from hedgerow.tables.table_files import PIPE, TextFormat, columns_of, is_text, read_table
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable
@@ -90,12 +91,14 @@ def _proposals(data: str, make: TextFormat) -> dict[str, Proposal]:
         left_out: dict[str, Proposal] = {name: {} for name, _ in draft.left_out}
         found = {column.name: _known(with_suggestions(column)) for column in draft.columns} | left_out
     else:
-        found = {name: _known(suggested(name)) for name in columns_of(data, make)}
+        found = {name: _known(suggested(name)) for name in columns_of(data, make) if not is_generated(name)}
     return {name: _UNIT if names_person(name) else {} if names_key(name) else one for name, one in found.items()}
 
 
 def _of_sample(path: Path, make: TextFormat) -> dict[str, Proposal]:
-    table = typed_table(read_table(str(path), make), text_format=make)
+    rows = read_table(str(path), make)
+    rows = rows.drop_columns([name for name in rows.column_names if is_generated(name)])
+    table = typed_table(rows, text_format=make)
     found: dict[str, Proposal] = {}
     for name in table.column_names:
         column = Column.from_arrow(table[name], name)

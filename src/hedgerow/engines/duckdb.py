@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 from hedgerow.engines import engine
-from hedgerow.engines.engine import Engine, Expression
+from hedgerow.engines.engine import Engine, Expression, Settings
 from hedgerow.engines.files import EXPECTED, CsvForm, Files, check_names, list_files, shown
 from hedgerow.engines.packages import ibis
 from hedgerow.errors import ArgumentError, EngineError, MissingFileError
@@ -63,16 +63,16 @@ class DuckDB(Engine):
         engine.NO_TYPE: ("ConversionException",),
     }
 
-    def open(self, address: str, *, memory: str, master: str | None) -> AbstractContextManager[Expression]:  # noqa: ARG002 -- as an engine's
+    def open(self, address: str, settings: Settings) -> AbstractContextManager[Expression]:
         if "://" not in address:
-            return self._open_files(list_files(address), memory)
+            return self._open_files(list_files(address, settings.delimiter), settings.memory)
         where, name = engine.split_address(address)
         path = where.removeprefix("duckdb://")
         if not path.startswith("/"):
             raise ArgumentError(f"{shown(where)}: {EXPECTED}.")
         if not Path(path[1:]).is_file():
             raise MissingFileError(errno.ENOENT, os.strerror(errno.ENOENT), path[1:])
-        return self._open_database(path[1:], name, memory)
+        return self._open_database(path[1:], name, settings.memory)
 
     @contextmanager
     def _open_files(self, files: Files, memory: str) -> Generator[Expression]:
@@ -222,17 +222,18 @@ def _with_partitions(files: Files, reader: str, file: str) -> str:
 
 def _csv_options(form: CsvForm) -> Mapping[str, str]:
     """Return how CSV files are read: every field as text, as `hedgerow.tables.csv_files` does it."""
-    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in form.names)
+    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in form.header.names)
     return {
         "auto_detect": "false",
         "columns": f"{{{columns}}}",
         "compression": "'none'",
-        "delim": _text(form.delimiter),
+        "delim": _text(form.header.delimiter),
         "escape": "'\"'",
         "header": "true",
         "hive_partitioning": "false",
         "parallel": "false" if form.in_quotes.breaks else "true",
         "quote": "'\"'",
+        "skip": str(form.header.lines - 1),
         "strict_mode": "true",
     }
 

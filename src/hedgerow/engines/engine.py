@@ -57,6 +57,15 @@ STOPPED = Fault("the query was cancelled, or took longer than the server allows"
 _UNREADABLE = Fault("Ibis cannot read the type of a column of this table; cast it in a view")
 
 
+@dataclass(frozen=True)
+class Settings:
+    """What `open_table` was asked for; an engine uses those that it has."""
+
+    memory: str  # the most memory, as in 4GB
+    master: str | None  # the Spark master
+    delimiter: str | None  # the delimiter of CSV files; None if their headers decide
+
+
 class Engine:
     """A backend of Ibis, by default one of which nothing else is known."""
 
@@ -81,7 +90,7 @@ class Engine:
     def __init_subclass__(cls) -> None:
         _families.update(cls.loggers)
 
-    def open(self, address: str, *, memory: str, master: str | None) -> AbstractContextManager[Expression]:
+    def open(self, address: str, settings: Settings) -> AbstractContextManager[Expression]:
         raise NotImplementedError
 
     def check_settings(self, connection: Any) -> None:

@@ -4,13 +4,13 @@ import errno
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote
 
 from hedgerow.errors import ArgumentError, DomainError, FileError, MissingFileError
-from hedgerow.tables.csv_files import delimiter_of, read_header, starts_with_mark
+from hedgerow.tables.csv_files import Header, read_header, starts_with_mark
 from hedgerow.tables.csv_grammar import InQuotes, check_grammar
 from hedgerow.tables.spreadsheets import is_workbook
 from hedgerow.tables.table_files import is_text
@@ -80,8 +80,7 @@ def _shown_option(option: str) -> str:
 class CsvForm:
     """The format of the CSV files of a table, the same for all."""
 
-    names: tuple[str, ...]  # the columns, in the order of the header
-    delimiter: str  # the delimiter of fields
+    header: Header
     in_quotes: InQuotes  # what quoted fields hold, in any of the files
 
 
@@ -96,17 +95,20 @@ class Files:
     csv: CsvForm | None  # how to read CSV files
 
 
-def list_files(address: str) -> Files:
+def list_files(address: str, delimiter: str | None = None) -> Files:
     """Return the files that an address names: a file of that very name, else a folder of Parquet files, else a pattern.
 
-    CSV files are read once, to check their grammar. Folders named ``key=value`` below the folder, or from the first
-    wildcard on, are columns of text. A name that begins with a dot or, unless it is such a key, an underscore is
-    ignored: jobs that were aborted leave their rows there.
+    CSV files are read once, to check their grammar; `delimiter` is theirs, or None if their headers decide. Folders
+    named ``key=value`` below the folder, or from the first wildcard on, are columns of text. A name that begins with a
+    dot or, unless it is such a key, an underscore is ignored: jobs that were aborted leave their rows there.
     """
     root, found = _named_files(address)
     files = sorted(set(found))
     keys, values = _partitions(root, files)
-    form = _csv_form(files, keys) if files[0].suffix.lower() == ".csv" else None
+    is_csv = files[0].suffix.lower() == ".csv"
+    if delimiter is not None and not is_csv:
+        raise ArgumentError(f"{shown(address)}: leave delimiter out: Parquet has none.")
+    form = _csv_form(files, keys, delimiter) if is_csv else None
     return Files(_real_paths(files), keys, values, form)
 
 
@@ -213,25 +215,23 @@ def _real_paths(files: Sequence[Path]) -> tuple[str, ...]:
     return paths
 
 
-def _csv_form(files: Sequence[Path], keys: Sequence[str]) -> CsvForm:
+def _csv_form(files: Sequence[Path], keys: Sequence[str], delimiter: str | None) -> CsvForm:
     """Return the format of CSV files, after a check that all have the same header and that every line is a row."""
-    header: tuple[list[str], str] | None = None
+    header = read_header(files[0], delimiter, shown=_shown_path(files[0]))
     in_quotes = InQuotes(breaks=False, returns=False)
     for file in files:
         name = _shown_path(file)
-        found = read_header(file, shown=name), delimiter_of(file)
-        header = header or found
-        if found != header:
+        own = read_header(file, delimiter, shown=name)
+        if replace(own, has_rows=header.has_rows) != header:
             problem = f"{name}: expected the header of {_shown_path(files[0])}, in the same order"
             raise DomainError(f"{problem}; found another.")
-        names, delimiter = found
-        if starts_with_mark(file) and delimiter in names[0]:  # DuckDB does not read a quote after the mark as one
+        if starts_with_mark(file) and header.delimiter in header.names[0]:
+            # DuckDB does not read a quote after the mark as one
             raise DomainError(f"{name}: expected no byte order mark before a name in quotes; save it without one.")
-        here = check_grammar(file, len(names), delimiter, shown=name)
+        here = check_grammar(file, len(header.names), header.delimiter, shown=name, skipped=header.lines - 1)
         in_quotes = InQuotes(in_quotes.breaks or here.breaks, in_quotes.returns or here.returns)
-    assert header is not None
-    check_names(header[0], keys)
-    return CsvForm(tuple(header[0]), header[1], in_quotes)
+    check_names(header.names, keys)
+    return CsvForm(header, in_quotes)
 
 
 def _shown_path(path: Path) -> str:

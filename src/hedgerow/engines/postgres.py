@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from hedgerow.engines import engine
-from hedgerow.engines.engine import Engine, Expression
+from hedgerow.engines.engine import Engine, Expression, Settings
 from hedgerow.engines.files import shown
 from hedgerow.engines.packages import ibis
 from hedgerow.errors import ArgumentError
@@ -53,7 +53,7 @@ class Postgres(Engine):
         return next((fault for fault in found if fault is not None), engine.Fault("see its own log for the reason"))
 
     @contextmanager
-    def open(self, address: str, *, memory: str, master: str | None) -> Generator[Expression]:  # noqa: ARG002 -- as an engine's
+    def open(self, address: str, settings: Settings) -> Generator[Expression]:  # noqa: ARG002 -- as an engine's
         where, name = engine.split_address(address)
         parts = None
         with suppress(ValueError):  # its text can hold the password

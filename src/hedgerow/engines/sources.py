@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.engines.duckdb import DuckDB
-from hedgerow.engines.engine import Engine, Expression
+from hedgerow.engines.engine import Engine, Expression, Settings
 from hedgerow.engines.files import EXPECTED, MEMORY, shown
 from hedgerow.engines.packages import ibis
 from hedgerow.engines.postgres import Postgres
 from hedgerow.engines.spark import Spark
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.tables.csv_files import check_delimiter
 
 
 class Warehouse(Engine):
@@ -35,6 +36,7 @@ def open_table(
     engine: Literal["duckdb", "spark", "postgres"] | None = None,
     memory: str | None = None,
     master: str | None = None,
+    delimiter: str | None = None,
 ) -> Generator[Expression]:
     """Open a table where it is, for reading only; nothing is written there, and no row is read yet.
 
@@ -51,6 +53,9 @@ def open_table(
         are not written to a disk. Of other engines it is not taken.
     master : str, optional
         The Spark master, such as ``spark://host:7077``. Default: that of the configuration, or ``local[*]``.
+    delimiter : str, optional
+        The character between the fields of CSV files, such as ``"|"``. Default: the comma, semicolon, tab
+        or ``|`` that is most frequent in the header; ValueError if two of them are equally frequent.
 
     Yields
     ------
@@ -88,10 +93,14 @@ def open_table(
         raise ArgumentError(f"{problem}, which is counted by {name}.")
     if memory is not None and "memory" not in chosen.options:
         raise ArgumentError(f"memory must be None unless DuckDB counts, got one for {shown(address)} and {name}.")
+    if delimiter is not None:
+        check_delimiter(delimiter)
+        if scheme:
+            raise ArgumentError(f"delimiter must be None unless CSV files are counted, got one for {shown(address)}.")
     limit = MEMORY if memory is None else memory
     if not re.fullmatch(r"[0-9]+([.][0-9]+)? ?[KMGT]i?B", limit, re.IGNORECASE):
         raise ArgumentError(f"memory must be a size such as 4GB or 500MB, got {memory!r}.")
-    with chosen.open(address, memory=limit, master=master) as table:
+    with chosen.open(address, Settings(limit, master, delimiter)) as table:
         yield table
 
 

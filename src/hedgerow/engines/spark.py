@@ -10,8 +10,18 @@ from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
-from hedgerow.engines.engine import NO_MEMORY, NO_TABLE, NO_TYPE, Engine, Expression, Fault, T, require_package
-from hedgerow.engines.files import Files, check_names, list_files
+from hedgerow.engines.engine import (
+    NO_MEMORY,
+    NO_TABLE,
+    NO_TYPE,
+    Engine,
+    Expression,
+    Fault,
+    Settings,
+    T,
+    require_package,
+)
+from hedgerow.engines.files import CsvForm, Files, check_names, list_files
 from hedgerow.engines.packages import ibis
 from hedgerow.errors import ArgumentError, DomainError, EngineError
 
@@ -36,15 +46,15 @@ class Spark(Engine):
     group = "$1"
     has_local_times = False  # they are instants, whose date depends on a setting
 
-    def open(self, address: str, *, memory: str, master: str | None) -> AbstractContextManager[Expression]:  # noqa: ARG002 -- as an engine's
+    def open(self, address: str, settings: Settings) -> AbstractContextManager[Expression]:
         require_package("pyspark", "spark", "Spark needs an extra, and Java")
-        return self._open_files(list_files(address), master)
+        return self._open_files(list_files(address, settings.delimiter), settings.master)
 
     @contextmanager
     def _open_files(self, files: Files, master: str | None) -> Generator[Expression]:
         """Open listed files as one table, in the active session, which is left unchanged, or in a new one."""
-        if files.csv is not None and files.csv.in_quotes.returns:
-            raise DomainError("expected CSV files without carriage returns within fields for Spark, found one.")
+        if files.csv is not None:
+            _check_form(files.csv)
         if any(os.path.basename(path).startswith((".", "_")) for path in files.paths):
             problem = "expected files with names that Spark reads, found one that begins with . or _"
             raise DomainError(f"{problem}; rename it.")
@@ -92,6 +102,13 @@ class Spark(Engine):
             raise DomainError(f"{problem}; rename the column in a view.", column=name)
 
 
+def _check_form(form: CsvForm) -> None:
+    if form.in_quotes.returns:
+        raise DomainError("expected CSV files without carriage returns within fields for Spark, found one.")
+    if form.header.lines > 1:
+        raise DomainError("expected CSV files whose first line is the header for Spark; remove the line sep=.")
+
+
 def _frame(session: Any, files: Files) -> Any:
     """Return the rows of files; headers of CSV files and the number of fields on each line are checked already."""
     reader = session.read.option("ignoreCorruptFiles", False).option("ignoreMissingFiles", False)
@@ -99,17 +116,17 @@ def _frame(session: Any, files: Files) -> Any:
     form = files.csv
     if form is None:
         return reader.option("mergeSchema", True).parquet(*paths)
-    columns = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in form.names)  # every field as text
+    columns = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in form.header.names)  # every field as text
     options = {
         "encoding": "UTF-8",
         "enforceSchema": True,
         "escape": '"',
         "header": True,
-        "maxColumns": len(form.names) + 1,
+        "maxColumns": len(form.header.names) + 1,
         "mode": "FAILFAST",
         "multiLine": form.in_quotes.breaks,
         "quote": '"',
-        "sep": form.delimiter,
+        "sep": form.header.delimiter,
     }
     return reader.schema(columns).options(**options).csv(paths)
 

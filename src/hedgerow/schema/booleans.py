@@ -7,7 +7,9 @@ from hedgerow.errors import DomainError, SchemaError
 from hedgerow.schema.listed import Boolean
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Label
+from hedgerow.tables.csv_files import is_generated
 from hedgerow.tables.frames import Labels
+from hedgerow.text.values import listed
 
 _ADVICE = (
     "without a schema every column and the label must be booleans or 0/1, none missing. Write a schema "
@@ -23,7 +25,14 @@ def boolean_schema(names: Sequence[str], labels: Any, label: str | None = None) 
 
 
 def all_boolean(names: Iterable[str], label: str, classes: tuple[Any, ...]) -> Schema:
-    """Return the schema of boolean columns with a label; a column of the label's name is left out."""
+    """Return the schema of boolean columns with a label; a column of the label's name is left out.
+
+    DomainError if a column has no name of its own: without a schema, all columns are used.
+    """
+    names = tuple(names)
+    if unnamed := [name for name in names if is_generated(name)]:
+        problem = f"without a schema every column is used and needs a name of its own, found {listed(unnamed)}"
+        raise DomainError(f"{problem}; declare the columns to use in a schema, or name each column once.")
     return Schema(tuple((name, Boolean()) for name in names if name != label), Label(label, classes))
 
 

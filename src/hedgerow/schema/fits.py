@@ -17,6 +17,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.schema.weights import Weight
 from hedgerow.tables.columns import Column
+from hedgerow.tables.csv_files import is_generated
 from hedgerow.tables.frames import Table
 from hedgerow.text.values import printable
 
@@ -133,10 +134,10 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
             found.append(_absent(name, kind_of(one)))
     unused, problems, persons = beside_the_rows(names if table.names else (), schema)
     unread = [one for one in found[: len(schema)] if one.unread or (one.outside and one.kind != "date")]
-    others = [*unused, *(one.name for one in unread if one.name in names)]
+    others = [*(name for name in unused if not is_generated(name)), *(one.name for one in unread if one.name in names)]
     formats = {name: _date_formats(table.column(name, 0), schema) for name in others if table.names is not None}
     dates = {name: known for name, known in formats.items() if known}
-    left = unused if schema.unit is None else ()
+    left = [name for name in unused if not is_generated(name)] if schema.unit is None else []
     persons += tuple(one for one in left if one not in (*persons, *dates) and repeats(table.column(one, 0)))
     return TableFit(len(table), tuple(found), unused, problems, persons, tuple(dates.items()))
 

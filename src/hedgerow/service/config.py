@@ -59,6 +59,7 @@ class DatasetConfig(_Part):
     approval: Approval = "off"
     encoding: str = DEFAULT_FORMAT.encoding
     decimal: str = DEFAULT_FORMAT.decimal
+    delimiter: str | None = DEFAULT_FORMAT.delimiter
 
 
 class Subject(_Part):
@@ -143,7 +144,7 @@ class Config:
         schema = self.schema_of(config)
         in_folder = not (is_address(config.table) and ("://" in config.table or "::" in config.table))
         table = str(self.folder / config.table) if in_folder else config.table
-        rows = open_rows(table, schema, TextFormat(config.encoding, config.decimal))
+        rows = open_rows(table, schema, TextFormat(config.encoding, config.decimal, config.delimiter))
         return HostedDataset(
             schema.without_derivations, rows, config.answer_after, config.oversubscribed, config.approval, epoch
         )

@@ -142,7 +142,7 @@ def open_rows(table: str, schema: Schema, text_format: TextFormat = DEFAULT_FORM
     if not is_address(table):
         return FrameRows.read(table, schema, text_format)
     if not text_format.is_usual:
-        raise ArgumentError("encoding and decimal are for one file of text; leave them out.")
+        raise ArgumentError("encoding, decimal and delimiter are for one file of text; leave them out.")
     return TableRows.of(table, schema)
 
 

@@ -6,9 +6,12 @@ The first line, the column names, is public; no error quotes a line below it.
 import codecs
 import csv
 import io
+import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,12 +20,15 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from hedgerow.boundary.foreign_code import guarded
-from hedgerow.errors import DomainError
+from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.tables.csv_grammar import check_grammar, not_text
-from hedgerow.text.messages import repeated
+from hedgerow.text.messages import describe_argument, repeated
 from hedgerow.text.values import listed
 
-_DELIMITERS = (",", ";", "\t")
+_DELIMITERS = (",", ";", "\t", "|")  # those that are recognised in a header
+_OTHERS = re.compile("[ :^~]")  # may delimit the fields of a header in which no delimiter is recognised
+_DECLARED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # Excel reads such a first line as the delimiter of the file
+_FORBIDDEN = re.compile(r"""[A-Za-z0-9"'\r\n.+_-]|[^ -~\t]""")
 _BLOCK = 2**26  # bytes read at a time; the longest line
 _LONGEST_HEADER = 2**20
 _UNREADABLE = "a line that is too long"
@@ -34,37 +40,81 @@ class Source(Protocol):
     def open(self, mode: Any, /) -> Any: ...
 
 
-def read_header(path: str | PathLike[str] | Source, *, shown: str | None = None) -> list[str]:
+@dataclass(frozen=True)
+class Header:
+    """The columns of a CSV file and the delimiter of its fields."""
+
+    # Every column in its order, each name once. A column whose name is blank, or is the name of several columns, gets a
+    # name with its position, such as ``(column 1)`` or ``age (column 3)``.
+    names: tuple[str, ...]
+    delimiter: str  # the delimiter of fields
+    lines: int  # the lines up to the header's own: 2 below a line such as ``sep=;``, else 1
+    has_rows: bool  # whether the header's line ends: if it does not, there is nothing below it
+
+
+_GENERATED = re.compile(r"(.+ )?\(column [1-9][0-9]*\)", re.DOTALL)
+
+
+def is_generated(name: str) -> bool:
+    """Return whether a column has no name of its own, but one with its position, as `Header` has it."""
+    return _GENERATED.fullmatch(name) is not None
+
+
+def check_delimiter(delimiter: str) -> None:
+    if len(delimiter) != 1 or _FORBIDDEN.search(delimiter):
+        expected = "delimiter must be one character such as , ; | : or a tab, and no letter, digit, quote or . + - _"
+        raise ArgumentError(f"{expected}; got {describe_argument(delimiter)}.")
+
+
+def read_header(
+    path: str | PathLike[str] | Source, delimiter: str | None = None, *, shown: str | None = None
+) -> Header:
+    """Return the header of a CSV file, with the delimiter if it is declared; DomainError if it is ambiguous."""
     name = str(path) if shown is None else shown
-    line, _ = _first_line(_source(path), name)
+    line, lines, has_rows, declared = _header_line(_source(path), name, delimiter)
     quotes = f"{name}: expected a CSV file with a header, found a first line whose quotes do not match"
-    problem = DomainError(f"{quotes}; names of columns must not hold quotes or line breaks.")
+    problem = DomainError(f"{quotes}; names of columns must not hold quotes or line breaks. {_HOW}")
+    mark = _delimiter(line, name) if declared is None else declared
 
     def fields() -> list[str]:
-        return next(csv.reader([line], delimiter=_delimiter(line, str(path)), strict=True), [])
+        return next(csv.reader([line], delimiter=mark, strict=True), [])
 
     names = [column.strip() for column in guarded(fields, problem)]
     if not any(names):
         raise DomainError(f"{name}: expected a CSV file with a header, found an empty file or line.")
-    if not all(names):
-        raise DomainError(f"{name}: expected every column to have a name, found a blank one in the header.")
     if any('"' in column for column in names):
         raise problem
-    if found := repeated(names):
-        raise DomainError(f"{name}: expected each column once, found these more than once: {listed(found)}.")
-    return names
+    if len(names) == 1 and declared is None and _OTHERS.search(re.sub('"[^"]*"', "", line)):
+        raise DomainError(f"{name}: expected a header with a delimiter that is , ; | or a tab, found none. {_HOW}")
+    return Header(_own_names(names, name), mark, lines, has_rows)
 
 
-def read_csv(path: str | PathLike[str] | Source) -> pa.Table:
+_HOW = "Declare the delimiter: --delimiter on the command line, `delimiter` in the configuration of a service."
+
+
+def _own_names(names: list[str], shown: str) -> tuple[str, ...]:
+    counts = Counter(names)
+    own = [
+        name if name and counts[name] == 1 else f"{name} (column {place})".strip()
+        for place, name in enumerate(names, start=1)
+    ]
+    if found := repeated(own):
+        raise DomainError(f"{shown}: expected each column once, found these more than once: {listed(found)}.")
+    return tuple(own)
+
+
+def read_csv(path: str | PathLike[str] | Source, delimiter: str | None = None) -> pa.Table:
     """Return a CSV file as a table of text, without rows if nothing is below its header; empty lines are not rows."""
-    names, delimiter = read_header(path), delimiter_of(path)
-    check_grammar(_source(path), len(names), delimiter, shown=str(path))
-    columns = pa.schema([(name, pa.large_string()) for name in names])
-    if not _first_line(_source(path), str(path))[1]:
+    header = read_header(path, delimiter)
+    check_grammar(_source(path), len(header.names), header.delimiter, shown=str(path), skipped=header.lines - 1)
+    columns = pa.schema([(name, pa.large_string()) for name in header.names])
+    if not header.has_rows:
         return columns.empty_table()
     options = (
-        pacsv.ReadOptions(column_names=names, skip_rows=1, use_threads=False, block_size=_BLOCK),
-        pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        pacsv.ReadOptions(
+            column_names=list(header.names), skip_rows=header.lines, use_threads=False, block_size=_BLOCK
+        ),
+        pacsv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True),
         pacsv.ConvertOptions(column_types=columns, check_utf8=False),
     )
     with _source(path).open("rb") as file:  # by its name, Arrow would decompress some
@@ -72,13 +122,14 @@ def read_csv(path: str | PathLike[str] | Source) -> pa.Table:
         return guarded(lambda: pacsv.read_csv(file, *options), problem)
 
 
-def lines_of_rows(path: str | PathLike[str] | Source, rows: Iterable[int]) -> dict[int, int]:
+def lines_of_rows(path: str | PathLike[str] | Source, rows: Iterable[int], header: Header) -> dict[int, int]:
     """Return the line, from 1, on which each of some rows, from 0, begins; none beyond a field too long to parse."""
     wanted, found = set(rows), dict[int, int]()
     with _source(path).open("rb") as raw, suppress(csv.Error):
         file = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
-        reader = csv.reader(file, delimiter=delimiter_of(path))
-        next(reader)
+        reader = csv.reader(file, delimiter=header.delimiter)
+        for _ in range(header.lines):
+            next(reader)
         row, line = 0, reader.line_num + 1
         for fields in reader:
             if fields:
@@ -90,11 +141,6 @@ def lines_of_rows(path: str | PathLike[str] | Source, rows: Iterable[int]) -> di
     return found
 
 
-def delimiter_of(path: str | PathLike[str] | Source) -> str:
-    """Return the delimiter of a CSV file: a tab in .tsv, else whichever its header has most of outside quotes."""
-    return _delimiter(_first_line(_source(path), str(path))[0], str(path))
-
-
 def starts_with_mark(path: str | PathLike[str]) -> bool:
     with Path(path).open("rb") as file:
         return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
@@ -104,13 +150,25 @@ def _source(path: str | PathLike[str] | Source) -> Source:
     return Path(path) if isinstance(path, (str, PathLike)) else path
 
 
-def _first_line(path: Source, shown: str) -> tuple[str, bool]:
-    """Return the first line, and whether it ends: if it does not, there is nothing below it.
+def _header_line(path: Source, shown: str, declared: str | None) -> tuple[str, int, bool, str | None]:
+    """Return the header's line, its number, whether it ends, and the delimiter that is declared for the file."""
+    with path.open("rb") as file:
+        line, ends = _line(file.readline(_LONGEST_HEADER), shown)
+        own = _DECLARED.fullmatch(line)
+        if own is None:
+            return line, 1, ends, declared
+        line, ends = _line(file.readline(_LONGEST_HEADER), shown)
+    if _FORBIDDEN.search(own[1]) or declared not in (None, own[1]):
+        problem = f"{shown}: expected a delimiter in the first line, sep={own[1]}"
+        raise DomainError(f"{problem}, and no other one declared; remove the line, or declare the same delimiter.")
+    return line, 2, ends, own[1]
+
+
+def _line(raw: bytes, shown: str) -> tuple[str, bool]:
+    """Return a line of public text, and whether it ends.
 
     A line ends as Arrow has it, with a carriage return alone, too: else what is below it would count as public.
     """
-    with path.open("rb") as file:
-        raw = file.readline(_LONGEST_HEADER)
     line = raw.splitlines()[0] if raw else b""
     if len(raw) == _LONGEST_HEADER and len(line) == len(raw):
         raise DomainError(f"{shown}: expected a CSV file with a header, found a first line of more than 1 MB.")
@@ -124,7 +182,13 @@ def _first_line(path: Source, shown: str) -> tuple[str, bool]:
 
 
 def _delimiter(header: str, name: str) -> str:
+    """Return the delimiter of a header: a tab in .tsv, else the character that it has most of outside quotes."""
     bare = re.sub(r'"[^"]*"', "", header)
     if "\t" in bare and name.lower().removesuffix(".gz").endswith(".tsv"):
         return "\t"
-    return max(_DELIMITERS, key=bare.count)
+    most = max(map(bare.count, _DELIMITERS))
+    found = [mark for mark in _DELIMITERS if bare.count(mark) == most]
+    if most and len(found) > 1:
+        both = " as of ".join(json.dumps(mark) for mark in found)
+        raise DomainError(f"{name}: expected one delimiter in the header, found as many of {both}. {_HOW}")
+    return found[0]

@@ -34,8 +34,10 @@ class InQuotes:
     returns: bool  # carriage returns
 
 
-def check_grammar(path: Any, fields: int, delimiter: str, *, shown: str) -> InQuotes:
-    """Check that every line of a file is an empty line or a row of so many fields; read it once, block by block.
+def check_grammar(path: Any, fields: int, delimiter: str, *, shown: str, skipped: int = 0) -> InQuotes:
+    """Check that every line of a file, below some that are skipped, is an empty line or a row of so many fields.
+
+    The file is read once, block by block.
 
     A field has no quotes, or it begins and ends with one and doubles those within. Lines end in a line feed, or all of
     them in a carriage return and a line feed. The text is UTF-8 without NUL. Then one line more, or less, or another
@@ -46,6 +48,9 @@ def check_grammar(path: Any, fields: int, delimiter: str, *, shown: str) -> InQu
     with path.open("rb") as file:
         if file.read(len(_MARK)) != _MARK:
             file.seek(0)
+        for _ in range(skipped):
+            file.readline()
+            scan.feeds += 1
         while block := file.read(_BLOCK):
             scan.feed(block)
     scan.end()

@@ -18,7 +18,7 @@ import pyarrow as pa
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.tables.columns import pc
-from hedgerow.tables.csv_files import read_csv, read_header
+from hedgerow.tables.csv_files import check_delimiter, read_csv, read_header
 from hedgerow.tables.frames import DATE_SYSTEM
 from hedgerow.tables.spreadsheets import is_workbook, sheet_as_csv
 from hedgerow.text.messages import describe_argument, repeated
@@ -36,10 +36,11 @@ _NO_FILES = ("idna", "punycode", "raw-unicode-escape", "unicode-escape")  # enco
 
 @dataclass(frozen=True)
 class TextFormat:
-    """Encoding and decimal mark of a file of text."""
+    """Encoding, decimal mark and delimiter of a file of text."""
 
     encoding: str = "utf-8"  # the encoding, as Python names it. A byte order mark is skipped.
     decimal: str = "."  # what stands before the decimals of a number
+    delimiter: str | None = None  # what separates fields; None if the header decides
 
     def __post_init__(self) -> None:
         expected = "encoding must be one that Python knows, such as utf-8, cp1252 or utf-16"
@@ -49,11 +50,13 @@ class TextFormat:
             raise problem
         if self.decimal not in (".", ","):
             raise ArgumentError(f"decimal must be . or , got {describe_argument(self.decimal)}.")
+        if self.delimiter is not None:
+            check_delimiter(self.delimiter)
 
     @property
     def is_usual(self) -> bool:
-        """True if the file is CSV in UTF-8 with decimal points, and needs no conversion."""
-        return self.is_utf8 and self.decimal == "."
+        """True if the file is CSV in UTF-8 with decimal points, and its header decides on the delimiter."""
+        return self.is_utf8 and self.decimal == "." and self.delimiter is None
 
     @property
     def is_utf8(self) -> bool:
@@ -114,9 +117,9 @@ def source_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> Path | InM
     path = Path(data)
     if is_workbook(data):
         if not text_format.is_usual:
-            raise ArgumentError(f"{data}: leave encoding and decimal mark out: a workbook needs neither.")
+            raise ArgumentError(f"{data}: leave encoding, decimal mark and delimiter out: a workbook has none.")
         return InMemoryFile(data, *sheet_as_csv(data))
-    if data != PIPE and not data.lower().endswith(".gz") and text_format.is_usual and not _has_returns_alone(path):
+    if data != PIPE and not data.lower().endswith(".gz") and text_format.is_utf8 and not _has_returns_alone(path):
         return path
     name = "standard input" if data == PIPE else data
     return InMemoryFile(name, _as_usual(name, _bytes(data, name), text_format))
@@ -132,11 +135,11 @@ def read_table(
     check_table_name(data)
     if is_text(data):
         source = source_of(data, text_format) if source is None else source
-        table = text_format.pointed(read_csv(source), numbers)
+        table = text_format.pointed(read_csv(source, text_format.delimiter), numbers)
         system = source.date_system if isinstance(source, InMemoryFile) else None
         return table.replace_schema_metadata({DATE_SYSTEM: system.encode()}) if system else table
     if not text_format.is_usual:
-        raise ArgumentError("leave encoding and decimal mark out: Parquet needs neither.")
+        raise ArgumentError("leave encoding, decimal mark and delimiter out: Parquet has none.")
     from pyarrow import parquet  # for these files alone, as it takes long to import
 
     _parquet_names(data)
@@ -149,7 +152,9 @@ def read_table(
 def columns_of(data: str, text_format: TextFormat = DEFAULT_FORMAT) -> list[str]:
     """Return the names of a file's columns; no row is parsed, though what is not CSV in UTF-8 is read whole."""
     check_table_name(data)
-    return read_header(source_of(data, text_format)) if is_text(data) else _parquet_names(data)
+    if not is_text(data):
+        return _parquet_names(data)
+    return list(read_header(source_of(data, text_format), text_format.delimiter).names)
 
 
 def _parquet_names(data: str) -> list[str]:

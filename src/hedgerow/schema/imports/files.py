@@ -8,7 +8,7 @@ import errno
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ def _from_json(path: str | PathLike[str]) -> Draft:
 
 
 def _from_csv(path: str | PathLike[str]) -> Draft:
-    if not is_dictionary(read_header(path)):
+    if not is_dictionary(read_header(path).names):
         problem = f"{path}: expected a REDCap data dictionary, got a CSV file with another header"
         raise SchemaError(f"{problem}; of a table itself, `hedgerow schema new` takes the names of the columns.")
     return dictionary_draft(path)
@@ -100,7 +100,7 @@ _REAL = re.compile("number(_[0-9]dp)?")
 Field = Mapping[str, str]
 
 
-def is_dictionary(header: list[str]) -> bool:
+def is_dictionary(header: Sequence[str]) -> bool:
     """Return whether a header is that of a data dictionary, as the pages or the API of REDCap export it."""
     found = {_key(name) for name in header}
     return _NAME in found and _TYPE in found
