@@ -39,7 +39,7 @@ def curators(stack, parts, data):
     """Serve each part, and return what each analyst has: a connection."""
     for frame, labels in parts:
         url = f"sqlite:///{Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'ledger.db'}"
-        ledger, keys = stack.enter_context(Ledger(url)), stack.enter_context(Keys(url))
+        ledger, keys = stack.enter_context(Ledger(url, new_ledger=True)), stack.enter_context(Keys(url))
         cap = Account(EPSILON[data.name])
         ledger.declare("rows", cap, {"ana": cap}, reason="a study")
         curator = Curator(ledger, {"rows": HostedDataset(data.schema, FrameRows.of(frame, labels, data.schema))})

@@ -50,7 +50,8 @@ FREE = json.dumps({"question": "marginals", "epsilon": COST, "bins": BINS}).enco
 def opened(url):
     """Open the ledger; the head of one in PostgreSQL is in a folder of this machine's for what is temporary."""
     head = Path(tempfile.gettempdir()) / f"hedgerow-{url.rpartition('/')[2]}.head"
-    return Ledger(url, None if url.startswith("sqlite") else head)
+    head = Path(f"{url.removeprefix('sqlite:///')}-head") if url.startswith("sqlite") else head
+    return Ledger(url, head, new_ledger=not head.exists())
 
 
 def serve(url, ready):

@@ -24,6 +24,7 @@ Each exception is also one of Python's, in parentheses, so that ``except ValueEr
   * BudgetExceededError (ValueError)
   * OracleExhaustedError (ValueError)
   * LedgerError (RuntimeError)
+    * LedgerMissingError
   * LedgerUnavailableError (RuntimeError)
   * ServiceError (RuntimeError)
   * ServiceBusyError (RuntimeError)
@@ -231,6 +232,10 @@ class BudgetExceededError(HedgerowError, ValueError):
 
 class LedgerError(HedgerowError, RuntimeError):
     """A ledger cannot be opened, is broken, or does not know what is asked of it."""
+
+
+class LedgerMissingError(LedgerError):
+    """A database has no ledger, and the caller did not ask for a new one."""
 
 
 class LedgerUnavailableError(HedgerowError, RuntimeError):

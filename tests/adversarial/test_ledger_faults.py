@@ -291,7 +291,7 @@ with Ledger(sys.argv[1]) as ledger:
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_what_fsync_could_not_keep_was_not_answered(tmp_path):
     url = f"sqlite:///{tmp_path}/l.db"
-    with Ledger(url) as ledger:
+    with Ledger(url, new_ledger=True) as ledger:
         declare(ledger)
     inject = "inject=fsync,fdatasync:error=EIO:when=9+7"
     command = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", inject, sys.executable, "-c", FAILING, url]

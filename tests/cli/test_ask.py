@@ -13,6 +13,7 @@ from hedgerow.client.connect import RemoteDataset
 from hedgerow.client.question_files import QuestionFile
 from hedgerow.errors import UnreadableError
 from hedgerow.models import load_model
+from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
 from tests.service.wards import BINS, SCHEMA, table
 from tests.service.web import running
@@ -33,6 +34,7 @@ def folder(tmp_path, monkeypatch):
     config = {"ledger": "ledger.db", "signing_key": "curator.key", "datasets": {"wards": dataset}}
     (tmp_path / "curator.yaml").write_text(yaml.safe_dump(config))
     SIGNER.save("curator.key")
+    Ledger("sqlite:///ledger.db", new_ledger=True).close()
     return tmp_path
 
 

@@ -4,17 +4,21 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from hedgerow.service.config import Config
 from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.service.ledger.log import HeadFile, Mark
+from tests.service.databases import head_of, ledger_at, ledger_url  # noqa: F401 -- a fixture
 from tests.service.ledger.asking import asked, declare
 
 
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with Ledger("sqlite:///curator.db") as ledger:
+    with Ledger("sqlite:///curator.db", new_ledger=True) as ledger:
         declare(ledger)
         ledger.answer(ledger.reserve(asked("one")), b"12")
         ledger.fail(ledger.reserve(asked("two")), "a value outside\n the schema")
@@ -72,7 +76,7 @@ def test_without_the_extra_it_says_what_to_install(run, monkeypatch):
 
 def test_an_empty_ledger_is_not_a_whole_one(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
-    Ledger("sqlite:///curator.db").close()
+    Ledger("sqlite:///curator.db", new_ledger=True).close()
     code, out, _ = run("ledger", "verify", "curator.db")
     assert (code, out) == (1, "empty: nothing was declared or charged, or all of it is lost\n")
 
@@ -92,14 +96,15 @@ def test_a_backup_of_a_running_ledger_is_whole_where_a_copy_of_its_file_is_not(k
     assert run("ledger", "backup", "curator.db", "backup.db")[2].endswith("exists already; give another name.\n")
     assert not list(tmp_path.glob(".hedgerow-*"))
     shutil.copy("curator.db", "copy.db")
-    code, _, err = run("ledger", "verify", "copy.db")
-    assert (code, "the ledger has no head beside it" in err) == (2, True)
+    code, out, _ = run("ledger", "verify", "copy.db")
+    assert (code, "consistent, but not compared with a head" in out, "whole" in out) == (1, True, False)
+    assert run("ledger", "backup", "copy.db", "other.db")[2].startswith("error: the ledger has no head beside it")
 
 
 @pytest.mark.parametrize("words", [("show",), ("verify",), ("export", "-o", "e.jsonl"), ("backup", "b.db")])
 def test_a_ledger_that_is_read_stays_as_it_was(run, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
-    with Ledger("sqlite:///curator.db") as ledger:
+    with Ledger("sqlite:///curator.db", new_ledger=True) as ledger:
         declare(ledger)
     before = {path.name: path.read_bytes() for path in tmp_path.glob("curator.db*") if path.is_file()}
     assert run("ledger", words[0], "curator.db", *words[1:])[0] == 0
@@ -116,3 +121,62 @@ def test_a_database_that_is_no_ledger_is_left_as_it_is(tmp_path, monkeypatch, ru
     code, _, err = run("ledger", command, "other.db")
     assert (code, "expected a database with a ledger" in err) == (2, True)
     assert (tmp_path / "other.db").read_bytes() == before
+
+
+def configure(url, **more):
+    """Write a configuration beside a ledger, as `hedgerow serve init` does."""
+    dataset = {"table": "t.csv", "schema": "t.yaml", "cap": {"epsilon": 3}, "analysts": {"ana": {"epsilon": 1}}}
+    Path("curator.yaml").write_text(json.dumps({"ledger": url, "datasets": {"wards": dataset}} | more))
+
+
+@pytest.fixture
+def restored(ledger_url, tmp_path, monkeypatch):  # noqa: F811
+    """A database without its head, whose latest head has an entry more, as a dump that was restored; both heads."""
+    monkeypatch.chdir(tmp_path)
+    head = head_of(ledger_url)
+    with ledger_at(ledger_url) as ledger:
+        declare(ledger)
+        ledger.reserve(asked("one"))
+    earlier, latest = head.read_bytes(), Mark(3, "f" * 64)
+    HeadFile(head).keep(latest)
+    later = head.read_bytes()
+    head.unlink()
+    return ledger_url, earlier, later, latest.hash
+
+
+@pytest.mark.parametrize("command", [("verify",), ("show",), ("export", "-o", "e.jsonl")])
+def test_a_restored_dump_is_never_called_whole(restored, run, command):
+    url, earlier, latest, newest = restored
+    code, out, err = run("ledger", *command, url)
+    assert "whole" not in out
+    assert (code, "not compared with a head" in out + err) == (1 if command == ("verify",) else 0, True)
+    Path("e.jsonl").unlink(missing_ok=True)
+    code, out, err = run("ledger", *command, url, "--head", newest)
+    assert (code, "later ones are lost" in err, out) == (2, True, "")
+    configure(url, head="kept.head")
+    Path("kept.head").write_bytes(latest)
+    for words in ((), ("--config", "curator.yaml"), (url, "--config", "curator.yaml")):
+        code, out, err = run("ledger", *command, *words)
+        assert (code, "the ledger has lost entries" in err, out) == (2, True, "")
+        assert not Path("e.jsonl").exists()
+    Path("kept.head").write_bytes(earlier)
+    code, out, err = run("ledger", *command, "--config", "curator.yaml")
+    assert (code, err) == (0, "")
+    if command == ("verify",):
+        assert out.startswith("2 entries, whole; the last has the hash ")
+
+
+def test_without_a_ledger_or_a_configuration_it_says_which_to_give(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run("ledger", "verify")
+    assert (code, "expected a LEDGER, or --config FILE" in err) == (2, True)
+
+
+def test_a_ledger_whose_head_is_elsewhere_is_backed_up_with_its_configuration(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    configure("ledger.db", head="elsewhere.head")
+    with Config.read("curator.yaml").open_ledger(new_ledger=True) as ledger:
+        declare(ledger)
+    assert run("ledger", "backup", "ledger.db", "b.db")[0] == 2
+    code, out, _ = run("ledger", "backup", "ledger.db", "b.db", "--config", "curator.yaml")
+    assert (code, out.startswith("1 entries, whole")) == (0, True)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -122,6 +123,35 @@ def test_a_new_epoch_is_declared_with_a_reason_and_caps_change_in_no_other_way(r
     assert (code, "epoch 2 of wards is declared" in out) == (0, True)
     assert "0 of 6 spent" in run("serve", "check")[1]
     assert "epoch 2 of wards: the rows of 2027" in run("ledger", "show", "ledger.db")[1]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_ledger_that_is_lost_with_its_head_is_no_new_budget(run):
+    run("serve", "init")
+    configure()
+    assert run("serve", "check")[0] == 0
+    for path in (*Path().glob("ledger.db*"),):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for words in (("check",), ("--config", "curator.yaml"), ("key", "add", "ana"), ("check", "--accept-rollback")):
+        code, out, err = run("serve", *words)
+        assert (code, out, "hedgerow serve check --new-ledger" in err) == (2, "", True)
+        assert not list(Path().glob("ledger.db*")) or words[-1] == "--accept-rollback"
+    assert run("serve", "check", "--new-ledger")[0] == 0
+    assert "a new ledger in place of one" in run("ledger", "show", "ledger.db")[1]
+    assert run("serve", "check", "--new-ledger")[2] == (
+        "error: a ledger exists here, and goes on; start without --new-ledger.\n"
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_init_begins_the_ledger_that_is_named(run):
+    assert run("serve", "init", "--ledger", "charges.db")[0] == 0
+    assert Path("charges.db").exists()
+    assert yaml.safe_load(Path("curator.yaml").read_text())["ledger"] == "charges.db"
+    Path("other").mkdir()
+    Path("other/ledger.db").touch()
+    assert "expected a folder without ledger.db" in run("serve", "init", "other")[2]
+    assert [path.name for path in Path("other").iterdir()] == ["ledger.db"]
 
 
 @pytest.mark.usefixtures("folder")

@@ -12,7 +12,7 @@ from tests.service.ledger.asking import asked, declare
 
 @pytest.fixture
 def exported(tmp_path):
-    with Ledger(f"sqlite:///{tmp_path / 'curator.db'}") as ledger:
+    with Ledger(f"sqlite:///{tmp_path / 'curator.db'}", new_ledger=True) as ledger:
         declare(ledger)
         ledger.answer(ledger.reserve(asked("one")), b"12")
         ledger.fail(ledger.reserve(asked("two")), "a value outside\u2028 the schema")

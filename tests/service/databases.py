@@ -42,7 +42,8 @@ def head_of(url):
 
 
 def ledger_at(url, **more):
-    """Open a ledger of either kind."""
+    """Open a ledger of either kind, a new one if there is no head."""
     from hedgerow.service.ledger.ledger import Ledger
 
-    return Ledger(url, head_of(url), **more)
+    new_ledger = not (more.get("accept_rollback") or head_of(url).exists())
+    return Ledger(url, head_of(url), **({"new_ledger": new_ledger} | more))

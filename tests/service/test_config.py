@@ -39,7 +39,8 @@ def write(folder, dataset=None, **top):
 
 
 def opened(path):
-    return Config.read(path).open()
+    """Open a configuration, with a new ledger if there is no mark of one."""
+    return Config.read(path).open(new_ledger=not (path.parent / "curator.key-ledger").exists())
 
 
 def test_a_configuration_opens_a_curator_who_answers(folder):
@@ -58,11 +59,11 @@ def test_a_configuration_opens_a_curator_who_answers(folder):
 
 
 def test_the_head_of_a_ledger_is_outside_its_database(folder):
-    assert Config.read(write(folder)).head is None  # beside the file of SQLite
+    assert Config.read(write(folder)).head == folder / "ledger.db-head"
     postgres = {"ledger": "postgresql://curator@127.0.0.1:1/none"}
     assert Config.read(write(folder, **postgres)).head == folder / "ledger.head"
     assert Config.read(write(folder, **postgres, head="elsewhere/h")).head == folder / "elsewhere" / "h"
-    with opened(write(folder, head="h")).ledger:
+    with opened(write(folder, head="h", ledger="other.db")).ledger:
         assert (folder / "h").is_file()
 
 

@@ -5,16 +5,22 @@ import time
 import pytest
 
 from hedgerow.boundary.canonical import digest
-from hedgerow.errors import AccessError, ArgumentError
+from hedgerow.errors import AccessError, ArgumentError, LedgerMissingError
 from hedgerow.service.curator import Caller
 from hedgerow.service.keys import Keys
-from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
+from tests.service.databases import ledger_at, ledger_url  # noqa: F401 -- a fixture
 
 
 @pytest.fixture
 def keys(ledger_url):  # noqa: F811
+    ledger_at(ledger_url).close()
     with Keys(ledger_url) as opened:
         yield opened
+
+
+def test_no_key_is_added_where_there_is_no_ledger(ledger_url):  # noqa: F811
+    with pytest.raises(LedgerMissingError, match="--new-ledger"):
+        Keys(ledger_url)
 
 
 def test_a_key_names_its_caller_until_it_is_revoked(keys, ledger_url, tmp_path):  # noqa: F811

@@ -14,6 +14,7 @@ from hedgerow.service.config import Config
 from hedgerow.service.curator import Caller
 from hedgerow.service.keys import Keys
 from hedgerow.service.tokens import Tokens, caller_by
+from tests.service.databases import ledger_at
 
 KEY, OTHER = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
 ISSUER, AUDIENCE = "https://login.example", "hedgerow"
@@ -154,6 +155,7 @@ def test_a_stranger_does_not_make_others_wait_for_the_issuer(published):
 
 
 def test_keys_and_tokens_go_side_by_side(tokens, tmp_path):
+    ledger_at(f"sqlite:///{tmp_path}/ledger.db").close()
     with Keys(f"sqlite:///{tmp_path}/ledger.db") as keys:
         key = keys.add("bob", "analyst")
         caller = caller_by(keys, tokens)

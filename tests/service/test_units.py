@@ -36,7 +36,7 @@ def visits():
 
 @pytest.fixture
 def ledger(tmp_path):
-    with Ledger(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+    with Ledger(f"sqlite:///{tmp_path}/ledger.db", new_ledger=True) as ledger:
         yield ledger
 
 

@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -12,11 +12,12 @@ from secrets import token_hex
 from hedgerow.errors import ArgumentError, FileAccessError, FileError
 
 
-def write_synced(handle: int, text: str | bytes) -> None:
-    data = memoryview(text.encode() if isinstance(text, str) else text)
+def write_synced(handle: int, text: str | bytes | Iterable[str]) -> None:
     os.lseek(handle, 0, os.SEEK_SET)
-    while data:
-        data = data[os.write(handle, data) :]
+    for part in (text,) if isinstance(text, str | bytes) else text:
+        data = memoryview(part.encode() if isinstance(part, str) else part)
+        while data:
+            data = data[os.write(handle, data) :]
     os.ftruncate(handle, os.lseek(handle, 0, os.SEEK_CUR))
     os.fsync(handle)
 
@@ -41,18 +42,18 @@ def sync_folder(path: Path) -> None:
 @contextmanager
 def reserved(
     path: Path, *, room: int = 0, force: bool = True, mode: int | None = None
-) -> Generator[Callable[[str | bytes], None]]:
-    """Reserve a file's path, and yield a function that writes text or bytes there, whole and synchronised to disk.
+) -> Generator[Callable[[str | bytes | Iterable[str]], None]]:
+    """Reserve a file's path, and yield a function that writes text, parts of a text, or bytes there, whole.
 
-    A new file takes up `room` bytes until then, so that a full disk fails now. Without a text, or if writing fails,
-    what was there stays; without `force`, so does what came there meanwhile. Its permissions are `mode`; None for those
-    of the previous file, or the usual ones.
+    The file is then synchronised to disk. A new file takes up `room` bytes until then, so that a full disk fails now.
+    Without a text, or if writing fails, what was there stays; without `force`, so does what came there meanwhile. Its
+    permissions are `mode`; None for those of the previous file, or the usual ones.
     """
     fresh = path.with_name(f".hedgerow-{token_hex(8)}")
     with _named(path):
         handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode or 0o666)
 
-    def write(text: str | bytes) -> None:
+    def write(text: str | bytes | Iterable[str]) -> None:
         with _named(path):
             write_synced(handle, text)
             if mode is None and path.is_file():

@@ -13,54 +13,81 @@ import typer
 from hedgerow.boundary.durable import reserved, sync_folder
 from hedgerow.cli.options import Force, option
 from hedgerow.cli.output import check_output, say
-from hedgerow.errors import MissingFileError, MissingPackageError
+from hedgerow.cli.serve import CONFIG, read_config
+from hedgerow.errors import ArgumentError, MissingFileError, MissingPackageError
 
 if TYPE_CHECKING:
     from hedgerow.service.ledger.log import Log
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Read and verify the ledger of a curator's service.")
-Address = Annotated[str, typer.Argument(metavar="LEDGER", help="File of SQLite, or URL of PostgreSQL.")]
+Address = Annotated[
+    str | None, typer.Argument(metavar="[LEDGER]", help="SQLite file or PostgreSQL URL.  \\[the configuration's]")
+]
+ConfigPath = Annotated[
+    Path | None,
+    option("Configuration of the service: names the ledger, and the head to compare.  \\[curator.yaml]", "--config"),
+]
+Head = Annotated[str | None, option("Hash of an entry that must be there, as an earlier `verify` printed it.")]
 
 
 @app.command("verify")
-def verify(ledger: Address, head: Annotated[str | None, option("Hash of an entry that must be there.")] = None) -> None:
+def verify(ledger: Address = None, config: ConfigPath = None, head: Head = None) -> None:
     """Check that no entry was edited, removed or inserted, and that caps, totals and answers follow from the entries.
 
-    The entry in the head file beside the ledger must be there, and that of --head. Prints the hash of the last entry:
-    keep it elsewhere, since nobody who rewrites the ledger can forge it. An empty ledger ends with status 1.
+    A ledger that was restored from an older copy is consistent, too. Only a head outside the database shows that its
+    newest entries are missing: the head file beside a SQLite ledger, the one that --config names, or --head. Without
+    any of them the ledger is not called whole, and the command exits with status 1; an empty ledger does the same.
 
-    [bold]Example[/bold]: hedgerow ledger verify curator.db
+    Prints the hash of the last entry. Keep it where nobody who can write the database can change it.
+
+    [bold]Examples[/bold]:
+
+    hedgerow ledger verify --config curator.yaml
+
+    hedgerow ledger verify restored.db --head 5f2c…
     """
-    with _opened(ledger) as opened:
+    with _opened(ledger, config) as opened:
         found = opened.verify(head)
     say(found)
-    if not found.entries:
+    if not (found.entries and found.is_compared):
         raise typer.Exit(1)
 
 
 @app.command("show")
-def show(ledger: Address) -> None:
-    """Show what was declared, charged and answered, an entry a line, checked along the way."""
-    with _opened(ledger) as opened:
+def show(ledger: Address = None, config: ConfigPath = None, head: Head = None) -> None:
+    """Show what was declared, charged and answered, an entry a line, checked along the way.
+
+    Compares the ledger with its head first, as `verify` does; without a head, a warning says so.
+    """
+    with _opened(ledger, config) as opened:
+        _compare(opened, head)
         for entry in opened.entries():
             say(entry)
 
 
 @app.command("export")
 def export(
-    ledger: Address,
     output: Annotated[Path, option("File to write: an entry a line, as JSON.", "--output", "-o")],
+    ledger: Address = None,
+    config: ConfigPath = None,
+    head: Head = None,
     force: Force = False,
 ) -> None:
-    """Write all entries with their hashes, an entry a line, checked along the way."""
-    check_output(output, ledger, force=force)
-    with _opened(ledger) as opened, reserved(output, force=force) as write:
-        write("".join(f"{entry.line}\n" for entry in opened.entries()))
+    """Write all entries with their hashes, an entry a line, checked along the way.
+
+    Compares the ledger with its head first, as `verify` does; without a head, a warning says so.
+    """
+    check_output(output, *filter(None, [ledger]), force=force)
+    with _opened(ledger, config) as opened, reserved(output, force=force) as write:
+        _compare(opened, head)
+        write(f"{entry.line}\n" for entry in opened.entries())
 
 
 @app.command("backup")
 def backup(
-    ledger: Address, output: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; it replaces none.")]
+    ledger: Annotated[str, typer.Argument(metavar="LEDGER", help="SQLite file of the ledger.")],
+    output: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; it replaces none.")],
+    config: Annotated[Path | None, option("Configuration, if the head is not beside the ledger.", "--config")] = None,
 ) -> None:
     """Copy a ledger in SQLite to a file, whole, while the service runs; verified, and with the hash of the last entry.
 
@@ -72,21 +99,34 @@ def backup(
     check_output(output, ledger)
     with TemporaryDirectory(prefix=".hedgerow-", dir=output.absolute().parent) as folder:
         fresh = Path(folder) / "ledger.db"
-        with _opened(ledger) as opened:
+        with _opened(ledger, config) as opened:
             found = opened.backup(fresh)
         fresh.replace(output)
         sync_folder(output)
     say(found)
 
 
-def _opened(address: str) -> closing[Log]:
+def _compare(opened: Log, head: str | None) -> None:
+    """Compare a ledger with its head; warn if there is none."""
+    opened.check_head(head)
+    if not opened.has_head and head is None:
+        warning = "warning: not compared with a head, so the newest entries may be missing; give --config or --head."
+        say(warning, err=True)
+
+
+def _opened(address: str | None, config: Path | None) -> closing[Log]:
     """Open a ledger to be read; nothing is made or changed."""
     if find_spec("sqlalchemy") is None:
         raise MissingPackageError("a ledger needs SQLAlchemy, which is not there; run pip install 'hedgerow[service]'.")
     from hedgerow.service.ledger.log import Log
 
-    if "://" in address:
+    if address is not None and "://" not in address:
+        if not Path(address).is_file():
+            raise MissingFileError.of(2, "No such ledger", address)
+        address = f"sqlite:///{Path(address).absolute()}"
+    if config is None and (address is not None or not CONFIG.exists()):
+        if address is None:
+            raise ArgumentError(f"expected a LEDGER, or --config FILE, since there is no {CONFIG} here; got neither.")
         return closing(Log(address, read_only=True))
-    if not Path(address).is_file():
-        raise MissingFileError.of(2, "No such ledger", address)
-    return closing(Log(f"sqlite:///{Path(address).absolute()}", read_only=True))
+    found = read_config(config or CONFIG)
+    return closing(Log(address or found.ledger, found.head, mark=found.mark, read_only=True))

@@ -33,11 +33,12 @@ keys_app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make, l
 app.add_typer(keys_app, name="key")
 _NEEDED = ("cryptography", "fastapi", "jinja2", "jwt", "matplotlib", "prometheus_client", "sqlalchemy", "uvicorn")
 AcceptRollback = Annotated[bool, option("Continue with a ledger that lost entries and record it.", "--accept-rollback")]
+NewLedger = Annotated[bool, option("Begin a ledger if there is none: every budget is whole.", "--new-ledger")]
 ConfigPath = Annotated[Path, option("Configuration, as `hedgerow serve init` writes one.", "--config")]
 CONFIG = Path("curator.yaml")
 _TEMPLATE = """\
 # The configuration of a curator's service. Paths count from this file. Amounts mean what is written.
-ledger: ledger.db            # or postgresql://user@host/database
+ledger: {ledger}  # a SQLite file, or postgresql://user@host/database
 signing_key: curator.key     # receipts of answers are signed with it; curator.pub is for everybody
 datasets:
   patients:
@@ -65,6 +66,7 @@ def serve(
     tls_certificate: Annotated[Path | None, option("Certificate (PEM) for TLS.")] = None,
     tls_key: Annotated[Path | None, option("Its private key (PEM).")] = None,
     behind_proxy: Annotated[bool, option("A proxy in front does TLS.", "--behind-proxy")] = False,
+    new_ledger: NewLedger = False,
     accept_rollback: AcceptRollback = False,
 ) -> None:
     """Serve a curator's tables: analysts ask, a ledger decides, rows stay.
@@ -91,30 +93,40 @@ def serve(
     if config is None:
         _serve_demo(address, own)
     else:
-        _serve_config(config, address, own, accept_rollback=accept_rollback)
+        _serve_config(config, address, own, {"new_ledger": new_ledger, "accept_rollback": accept_rollback})
 
 
 @app.command("init")
-def init(folder: Annotated[Path, typer.Argument(help="Folder for configuration and signing key.")] = Path()) -> None:
-    """Write a configuration to edit, curator.yaml, and a signing key, curator.key with curator.pub."""
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder for configuration and signing key.")] = Path(),
+    ledger: Annotated[str, option("SQLite file in the folder, or URL of PostgreSQL, for the ledger.")] = "ledger.db",
+) -> None:
+    """Write a configuration to edit, curator.yaml, and a signing key, and begin the ledger.
+
+    If you change `ledger:` in the configuration afterwards, begin the other ledger once with `hedgerow serve check
+    --new-ledger`.
+    """
     require_service()
+    from hedgerow.service.config import Config
     from hedgerow.service.receipts import Signer
 
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / CONFIG
-    if target.exists():
-        raise ArgumentError(f"expected a folder without {CONFIG}, got one that has it.")
+    for path in (target, folder / ledger):
+        if path.exists():
+            raise ArgumentError(f"expected a folder without {path.name}, got one that has it.")
     Signer.new().save(folder / "curator.key")
-    target.write_text(_TEMPLATE)
-    say(f"written: {target}, {folder / 'curator.key'}, {folder / 'curator.pub'}")
+    target.write_text(_TEMPLATE.replace("{ledger}", json.dumps(ledger) if "://" in ledger else ledger))
+    Config.read(target).open_ledger(new_ledger=True).close()
+    say(f"written: {target}, {folder / 'curator.key'}, {folder / 'curator.pub'}; the ledger has begun")
     say("next: edit the configuration, then hedgerow serve check, hedgerow serve key add ana")
 
 
 @app.command("check")
-def check(config: ConfigPath = CONFIG, accept_rollback: AcceptRollback = False) -> None:
+def check(config: ConfigPath = CONFIG, new_ledger: NewLedger = False, accept_rollback: AcceptRollback = False) -> None:
     """Open all tables, check every row, declare new datasets and analysts, and verify the ledger."""
-    found = _read(config)
-    with found.open(accept_rollback=accept_rollback).ledger as ledger:
+    found = read_config(config)
+    with found.open(new_ledger=new_ledger, accept_rollback=accept_rollback).ledger as ledger:
         ledger.verify()
         for name in found.datasets:
             say(f"{name}:\n{ledger.account(name)}")
@@ -132,7 +144,7 @@ def epoch(
     Shows what it allows, and asks. Earlier charges stay with earlier epochs. A row that is in both epochs can be
     charged both caps; the service cannot know which rows these are.
     """
-    found = _read(config)
+    found = read_config(config)
     from hedgerow.service.config import declare_epoch
 
     if dataset not in found.datasets:
@@ -158,7 +170,7 @@ def rotate(config: ConfigPath = CONFIG) -> None:
 
     The public file gets the new key and keeps the earlier ones, so that it still checks earlier receipts.
     """
-    found = _read(config)
+    found = read_config(config)
     from hedgerow.service.receipts import Signer
 
     if found.signing_key is None:
@@ -183,7 +195,7 @@ def approvals(
 
     A question is shown as it was asked, a hypothesis by its digest. Nothing is charged before you approve.
     """
-    configuration = _read(config)
+    configuration = read_config(config)
     from hedgerow.service.approvals import Approvals
 
     with configuration.open_ledger() as ledger:
@@ -228,7 +240,7 @@ def list_keys(config: ConfigPath = CONFIG) -> None:
 
 
 def _keys(config: Path) -> Keys:
-    found = _read(config)
+    found = read_config(config)
     from hedgerow.service.keys import Keys
 
     return Keys(found.ledger)
@@ -242,15 +254,15 @@ def _serve_demo(address: Address, own: Address) -> None:
         _run(curator, keys, keys.caller, address, own, {"analyst_key": key, "ledger": f"{folder}/ledger.db"})
 
 
-def _serve_config(path: Path, address: Address, own: Address, *, accept_rollback: bool) -> None:
+def _serve_config(path: Path, address: Address, own: Address, start: dict[str, bool]) -> None:
     from hedgerow.service.keys import Keys
     from hedgerow.service.monitoring import log_to_stderr
     from hedgerow.service.tokens import caller_by
 
-    config = _read(path)
+    config = read_config(path)
     log_to_stderr()
-    keys = Keys(config.ledger)
-    _run(config.open(accept_rollback=accept_rollback), keys, caller_by(keys, config.tokens), address, own, {})
+    curator, keys = config.open(**start), Keys(config.ledger)
+    _run(curator, keys, caller_by(keys, config.tokens), address, own, {})
 
 
 def _run(
@@ -278,7 +290,7 @@ def _run(
         keys.close()
 
 
-def _read(path: Path) -> Config:
+def read_config(path: Path) -> Config:
     require_service()
     from hedgerow.service.config import Config
 

@@ -19,6 +19,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval
 from hedgerow.service.curator import Caller, Curator, HostedDataset, Role
 from hedgerow.service.ledger.accounts import WHOLE
+from hedgerow.service.ledger.database import head_beside
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
 from hedgerow.service.rows import open_rows
@@ -83,6 +84,7 @@ class _File(_Part):
     ledger: str = Field(min_length=1)
     head: str | None = None
     signing_key: str | None = None
+    mark: str | None = None
     tokens: TokensConfig | None = None
     datasets: dict[str, DatasetConfig] = Field(min_length=1)
 
@@ -96,7 +98,8 @@ class Config:
     datasets: Mapping[str, DatasetConfig]  # the datasets by name
     folder: Path  # the folder of the file, from which paths count
     tokens: Tokens | None = None  # what is believed of an identity provider's tokens
-    head: Path | None = None  # the file with the head of the ledger; None: beside that of SQLite
+    head: Path | None = None  # the file with the head of the ledger
+    mark: Path | None = None  # the file that remembers that there is a ledger, by default beside the signing key
 
     @classmethod
     def read(cls, path: str | Path) -> "Config":
@@ -115,17 +118,19 @@ class Config:
                 raise ArgumentError(problem)
         url = found.ledger if "://" in found.ledger else f"sqlite:///{folder / found.ledger}"
         signing_key = None if found.signing_key is None else folder / found.signing_key
-        head = found.head or (None if url.startswith("sqlite:") else "ledger.head")
-        tokens = _tokens(found.tokens, folder)
-        return cls(url, signing_key, found.datasets, folder, tokens, None if head is None else folder / head)
+        head = folder / found.head if found.head else head_beside(url) or folder / "ledger.head"
+        mark = signing_key and signing_key.with_name(f"{signing_key.name}-ledger")
+        mark = folder / found.mark if found.mark else mark
+        return cls(url, signing_key, found.datasets, folder, _tokens(found.tokens, folder), head, mark)
 
-    def open_ledger(self, *, accept_rollback: bool = False) -> Ledger:
-        return Ledger(self.ledger, self.head, accept_rollback=accept_rollback)
+    def open_ledger(self, *, new_ledger: bool = False, accept_rollback: bool = False) -> Ledger:
+        start = {"new_ledger": new_ledger, "accept_rollback": accept_rollback}
+        return Ledger(self.ledger, self.head, mark=self.mark, **start)
 
-    def open(self, *, accept_rollback: bool = False) -> Curator:
+    def open(self, *, new_ledger: bool = False, accept_rollback: bool = False) -> Curator:
         """Open the ledger and all tables, check every row, and declare what the ledger does not know yet."""
         signer = None if self.signing_key is None else Signer.load(self.signing_key)
-        ledger = self.open_ledger(accept_rollback=accept_rollback)
+        ledger = self.open_ledger(new_ledger=new_ledger, accept_rollback=accept_rollback)
         try:
             if signer is not None:
                 ledger.check_signer(signer.name)

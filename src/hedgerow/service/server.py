@@ -302,7 +302,7 @@ CAP = Fraction(10)  # ε; enough for many questions, and the rows are public
 def demo_curator(folder: Path) -> tuple[Curator, Keys, str]:
     """Return a curator of the breast cancer table, with its ledger in a folder, its keys, and one of them."""
     url = f"sqlite:///{folder / 'ledger.db'}"
-    data, ledger, keys = load(DATASET), Ledger(url), Keys(url)
+    data, ledger, keys = load(DATASET), Ledger(url, new_ledger=True), Keys(url)
     ledger.declare(DATASET, Account(CAP), {ANALYST: Account(CAP)}, reason="a demonstration on public rows")
     signer = Signer.new()
     signer.save(folder / "curator.key")

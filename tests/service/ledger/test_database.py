@@ -11,19 +11,19 @@ from hedgerow.service.ledger.database import Database
 @pytest.mark.parametrize("url", ["", "ledger.db", "sqlite://", "sqlite:///:memory:", "mysql://host/name"])
 def test_only_a_file_of_sqlite_or_postgresql_keeps_a_ledger(url):
     with pytest.raises(LedgerError, match=r"expected a URL such as sqlite:///ledger\.db"):
-        Database(url)
+        Database(url, create=True)
 
 
 def test_without_its_driver_postgresql_is_refused_with_what_to_install(monkeypatch):
     monkeypatch.setattr(database, "find_spec", lambda _: None)
     with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[postgres\]'"):
-        Database("postgresql://a@127.0.0.1:1/none")
+        Database("postgresql://a@127.0.0.1:1/none", create=True)
 
 
 @pytest.mark.parametrize("url", ["sqlite:////no/such/folder/ledger.db", "postgresql://a:SECRET@127.0.0.1:1/none"])
 def test_a_database_that_cannot_be_opened_is_told_without_its_words(url):
     with pytest.raises(LedgerError, match="that can be opened and written, got OperationalError") as caught:
-        Database(url)
+        Database(url, create=True)
     assert "SECRET" not in str(caught.value)
     assert caught.value.__cause__ is caught.value.__context__ is None
 
@@ -32,11 +32,11 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
     path = tmp_path / "ledger.db"
     path.write_text("a,b\n1,2\n" * 100)
     with pytest.raises(LedgerError, match="got DatabaseError"):
-        Database(f"sqlite:///{path}")
+        Database(f"sqlite:///{path}", create=True)
 
 
 def test_what_is_committed_is_synchronised(tmp_path):
-    database = Database(f"sqlite:///{tmp_path}/ledger.db")
+    database = Database(f"sqlite:///{tmp_path}/ledger.db", create=True)
     with database.reading() as connection:
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2  # FULL
@@ -46,7 +46,7 @@ def test_what_is_committed_is_synchronised(tmp_path):
 def test_a_new_ledger_is_read_by_its_owner_alone(tmp_path):
     before = os.umask(0o022)
     try:
-        database = Database(f"sqlite:///{tmp_path}/ledger.db")
+        database = Database(f"sqlite:///{tmp_path}/ledger.db", create=True)
         with database.writing() as connection:
             connection.execute(sa.text("UPDATE head SET sequence = 0"))
             modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
@@ -60,7 +60,7 @@ def test_a_new_ledger_is_read_by_its_owner_alone(tmp_path):
 @pytest.mark.claim("the last hash is kept outside it, too, before anything follows from an entry")
 def test_postgresql_keeps_what_is_committed_whatever_its_database_says(postgres_url):
     """Also for a session, a role or a database that was told not to wait for the disk."""
-    database = Database(postgres_url)
+    database = Database(postgres_url, create=True)
     with database.engine.connect() as connection:
         name = connection.exec_driver_sql("SELECT current_database()").scalar_one()
         connection.exec_driver_sql(f"ALTER DATABASE {name} SET synchronous_commit = off")
@@ -95,7 +95,7 @@ def test_a_server_that_may_lose_what_is_committed_is_refused(postgres_url, name)
     tell(f"ALTER SYSTEM SET {name} = off")
     try:
         with pytest.raises(LedgerError, match=f"got one with {name} off"):
-            Database(postgres_url)
+            Database(postgres_url, create=True)
     finally:
         tell(f"ALTER SYSTEM RESET {name}")
         engine.dispose()
@@ -104,4 +104,4 @@ def test_a_server_that_may_lose_what_is_committed_is_refused(postgres_url, name)
 def test_a_file_for_which_sqlite_keeps_no_log_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(database, "_DURABLE", {"journal_mode = MEMORY": "wal"})
     with pytest.raises(LedgerError, match="for which SQLite takes journal_mode"):
-        Database(f"sqlite:///{tmp_path}/ledger.db")
+        Database(f"sqlite:///{tmp_path}/ledger.db", create=True)

@@ -17,7 +17,7 @@ sys.stdin.read()
 
 
 def test_a_run_is_alive_until_its_process_ends_however_it_ends(ledger_url):
-    database = Database(ledger_url)
+    database = Database(ledger_url, create=True)
     mine = begin_run(database)
     child = subprocess.Popen(
         [sys.executable, "-c", HOLD, ledger_url],
@@ -40,7 +40,7 @@ def test_a_run_is_alive_until_its_process_ends_however_it_ends(ledger_url):
 
 
 def test_a_run_that_was_closed_is_over(ledger_url):
-    database = Database(ledger_url)
+    database = Database(ledger_url, create=True)
     one, two = begin_run(database), begin_run(database)
     one.close()
     while two.is_alive(one.name) and database.path is None:
@@ -52,7 +52,7 @@ def test_a_run_that_was_closed_is_over(ledger_url):
 
 @pytest.mark.xdist_group("postgres")
 def test_a_run_whose_connection_was_lost_goes_on(postgres_url):
-    database = Database(postgres_url)
+    database = Database(postgres_url, create=True)
     one, two = begin_run(database), begin_run(database)
     with database.engine.connect() as connection:
         connection.exec_driver_sql("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
@@ -66,7 +66,7 @@ def test_a_run_whose_connection_was_lost_goes_on(postgres_url):
 @pytest.mark.xdist_group("postgres")
 def test_a_run_is_asked_for_on_its_own_connection(postgres_url):
     """While many transactions wait for the one that asks: another connection of the pool might never come."""
-    database = Database(postgres_url)
+    database = Database(postgres_url, create=True)
     run = begin_run(database)
     held = [database.engine.connect() for _ in range(14)]
     assert not run.is_alive("3f0c0a34-1111-4222-8333-444455556666")
@@ -77,7 +77,7 @@ def test_a_run_is_asked_for_on_its_own_connection(postgres_url):
 
 
 def test_what_ended_runs_leave_is_cleared_away_by_the_next_one(tmp_path):
-    database = Database(f"sqlite:///{tmp_path}/ledger.db")
+    database = Database(f"sqlite:///{tmp_path}/ledger.db", create=True)
     for _ in range(3):
         child = subprocess.Popen(
             [sys.executable, "-c", HOLD, f"sqlite:///{tmp_path}/ledger.db"],

@@ -15,7 +15,7 @@ CAP = Account(Fraction(4))
 
 @pytest.fixture
 def ledger(tmp_path):
-    with Ledger(f"sqlite:///{tmp_path}/ledger.db") as opened:
+    with Ledger(f"sqlite:///{tmp_path}/ledger.db", new_ledger=True) as opened:
         for name in ("wards", "labs"):
             opened.declare(name, CAP, {"ana": Account(Fraction(2)), "bob": Account(Fraction(1))}, reason="of 2026")
         yield opened

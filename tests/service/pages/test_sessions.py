@@ -6,11 +6,13 @@ from hedgerow.boundary.canonical import digest
 from hedgerow.service.keys import Keys
 from hedgerow.service.pages import session_auth as module
 from hedgerow.service.pages.session_auth import LIFETIME, MOST_OF_ONE, Sessions
+from tests.service.databases import ledger_at
 from tests.service.wards import ANA, AUDITOR
 
 
 @pytest.fixture
 def keys(tmp_path):
+    ledger_at(f"sqlite:///{tmp_path}/ledger.db").close()
     with Keys(f"sqlite:///{tmp_path}/ledger.db") as opened:
         yield opened
 

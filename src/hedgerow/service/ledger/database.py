@@ -20,10 +20,14 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from hedgerow.boundary.durable import check_closed
-from hedgerow.errors import LedgerError, LedgerUnavailableError, MissingPackageError
+from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError, MissingPackageError
 from hedgerow.privacy.process import OfOneProcess
-from hedgerow.service.ledger.tables import HEAD, METADATA, VERSION
+from hedgerow.service.ledger.tables import ENTRIES, HEAD, METADATA, VERSION
 
+MISSING = (
+    "expected a database with a ledger, got none. Begin a ledger with `hedgerow serve init`, or, for a configuration "
+    "that exists, with `hedgerow serve check --new-ledger`."
+)
 _WAIT = 60  # seconds for another transaction of SQLite to end
 _OURS = 0x68656467  # by which PostgreSQL knows the lock of who makes tables
 _LOCKED = sa.select(HEAD.c.place, sa.func.set_config("synchronous_commit", "on", True)).with_for_update(of=HEAD)
@@ -33,9 +37,11 @@ _DURABLE = {"journal_mode = WAL": "wal", "synchronous = FULL": 2, "fullfsync = O
 class Database(OfOneProcess):
     """A ledger's database. Writing transactions come one after the other, and are on disk when they have ended."""
 
-    def __init__(self, url: str, *, read_only: bool = False) -> None:
+    def __init__(self, url: str, *, read_only: bool = False, create: bool = False) -> None:
         super().__init__()
         self.url = _checked(url)
+        if not create and self.path is not None and not self.path.exists():
+            raise LedgerMissingError(MISSING)
         self.engine = _engine(self.url, read_only=read_only)
         if self.path is not None and not read_only:
             with suppress(OSError):  # there is one, or the database tells why there can be none
@@ -45,17 +51,19 @@ class Database(OfOneProcess):
         # SQLite lets writers try again at lengthening intervals, so that threads starve; those of PostgreSQL would
         # each hold a connection while they wait. Here they queue.
         self._queue = threading.Lock()
-        problem, version = "", None
+        problem, version, is_missing = "", None, False
         try:
             with self.engine.connect().execution_options(hedgerow_reads=read_only) as connection, connection.begin():
-                if not read_only:
-                    _make_tables(connection)
-                version = connection.execute(sa.select(HEAD.c.version)).scalar_one_or_none()
+                is_missing = not _has_tables(connection, create=create, read_only=read_only)
+                if not is_missing:
+                    version = connection.execute(sa.select(HEAD.c.version)).scalar_one_or_none()
         except SQLAlchemyError as error:
             problem = type(getattr(error, "orig", error)).__name__
         if version == VERSION:
             return
         self.close()
+        if is_missing:
+            raise LedgerMissingError(MISSING)
         if problem:
             kind = "read" if read_only else "opened and written"
             raise LedgerError(f"expected a database with a ledger of this version that can be {kind}, got {problem}.")
@@ -63,15 +71,7 @@ class Database(OfOneProcess):
 
     @property
     def path(self) -> Path | None:
-        return Path(cast(str, self.url.database)) if self.url.get_backend_name() == "sqlite" else None
-
-    @property
-    def is_in_use(self) -> bool:
-        """True for a file of SQLite that a service writes to, or a bare copy of it; a backup is neither."""
-        if self.path is None:
-            return False
-        with self.path.open("rb") as file:
-            return file.read(20)[18:] == b"\2\2"  # the versions of its format with a log beside it
+        return _file_of(self.url)
 
     @contextmanager
     def writing(self) -> Generator[Connection]:
@@ -135,11 +135,27 @@ def _checked(url: str) -> URL:
     raise LedgerError("expected a URL such as sqlite:///ledger.db or postgresql://user@host/name, got another.")
 
 
-def _make_tables(connection: Connection) -> None:
-    """Make the tables where there are none, one process at a time."""
-    if connection.dialect.name == "postgresql":
+def head_beside(url: str) -> Path | None:
+    """Return the file beside a SQLite ledger that holds its head; None for a ledger in PostgreSQL."""
+    path = _file_of(_checked(url))
+    return None if path is None else path.with_name(f"{path.name}-head")
+
+
+def _file_of(url: URL) -> Path | None:
+    return Path(cast(str, url.database)) if url.get_backend_name() == "sqlite" else None
+
+
+def _has_tables(connection: Connection, *, create: bool, read_only: bool) -> bool:
+    """Return whether the database has a ledger, with all tables of this version unless it is `read_only`.
+
+    `create` makes one; no two processes do so at a time.
+    """
+    if not read_only and connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_OURS)))
-    METADATA.create_all(connection)  # those that are not there
+    is_there = sa.inspect(connection).has_table(ENTRIES.name)
+    if not read_only and (is_there or create):
+        METADATA.create_all(connection)  # those that are not there
+    return is_there or create
 
 
 def _engine(url: URL, *, read_only: bool) -> Engine:

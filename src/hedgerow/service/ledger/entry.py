@@ -77,6 +77,8 @@ def _decided(data: dict[str, Any]) -> str:
 
 
 def _lost(data: dict[str, Any]) -> str:
+    if data.get("new"):
+        return f"a new ledger in place of one with at least {data['head']['sequence']} entries, whose charges are lost"
     head = "no head was kept" if data["head"] is None else f"the head was entry {data['head']['sequence']}"
     return f"a rollback that may have lost charges: {head}"
 

@@ -77,8 +77,16 @@ class Ledger:
 
     # Any number of processes may share the database.
 
-    def __init__(self, url: str, head: Path | None = None, *, accept_rollback: bool = False) -> None:
-        self.log = Log(url, head, accept_rollback=accept_rollback)
+    def __init__(
+        self,
+        url: str,
+        head: Path | None = None,
+        *,
+        mark: Path | None = None,
+        new_ledger: bool = False,
+        accept_rollback: bool = False,
+    ) -> None:
+        self.log = Log(url, head, mark=mark, new_ledger=new_ledger, accept_rollback=accept_rollback)
         self.entries, self.verify = self.log.entries, self.log.verify
         self._database = self.log.database
         self._run = begin_run(self._database)
@@ -117,7 +125,7 @@ class Ledger:
             data = {"dataset": dataset, "epoch": epoch, "cap": whole, "analysts": declared, "reason": reason}
             self.log.append(connection, "declared", {**data, "oversubscribed": oversubscribed})
             accounts.make_caps(connection, dataset, epoch, {accounts.WHOLE: whole, **declared})
-        self._database.settle()
+        self.log.settle()
         return epoch
 
     def grant(self, dataset: str, analyst: str, cap: Account, *, reason: str) -> None:

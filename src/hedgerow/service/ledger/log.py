@@ -3,14 +3,18 @@
 An entry is committed first, then the head is written and synchronised, and only then does anything follow from the
 entry: rows are touched, an answer leaves. If the process ends between the two, the database is ahead of the head, which
 is continued. A database that is behind its head, or of another history, has lost what may have been acted on.
+
+The mark is a second such file, beside the signing key, written when a ledger is opened, closed, or gets a declaration.
+It remembers that there was a ledger if both the database and its head are lost or replaced.
 """
 
 import fcntl
 import json
 import os
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
@@ -22,8 +26,8 @@ from sqlalchemy.engine import Connection
 
 from hedgerow.boundary.canonical import FIRST, canonical, digest
 from hedgerow.boundary.durable import sync_folder
-from hedgerow.errors import LedgerError, LedgerUnavailableError
-from hedgerow.service.ledger.database import Database
+from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError
+from hedgerow.service.ledger.database import MISSING, Database, head_beside
 from hedgerow.service.ledger.entry import Entry, Kind
 from hedgerow.service.ledger.tables import ENTRIES, HEAD
 from hedgerow.service.ledger.verify import Verified, verified
@@ -107,41 +111,102 @@ class Log:
     """The entries of a ledger, in its database."""
 
     def __init__(
-        self, url: str, head: Path | None = None, *, read_only: bool = False, accept_rollback: bool = False
+        self,
+        url: str,
+        head: Path | None = None,
+        *,
+        mark: Path | None = None,
+        read_only: bool = False,
+        new_ledger: bool = False,
+        accept_rollback: bool = False,
     ) -> None:
-        self.database = Database(url, read_only=read_only)
-        path = self.database.path
-        if head is None and path is not None:
-            head = path.with_name(f"{path.name}-head")
+        head = head or head_beside(url)
         self._head = None if head is None else HeadFile(head)
+        self._mark = None if mark is None else HeadFile(mark)
         self._last = Mark(0, FIRST)  # of the transaction that writes
+        problem = ""
+        try:
+            self.database = Database(url, read_only=read_only, create=new_ledger or accept_rollback)
+        except LedgerMissingError:
+            problem = self._missing_text()
+        if problem:
+            raise LedgerMissingError(problem)
         if not read_only:
             try:
-                self._begin(accept_rollback)
+                self._begin(new_ledger=new_ledger, accept_rollback=accept_rollback)
             except BaseException:
                 self.close()
                 raise
 
     def close(self) -> None:
+        if self._head is not None and self._head.known is not None:
+            with suppress(LedgerError):  # the mark of the start stays
+                self._remember(self._head.known)
         self.database.close()
 
-    def _begin(self, accept_rollback: bool) -> None:
-        """Compare the database with the head, and make the head where the ledger is new."""
+    def settle(self) -> None:
+        """Write a declaration where a loss of the database or of its log shows: to SQLite's own file, and the mark."""
+        self.database.settle()
+        if self._head is not None and self._head.known is not None:
+            self._remember(self._head.known)
+
+    def _begin(self, *, new_ledger: bool, accept_rollback: bool) -> None:
+        """Compare the database with its head and its mark, and write both; a new ledger must have been asked for."""
         if self._head is None:
             raise LedgerError("expected a file for the head of a ledger in PostgreSQL, got none.")
-        kept = self._head.read()
         with self.database.writing() as connection:
-            self._last = _last(connection)
-            lost = not _continues(connection, self._last, kept)
-            if lost and not accept_rollback:
-                raise LedgerError(_rollback_text(self._last, kept))
-            if accept_rollback and not lost:
-                raise LedgerError("the ledger has lost no entries; start without --accept-rollback.")
+            # Nobody else appends meanwhile, so neither file is ahead of what this transaction reads.
+            self._last, kept, mark = _last(connection), self._head.read(), self._marked()
+            is_new = kept is None and self._last.sequence == 0
+            gone = [one for one in (kept, *mark) if not _continues(connection, self._last, one)]
+            lost = mark if is_new else gone
+            self._check_start(lost, is_new=is_new, new_ledger=new_ledger, accept_rollback=accept_rollback)
             if lost:
-                self.append(connection, "accepted", {"head": None if kept is None else kept._asdict()})
+                head = None if lost[0] is None else lost[0]._asdict()
+                self.append(connection, "accepted", {"head": head, **({"new": True} if is_new else {})})
             last = self._last
-        self._head.keep(last, back=lost)
+        self._head.keep(last, back=bool(lost))
+        self._remember(last, back=bool(lost))  # after the head: a crash between the two is no lost ledger
         self.database.settle()  # who declared may have been killed before
+
+    def _check_start(
+        self, lost: Sequence[Mark | None], *, is_new: bool, new_ledger: bool, accept_rollback: bool
+    ) -> None:
+        if is_new and not new_ledger:
+            raise LedgerMissingError(self._missing_text())
+        if lost and not is_new and not accept_rollback:
+            raise LedgerError(_rollback_text(self._last, lost[0]))
+        if new_ledger and not is_new:
+            raise LedgerError("a ledger exists here, and goes on; start without --new-ledger.")
+        if accept_rollback and not lost:
+            raise LedgerError("the ledger has lost no entries; start without --accept-rollback.")
+
+    def _remember(self, last: Mark, *, back: bool = False) -> None:
+        if self._mark is None:
+            return
+        with suppress(LedgerUnavailableError):
+            self._mark.keep(last, back=back)
+            return
+        problem = "the mark beside the signing key, which remembers that there is a ledger, cannot be written"
+        raise LedgerError(
+            f"{problem}. If the key is on a read-only mount, name another file in the configuration: mark: FILE."
+        )
+
+    def _marked(self) -> list[Mark]:
+        """Return what the mark remembers; nothing if there is no mark yet."""
+        found = None if self._mark is None else self._mark.read()
+        return [] if found is None else [found]
+
+    def _missing_text(self) -> str:
+        known = self._known()
+        if not known:
+            return MISSING
+        anew = "--new-ledger" if self._kept() is None else "--accept-rollback"
+        return (
+            f"the ledger is missing: there was one with at least {max(known).sequence} entries. Bring back the latest "
+            f"database with its head. If it is lost for good, `hedgerow serve check {anew}` begins a new ledger, which "
+            "records this: all charges are forgotten and every budget is whole again, so lower the caps first."
+        )
 
     @contextmanager
     def changing(self) -> Generator[Connection]:
@@ -165,6 +230,17 @@ class Log:
         connection.execute(HEAD.update(), self._last._asdict())
         return entry.hash
 
+    @property
+    def has_head(self) -> bool:
+        """True if a head or mark outside the database can tell that entries were lost."""
+        return bool(self._known())
+
+    def check_head(self, head: str | None = None) -> None:
+        """Raise LedgerError if the last entry of the head, of the mark, or with the hash `head`, is not there."""
+        known = self._known()
+        with self.database.reading() as connection:
+            _check_kept(connection, _last(connection), known, head)
+
     def entries(self, first: int = 1) -> Iterator[Entry]:
         """Yield the entries from number `first` on, each checked against the one before."""
         # No transaction is open while the reader has an entry, however slow it is.
@@ -187,36 +263,30 @@ class Log:
 
     def verify(self, head: str | None = None) -> Verified:
         """Check the whole ledger: the chain of its entries, that its tables follow from them, that none is lost."""
-        kept = self._kept()  # first: it is never ahead of what is then read
+        known = self._known()  # first: it is never ahead of what is then read
         with self.database.reading() as connection:
             found = verified(connection)
-            last = Mark(found.entries, found.head)
-            if kept is not None and not _continues(connection, last, kept):
-                raise LedgerError(_rollback_text(last, kept))
-            named = sa.select(ENTRIES.c.sequence).where(ENTRIES.c.hash == head)
-            if head is not None and connection.execute(named).scalar_one_or_none() is None:
-                raise LedgerError(f"the ledger is broken: no entry has the hash {shown(head)}; later ones are lost.")
-        if found.entries and kept is None and head is None:
-            self._check_copied()
-        return found
+            _check_kept(connection, Mark(found.entries, found.head), known, head)
+        return replace(found, is_compared=bool(known) or head is not None)
 
     def backup(self, path: Path) -> Verified:
         """Copy one state of SQLite's ledger to a new file, whole, while others write; verified against the head."""
         kept = self._kept()
         if kept is None:
-            self._check_copied()
+            problem = (
+                "the ledger has no head beside it, and may be a copy that lacks entries. If its head is elsewhere,"
+            )
+            raise LedgerError(f"{problem} give --config with the configuration of the service.")
         self.database.backup(path)
         with closing(Log(f"sqlite:///{path}", read_only=True)) as copy:
-            return copy.verify(None if kept is None else kept.hash or None)
+            return copy.verify(kept.hash or None)
 
     def _kept(self) -> Mark | None:
         return None if self._head is None else self._head.read()
 
-    def _check_copied(self) -> None:
-        """Raise LedgerError for a file that may be a bare copy of one in use: it has no head."""
-        if self.database.is_in_use:
-            problem = "the ledger has no head beside it, and may be a copy that lacks entries. Copy one in use by"
-            raise LedgerError(f"{problem} hedgerow ledger backup, or give the hash that you kept as --head HASH.")
+    def _known(self) -> list[Mark]:
+        """Return the entries that files outside the database remember: the head, and the mark beside the key."""
+        return [*filter(None, [self._kept()]), *self._marked()]
 
     def _hash(self, sequence: int) -> str:
         with self.database.reading() as connection:
@@ -237,6 +307,16 @@ def _hash(connection: Connection, sequence: int) -> str | None:
     return connection.execute(sa.select(ENTRIES.c.hash).where(ENTRIES.c.sequence == sequence)).scalar_one_or_none()
 
 
+def _check_kept(connection: Connection, last: Mark, known: Iterable[Mark], head: str | None) -> None:
+    """Raise LedgerError if an entry that is remembered outside the database is not there."""
+    for kept in known:
+        if not _continues(connection, last, kept):
+            raise LedgerError(_rollback_text(last, kept))
+    named = sa.select(ENTRIES.c.sequence).where(ENTRIES.c.hash == head)
+    if head is not None and connection.execute(named).scalar_one_or_none() is None:
+        raise LedgerError(f"the ledger is broken: no entry has the hash {shown(head)}; later ones are lost.")
+
+
 def _continues(connection: Connection, last: Mark, kept: Mark | None) -> bool:
     """Return whether a database has all that its head has; without a head, whether it is new."""
     if kept is None:
@@ -249,7 +329,7 @@ def _continues(connection: Connection, last: Mark, kept: Mark | None) -> bool:
 def _rollback_text(last: Mark, kept: Mark | None) -> str:
     found = "none is kept" if kept is None else f"entry {kept.sequence} with the hash {kept.hash[:12]}"
     return (
-        f"the ledger has lost entries, or is another: expected the head that is kept beside it, {found}; got "
+        f"the ledger has lost entries, or is another: expected the head that is kept outside it, {found}; got "
         f"{last.sequence} entries. A copy or snapshot took its place: charges may be forgotten. Bring back the latest "
         "database with its head, or, if there is none, start once with --accept-rollback, which the ledger records."
     )

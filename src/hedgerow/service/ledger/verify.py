@@ -18,6 +18,10 @@ from hedgerow.service.ledger.tables import ANSWERS, APPROVALS, CAPS, ENTRIES, HE
 from hedgerow.text.messages import shown
 
 Owner = tuple[str, int, str]
+_UNCOMPARED = (
+    "A restored backup or dump lacks the newest entries and looks the same. Compare with the head that is kept outside "
+    "the database: give --config with the configuration of the service, or --head with a hash that you kept."
+)
 _APART = timedelta(minutes=5)  # as far may clocks of processes be apart
 
 
@@ -28,11 +32,15 @@ class Verified:
     entries: int  # how many entries it has
     head: str  # the hash of the last one. Who keeps it can tell later whether entries were cut off or made anew.
     set_back: tuple[int, ...] = ()  # the entries that are earlier than the one before, by more than clocks differ
+    is_compared: bool = False  # whether a head that is kept outside the database was compared
 
     def __str__(self) -> str:
         if not self.entries:
             return "empty: nothing was declared or charged, or all of it is lost"
-        whole = f"{self.entries} entries, whole; the last has the hash {self.head}"
+        state = "whole" if self.is_compared else "consistent, but not compared with a head"
+        whole = f"{self.entries} entries, {state}; the last has the hash {self.head}"
+        if not self.is_compared:
+            whole += f"\n{_UNCOMPARED}"
         if not self.set_back:
             return whole
         where = f"entry {self.set_back[0]}" + (f" and {more} more" if (more := len(self.set_back) - 1) else "")
