@@ -257,9 +257,13 @@ class RequestFailedError(HedgerowError, RuntimeError):
 class AccessError(HedgerowError, RuntimeError):
     """The caller is not known to the curator's service, or may not ask this."""
 
+    charged: bool | None = False  # whether the question was charged earlier, under the same idempotency key
+
 
 class ApprovalError(HedgerowError, RuntimeError):
     """A curator is to approve a question before it is charged, or has `refused` it; nothing was charged."""
+
+    charged: bool | None = False  # as in `AccessError`
 
     def __init__(self, message: str, *, refused: bool) -> None:
         self.refused = refused
@@ -272,12 +276,18 @@ class QuestionError(HedgerowError, ValueError):
     The message is made before a row is touched, of the question and of what is public, and may be sent back.
     """
 
+    charged: bool | None = False  # as in `AccessError`
+
     def __init__(self, message: str) -> None:
         super().__init__(_line(message))
 
 
 class ServiceBusyError(HedgerowError, RuntimeError):
-    """A curator's service has as many questions waiting as it takes; nothing was charged."""
+    """A curator's service cannot take a request now; the request itself added no charge."""
+
+    def __init__(self, message: str, *, charged: bool | None = False) -> None:
+        self.charged = charged  # as in `AccessError`; None if it is unknown
+        super().__init__(_line(message))
 
 
 class ServiceUnavailableError(HedgerowError, RuntimeError):
@@ -310,7 +320,8 @@ class ServiceError(HedgerowError, RuntimeError):
     kind : str or None
         The last part of the problem's type, such as ``budget-exceeded``.
     charged : bool or None
-        Whether the request was charged; None where that is not known.
+        Whether the question was charged, now or earlier under the same key, as the service states; None if that is
+        unknown.
     retry_after : int or None
         Seconds after which the service asks for the same request again; None if it does not.
     """

@@ -1,6 +1,7 @@
 """The learner's side over HTTP: the same answers as from an oracle in this process, each paid once."""
 
 import pickle
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +23,7 @@ from hedgerow.errors import (
     ServiceError,
 )
 from hedgerow.schema import Schema
+from hedgerow.service.jobs import Jobs
 from hedgerow.service.receipts import Receipt, Signer
 from hedgerow.service.rows import FrameRows
 from tests.service.wards import BINS, SCHEMA, Exact, WatchedRows, table
@@ -255,6 +257,22 @@ def test_a_failure_at_the_curators_is_told_as_charged(tmp_path):
         assert raised.value.charged is True
         with pytest.raises(ServiceError, match="The evaluation failed"):
             connected(service).fit(hr.PrivateTreeClassifier(epsilon=0.5))
+
+
+def test_a_fit_goes_on_under_its_key_after_the_service_has_forgotten_its_jobs(tmp_path):
+    rows = WatchedRows(waits=True)
+    with running(tmp_path, rows) as service:
+        curator, found = connected(service), []
+        asking = threading.Thread(target=lambda: found.append(curator.fit(hr.PrivateTreeClassifier(epsilon=0.5))))
+        asking.start()
+        assert rows.begun.wait(10)
+        before, service.app.state.jobs = service.app.state.jobs, Jobs(service.curator)
+        rows.go.set()
+        asking.join(30)
+        assert len(found) == 1
+        assert curator.budget["epsilon"]["spent"] == "1/2"
+        for jobs in (before, service.app.state.jobs):
+            jobs.close()
 
 
 @pytest.mark.parametrize(

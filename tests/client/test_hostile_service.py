@@ -2,6 +2,7 @@
 
 import json
 import traceback
+from itertools import repeat
 
 import httpx2
 import pytest
@@ -35,7 +36,7 @@ def good(tmp_path_factory):
         return json.loads(curator.ask(ANA, "wards", "marginals", "1", question(epsilon="1", bins=BINS)).body)
 
 
-def connected(monkeypatch, answer, status=200, headers=None, handle=None):
+def connected(monkeypatch, answer, status=200, headers=None, handle=None, **more):
     """Connect to a service that describes itself well, and answers questions with this, or as `handle` does."""
 
     def answering(request):
@@ -51,7 +52,7 @@ def connected(monkeypatch, answer, status=200, headers=None, handle=None):
     real = httpx2.Client
     monkeypatch.setattr("httpx2.Client", lambda **given: real(transport=httpx2.MockTransport(answering), **given))
     monkeypatch.setattr("time.sleep", lambda _: None)
-    return hr.connect("https://curator.example", key=KEY)
+    return hr.connect("https://curator.example", key=KEY, **more)
 
 
 def refused(curator, ask):
@@ -141,6 +142,58 @@ def test_a_question_without_an_answer_is_sent_again_with_its_key(monkeypatch, ki
             dataset.fit(hr.PrivateTreeClassifier(epsilon=0.5))
     assert len(keys) == 2
     assert len(set(keys)) == 1
+
+
+def sent_as_jobs(keys, polled):
+    """Return a handler of fits, whose jobs are in the states that `polled` yields; it notes the keys."""
+
+    def handle(request):
+        if request.method == "POST":
+            keys.append(request.headers["Idempotency-Key"])
+            return httpx2.Response(202, json={"job": "j", "state": "queued"})
+        state = next(polled)
+        if state in ("running", "pending"):
+            return httpx2.Response(200, json={"job": "j", "state": state})
+        problem = {"type": f"urn:hedgerow:problem:{state}", "title": "a", "detail": "b", "charged": None}
+        return httpx2.Response(404 if state == "unknown-job" else 424, json=problem)
+
+    return handle
+
+
+def test_a_job_that_the_service_lost_is_asked_for_again_with_its_key(monkeypatch):
+    keys, polled = [], iter(["running", "unknown-job", "pending", "running", "evaluation-failed"])
+    dataset = connected(monkeypatch, {}, handle=sent_as_jobs(keys, polled))["wards"]
+    with pytest.raises(ServiceError) as raised:
+        dataset.fit(hr.PrivateTreeClassifier(epsilon=0.5))
+    assert (raised.value.kind, len(keys), len(set(keys))) == ("evaluation-failed", 3, 1)
+
+
+@pytest.mark.parametrize("state", ["running", "pending", "unknown-job"])
+def test_a_job_that_never_ends_is_polled_for_a_bounded_time_and_keeps_its_key(monkeypatch, state):
+    keys = []
+    dataset = connected(monkeypatch, {}, handle=sent_as_jobs(keys, repeat(state)), job_timeout=0.05)["wards"]
+    for _ in range(2):
+        with pytest.raises(ServiceError, match=r"after 0.05 seconds, and may be charged; ask the same") as raised:
+            dataset.fit(hr.PrivateTreeClassifier(epsilon=0.5))
+        assert (raised.value.kind, raised.value.charged) == ("job-timeout", None)
+    assert len(keys) >= 2
+    assert len(set(keys)) == 1
+
+
+@pytest.mark.parametrize("job", [{"job": 1, "state": "x"}, {"job": "a/b", "state": "x"}, {"job": "j"}, [], None])
+def test_a_job_of_another_shape_is_refused(monkeypatch, job):
+    curator = connected(monkeypatch, job, 202)
+    assert "a job with its name" in refused(curator, lambda one: one.fit(hr.PrivateTreeClassifier(epsilon=1)))
+
+
+@pytest.mark.parametrize("charged", ["no", 0, [], {}])
+def test_whether_a_question_was_charged_is_a_truth_value_or_unknown(monkeypatch, charged):
+    problem = {"type": "urn:hedgerow:problem:budget-exceeded", "title": "a", "detail": "b", "charged": charged}
+    problem |= {"asked": {"epsilon": "1" * 10**6}, "left": {"epsilon": "0"}}
+    with pytest.raises(ServiceError) as raised:
+        rows(connected(monkeypatch, problem, 403))
+    assert raised.value.charged is None
+    assert "Nothing was charged" not in str(raised.value)
 
 
 def test_a_question_that_failed_for_good_is_sent_again_as_a_new_one(monkeypatch):

@@ -156,7 +156,7 @@ def test_the_same_question_from_two_threads_is_two_and_an_unanswered_one_is_sent
     connection = connected(answering)
 
     def ask():
-        return connection.ask("/v1/datasets/a/marginals", b"{}", connection.json)
+        return connection.ask("/v1/datasets/a/marginals", b"{}", lambda send: connection.json(send()))
 
     def fails():
         with pytest.raises(ServiceError, match="status 404"):
@@ -188,7 +188,7 @@ def test_a_question_that_is_pending_is_sent_again_with_its_key_after_the_time_as
         return httpx2.Response(200, json=[])
 
     connection = connected(answering, timeout=5)
-    assert connection.ask("/v1/datasets/a/marginals", b"{}", connection.json) == []
+    assert connection.ask("/v1/datasets/a/marginals", b"{}", lambda send: connection.json(send())) == []
     assert (pauses, len(keys), len(set(keys))) == ([2, 2], 3, 1)
 
 
@@ -204,8 +204,8 @@ def test_the_client_waits_for_a_service_no_longer_than_its_time_limit(connected,
 
     connection = connected(answering, timeout=3)
     with pytest.raises(ServiceError, match="It is pending") as raised:
-        connection.ask("/v1/datasets/a/marginals", b"{}", connection.json)
+        connection.ask("/v1/datasets/a/marginals", b"{}", lambda send: connection.json(send()))
     assert (raised.value.charged, raised.value.kind, len(keys)) == (True, "unavailable", sent)
     with pytest.raises(ServiceError):
-        connection.ask("/v1/datasets/a/marginals", b"{}", connection.json)
+        connection.ask("/v1/datasets/a/marginals", b"{}", lambda send: connection.json(send()))
     assert len(set(keys)) == 1  # asked anew, it goes on under the same charge

@@ -90,7 +90,7 @@ def test_a_model_that_was_not_asked_for_is_not_believed(between, lie):
     between.body = LIES[lie]
     with pytest.raises(ServiceError, match="from the service, got another") as raised:
         connected().fit(TREE)
-    assert raised.value.charged is True
+    assert raised.value.charged is None
 
 
 @pytest.mark.parametrize("value", [1e9, 3.0, "2.0", True, [2.0]])
@@ -152,7 +152,7 @@ def test_sums_that_cannot_be_are_not_believed(between, lie):
     between.body = lambda body: body | LIES_OF_SUMS[lie]
     with pytest.raises(ServiceError, match="from the service, got another") as raised:
         connected().oracle(1, epsilon="1/4").level_marginals(BY)
-    assert raised.value.charged is True
+    assert raised.value.charged is None
 
 
 @pytest.mark.usefixtures("between")

@@ -77,7 +77,7 @@ def test_a_fit_is_a_job(service):
     assert ana.get(f"{at}/answer").json()["model"]["format"] == "hedgerow/tree"
     assert ana.delete(at).json()["state"] == "answered"
     for path in (at, f"{at}/answer", f"{at}/events"):
-        problem(service.client("bob").get(path), 403, "not-allowed")
+        assert problem(service.client("bob").get(path), 404, "unknown-job")["charged"] is None
     dear = ana.post(f"{WARDS}/fits", content=question(epsilon="7", model="tree"), headers=key("two"))
     with ana.stream("GET", f"{dear.headers['location']}/events") as events:
         assert "refused" in list(events.iter_lines())[-2]
@@ -121,7 +121,7 @@ def test_nothing_is_told_without_a_key(service, authorization):
         response = service.client("").request(method, path, headers=key("one") | headers, content=MARGINALS)
         told = problem(response, 401, "unknown-key")
         assert response.headers["www-authenticate"] == "Bearer"
-        assert told["charged"] is False
+        assert told["charged"] is None  # the same question may have been charged before its key ended
 
 
 def test_who_has_no_cap_sees_no_dataset(service):

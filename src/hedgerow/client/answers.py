@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 UNSIGNED = "nobody checked who sent the answers: the curator's key was not given (connect(..., public_key=))"
 MOST_ROWS = 2**43  # engines refuse tables of as many rows
-STAYS = "; the charge stays, and asking the same again on this connection adds nothing to it."
+STAYS = "; if it was charged, the charge stays, and asking the same again on this connection adds nothing to it."
 _TAIL = 64  # standard deviations: noise is beyond with a chance below 10^-38
 _CLOSE = 1e-9  # of variances and ρ, which two machines may round differently
 
@@ -81,7 +81,7 @@ class Asked:
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError):
             wanted = "a model with its card" if self.kind == "fits" else "an answer with its card"
             problem = f"expected {wanted} from the service, got another answer{STAYS}"
-        raise ServiceError(problem, charged=True)
+        raise ServiceError(problem)
 
     @property
     def _amounts(self) -> tuple[Fraction, Fraction]:
@@ -150,7 +150,7 @@ class Asked:
 
 def _require(holds: object, wanted: str) -> None:
     if not holds:
-        raise ServiceError(f"expected {wanted} from the service, got another{STAYS}", charged=True)
+        raise ServiceError(f"expected {wanted} from the service, got another{STAYS}")
 
 
 def _whole(bins: Schema, answer: Any, classes: int | None, deviation: float, most: int) -> Integers:

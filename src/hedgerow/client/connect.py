@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
@@ -37,10 +39,13 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 _NOT_SENT = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
-_POLL = 0.2  # seconds
+_POLL, _LONGEST_POLL = 0.2, 2.0  # seconds between questions about a job, at first and at most
+_UNFINISHED = ("queued", "running", "pending")  # states of a job without an answer yet
 
 
-def connect(url: str, *, key: str, public_key: str | None = None, timeout: float = 120.0) -> RemoteCurator:
+def connect(
+    url: str, *, key: str, public_key: str | None = None, timeout: float = 120.0, job_timeout: float = 3600.0
+) -> RemoteCurator:
     """Connect to a curator's service.
 
     Every answer is checked before it is used: that it is one to this question, about this dataset and epoch, that its
@@ -59,6 +64,9 @@ def connect(url: str, *, key: str, public_key: str | None = None, timeout: float
         curator, receipts are not held against a signature, and the cards of oracles say so.
     timeout : float, default=120
         How many seconds to wait for an answer before it is asked for again.
+    job_timeout : float, default=3600
+        How many seconds to wait for a fit that is queued or running. After that `ServiceError` is raised with the kind
+        ``job-timeout``; the same fit, asked for again on this connection, goes on at no further charge.
 
     Raises
     ------
@@ -70,7 +78,7 @@ def connect(url: str, *, key: str, public_key: str | None = None, timeout: float
         If the extra ``client`` is not installed.
     """
     keys = () if public_key is None else public_keys(public_key)
-    connection = Connection(url, key, timeout)
+    connection = Connection(url, key, timeout, job_timeout)
     try:
         return RemoteCurator(connection, keys)
     except BaseException:
@@ -230,12 +238,11 @@ class RemoteDataset(OfOneProcess):
         body = body_of(question := {**question, "epoch": self.epoch})
         asked = Asked(self.name, self.epoch, self.schema, kind, question, body, self._keys)
 
-        def read(response: httpx2.Response) -> Received:
-            if kind == "fits":
-                response = self._awaited(self._connection.json(response))
+        def read(send: Callable[[], httpx2.Response]) -> Received:
+            response = self._awaited(send) if kind == "fits" else send()
             found = asked.read(self._connection.json(response), response.content, response.headers.get(RECEIPT, ""))
             if found.request in self._requests:
-                raise ServiceError("expected a new answer from the service, got an earlier one" + STAYS, charged=True)
+                raise ServiceError("expected a new answer from the service, got an earlier one" + STAYS)
             return found
 
         found = self._connection.ask(f"{self._path}/{kind}", body, read, key)
@@ -243,12 +250,25 @@ class RemoteDataset(OfOneProcess):
         self.receipts += [found.receipt] if found.receipt else []
         return found
 
-    def _awaited(self, job: Any) -> httpx2.Response:
-        path = f"/v1/jobs/{job.get('job')}" if isinstance(job, dict) else "/v1/jobs/none"
-        while isinstance(job, dict) and job.get("state") in ("queued", "running"):
-            time.sleep(_POLL)
-            job = self._connection.get(path)
-        return self._connection.read(f"{path}/answer")
+    def _awaited(self, send: Callable[[], httpx2.Response]) -> httpx2.Response:
+        """Send a fit, and again with its key if the service has lost its job; return the answer of the job."""
+        ends, pause, job = time.monotonic() + self._connection.job_timeout, _POLL, None
+        while time.monotonic() < ends:
+            try:
+                job = _job(self._connection.json(send() if job is None else self._connection.read(job.path)))
+                if job.state not in _UNFINISHED or job.has_problem:
+                    return self._connection.read(f"{job.path}/answer")
+                job = None if job.state == "pending" else job
+            except ServiceError as error:
+                if error.kind not in ("unknown-job", "still-running"):
+                    raise
+                job = None
+            time.sleep(pause)
+            pause = min(1.1 * pause, _LONGEST_POLL)
+        problem = f"the fit has no answer after {self._connection.job_timeout:g} seconds, and may be charged"
+        raise ServiceError(
+            f"{problem}; ask the same again on this connection to go on, which costs nothing twice.", kind="job-timeout"
+        )
 
     def _cost(self, kind: str, question: dict[str, Any]) -> Any:
         return self._connection.post(f"{self._path}/cost", {"question": kind, **question})
@@ -283,6 +303,22 @@ class RemoteDataset(OfOneProcess):
 
     def __repr__(self) -> str:
         return f"<RemoteDataset {shown(self.name)} of {number_of(len(self.schema), 'attribute')}>"
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A job, as the service describes it."""
+
+    path: str
+    state: str
+    has_problem: bool
+
+
+def _job(found: Any) -> _Job:
+    name, state = (found.get("job"), found.get("state")) if isinstance(found, dict) else (None, None)
+    if isinstance(name, str) and isinstance(state, str) and re.fullmatch(r"[\w.-]{1,400}", name, re.ASCII):
+        return _Job(f"/v1/jobs/{name}", state, "problem" in found)
+    raise ServiceError("expected a job with its name and state from the service, got another answer.")
 
 
 def _described(found: Any, name: str) -> tuple[Schema, int]:

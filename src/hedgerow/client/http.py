@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
@@ -24,6 +25,7 @@ Answer = TypeVar("Answer")
 _TRIES = 6
 _FIRST_PAUSE = 0.25  # seconds, then twice as long each time
 _LARGEST = 2**26  # bytes of an answer
+_LONGEST = 400  # characters of each part of a problem
 _HERE = ("127.0.0.1", "localhost", "::1")
 _AGAIN = ("still-running", "busy")  # problems that another try may solve
 _OUTAGES = ("unavailable", "ledger-unavailable")  # faults of the service, after which the question is sent again
@@ -35,7 +37,7 @@ SETTLED = ("evaluation-failed", "key-reused")
 class Connection(OfOneProcess):
     """A connection to a curator's service."""
 
-    def __init__(self, url: str, key: str, timeout: float) -> None:
+    def __init__(self, url: str, key: str, timeout: float, job_timeout: float = 3600.0) -> None:
         super().__init__()
         if not find_spec("httpx2"):
             raise MissingPackageError("a curator's service needs httpx2; run pip install 'hedgerow[client]'.")
@@ -45,7 +47,7 @@ class Connection(OfOneProcess):
         headers["Accept-Encoding"] = "identity"  # a few compressed bytes may be many
         proxies = _check_url(url)
         self._client = httpx2.Client(base_url=url, headers=headers, timeout=timeout, trust_env=proxies)
-        self._timeout = timeout
+        self._timeout, self.job_timeout = timeout, job_timeout
         self._pending = defaultdict[str, list[str]](list)
 
     def close(self) -> None:
@@ -57,8 +59,10 @@ class Connection(OfOneProcess):
     def post(self, path: str, question: dict[str, Any]) -> Any:
         return self.json(self._until_answered("POST", path, json=question))
 
-    def ask(self, path: str, body: bytes, read: Callable[[httpx2.Response], Answer], key: str | None = None) -> Answer:
-        """Return the answer to a question that is charged: once, however often it has to be sent.
+    def ask(
+        self, path: str, body: bytes, read: Callable[[Callable[[], httpx2.Response]], Answer], key: str | None = None
+    ) -> Answer:
+        """Return what `read` makes of a charged question: it is given a function that sends it, always with one key.
 
         While the service reports a fault of its own, the question is sent again after the time that it asks for, until
         that would take longer than `timeout` seconds altogether.
@@ -71,9 +75,10 @@ class Connection(OfOneProcess):
         headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
         ends = time.monotonic() + self._timeout
         try:
+            send = partial(self._until_answered, "POST", path, content=body, headers=headers)
             while True:
                 try:
-                    return read(self._until_answered("POST", path, content=body, headers=headers))
+                    return read(send)
                 except ServiceError as error:
                     pause = error.retry_after
                     if error.kind not in _OUTAGES or pause is None or time.monotonic() + pause > ends:
@@ -143,8 +148,9 @@ class Connection(OfOneProcess):
     def _problem(self, response: httpx2.Response) -> ServiceError:
         try:
             data = self.json(response)
-            kind, charged = str(data["type"]).rpartition(":")[2], data["charged"]
-            text = f"{data['title']}: {data['detail']}{_amounts(data)}"
+            kind, charged = str(data["type"])[:_LONGEST].rpartition(":")[2], data["charged"]
+            charged = charged if isinstance(charged, bool) else None
+            text = f"{str(data['title'])[:_LONGEST]}: {str(data['detail'])[:_LONGEST]}{_amounts(data)}"
             pause = _pause(response.headers["Retry-After"])
             return ServiceError(text, status=response.status_code, kind=kind, charged=charged, retry_after=pause)
         except (ServiceError, KeyError, TypeError):
@@ -162,7 +168,9 @@ def _pause(given: str) -> int | None:
 def _amounts(data: dict[str, Any]) -> str:
     if "asked" not in data:
         return ""
-    return f" Asked: epsilon {data['asked']['epsilon']}; left: {data['left']['epsilon']}. Nothing was charged."
+    asked, left = (str(data[name]["epsilon"])[:_LONGEST] for name in ("asked", "left"))
+    uncharged = " Nothing was charged." if data["charged"] is False else ""
+    return f" Asked: epsilon {asked}; left: {left}.{uncharged}"
 
 
 def _check_url(url: str) -> bool:

@@ -48,7 +48,7 @@ class ProblemError(Exception):
     kind: str  # the last part of the type
     title: str  # what it is, the same for all of the kind
     detail: str  # what to do
-    charged: bool | None = False  # whether the request was charged, now or before; None where that is not known
+    charged: bool | None = False  # whether the question was charged, now or before; None if that is unknown
     more: dict[str, Any] = field(default_factory=dict[str, Any])  # further entries
     retry_after: int | None = None  # seconds after which the same request may succeed
 
@@ -67,6 +67,7 @@ def problem_of(error: Exception) -> ProblemError:
         return _unavailable(str(error), charged=error.charged, retry_after=error.retry_after)
     for kind, (status, name, title, charged) in _PROBLEMS.items():
         if isinstance(error, kind):
+            charged = getattr(error, "charged", charged)
             return ProblemError(status, name, title, str(error), charged, retry_after=_waits(status))
     if environment_cause(error) is not None:
         return _unavailable(_AGAIN, charged=None, retry_after=_RETRY_AFTER)
@@ -114,7 +115,7 @@ def _caller(request: Request, given: Annotated[HTTPAuthorizationCredentials | No
     except errors.AccessError:
         pass
     detail = "Send the header Authorization: Bearer KEY, with a key that has not ended and was not revoked."
-    raise ProblemError(401, "unknown-key", "Expected a key", detail)
+    raise ProblemError(401, "unknown-key", "Expected a key", detail, None)
 
 
 def _state(name: str) -> Any:
@@ -262,37 +263,49 @@ async def fits(
     return JSONResponse(_job_data(job), 202, {"Location": f"/v1/jobs/{job.name}"})
 
 
-@router.get("/v1/jobs/{job}", summary="What became of a fit.")
-async def job_state(job: str, jobs: JobsDep, caller: CallerDep) -> dict[str, Any]:
-    return _job_data(jobs.get(caller, job))
+async def _job(request: Request, job: str, jobs: JobsDep, caller: CallerDep) -> Job:
+    turns: ConcurrencyLimits = request.app.state.free
+    async with turns.of(caller) as turn:  # which a stream of events does not keep
+        found = await turn.run_free(lambda: jobs.get(caller, job))
+    if found is None:
+        advice = "Send the question again, with its idempotency key: it is charged once."
+        raise ProblemError(404, "unknown-job", "No job of yours has this name", advice, None)
+    return found
+
+
+JobDep = Annotated[Job, Depends(_job)]
+
+
+@router.get("/v1/jobs/{job}", summary="What became of a fit, also after a restart.")
+async def job_state(job: JobDep) -> dict[str, Any]:
+    return _job_data(job)
 
 
 @router.get("/v1/jobs/{job}/answer", summary="The model of a fit that was answered.")
-async def job_answer(request: Request, job: str, jobs: JobsDep, caller: CallerDep) -> Response:
+async def job_answer(request: Request, job: JobDep, jobs: JobsDep, turn: FreeLimiterDep) -> Response:
     """Return the answer, or the problem."""
-    found = jobs.get(caller, job)
-    if found.answer is not None:
-        return _answered(found.answer)
-    if found.error is not None:
-        return _noted_problem(request, found.error)
-    waits = _waits(409)
-    raise ProblemError(409, "not-answered", "The job has no answer", f"It is {found.state}.", None, retry_after=waits)
+    answer = await turn.run_free(lambda: jobs.answer(job))
+    if answer is not None:
+        return _answered(answer)
+    if job.error is not None:
+        return _noted_problem(request, job.error)
+    charged, detail = True if job.state == "pending" else None, f"It is {job.state}. {_AGAIN}"
+    raise ProblemError(409, "not-answered", "The job has no answer", detail, charged, retry_after=_waits(409))
 
 
 @router.get("/v1/jobs/{job}/events", summary="What becomes of a fit, as server-sent events.")
 async def job_events(
-    job: str,
-    jobs: JobsDep,
-    caller: CallerDep,
+    job: JobDep,
     turn: WatchingLimiterDep,  # noqa: ARG001 (as many streams as an analyst has turns)
 ) -> StreamingResponse:
     """Return each state once."""
-    return StreamingResponse(_events(jobs.get(caller, job)), media_type="text/event-stream")
+    return StreamingResponse(_events(job), media_type="text/event-stream")
 
 
 @router.delete("/v1/jobs/{job}", summary="Cancel a fit that still waits; one that runs is charged, and goes on.")
-async def job_cancel(job: str, jobs: JobsDep, caller: CallerDep) -> dict[str, Any]:
-    return _job_data(jobs.cancel(caller, job))
+async def job_cancel(job: JobDep, jobs: JobsDep) -> dict[str, Any]:
+    jobs.cancel(job)
+    return _job_data(job)
 
 
 @router.get(

@@ -18,7 +18,7 @@ from hedgerow.service.approvals import Approval, Approvals
 from hedgerow.service.availability import CAUSES, Probe
 from hedgerow.service.forms import FORMS, Asked, Kind, read_form, readable
 from hedgerow.service.ledger.accounts import WHOLE, amounts_data
-from hedgerow.service.ledger.ledger import Answered, Ledger, Request, Reserved
+from hedgerow.service.ledger.ledger import Answered, KnownRequest, Ledger, Request, Reserved
 from hedgerow.service.questions import Question, read_question
 from hedgerow.service.receipts import Signer
 from hedgerow.service.resources import has_room
@@ -75,6 +75,20 @@ class Answer:
     @property
     def content(self) -> bytes:
         return self.receipt.encode() + b"\n" + self.body
+
+
+REFUSALS = (errors.AccessError, errors.ApprovalError, errors.QuestionError, errors.ServiceBusyError)
+"""Errors raised before a charge. Their `charged` states whether the same question was charged earlier."""
+
+
+def digest_of(kind: Kind, body: bytes) -> str:
+    return digest(kind.encode() + b"\n" + body)
+
+
+def check_key(key: str) -> None:
+    """Raise QuestionError for an idempotency key that no request can have."""
+    if not (0 < len(key) <= 200 and key.isprintable() and key.isascii()):
+        raise errors.QuestionError("expected an idempotency key of 1 to 200 printable ASCII characters, got another.")
 
 
 class Curator:
@@ -148,28 +162,43 @@ class Curator:
 
     def ask(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Answer:
         """Answer a question: checked, charged, answered, stored; then returned."""
-        form, question = self.check(caller, dataset, kind, key, body)
-        asked, epoch = digest(kind.encode() + b"\n" + body), self._datasets[dataset].epoch
-        request = Request(dataset, caller.name, key, asked, question.charge, epoch, form.epoch)
-        state = self.ledger.state(request)
-        if self._datasets[dataset].approval != "off" and state is None:
-            self._approve(caller, dataset, question, digest(f"{epoch}\n{key}\n{asked}"), readable(kind, form))
-        if state in (None, "reserved"):
-            self._check_available(dataset, is_charged=state is not None)
-        found = self.ledger.reserve(request)
+        asked = digest_of(kind, body)
+        check_key(key)
+        try:
+            form, question = self.check(caller, dataset, kind, body)
+            epoch = self._datasets[dataset].epoch
+            request = Request(dataset, caller.name, key, asked, question.charge, epoch, form.epoch)
+            state = self.ledger.state(request)
+            if self._datasets[dataset].approval != "off" and state is None:
+                self._approve(caller, dataset, question, digest(f"{epoch}\n{key}\n{asked}"), readable(kind, form))
+            if state in (None, "reserved"):
+                self._check_available(dataset, is_charged=state is not None)
+            found = self.ledger.reserve(request)
+        except REFUSALS as error:
+            known = self.known(caller, dataset, key, asked)
+            if known is not None and known.state == "answered":
+                return self.stored(caller, known.request)  # it was paid for, whatever was refused since
+            error.charged = known is not None
+            raise
         if isinstance(found, Answered):
             return Answer.read(found.content)
         return self._evaluate(caller, dataset, question, asked, found)
 
-    def check(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> tuple[Asked, Question]:
+    def check(self, caller: Caller, dataset: str, kind: Kind, body: bytes) -> tuple[Asked, Question]:
         """Return the form of a question, and the question, which can be asked; raises as `ask` does before a charge."""
         held = self._held(caller, dataset)
         if caller.role != "analyst":
             raise errors.AccessError("only analysts ask, since only they have caps; got another role.")
-        if not (0 < len(key) <= 200 and key.isprintable() and key.isascii()):
-            problem = "expected an idempotency key of 1 to 200 printable ASCII characters, got another."
-            raise errors.QuestionError(problem)
         return self._question(held, kind, body)
+
+    def known(self, caller: Caller, dataset: str, key: str, asked: str) -> KnownRequest | None:
+        """Return the request by which this question was charged under this key; None if there is none."""
+        found = self.ledger.known(caller.name, key)
+        return found if found is not None and (found.dataset, found.body) == (dataset, asked) else None
+
+    def stored(self, caller: Caller, request: str) -> Answer:
+        """Return the stored answer of a request of the caller's."""
+        return Answer.read(self.ledger.stored(caller.name, request))
 
     def entries(self, caller: Caller) -> Iterator[str]:
         """Yield the ledger's entries as lines: an analyst's own ones; all for auditors and curators."""

@@ -199,6 +199,7 @@ _TEXTS = {
     400: "The request lacks something, such as the header Idempotency-Key.",
     401: "Expected the header Authorization: Bearer KEY.",
     403: "Not allowed, or too little is left of the privacy budget.",
+    404: "No job of yours has this name.",
     409: "The same request is still being answered.",
     413: "The question is too large.",
     415: "Expected JSON.",

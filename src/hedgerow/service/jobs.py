@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import threading
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Thread
@@ -15,26 +16,36 @@ from typing import Any, Literal, TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from hedgerow.boundary.canonical import digest
-from hedgerow.errors import AccessError, ServiceBusyError
-from hedgerow.service.curator import Answer, Caller, Curator
+from hedgerow.errors import (
+    BudgetExceededError,
+    QuestionError,
+    RequestConflictError,
+    RequestFailedError,
+    ServiceBusyError,
+)
+from hedgerow.service.curator import REFUSALS, Answer, Caller, Curator, check_key, digest_of
 from hedgerow.service.forms import Kind
 
 _LOG = logging.getLogger(__name__)
-State = Literal["queued", "running", "answered", "refused", "cancelled"]
+State = Literal["queued", "running", "pending", "answered", "refused", "failed", "cancelled"]
 MOST_WAITING = 32  # the most questions that wait, of all analysts
 MOST_OF_ONE = 8  # the most questions that wait, of one analyst
-_MOST_KEPT = 1000  # jobs that have ended
+_MOST_KEPT = 1000  # jobs that ended without an answer
 
 
 @dataclass(eq=False)
 class Job:
-    """A question that waits, is being answered, or was."""
+    """A question that waits, is being answered, or was.
 
-    name: str  # the job's name: it follows from the analyst and the idempotency key
+    Its name is made from the question and the idempotency key, so that after a restart the ledger knows it, too.
+    `pending` is a question that may be charged and has no answer: sent again with its key, it is evaluated.
+    """
+
+    name: str
     caller: Caller  # who asked
-    state: State = "queued"  # what became of it. Nothing is charged before it is running.
-    answer: Answer | None = None  # the answer
-    error: Exception | None = None  # why it was refused
+    key: str  # the idempotency key
+    state: State = "queued"  # nothing is charged before it is running
+    error: Exception | None = None  # why there is no answer
     ended: threading.Event = field(default_factory=threading.Event)
 
 
@@ -45,8 +56,8 @@ class Jobs:
         self._curator = curator
         self._workers = ThreadPoolExecutor(1, thread_name_prefix="hedgerow-jobs")
         self._lock = threading.Lock()
-        self._jobs = OrderedDict[str, Job]()
-        self._waiting = dict[str, Future[None]]()
+        self._jobs = OrderedDict[tuple[str, str], Job]()  # by analyst and name; of answered ones the ledger knows
+        self._waiting = dict[Job, Future[None]]()
 
     def close(self) -> None:
         """Cancel what waits, and wait for what is being answered."""
@@ -54,59 +65,107 @@ class Jobs:
 
     def submit(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Job:
         """Queue a question that was checked, and return its job; the same one where it is known."""
-        self._curator.check(caller, dataset, kind, key, body)
-        name = digest(f"{caller.name}\n{key}\n{dataset}\n{kind}\n{digest(body)}")[:32]
+        check_key(key)
+        asked = digest_of(kind, body)
+        name = _name(dataset, asked, key)
+        known = self.get(caller, name)
+        if known is not None and known.state in ("queued", "running", "answered", "failed"):
+            return known
+        try:
+            self._curator.check(caller, dataset, kind, body)
+            return self._queued(Job(name, caller, key), lambda: self._curator.ask(caller, dataset, kind, key, body))
+        except REFUSALS as error:
+            error.charged = self._curator.known(caller, dataset, key, asked) is not None
+            raise
+
+    def get(self, caller: Caller, name: str) -> Job | None:
+        """Return a job of the caller's, as this process or else the ledger knows it; None if neither does."""
         with self._lock:
-            known = self._jobs.get(name)
-            if known is not None and known.state in ("queued", "running", "answered"):
-                return known
-            own = sum(self._jobs[other].caller.name == caller.name for other in self._waiting)
-            if len(self._waiting) >= MOST_WAITING or own >= MOST_OF_ONE:
-                raise ServiceBusyError("too many questions are waiting; nothing was charged. Ask again later.")
-            job = self._jobs[name] = Job(name, caller)
-            ended = [other for other in self._jobs if other not in self._waiting]
-            for other in ended[: max(0, len(self._jobs) - _MOST_KEPT)]:
-                del self._jobs[other]
-            self._waiting[name] = self._workers.submit(
-                self._run, job, lambda: self._curator.ask(caller, dataset, kind, key, body)
-            )
+            job = self._jobs.get((caller.name, name))
+        if job is not None:
+            return job
+        key = _key_of(name)
+        known = None if key is None else self._curator.ledger.known(caller.name, key)
+        if key is None or known is None or name != _name(known.dataset, known.body, key):
+            return None
+        job = Job(name, caller, key, known.state)
+        job.ended.set()
+        if known.state == "failed":
+            job.error = RequestFailedError("the evaluation failed, which is final; the charge stays. Ask the curator.")
         return job
 
-    def get(self, caller: Caller, name: str) -> Job:
-        with self._lock:
-            job = self._jobs.get(name)
-        if job is None or job.caller.name != caller.name:
-            raise AccessError("expected a job of yours, got another name; send the request again, with the same key.")
-        return job
+    def answer(self, job: Job) -> Answer | None:
+        """Return the stored answer of a job; None if there is none."""
+        known = self._curator.ledger.known(job.caller.name, job.key) if job.state == "answered" else None
+        return None if known is None else self._curator.stored(job.caller, known.request)
 
-    def cancel(self, caller: Caller, name: str) -> Job:
+    def cancel(self, job: Job) -> None:
         """Cancel a job that still waits, which costs nothing; one that is being answered goes on."""
-        job = self.get(caller, name)
         with self._lock:
-            if job.state == "queued" and self._waiting[name].cancel():
+            if job.state == "queued" and self._waiting[job].cancel():
                 self._end(job, "cancelled")
-        return job
 
     @property
     def waiting(self) -> int:
         """Number of questions that wait, the one that is being answered not counted."""
         with self._lock:
-            return sum(self._jobs[name].state == "queued" for name in self._waiting)
+            return sum(job.state == "queued" for job in self._waiting)
+
+    def _queued(self, job: Job, ask: Callable[[], Answer]) -> Job:
+        with self._lock:
+            known = self._jobs.get((job.caller.name, job.name))
+            if known is not None and known.state in ("queued", "running"):
+                return known
+            own = sum(other.caller.name == job.caller.name for other in self._waiting)
+            if len(self._waiting) >= MOST_WAITING or own >= MOST_OF_ONE:
+                raise ServiceBusyError("too many questions are waiting. Ask again later, with the same key.")
+            self._jobs[job.caller.name, job.name] = job
+            ended = [place for place, other in self._jobs.items() if other not in self._waiting and other is not job]
+            for place in ended[: max(0, len(self._jobs) - _MOST_KEPT)]:
+                del self._jobs[place]
+            self._waiting[job] = self._workers.submit(self._run, job, ask)
+        return job
 
     def _run(self, job: Job, ask: Callable[[], Answer]) -> None:
-        job.state = "running"
+        job.state, state = "running", "answered"
         try:
-            job.answer = ask()
+            ask()
         except Exception as error:
             job.error = error.with_traceback(None)
-            _LOG.warning("job %s failed: %s", job.name, type(error).__name__)  # its text could quote a row
+            state = _state_after(error)
+            _LOG.warning("job %s failed: %s", job.name[:32], type(error).__name__)  # not its text: it could quote a row
         with self._lock:
-            self._end(job, "answered" if job.answer is not None else "refused")
+            self._end(job, state)
 
     def _end(self, job: Job, state: State) -> None:
         job.state = state
-        self._waiting.pop(job.name, None)
+        self._waiting.pop(job, None)
+        if state in ("answered", "failed"):
+            self._jobs.pop((job.caller.name, job.name), None)
         job.ended.set()
+
+
+def _name(dataset: str, asked: str, key: str) -> str:
+    encoded = urlsafe_b64encode(key.encode()).decode().rstrip("=")
+    return digest(f"{dataset}\n{asked}")[:32] + "." + encoded
+
+
+def _key_of(name: str) -> str | None:
+    """Return the idempotency key in a job's name; None if no job has this name."""
+    encoded = name.partition(".")[2][:300]
+    with suppress(ValueError, QuestionError):
+        key = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode("ascii")
+        check_key(key)
+        return key
+    return None
+
+
+def _state_after(error: Exception) -> State:
+    """Return the state of a job whose evaluation raised: refused only if it is known that nothing was charged."""
+    if isinstance(error, RequestFailedError):
+        return "failed"
+    uncharged = isinstance(error, (*REFUSALS, BudgetExceededError, RequestConflictError))
+    return "pending" if not uncharged or getattr(error, "charged", False) is not False else "refused"
 
 
 MOST_AT_ONCE = 4
@@ -135,7 +194,8 @@ class Turn:
         waited.add_done_callback(_retrieved)
         done, _ = await asyncio.wait({waited}, timeout=FREE_SECONDS)
         if not done:
-            raise ServiceBusyError(f"expected a request that is answered within {FREE_SECONDS:g} seconds; ask less.")
+            problem = f"the request was not answered within {FREE_SECONDS:g} seconds. Ask again later, or ask less."
+            raise ServiceBusyError(problem, charged=None)
         return waited.result()
 
     async def over(self) -> None:
@@ -156,7 +216,8 @@ class ConcurrencyLimits:
         if limiter is None:  # no caller is unknown: names are those of keys and tokens
             limiter = self._limiters[caller.name] = self._new()
         if limiter.statistics().tasks_waiting >= MOST_TURNS_WAITING:
-            raise ServiceBusyError("too many of your requests are waiting; nothing was charged. Ask again later.")
+            problem = "too many of your requests are waiting, and this one was not processed. Ask again later."
+            raise ServiceBusyError(problem, charged=None)  # the same question may have been charged before
         turn = Turn()
         async with limiter:
             try:

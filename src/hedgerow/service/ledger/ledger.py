@@ -72,6 +72,16 @@ class Answered:
     content: bytes  # the answer, as it was given
 
 
+@dataclass(frozen=True)
+class KnownRequest:
+    """A request that was charged, and its state."""
+
+    request: str  # its name in the ledger
+    dataset: str
+    body: str  # the SHA-256 of the question
+    state: Literal["answered", "failed", "running", "pending"]  # pending: charged, and no process evaluates it
+
+
 class Ledger:
     """Record of all charges and answers. A change is one transaction, on disk before the call returns."""
 
@@ -197,6 +207,17 @@ class Ledger:
         with self._database.reading() as connection:
             known = _known(connection, request)
         return None if known is None else known.state
+
+    def known(self, analyst: str, key: str) -> KnownRequest | None:
+        """Return the request that the analyst was charged for under this idempotency key; None if there is none."""
+        with self._database.reading() as connection:
+            row = connection.execute(_KNOWN, {"by": analyst, "called": key}).one_or_none()
+        if row is None:
+            return None
+        state = row.state
+        if state == "reserved":
+            state = "running" if self._is_answered_by(row.run, row.request) else "pending"
+        return KnownRequest(row.request, row.dataset, row.body, state)
 
     def answer(self, reserved: Reserved, content: bytes) -> None:
         """Store the answer of a request, and mark it as answered, in one transaction. Only then may it be sent."""
