@@ -35,7 +35,7 @@ def test_neighbouring_tables_give_the_same_evaluation_where_the_noise_is_frozen(
         found = hr.evaluate(learner, one, epsilon=1, by=by, random_state=recorder)
         replayer = Replayer(recorder.trace)
         again = hr.evaluate(learner, other, epsilon=1, by=by, random_state=replayer)
-        replayer.finish()
+        replayer.finish(1)
         assert (again.counts, again.privacy.charges) == (found.counts, found.privacy.charges)
 
     same()

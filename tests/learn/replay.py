@@ -50,6 +50,14 @@ def further(mechanism, one, other):
     return mechanism.distance(one, other)
 
 
+def loss_of_all(trace, rows=1):
+    """Return the ε of all mechanisms that ran, for neighbouring tables that differ by as many rows, or steps."""
+    gaussian = [mechanism for mechanism, _, _ in trace if isinstance(mechanism, GaussianCounts)]
+    assert all(mechanism.rows == rows for mechanism in gaussian), "noise that is made for other units"
+    others = [mechanism for mechanism, _, _ in trace if not isinstance(mechanism, GaussianCounts)]
+    return sum(mechanism.epsilon for mechanism in gaussian) + rows * sum(mechanism.epsilon for mechanism in others)
+
+
 @dataclass
 class Recorder:
     """Runs another source and keeps (mechanism, true answer, noisy answer) of every call."""
@@ -97,5 +105,11 @@ class Replayer:
 
         return noisy
 
-    def finish(self):
+    def finish(self, epsilon):
+        """Check that nothing is left of the record, and that the mechanisms that ran cost at most `epsilon`.
+
+        What the mechanisms cost is added up here and not read from charges: a plan that spends what remains of a budget
+        refills an undercharge by itself, so that its charges add up to ε all the same.
+        """
         assert self.position == len(self.trace), "the neighbouring table caused fewer releases"
+        assert loss_of_all(self.trace, self.rows) <= epsilon, "the mechanisms that ran cost more than was charged"

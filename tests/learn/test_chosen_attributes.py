@@ -207,7 +207,7 @@ def check(kind, n, rows, row, epsilon, source):
         replayer = Replayer(recorder.trace)
         again = estimator(epsilon, schema=table.schema, random_state=replayer).fit_tally(neighbour)
         assert released(again.scorecard_) == released(found.scorecard_)
-        replayer.finish()
+        replayer.finish(epsilon)
     return found.privacy_.charges
 
 
@@ -344,7 +344,7 @@ def test_trees_and_lists_of_wide_tables_do_the_same_on_neighbouring_tables(kind,
             replayer = Replayer(recorder.trace)
             again = estimator(epsilon, schema=table.schema, random_state=replayer).fit_tally(neighbour)
             assert again._model.paths == found._model.paths
-            replayer.finish()
+            replayer.finish(epsilon)
             assert sum(charge.epsilon for charge in found.privacy_.charges) == epsilon
             numbers[epsilon].add(chosen(found))
 

@@ -422,6 +422,6 @@ def test_regressors_do_the_same_on_neighbouring_tables(regressor, examples):
             again = regressor(1, random_state=replayer, **parameters).fit(*frame_of(other))
             assert again._model._structure() == found._model._structure()
             assert [c.epsilon for c in again.privacy_.charges] == [c.epsilon for c in found.privacy_.charges]
-            replayer.finish()
+            replayer.finish(1)
 
     same()

@@ -59,7 +59,7 @@ def check(learn, rows, row, source, epsilon=1):
         assert sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0)) == epsilon
         replayer = Replayer(recorder.trace)
         assert released(learn(neighbour, replayer)) == released(found), "the neighbouring table changed the model"
-        replayer.finish()
+        replayer.finish(epsilon)
 
 
 @pytest.mark.parametrize("name", LEARNERS)

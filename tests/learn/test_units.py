@@ -42,7 +42,7 @@ def check(learn, rows, more, source, epsilon=1):
         found = learn(table, recorder)
         replayer = Replayer(recorder.trace, rows=UNIT.max_rows)
         assert released(learn(neighbour, replayer)) == released(found), "the neighbouring table changed the model"
-        replayer.finish()
+        replayer.finish(epsilon)
         charges = found.charges if isinstance(found, hr.Schema) else found.privacy_.charges
         assert sum(charge.epsilon for charge in charges) == epsilon
         assert {charge.unit for charge in charges} == {UNIT}

@@ -91,7 +91,7 @@ def test_private_learners_do_the_same_with_a_weighted_row_more(examples, name):
             found = learn(table, recorder)
             replayer = Replayer(recorder.trace, rows=STEPS)
             assert released(learn(neighbour, replayer)) == released(found), "the neighbouring table changed the model"
-            replayer.finish()
+            replayer.finish(1)
             assert sum(charge.epsilon for charge in found.privacy_.charges) == 1
 
     same()

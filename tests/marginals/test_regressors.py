@@ -261,7 +261,7 @@ def check(name, rows, row, release, noise):
         assert charged == found.privacy_.epsilon == budget.spent <= 1
         replayer = Replayer(recorder.trace)
         again, _ = fit(name, neighbour, release, replayer)
-        replayer.finish()
+        replayer.finish(1)
         assert again.privacy_.charges == found.privacy_.charges
         assert again.predict(SMALL).tolist() == found.predict(SMALL).tolist()
 

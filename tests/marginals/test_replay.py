@@ -54,7 +54,7 @@ def check(name, rows, row, release, noise, **options):
             assert budget.spent == 1
         replayer = Replayer(recorder.trace)
         again, _, _ = fit(name, neighbour, release, replayer, **options)
-        replayer.finish()
+        replayer.finish(1)
         assert again.privacy_.charges == found.privacy_.charges
         assert again.predict(SOURCE).tolist() == found.predict(SOURCE).tolist()
         assert again.predict_proba(SOURCE).tolist() == found.predict_proba(SOURCE).tolist()

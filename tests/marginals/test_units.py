@@ -12,7 +12,7 @@ import hedgerow as hr
 from hedgerow.errors import DomainError
 from hedgerow.oracle import frame_rows
 from hedgerow.privacy.noise import SecureNoise
-from tests.learn.replay import Recorder
+from tests.learn.replay import Recorder, loss_of_all
 
 UNIT = hr.Unit("who", 2)
 BINS = hr.Schema({"size": hr.Real(0, 10, (2.5, 5), missing="bin", outside="clip")})
@@ -48,6 +48,7 @@ def test_with_all_rows_of_a_person_more_answers_are_as_far_as_charged(ask, relea
             traces.append(recorder.trace)
     ((mechanism, one, _),), ((again, other, _),) = traces
     assert mechanism == again
+    assert loss_of_all(traces[0], UNIT.max_rows) <= 1
     most = mechanism.sensitivity if release == "gaussian" else UNIT.max_rows * mechanism.sensitivity
     assert mechanism.distance(np.asarray(one), np.asarray(other)) <= most
 

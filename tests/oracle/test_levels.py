@@ -20,7 +20,7 @@ from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise, SeededNoise
 from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema import Integer, Label, Literal, Number, Schema
 from tests.engines.servers import POSTGRES
-from tests.learn.replay import Recorder
+from tests.learn.replay import Recorder, loss_of_all
 from tests.marginals.tables import ALL, BINS, FRAMES, ROW, Judge, bin, split
 from tests.privacy.chances import ALARM, FACTORS, p_value
 from tests.schema.values import level_of
@@ -264,6 +264,7 @@ def test_all_rows_of_a_person_move_an_answer_no_further_than_is_charged(release,
             assert budget.spent == 1
     ((mechanism, before, _),), ((same, after, _),) = traces
     assert mechanism == same
+    assert loss_of_all(traces[0], unit.max_rows) == 1
     rows_of_a_unit = 1 if release == "gaussian" else 2  # Laplace noise is of one row's sensitivity at half of ε
     assert mechanism.distance(before, after) <= rows_of_a_unit * mechanism.sensitivity
     assert release == "gaussian" or mechanism.epsilon == Fraction(1, 2)

@@ -6,8 +6,10 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
 from hedgerow.privacy.budget import Budget
-from hedgerow.privacy.gate import Gate
-from hedgerow.privacy.noise import DiscreteLaplace, SecureNoise, SeededNoise
+from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.gate import Gate, spend, spend_share
+from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, SecureNoise, SeededNoise
+from hedgerow.privacy.unit import Unit
 
 
 class Diary:
@@ -38,6 +40,40 @@ def test_a_release_is_prepared_then_charged_then_rows_are_touched_then_noise_is_
     gate = Gate(DiaryBudget(1, log), Diary(log))
     gate.release(DiscreteLaplace(Fraction(1)), lambda: log.append("rows") or np.zeros(1), purpose="x")
     assert log == ["prepare", "charge", "rows", "run"]
+
+
+@pytest.mark.parametrize(("unit", "steps", "rows"), [(None, 1, 1), (None, 4, 4), (3, 1, 3), (3, 4, 12)])
+def test_a_release_is_charged_for_all_rows_of_a_unit_and_all_steps_of_a_weight(unit, steps, rows):
+    """A row that counts as `steps` rows changes a count as much as they do: the loss is theirs (fact 7)."""
+    budget = Budget(100)
+    gate = Gate(budget, SecureNoise(), None if unit is None else Unit("who", unit), steps)
+    assert gate.rows == rows
+    assert gate.remaining == Fraction(100, rows)
+    mechanism = DiscreteLaplace(Fraction(1, 2), sensitivity=2, each=1)
+    gate.release(mechanism, lambda: np.zeros(1, dtype=np.int64), purpose="counts")
+    (charge,) = budget.charges
+    assert charge.epsilon == Fraction(rows, 2)
+    assert charge.rho == rows**2 * mechanism.rho
+    assert gate.remaining * rows == budget.remaining == 100 - charge.epsilon
+
+
+def test_a_share_is_spent_through_a_gate_for_its_unit_and_steps():
+    budget, unit = Budget(9), Unit("who", 3)
+    planned = Charge("a share", Fraction(1), unit=unit)
+    of_a_share = spend_share(budget, planned, SecureNoise(), lambda gate: (gate.rows, gate.remaining), steps=4)
+    of_its_own = spend_share(None, planned, SecureNoise(), lambda gate: (gate.rows, gate.remaining), steps=4)
+    assert of_a_share == of_its_own == (12, Fraction(1, 12))
+    assert spend(budget, SecureNoise(), lambda gate: gate.rows, unit=unit, steps=2) == 6
+    assert budget.charges == (planned,)
+
+
+def test_a_mechanism_with_a_delta_is_charged_as_it_is_for_the_unit_that_it_was_made_for():
+    budget = Budget(1, "1e-6")
+    made = GaussianCounts(Fraction(1), Fraction("1e-6"), 2, 1, 4, rows=3)
+    Gate(budget, SecureNoise(), Unit("who", 3)).release(made, lambda: np.zeros(2, np.int64), purpose="counts")
+    assert budget.spent == 1
+    with pytest.raises(ValueError, match="expected noise for units of 6 rows, got noise for 3"):
+        Gate(Budget(1, "1e-6"), SecureNoise(), Unit("who", 3), steps=2).release(made, pytest.fail, purpose="counts")
 
 
 def test_rows_are_not_touched_when_the_budget_is_spent():

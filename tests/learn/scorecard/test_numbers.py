@@ -265,7 +265,7 @@ def check(more, rows, row, seed=1, levels=LEVELS):
         assert again.scorecard_._structure() == found.scorecard_._structure(), (
             "the neighbouring table changed the model"
         )
-        replayer.finish()
+        replayer.finish(parameters["epsilon"])
 
 
 MANY = [(i % 10, bool(i % 2), "x", float(i % 7 - 3)) for i in range(40)]
@@ -406,7 +406,7 @@ def test_scorecards_of_numbers_do_the_same_with_a_person_more(more, examples, mo
             replayer = Replayer(recorder.trace, rows=unit.max_rows)
             again = fit(neighbour, **parameters, random_state=replayer)
             assert again.scorecard_._structure() == found.scorecard_._structure()
-            replayer.finish()
+            replayer.finish(parameters["epsilon"])
             charges = found.privacy_.charges
             assert sum(charge.epsilon for charge in charges) == parameters["epsilon"]
             assert {charge.unit for charge in charges} == {unit}

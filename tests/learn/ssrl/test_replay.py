@@ -36,7 +36,7 @@ def check(mechanism, rows, row, source, **parameters):
         again = fit(mechanism, neighbour, replayer, **parameters)
         assert again.rule_list_.rules == found.rule_list_.rules, "the neighbouring table changed the model"
         assert again.privacy_.charges == found.privacy_.charges
-        replayer.finish()
+        replayer.finish(1)
 
 
 @pytest.mark.parametrize("mechanism", PROVEN)
