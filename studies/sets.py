@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import gammaln
 
 import hedgerow as hr
 from hedgerow.audit import exact_inference, exact_membership, joint_reconstruction, reconstruction
+from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.search.space import Space
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
@@ -144,6 +146,102 @@ def costs(name: str) -> Iterator[dict[str, Any]]:
         }
 
 
+def trees_by_errors(frame: pd.DataFrame, labels: Any, schema: hr.Schema) -> Integers:
+    """Return how many trees of depth up to 2 have each number of errors; no test has two leaves with one label."""
+    codes = np.array([schema.classes.index(value) for value in np.asarray(labels).tolist()])
+    bins = {name: np.asarray(found) for name, found in schema.encode(Table.of(frame)).items()}
+    tests = [one for (one,) in Space.of_trees(schema).antecedents]
+    truth = [schema[one.attribute].truth(one) for one in tests]
+    holds = np.array([each[bins[one.attribute]] for one, each in zip(tests, truth, strict=True)], dtype=np.int64)
+    is_class = np.array([codes == k for k in range(len(schema.classes))])
+
+    def errors(counts: Integers) -> Integers:  # of a leaf, by its label
+        return counts.sum(axis=0) - counts
+
+    def parts(rows: Any, is_open: Any) -> Integers:  # leaves, and open tests with two leaves
+        whole = (is_class & rows).sum(axis=1)
+        caught = (is_class & rows).astype(np.int64) @ holds[is_open].T
+        one, other = errors(caught), errors(whole[:, None] - caught)
+        split = [one[v] + other[u] for v, u in permutations(range(len(whole)), 2)]
+        return np.bincount(np.concatenate([errors(whole), *split]), minlength=len(codes) + 1)
+
+    found = np.bincount(errors(is_class.sum(axis=1)), minlength=len(codes) + 1)  # trees of one leaf
+    for place, root in enumerate(tests):
+        rows, both = holds[place] == 1, []
+        for side in (True, False):
+            is_open = [
+                one.attribute != root.attribute or np.unique(each[truth[place] == side]).size == 2
+                for one, each in zip(tests, truth, strict=True)
+            ]
+            both.append(parts(rows == side, np.array(is_open)))
+        alike = errors((is_class & rows).sum(axis=1)) + errors((is_class & ~rows).sum(axis=1))
+        found = found + np.convolve(*both)[: len(found)] - np.bincount(alike, minlength=len(found))
+    return found
+
+
+def drawn_one_by_one(counts: Integers, k: int, epsilon: float, rng: np.random.Generator) -> Integers:
+    """Return the errors of k different trees, each drawn with weight ε/k from those that are left."""
+    left, found, least = counts.astype(np.float64), [], counts.nonzero()[0][0]
+    for _ in range(k):
+        weights = left * np.exp(-epsilon / k * np.maximum(np.arange(len(left)) - least, 0))
+        found.append(rng.choice(len(left), p=weights / weights.sum()))
+        left[found[-1]] -= 1
+    return np.array(found)
+
+
+def drawn_by_the_largest(counts: Integers, k: int, epsilon: float, rng: np.random.Generator) -> Integers:
+    """Return the errors of the k trees of a set that is drawn with weight ε on its largest number of errors."""
+    log_weights = -epsilon * np.arange(len(counts)) + log_sets_by_largest(counts, k)
+    largest = rng.choice(len(counts), p=_chances(log_weights))
+    # Given the largest number, all sets with it are alike: first how many of their trees have it, then the others.
+    own, fewer, numbers = counts[largest], counts[:largest].sum(), np.arange(1, k + 1)
+    of_own = _log_choose(own, numbers) + _log_choose(fewer, k - numbers)
+    n = rng.choice(numbers, p=_chances(of_own))
+    others = rng.multivariate_hypergeometric(counts[:largest], k - n)
+    return np.append(np.repeat(np.arange(largest), others), np.full(n, largest))
+
+
+def log_sets_by_largest(counts: Integers, k: int) -> Floats:
+    """Return the logarithm of how many sets of k trees have each largest number of errors; -inf for none."""
+    up_to, found = np.cumsum(counts), np.full(len(counts), -np.inf)
+    some = (counts > 0) & (up_to >= k)
+    whole, without = _log_choose(up_to[some], k), _log_choose((up_to - counts)[some], k)
+    found[some] = whole + np.log1p(-np.exp(without - whole))
+    return found
+
+
+def _chances(log_weights: Floats) -> Floats:
+    weights = np.exp(log_weights - log_weights.max())
+    return weights / weights.sum()
+
+
+def _log_choose(n: Any, k: Any) -> Floats:
+    n, k = np.broadcast_arrays(n, k)
+    found = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(np.maximum(n - k, 0) + 1.0)
+    return np.where(n >= k, found, -np.inf)
+
+
+def laws(name: str, epsilon: float = 1.0, sets: int = 1000) -> Iterator[dict[str, Any]]:
+    """Yield the accuracy of the best, mean and worst of k trees by two laws, with a uniform prior. Seeded."""
+    data = hr.datasets.load(name)
+    counts, n = trees_by_errors(data.frame, data.labels, data.schema), len(data.frame)
+    for k in (1, 2, 5, 10):
+        for law, draw in (("one by one", drawn_one_by_one), ("largest", drawn_by_the_largest)):
+            rng = np.random.default_rng(0)
+            right = 1 - np.array([draw(counts, k, epsilon, rng) for _ in range(sets)]) / n
+            worst = right.min(axis=1)
+            yield {
+                "dataset": name,
+                "k": k,
+                "law": law,
+                "mean": right.mean(),
+                "best": right.max(axis=1).mean(),
+                "worst": worst.mean(),
+                "standard error of the worst": worst.std(ddof=1) / np.sqrt(sets),
+                "trees": int(counts.sum()),
+            }
+
+
 def picture(curve: pd.DataFrame, leaks: pd.DataFrame) -> Any:
     from matplotlib import pyplot as plt
 
@@ -170,6 +268,7 @@ def main() -> None:
         "small": list(small_sets()),
         "random": list(random_tables()),
         "costs": [row for name in NAMES for row in costs(name)],
+        "laws": [row for name in NAMES for row in laws(name)],
     }
     for name, rows in made.items():
         write_csv(pd.DataFrame(rows), FOLDER / f"{name}.csv")

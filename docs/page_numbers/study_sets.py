@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 
-from page_numbers.marks import NAMES, ROOT, TUNED_NOTE, Row, markdown, short, table, tuned
+from page_numbers.marks import NAMES, ROOT, TUNED_NOTE, Row, markdown, number, short, table, tuned
 
 
 def _rows(name: str) -> list[Row]:
@@ -18,6 +18,32 @@ def set_costs() -> str:
     keys = ("first", "mean", "best", "worst")
     rows = ((_name(row), row["k"], *(short(row[key], 3) for key in keys)) for row in _rows("costs"))
     return markdown(("data", "trees", *keys), rows) + TUNED_NOTE
+
+
+@table
+def set_laws() -> str:
+    """Accuracy of the trees of a set by the law that it is drawn by."""
+    found = {(row["dataset"], row["k"], row["law"]): row for row in _rows("laws")}
+    rows = []
+    for dataset, k in dict.fromkeys((row["dataset"], row["k"]) for row in _rows("laws")):
+        cells = (
+            short(found[dataset, k, law][key], 3)
+            for law in ("one by one", "largest")
+            for key in ("mean", "best", "worst")
+        )
+        rows.append((tuned(dataset, NAMES[dataset]), k, *cells))
+    head = ("data", "trees", "one by one: mean", "best", "worst", "by the worst: mean", "best", "worst")
+    return markdown(head, rows) + TUNED_NOTE
+
+
+@number
+def set_worst() -> str:
+    """Accuracy of the worst of ten trees of breast cancer, by the worst and one by one."""
+    (worst, alone) = (
+        next(row for row in _rows("laws") if (row["dataset"], row["k"], row["law"]) == ("breast_cancer", "10", law))
+        for law in ("largest", "one by one")
+    )
+    return f"{short(worst['worst'], 3)} instead of {short(alone['worst'], 3)}"
 
 
 def _name(row: Row) -> str:

@@ -75,7 +75,7 @@ def test_the_forecast_on_the_page_is_the_one_that_is_printed(tmp_path):
 
 MARKED = (
     *("league", "full_league", "three_models", "all_scorecards", "several_classes", "risk_scores"),
-    *("forecasts_held", "objectives", "set_costs", "set_rashomon"),
+    *("forecasts_held", "objectives", "set_costs", "set_laws", "set_rashomon"),
 )
 
 
