@@ -92,16 +92,51 @@ def test_rows_are_checked_against_a_schema_before_anything_is_spent(folder, run)
 
 
 def test_public_rows_may_hold_words_for_missing_values_and_columns_to_leave_out(folder, run):
-    (folder / "pub.csv").write_text("id,n,y\n" + "".join(f"k{i},{i if i % 9 else '?'},{i % 2}\n" for i in range(200)))
+    (folder / "pub.csv").write_text("id,n,y\n" + "".join(f"k{i},{i if i % 9 else 'u'},{i % 2}\n" for i in range(200)))
     words = ("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml")
     assert "--drop" in run(*words)[2]
     assert "missing_values" in run(*words, "--drop", "id")[2]
     code, _, err = run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml", "--drop", "ident")
     assert (code, "column 'ident': expected this column, found: id, n, y" in err) == (2, True)
-    words = ("--missing", "?", "--drop", "id")
+    words = ("--missing", "u", "--drop", "id")
     assert run("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml", *words)[0] == 0
     schema = hr.Schema.load("p.yaml")
-    assert (schema.names, schema["n"].kind, schema["n"].missing_values) == (("n",), "integer", ("?",))
+    assert (schema.names, schema["n"].kind, schema["n"].missing_values) == (("n",), "integer", ("u",))
+
+
+def test_the_word_of_another_program_for_missing_is_declared_and_marked_to_be_checked(folder, run):
+    (folder / "r.csv").write_text("age,ill\n" + "".join(f"{i},{i % 2}\n" * 2 for i in range(40, 80)) + "NA,1\n")
+    code, _, err = run("schema", "from-public", "r.csv", "--target", "ill", "-o", "r.yaml")
+    age = hr.Schema.load("r.yaml")["age"]
+    assert (code, age.kind, age.low, age.high, age.missing, age.missing_values) == (
+        0,
+        "integer",
+        40,
+        79,
+        "bin",
+        ("NA",),
+    )
+    note = "age: NA is taken for a missing value"
+    assert f"check: {note}\n" in err
+    assert (folder / "r.yaml").read_text().startswith(f"# Check: {note}\n")
+    run("schema", "from-public", "r.csv", "--target", "ill", "-o", "r.json")
+    assert hr.Schema.load("r.json") == hr.Schema.load("r.yaml")
+    run("schema", "from-public", "r.csv", "--target", "ill", "--missing", "NA", "-o", "s.yaml")
+    assert hr.Schema.load("s.yaml") == hr.Schema.load("r.yaml")
+    assert "# Check" not in (folder / "s.yaml").read_text()
+
+
+@pytest.mark.parametrize("engine", [(), ("--engine", "duckdb")], ids=["memory", "duckdb"])
+def test_a_check_proposes_missing_values_for_the_words_that_it_finds(folder, run, engine):
+    (folder / "r.csv").write_text("age,ill\n40,0\nNA,1\n")
+    schema = "label: {name: ill, classes: [0, 1]}\nattributes: {age: {kind: integer, low: 0, high: 120%s}}\n"
+    (folder / "d.yaml").write_text(schema % "")
+    code, out, err = run("schema", "check", "d.yaml", "r.csv", *engine)
+    assert code == 2
+    assert 'age has NA; if it means missing, add to its line: missing: bin, missing_values: ["NA"]\n' in out
+    assert ("`missing_values`" in err, "--decimal" in err) == (True, False)
+    (folder / "d.yaml").write_text(schema % ', missing: bin, missing_values: ["NA"]')
+    assert run("schema", "check", "d.yaml", "r.csv", *engine)[0] == 0
 
 
 def test_a_very_long_line_is_read(folder, run):

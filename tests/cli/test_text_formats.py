@@ -154,6 +154,16 @@ def test_a_tab_is_named(files, run, delimiter):
     assert run("schema", "check", "t.yaml", "t.csv", "--delimiter", delimiter)[0] == 0
 
 
+def test_the_wizard_proposes_the_words_that_mean_missing_in_public_rows(files, run, monkeypatch):
+    (files / "t.csv").write_text("age,sex,ill\n")
+    (files / "p.csv").write_text("age,sex,ill\n" + "40,F,no\n41,M,yes\nNA,F,no\n" * 9)
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n" * 40))
+    code, _, err = run("schema", "wizard", "t.csv", "--public-sample", "p.csv", "-o", "w.yaml")
+    assert code == 0
+    assert "may values be missing (blank, or NA)" in err
+    assert hr.Schema.load("w.yaml")["age"].missing_values == ("NA",)
+
+
 def test_texts_stay_texts(files, run):
     """A code such as 007 is no number, whatever the file, and neither is a yes or a no a boolean."""
     (files / "codes.yaml").write_text(

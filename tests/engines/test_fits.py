@@ -29,6 +29,8 @@ def test_an_engine_counts_what_memory_counts(load, storage):
     schema = Schema(dict(zip(map(str, range(len(ATTRIBUTES))), ATTRIBUTES.values(), strict=True)), LABEL)
     found, expected = engine_fit(load(table), schema), fit_of(Table.of(table), schema)
     assert counts(found) == counts(expected)
+    assert dict(found.missing_words) == dict(expected.missing_words)
+    assert (storage == "text") == bool(found.missing_words)
     assert len({one.refused for one in found.columns}) > 2
     assert (found.n_rows, found.unused, found.is_accepted) == (len(values), ("note",), False)
     assert {one.rows for one in found.columns} == {()}

@@ -22,7 +22,7 @@ from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.contributions import names_key, names_person, repeats
 from hedgerow.schema.dates import format_of, with_format
 from hedgerow.schema.files import check_ending, mapping_text
-from hedgerow.schema.from_public import public_date_formats, typed_table
+from hedgerow.schema.from_public import public_date_formats, public_missing_words, public_notes, typed_table
 from hedgerow.schema.private_cuts import plan_cuts
 from hedgerow.schema.serialize import FILL_IN
 from hedgerow.tables.columns import Column
@@ -49,7 +49,7 @@ _TEMPLATE = """\
 #   {{kind: real, low: 0, high: 1}}                            real numbers
 #   {{kind: date, low: 2015-01-01, high: 2024-12-31}}          dates such as 2020-01-31; of others, say how they are
 #     written: format: "%d.%m.%Y"   or "%m/%d/%Y"   or iso (with times of day)   or excel (days as numbers)
-# Add to any of them:  missing: bin (blank is a value of its own)   missing_values: ["?"] (these mean blank too)
+# Add to any of them:  missing: bin (blank is a value of its own)   missing_values: ["NA"] (this word means blank too)
 #                      outside: clip (numbers) or bin (values beyond the domain; default: error)
 #                      monotone: increasing (numbers, ordered: predictions never fall along it; for scorecards)
 #                      description: …   unit: …   source: …   (text for people, shown with models)
@@ -132,13 +132,23 @@ def from_public(
         _check_present([*(drop or []), *([target] if target is not None else [])], read.column_names)
         unnamed = [name for name in read.column_names if is_generated(name) and name != target]
         table = read.drop_columns([*(drop or []), *(name for name in unnamed if name not in (drop or []))])
-        formats = public_date_formats(table, words, None if date_format is None else format_of(date_format).text)
-        table = typed_table(table, words, text.text_format, formats)
+        recognised = public_missing_words(table, text.text_format, words)
+        meant = {name: (*words, *recognised.get(name, ())) for name in table.column_names}
+        formats = public_date_formats(table, meant, None if date_format is None else format_of(date_format).text)
+        table = typed_table(table, meant, text.text_format, formats)
         schema = Schema.from_public(table, label=target, bins=bins, missing_values=words, outside=outside)
         written = ((name, with_format(one, formats.get(name))) for name, one in schema.attributes)
-        schema = replace(schema, attributes=tuple(written))
-    write_whole(output, mapping_text(output, schema.to_dict()))
+        declared = (
+            (name, replace(one, missing_values=meant[name])) if name in recognised else (name, one)
+            for name, one in written
+        )
+        schema = replace(schema, attributes=tuple(declared))
+    notes = public_notes(table, recognised, target)
+    comments = "" if output.suffix.lower() == ".json" else "".join(f"# Check: {note}\n" for note in notes)
+    write_whole(output, comments + mapping_text(output, schema.to_dict()))
     say(schema)
+    for note in notes:
+        say(f"check: {note}", err=True)
     for name in unnamed:
         say(f"{printable(name)} has no name of its own, and is left out", err=True)
     for name in schema.names:
@@ -257,9 +267,12 @@ def check(
             raise DomainError.absent(fault.name, rows.columns)
         more = len(found.faults) - 1
         others = f", here and in {number_of(more, 'other column')}" if more else ""
-        marks = "; --decimal , reads decimal commas in place of points" if fault.unread and fault.kind != "date" else ""
+        marks = "; --decimal , reads decimal commas in place of points" if fault.name in found.decimal_commas else ""
+        words = (
+            "; name words that mean missing under `missing_values`" if fault.name in dict(found.missing_words) else ""
+        )
         problem = f"some values do not fit the schema{others}; correct them, declare a wider domain"
-        advice = f"or say under `missing` and `outside` what becomes of them{marks}."
+        advice = f"or say under `missing` and `outside` what becomes of them{words}{marks}."
         raise DomainError(f"{problem}, {advice}", column=fault.name)
 
 

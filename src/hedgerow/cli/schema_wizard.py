@@ -21,7 +21,7 @@ from hedgerow.errors import ArgumentError, DomainError, SchemaError
 from hedgerow.schema import Draft, DraftColumn, Schema, Unit, import_schema
 from hedgerow.schema.contributions import names_key, names_person, repeats
 from hedgerow.schema.files import check_ending, mapping_text, read_mapping
-from hedgerow.schema.from_public import typed_table
+from hedgerow.schema.from_public import public_missing_words, typed_table
 from hedgerow.schema.imports.draft import suggested, with_suggestions
 from hedgerow.schema.serialize import FILL_IN, KINDS, attribute_from_dict, label_from_dict
 from hedgerow.tables.columns import Column
@@ -98,7 +98,8 @@ def _proposals(data: str, make: TextFormat) -> dict[str, Proposal]:
 def _of_sample(path: Path, make: TextFormat) -> dict[str, Proposal]:
     rows = read_table(str(path), make)
     rows = rows.drop_columns([name for name in rows.column_names if is_generated(name)])
-    table = typed_table(rows, text_format=make)
+    words = public_missing_words(rows, make)
+    table = typed_table(rows, words, make)
     found: dict[str, Proposal] = {}
     for name in table.column_names:
         column = Column.from_arrow(table[name], name)
@@ -108,7 +109,8 @@ def _of_sample(path: Path, make: TextFormat) -> dict[str, Proposal]:
         elif names_key(name) or (again is None and column.is_text):
             found[name] = {}
     schema = Schema.from_public(table.drop_columns(list(found)))
-    return found | {name: attribute.to_dict() for name, attribute in schema.attributes}
+    declared = {name: {"missing_values": list(words[name])} for name in schema.names if name in words}
+    return found | {name: attribute.to_dict() | declared.get(name, {}) for name, attribute in schema.attributes}
 
 
 def _known(column: DraftColumn | None) -> Proposal:
@@ -252,7 +254,8 @@ def _asked(dialog: _Dialog, name: str, proposal: Proposal, has_unit: bool) -> di
         del data["format"]
     data |= {key: told[key] for key in ("true_values", "false_values", "missing_values") if key in told}
     usual = "yes" if proposal.get("missing") == "bin" else "no"
-    if dialog.choose("may values be missing", ("yes", "no"), usual) == "yes":
+    words = f" (blank, or {_shown(data['missing_values'])})" if data.get("missing_values") else ""
+    if dialog.choose(f"may values be missing{words}", ("yes", "no"), usual) == "yes":
         data["missing"] = "bin"
     else:
         data.pop("missing_values", None)

@@ -21,7 +21,16 @@ from hedgerow.schema import Schema, Unit
 from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute, BinCodes, Cell, bins_of_codes
 from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.schema.contributions import no_unit
-from hedgerow.schema.fits import ColumnFit, TableFit, absent_columns, beside_the_rows, kind_of, unclipped
+from hedgerow.schema.fits import (
+    ColumnFit,
+    TableFit,
+    absent_columns,
+    beside_the_rows,
+    kind_of,
+    unclipped,
+    undeclared_words,
+)
+from hedgerow.schema.missing_words import SPELLINGS
 from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DATE, FOUND_NO_NUMBER
 
 MOST_PATTERNS = 5_000_000  # the most groups (a pattern with a class) that are fetched
@@ -163,7 +172,16 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
     numbers: Mapping[str, Any] = ask(rows.aggregate(**counts)).to_pylist()[0]
     places = {name: [int(numbers[f"c{i}_{place}"] or 0) for place in range(3)] for i, name in enumerate(columns)}
     fits = [one for name in kinds for one in absent.get(name) or [_column(name, kinds[name], places.get(name))]]
-    return TableFit(int(numbers["n"]), tuple(fits), *beside_the_rows(names, schema))
+    refused = [one.name for one in fits if one.refused and one.name in columns and columns[one.name].kind == "text"]
+    words = {name: undeclared_words(name, _usual_words(table, columns[name]), schema) for name in refused}
+    named = tuple((name, found) for name, found in words.items() if found)
+    return TableFit(int(numbers["n"]), tuple(fits), *beside_the_rows(names, schema), missing_words=named)
+
+
+def _usual_words(table: Expression, column: EngineColumn) -> tuple[str, ...]:
+    """Return which of the usual words for a missing value occur in a column of text."""
+    found = ask(table.select(x=column.text).filter(ibis._.x.isin(SPELLINGS)).distinct())["x"].to_pylist()
+    return tuple(word for word in SPELLINGS if word in found)
 
 
 def _code(kind: Any, table: Expression, column: EngineColumn, lookups: Lookups) -> Any:

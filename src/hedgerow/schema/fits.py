@@ -13,13 +13,14 @@ from hedgerow.schema.attributes import MISSING, OUTSIDE, Attribute
 from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.contributions import names_person, repeats
 from hedgerow.schema.dates import date_line, recognised_formats
+from hedgerow.schema.missing_words import declared_missing, missing_words
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.schema.weights import Weight
-from hedgerow.tables.columns import Column
+from hedgerow.tables.columns import Column, pc
 from hedgerow.tables.csv_files import is_generated
 from hedgerow.tables.frames import Table
-from hedgerow.text.values import printable
+from hedgerow.text.values import listed, printable
 
 _NEARLY_ALL = 0.9
 MOST_ROWS_NAMED = 5  # the most rows of a column that do not fit which are named
@@ -56,6 +57,9 @@ class TableFit:
     # Columns that look as if they say whose row each is, where the schema declares no unit: by their names, and of
     # columns in memory that the schema leaves out, by how their values repeat
     persons: tuple[str, ...] = ()
+    # Of text in columns that do not fit: the column, and the usual words for missing values that occur in it
+    missing_words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    decimal_commas: tuple[str, ...] = ()  # columns of numbers that do not fit, in which numbers have decimal commas
     # Of text that spells dates, in columns that are not used or do not fit: the column, and the formats that all fit
     dates: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
@@ -79,14 +83,23 @@ class TableFit:
         found = {"n_rows": self.n_rows, "accepted": self.is_accepted, "columns": columns}
         lists = {"mostly_outside": self.mostly_outside, "unused": self.unused, "problems": self.problems}
         lists["persons"] = self.persons
-        dates = {name: list(formats) for name, formats in self.dates}
-        return found | {key: list(values) for key, values in lists.items()} | {"dates": dates}
+        lists["decimal_commas"] = self.decimal_commas
+        named = {"dates": self.dates, "missing_words": self.missing_words}
+        return (
+            found
+            | {key: list(values) for key, values in lists.items()}
+            | {key: {name: list(words) for name, words in pairs} for key, pairs in named.items()}
+        )
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """A sentence for each column of text that spells dates, with the line that declares it; no bounds are told."""
-        declared = {column.name for column in self.columns if column.kind == "date"}
-        return tuple(_date_advice(name, name in declared, *formats) for name, formats in self.dates)
+        """Sentences about columns of text: dates, with the line that declares them, and words for missing values.
+
+        No bounds are suggested.
+        """
+        kinds = {column.name: column.kind for column in self.columns}
+        words = [_words_advice(name, kinds[name], found) for name, found in self.missing_words]
+        return (*(_date_advice(name, kinds.get(name) == "date", *formats) for name, formats in self.dates), *words)
 
     def text(self, lines: Mapping[int, int] | None = None) -> str:
         """Return the report as a table; with the line of the file on which each row stands, lines in place of rows."""
@@ -114,6 +127,12 @@ def _date_advice(name: str, is_declared: bool, first: str, *others: str) -> str:
     return f"{printable(name)} has dates{choice}; {to_do}"
 
 
+def _words_advice(name: str, kind: str, words: Sequence[str]) -> str:
+    if kind in ("label", "unit"):
+        return f"{printable(name)} has {listed(words)}; if it means missing, leave out these rows"
+    return f"{printable(name)} has {listed(words)}; if it means missing, add to its line: {declared_missing(words)}"
+
+
 _Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 _WIDEST = 40
 _SIDES = "<<>>>><"  # of the columns of the printed table: text to the left, numbers to the right
@@ -137,9 +156,29 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
     others = [*(name for name in unused if not is_generated(name)), *(one.name for one in unread if one.name in names)]
     formats = {name: _date_formats(table.column(name, 0), schema) for name in others if table.names is not None}
     dates = {name: known for name, known in formats.items() if known}
+    refused = [table.column(one.name, 0) for one in found if one.refused and one.name in (table.names or ())]
+    words = {column.name: undeclared_words(column.name, missing_words(column), schema) for column in refused}
+    commas = tuple(column.name for column in refused if _has_decimal_commas(column, schema))
     left = [name for name in unused if not is_generated(name)] if schema.unit is None else []
     persons += tuple(one for one in left if one not in (*persons, *dates) and repeats(table.column(one, 0)))
-    return TableFit(len(table), tuple(found), unused, problems, persons, tuple(dates.items()))
+    named = tuple((name, known) for name, known in words.items() if known)
+    return TableFit(len(table), tuple(found), unused, problems, persons, named, commas, tuple(dates.items()))
+
+
+def undeclared_words(name: str, words: Sequence[str], schema: Schema) -> tuple[str, ...]:
+    """Return the words that are no values of a column, as the schema declares them, and are not missing yet."""
+    one = schema[name] if name in schema.names else None
+    known = () if one is None else (*one.missing_values, *(getattr(one, "values", None) or ()))
+    known += tuple(getattr(schema.beside.get(name), "classes", None) or ())
+    return tuple(word for word in words if word not in map(str, known))
+
+
+def _has_decimal_commas(column: Column, schema: Schema) -> bool:
+    is_number = column.is_text and column.name in schema.number_columns
+    return is_number and bool(pc.any(pc.match_substring_regex(column.values, _DECIMAL_COMMA), min_count=0).as_py())
+
+
+_DECIMAL_COMMA = "^[-+]?[0-9]+,[0-9]+$"
 
 
 def _date_formats(column: Column, schema: Schema) -> tuple[str, ...]:

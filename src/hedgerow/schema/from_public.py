@@ -2,6 +2,7 @@
 
 import math
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -15,6 +16,7 @@ from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.schema.attributes import Attribute
 from hedgerow.schema.dates import Date, recognised_formats
 from hedgerow.schema.listed import Boolean, Categorical
+from hedgerow.schema.missing_words import missing_words, suspected_codes
 from hedgerow.schema.numbers import Integer, Numeric, Real
 from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.tables.columns import Column, pc
@@ -22,7 +24,7 @@ from hedgerow.tables.frames import Table
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat
 from hedgerow.text.date_formats import DateFormat
 from hedgerow.text.days import FIRST, LAST, Day
-from hedgerow.text.values import Value, plain_word
+from hedgerow.text.values import Value, listed, plain_word, printable
 
 MOST_CATEGORIES = 100
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]+)?")
@@ -109,8 +111,65 @@ def public_target(column: Column) -> Target:
     return Number(column.name, kind(values.min()), kind(values.max()))
 
 
+def public_missing_words(
+    table: pa.Table, text_format: TextFormat = DEFAULT_FORMAT, declared: Sequence[Value] = ()
+) -> dict[str, tuple[str, ...]]:
+    """Return the usual words for missing values in columns of public text whose other values are of another type.
+
+    Those that are declared for all columns are left out.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    pointed = text_format.pointed(table, table.column_names)
+    for name in table.column_names:
+        words = missing_words(Column.from_arrow(table[name], name).without(declared))
+        rest = (
+            [Column.from_arrow(read[name], name).without((*declared, *words)) for read in (table, pointed)]
+            if words
+            else []
+        )
+        if any(not one.is_missing.all() and _is_typed(one) for one in rest):
+            found[name] = words
+    return found
+
+
+def public_notes(table: pa.Table, recognised: Mapping[str, Sequence[str]], label: str | None) -> tuple[str, ...]:
+    """Return sentences about values of public columns that may stand for missing values, for a person to check."""
+    found: list[str] = []
+    for name in table.column_names:
+        column, named = Column.from_arrow(table[name], name), printable(name)
+        if words := recognised.get(name):
+            rows = "; leave out these rows, which have no label" if name == label else ""
+            found.append(f"{named}: {listed(words)} is taken for a missing value{rows}")
+        elif words := missing_words(column) or _odd_words(column):
+            found.append(f"{named}: {listed(words)} is taken for a category; if it means missing, add {_option(words)}")
+        elif codes := suspected_codes(column):
+            found.append(f"{named}: {listed(codes)} is taken for a number; if it means missing, add {_option(codes)}")
+    return tuple(found)
+
+
+def _odd_words(column: Column) -> tuple[str, ...]:
+    """Return the few words of a column of text that are no numbers if most of its different values are."""
+    if not column.is_text or column.is_missing.all():
+        return ()
+    values = np.unique(column.present().astype(str))
+    are_numbers = Column.from_numpy(values, column.name).are_numbers()
+    words = tuple(values[~are_numbers].tolist())
+    return words if len(words) <= _FEW_WORDS and len(words) < are_numbers.sum() / 4 else ()
+
+
+_FEW_WORDS = 5
+
+
+def _option(words: Sequence[Value]) -> str:
+    return " ".join(f"--missing={printable(shlex.quote(str(word)))}" for word in words)
+
+
+def _is_typed(column: Column) -> bool:
+    return bool(recognised_formats(column)) or not pa.types.is_large_string(_typed(column).type)
+
+
 def public_date_formats(
-    table: pa.Table, missing_values: Sequence[Value] = (), declared: str | None = None
+    table: pa.Table, missing_values: Mapping[str, Sequence[Value]] = MappingProxyType({}), declared: str | None = None
 ) -> dict[str, str]:
     """Return the format of each column of dates in public text; DomainError where several fit and none is declared."""
     if declared and DateFormat(declared).serials:
@@ -118,7 +177,7 @@ def public_date_formats(
         raise ArgumentError(f"{problem}; declare the column `kind: date` with `format: {declared}` in the schema.")
     found: dict[str, str] = {}
     for name in table.column_names:
-        column = Column.from_arrow(table[name], name).without(missing_values)
+        column = Column.from_arrow(table[name], name).without(missing_values.get(name, ()))
         formats = recognised_formats(column, declared)
         if len(formats) > 1:
             problem = f"its dates fit both {' and '.join(formats)}; say which it is, as in --date-format {formats[0]}."
@@ -129,12 +188,13 @@ def public_date_formats(
 
 def typed_table(
     table: pa.Table,
-    missing_values: Sequence[Value] = (),
+    missing_values: Mapping[str, Sequence[Value]] = MappingProxyType({}),
     text_format: TextFormat = DEFAULT_FORMAT,
     date_formats: Mapping[str, str] = MappingProxyType({}),
 ) -> pa.Table:
     """Return a public table with text that spells numbers (not codes, as 007), dates or booleans as that type."""
-    columns = {name: Column.from_arrow(table[name], name).without(missing_values) for name in table.column_names}
+    read = {name: Column.from_arrow(table[name], name) for name in table.column_names}
+    columns = {name: column.without(missing_values.get(name, ())) for name, column in read.items()}
     columns |= {name: columns[name].plain_dates(form) for name, form in date_formats.items() if form}
     found = {name: _typed(column) for name, column in columns.items()}
     if text_format.decimal == ",":
