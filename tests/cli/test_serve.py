@@ -162,17 +162,20 @@ def test_decisions_that_do_not_fit_together_decide_nothing(run):
     with Config.read("curator.yaml").open_ledger() as ledger:
         for key in ("one", "two"):
             with pytest.raises(ApprovalError, match="Ask the same again later, with the same key"):
-                Approvals(ledger.log).require("every", "wards", "ana", key, "rows by bin", "{}")
+                Approvals(ledger.log).require("wards", "ana", key, "rows by bin", "{}")
     for words in (
         ("--approve", "1", "--refuse", "1"),
         ("--approve", "1", "--approve", "1"),
         ("--approve", "1", "--refuse", "3"),
     ):
         code, out, err = run("serve", "approvals", *words)
-        assert (code, out, "none is decided" in err) == (2, "", True)
+        assert (code, out, "Nothing was decided" in err) == (2, "", True)
     assert run("serve", "approvals")[1].count("ana asks wards") == 2
     assert run("serve", "approvals", "--approve", "1", "--refuse", "2")[:2] == (0, "")
-    assert run("ledger", "show", "ledger.db")[1].count(f"by the command line, uid {os.getuid()}: ana asks") == 2
+    assert "  1  ana asks wards" in run("serve", "approvals", "--approved")[1]
+    assert run("serve", "approvals", "--withdraw", "1")[:2] == (0, "")
+    assert run("serve", "approvals", "--approved")[1] == ""
+    assert run("ledger", "show", "ledger.db")[1].count(f"by the command line, uid {os.getuid()}: ana asks") == 3
 
 
 @pytest.mark.usefixtures("folder")

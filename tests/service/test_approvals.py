@@ -46,8 +46,8 @@ def test_every_question_waits_and_each_is_approved_by_itself(ledger_url):  # noq
         assert [(one.number, one.analyst) for one in approvals.pending()] == [(1, "ana"), (2, "ana"), (3, "bob")]
         assert "rows by bin of 2 attributes, epsilon 1/4" in str(approvals.pending()[0])
         assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
-        approvals.decide(1, approved=True, by="carla")
-        approvals.decide(2, approved=False, by="carla")
+        approvals.decide({1: "approved"}, by="carla")
+        approvals.decide({2: "refused"}, by="carla")
         assert ask(curator) == ask(curator)
         with pytest.raises(RequestConflictError, match="another"):
             ask(curator, body=OTHER)
@@ -62,7 +62,7 @@ def test_the_first_question_waits_and_then_none_does(ledger_url):  # noqa: F811
         assert waits(curator)
         assert waits(curator, key="two", body=OTHER)
         (one,) = approvals.pending()
-        approvals.decide(one.number, approved=True, by="carla")
+        approvals.decide({one.number: "approved"}, by="carla")
         ask(curator)
         ask(curator, key="two", body=OTHER)
         assert waits(curator, caller=BOB)
@@ -72,7 +72,7 @@ def test_the_first_question_waits_and_then_none_does(ledger_url):  # noqa: F811
 def test_what_was_approved_for_the_rows_of_one_epoch_waits_again_in_the_next(ledger_url):  # noqa: F811
     with curator_of(ledger_url, approval="every") as curator:
         assert waits(curator)
-        curator.approvals.decide(1, approved=True, by="carla")
+        curator.approvals.decide({1: "approved"}, by="carla")
         curator.ledger.declare("wards", Account(Fraction(3)), SHARES, reason="new rows")
     with curator_of(ledger_url, approval="every") as curator:
         assert waits(curator)
@@ -91,11 +91,70 @@ def test_what_is_decided_is_decided(ledger_url):  # noqa: F811
     with curator_of(ledger_url, approval="every") as curator:
         approvals = curator.approvals
         waits(curator)
-        approvals.decide(1, approved=False, by="carla")
-        for number in (1, 2, 0):
-            with pytest.raises(ArgumentError, match="that waits"):
-                approvals.decide(number, approved=True, by="carla")
+        approvals.decide({1: "refused"}, by="carla")
+        for number, decision in ((1, "refused"), (1, "withdrawn"), (2, "approved"), (0, "approved")):
+            with pytest.raises(ArgumentError, match="Nothing was decided"):
+                approvals.decide({number: decision}, by="carla")
+        assert waits(curator, key="two")
+        with pytest.raises(ArgumentError, match="got 3"):
+            approvals.decide({2: "approved", 3: "approved"}, by="carla")
+        assert [one.number for one in approvals.pending()] == [2]
         assert not waits(curator)
+
+
+def test_an_approval_of_the_first_question_ends_with_its_epoch(ledger_url):  # noqa: F811
+    with curator_of(ledger_url, approval="first") as curator:
+        assert waits(curator)
+        curator.approvals.decide({1: "approved"}, by="carla")
+        ask(curator)
+        curator.ledger.declare("wards", Account(Fraction(3)), SHARES, reason="new rows")
+    with curator_of(ledger_url, approval="first") as curator:
+        assert waits(curator, key="two")
+        assert curator.ledger.account("wards").spent == 0
+        assert [one.number for one in curator.approvals.pending()] == [2]
+        curator.ledger.verify()
+
+
+@pytest.mark.parametrize("approval", ["first", "every"])
+def test_an_approval_can_be_withdrawn_and_given_again(ledger_url, approval):  # noqa: F811
+    with curator_of(ledger_url, approval=approval) as curator:
+        approvals = curator.approvals
+        assert waits(curator)
+        approvals.decide({1: "approved"}, by="carla")
+        assert [one.number for one in approvals.approved()] == [1]
+        approvals.decide({1: "withdrawn"}, by="kim")
+        assert (approvals.approved(), approvals.pending()) == ([], [])
+        assert not waits(curator)
+        assert curator.ledger.account("wards").spent == 0
+        approvals.decide({1: "approved"}, by="carla")
+        answer = ask(curator)
+        approvals.decide({1: "withdrawn"}, by="carla")
+        assert ask(curator) == answer
+        decisions = [entry.data["decision"] for entry in curator.ledger.entries() if entry.kind == "decided"]
+        assert decisions == ["approved", "withdrawn", "approved", "withdrawn"]
+        curator.ledger.verify()
+
+
+def test_a_withdrawal_stops_a_question_until_its_charge_is_committed(ledger_url, monkeypatch):  # noqa: F811
+    rows = WatchedRows()
+    with curator_of(ledger_url, rows, approval="first") as curator:
+        assert waits(curator)
+        curator.approvals.decide({1: "approved"}, by="carla")
+        reserve = curator.ledger.reserve
+
+        def withdrawn_first(request, *more):
+            curator.approvals.decide({1: "withdrawn"}, by="carla")
+            return reserve(request, *more)
+
+        monkeypatch.setattr(curator.ledger, "reserve", withdrawn_first)
+        assert not waits(curator)
+        assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
+        monkeypatch.setattr(curator.ledger, "reserve", reserve)
+        curator.approvals.decide({1: "approved"}, by="carla")
+        rows.when = lambda: curator.approvals.decide({1: "withdrawn"}, by="carla")
+        assert ask(curator).body
+        assert not waits(curator, key="two")
+        assert curator.ledger.account("wards").spent == 1 / 4
 
 
 def test_one_analyst_cannot_fill_the_list(ledger_url, monkeypatch):  # noqa: F811
@@ -106,7 +165,7 @@ def test_one_analyst_cannot_fill_the_list(ledger_url, monkeypatch):  # noqa: F81
         with pytest.raises(ServiceBusyError, match="too many"):
             ask(curator, key="3")
         assert waits(curator, caller=BOB, key="3")
-        approvals.decide(1, approved=False, by="carla")
+        approvals.decide({1: "refused"}, by="carla")
         assert waits(curator, key="3")
         assert len(approvals.pending()) == 3
 
@@ -140,7 +199,7 @@ def test_what_nobody_can_read_is_not_asked(ledger_url):  # noqa: F811
     many = {f"{'x' * 100} {i}": {"kind": "boolean", "missing": "bin"} for i in range(500)}
     with curator_of(ledger_url, approval="every") as curator:
         with pytest.raises(QuestionError, match="which a curator is to read"):
-            curator.approvals.require("every", "wards", "ana", "one", "rows", json.dumps(many))
+            curator.approvals.require("wards", "ana", "one", "rows", json.dumps(many))
         assert not curator.approvals.pending()
 
 
@@ -151,15 +210,18 @@ def test_what_nobody_can_read_is_not_asked(ledger_url):  # noqa: F811
         "UPDATE approvals SET question = 'x' WHERE state = 'refused'",
         "DELETE FROM approvals WHERE state = 'refused'",
         "UPDATE approvals SET state = 'pending' WHERE number = 1",
+        "UPDATE approvals SET state = 'approved' WHERE number = 4",
     ],
 )
 def test_decisions_are_entries_and_one_that_is_edited_is_found(ledger_url, edit):  # noqa: F811
     with curator_of(ledger_url, approval="every") as curator:
-        for key in ("one", "two", "three"):
+        for key in ("one", "two", "three", "four"):
             waits(curator, key=key)
-        curator.approvals.decide(1, approved=True, by="carla")
-        curator.approvals.decide(2, approved=False, by="carla")
-        one, two = (entry for entry in curator.ledger.entries() if entry.kind == "decided")
+        curator.approvals.decide({4: "approved"}, by="carla")
+        curator.approvals.decide({4: "withdrawn"}, by="carla")
+        curator.approvals.decide({1: "approved"}, by="carla")
+        curator.approvals.decide({2: "refused"}, by="carla")
+        *_, one, two = (entry for entry in curator.ledger.entries() if entry.kind == "decided")
         assert one.what.startswith("approved by carla: ana asks wards: rows by bin of 2 attributes, epsilon 1/4")
         assert (two.data["decision"], len(two.data["question"])) == ("refused", 64)
         curator.ledger.verify()

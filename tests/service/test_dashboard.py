@@ -382,7 +382,7 @@ def test_keys_that_cannot_be_made_or_revoked_are_refused_on_the_page(boards):
 def test_a_question_that_waits_is_decided_on_the_page(fresh):
     def waits(key, refused):
         with pytest.raises(ApprovalError) as raised:
-            fresh.approvals.require("every", "wards", HOSTILE, key, f"counts {HOSTILE}", f"all {HOSTILE}")
+            fresh.approvals.require("wards", HOSTILE, key, f"counts {HOSTILE}", f"all {HOSTILE}")
         return raised.value.refused == refused
 
     carla = fresh.client("carla")
@@ -398,9 +398,13 @@ def test_a_question_that_waits_is_decided_on_the_page(fresh):
     assert post(carla, "/approvals/decide", number="2", decision="refuse").status_code == 303
     decided = [entry for entry in fresh.ledger.entries() if entry.kind == "decided"]
     assert [entry.data["by"] for entry in decided] == ["carla"] * 2
-    fresh.approvals.require("every", "wards", HOSTILE, "one", "", "")
+    fresh.approvals.require("wards", HOSTILE, "one", "", "")
     assert waits("two", refused=True)
-    for number, decision in (("1", "approve"), ("3", "refuse"), ("x", "refuse"), ("1", ""), ("", "approve")):
+    assert "Withdraw approval 1 of" in get(carla, "/approvals").text
+    assert post(carla, "/approvals/decide", number="1", decision="withdraw").status_code == 303
+    assert "Withdraw approval" not in get(carla, "/approvals").text
+    assert waits("one", refused=True)
+    for number, decision in (("1", "withdraw"), ("3", "refuse"), ("x", "refuse"), ("1", ""), ("", "approve")):
         assert post(carla, "/approvals/decide", number=number, decision=decision).status_code == 422
 
 

@@ -189,9 +189,14 @@ def rotate(config: ConfigPath = CONFIG) -> None:
 def approvals(
     approve: Annotated[list[int] | None, option("Approve the question of this number. Repeatable.")] = None,
     refuse: Annotated[list[int] | None, option("Refuse the question of this number. Repeatable.")] = None,
+    withdraw: Annotated[list[int] | None, option("Withdraw the approval of this number. Repeatable.")] = None,
+    approved: Annotated[bool, option("List the newest approvals in force instead.", "--approved")] = False,
     config: ConfigPath = CONFIG,
 ) -> None:
     """List the questions that wait for you, and approve or refuse some. The ledger has an entry of each decision.
+
+    A withdrawn approval holds for all that is not charged yet; a question that was charged goes on. A question that
+    was refused can still be approved. With approval: first, an approval is for the current epoch alone.
 
     A question is shown as it was asked, a hypothesis by its digest. Nothing is charged before you approve.
     """
@@ -200,15 +205,16 @@ def approvals(
 
     with configuration.open_ledger() as ledger:
         found = Approvals(ledger.log)
-        asked, waits = [*(approve or []), *(refuse or [])], [one.number for one in found.pending()]
-        if len(set(asked)) < len(asked) or not set(asked) <= set(waits):
-            problem = "expected numbers of questions that wait, each once, got others; none is decided"
-            raise ArgumentError(f"{problem}. List them with `hedgerow serve approvals`.")
-        for numbers, approved in ((approve, True), (refuse, False)):
-            for number in numbers or []:
-                found.decide(number, approved=approved, by=f"the command line, uid {os.getuid()}")
-        for waiting in found.pending():
-            say(waiting)
+        pairs = [(number, "approved") for number in approve or []]
+        pairs += [(number, "refused") for number in refuse or []]
+        pairs += [(number, "withdrawn") for number in withdraw or []]
+        decisions: Any = dict(pairs)
+        if len(decisions) < len(pairs):
+            raise ArgumentError("expected each number once. Nothing was decided.")
+        if decisions:
+            found.decide(decisions, by=f"the command line, uid {os.getuid()}")
+        for request in found.approved() if approved else found.pending():
+            say(request)
 
 
 @keys_app.command("add")

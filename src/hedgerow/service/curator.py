@@ -6,7 +6,10 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
+
+from sqlalchemy.engine import Connection
 
 from hedgerow import errors
 from hedgerow.boundary.canonical import digest
@@ -15,6 +18,7 @@ from hedgerow.privacy import Account, NoiseSource, PrivacyCard
 from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
+from hedgerow.service.approvals import subject as approval_subject
 from hedgerow.service.availability import CAUSES, Probe
 from hedgerow.service.forms import FORMS, Asked, Kind, read_form, readable
 from hedgerow.service.ledger.accounts import WHOLE, amounts_data
@@ -168,12 +172,13 @@ class Curator:
             form, question = self.check(caller, dataset, kind, body)
             epoch = self._datasets[dataset].epoch
             request = Request(dataset, caller.name, key, asked, question.charge, epoch, form.epoch)
-            state = self.ledger.state(request)
-            if self._datasets[dataset].approval != "off" and state is None:
-                self._approve(caller, dataset, question, digest(f"{epoch}\n{key}\n{asked}"), readable(kind, form))
+            state, approval = self.ledger.state(request), self._datasets[dataset].approval
+            subject = approval_subject(approval, epoch, key, asked)
+            if approval != "off" and state is None:
+                self._approve(caller, dataset, question, subject, readable(kind, form))
             if state in (None, "reserved"):
                 self._check_available(dataset, is_charged=state is not None)
-            found = self.ledger.reserve(request)
+            found = self.ledger.reserve(request, partial(self._admit, request, subject))
         except REFUSALS as error:
             known = self.known(caller, dataset, key, asked)
             if known is not None and known.state == "answered":
@@ -183,6 +188,11 @@ class Curator:
         if isinstance(found, Answered):
             return Answer.read(found.content)
         return self._evaluate(caller, dataset, question, asked, found)
+
+    def _admit(self, request: Request, subject: str, connection: Connection) -> None:
+        """Check, in the transaction that is about to charge a request, what may have changed since it was checked."""
+        if self._datasets[request.dataset].approval != "off":
+            self.approvals.check(connection, request.dataset, request.analyst, subject)
 
     def check(self, caller: Caller, dataset: str, kind: Kind, body: bytes) -> tuple[Asked, Question]:
         """Return the form of a question, and the question, which can be asked; raises as `ask` does before a charge."""
@@ -267,10 +277,10 @@ class Curator:
         )
 
     def _approve(self, caller: Caller, dataset: str, question: Question, asked: str, text: str) -> None:
-        kind, charge = self._datasets[dataset].approval, question.charge
+        charge = question.charge
         delta = f", delta {charge.delta}" if charge.delta else ""
         purpose = f"{charge.purpose}, epsilon {charge.epsilon}{delta}"
-        self.approvals.require(kind, dataset, caller.name, asked, purpose, text)
+        self.approvals.require(dataset, caller.name, asked, purpose, text)
 
     def _held(self, caller: Caller, dataset: str) -> HostedDataset:
         held = self._datasets.get(dataset)

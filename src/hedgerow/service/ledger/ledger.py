@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import ceil
@@ -182,12 +182,15 @@ class Ledger:
         with self._database.reading() as connection:
             accounts.check_unit(connection, dataset, self._known_epoch(connection, dataset), unit)
 
-    def reserve(self, request: Request) -> Reserved | Answered:
-        """Charge a request, unless it was charged before; the rows may be touched once this has returned `Reserved`."""
+    def reserve(self, request: Request, admit: Callable[[Connection], None] = lambda _: None) -> Reserved | Answered:
+        """Charge a request, unless it was charged before; the rows may be touched once this has returned `Reserved`.
+
+        Before a new charge, `admit` is called in the same transaction; if it raises, nothing is charged.
+        """
         found: Reserved | Answered | None = None
         try:
             with self.log.changing() as connection:
-                found = self._reserved(connection, request)
+                found = self._reserved(connection, request, admit)
                 if isinstance(found, Reserved):
                     self._answering.add(found.request)  # before anybody else can see it
         except BaseException:
@@ -266,10 +269,15 @@ class Ledger:
         finally:
             self.put_down(reserved)
 
-    def _reserved(self, connection: Connection, request: Request) -> Reserved | Answered | None:
+    def _reserved(
+        self, connection: Connection, request: Request, admit: Callable[[Connection], None]
+    ) -> Reserved | Answered | None:
         """Charge a request, or return what becomes of it if it was charged before; None if it has failed."""
         known = _known(connection, request)
-        return self._charge(connection, request) if known is None else self._again(connection, known, request.epoch)
+        if known is not None:
+            return self._again(connection, known, request.epoch)
+        admit(connection)
+        return self._charge(connection, request)
 
     def _is_answered_by(self, run: str, request: str) -> bool:
         """Return whether a request is being evaluated, here or by another process that is still there."""

@@ -47,6 +47,15 @@ class Verified:
         return f"{whole}\nwarning: a clock was set back before {where}: ended keys may have opened the service again"
 
 
+_DECIDED: dict[tuple[str | None, str], str] = {
+    (None, "approved"): "approved",
+    (None, "refused"): "refused",
+    ("approved", "withdrawn"): "refused",
+    ("refused", "approved"): "approved",
+}
+"""State after a decision, by the state before; None for a question that waits."""
+
+
 @dataclass
 class _Replay:
     """Expected contents of the tables after some entries."""
@@ -84,9 +93,11 @@ class _Replay:
 
     def _on_decided(self, data: dict[str, Any]) -> None:
         asked = data["dataset"], data["analyst"], data["asked"]
-        if asked in self.approvals or data["decision"] not in ("approved", "refused"):
+        decided = self.approvals.get(asked)
+        if decided is not None and decided[:3] != (data["number"], data["purpose"], data["question"]):
             raise KeyError
-        self.approvals[asked] = data["number"], data["purpose"], data["question"], data["decision"]
+        state = _DECIDED[None if decided is None else decided[3], data["decision"]]
+        self.approvals[asked] = data["number"], data["purpose"], data["question"], state
 
     def _on_reserved(self, data: dict[str, Any]) -> None:
         declared = json.loads(self.caps[data["dataset"], data["epoch"], WHOLE])

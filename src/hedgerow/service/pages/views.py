@@ -22,7 +22,7 @@ from starlette.responses import Response
 
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account
-from hedgerow.service.approvals import Approvals
+from hedgerow.service.approvals import Approvals, Decision
 from hedgerow.service.curator import ROLES, Answer
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.accounts import WHOLE, read_amounts
@@ -149,6 +149,9 @@ class Pages:
         return (self.number - 1) * _LENGTH
 
 
+_DECISIONS: dict[str, Decision] = {"approve": "approved", "refuse": "refused", "withdraw": "withdrawn"}
+
+
 class Views:
     """The views of a ledger and its keys."""
 
@@ -226,16 +229,17 @@ class Views:
         return self._stored(visit, "text/plain", "receipt", lambda answer: answer.receipt.encode())
 
     def approvals(self, visit: Visit, status: int = 200, problem: str = "") -> Response:
-        waiting = [] if self._approvals is None else self._approvals.pending()
-        return visit.render("approvals.html", status, waiting=waiting, problem=problem)
+        waiting, approved = [], []
+        if self._approvals is not None:
+            waiting, approved = self._approvals.pending(), self._approvals.approved()
+        return visit.render("approvals.html", status, waiting=waiting, approved=approved, problem=problem)
 
     def decide(self, visit: Visit) -> Response:
         number, decision = visit.form.get("number", ""), visit.form.get("decision", "")
         try:
-            if self._approvals is None or decision not in ("approve", "refuse"):
-                raise ArgumentError("expected a question that waits, and one of approve and refuse; got another form.")
-            by = visit.session.caller.name
-            self._approvals.decide(whole_number(number), approved=decision == "approve", by=by)
+            if self._approvals is None or decision not in _DECISIONS:
+                raise ArgumentError(f"expected a number and one of {', '.join(_DECISIONS)}; got another form.")
+            self._approvals.decide({whole_number(number): _DECISIONS[decision]}, by=visit.session.caller.name)
         except ArgumentError as error:
             return self.approvals(visit, 422, str(error))
         return visit.go("/approvals")
