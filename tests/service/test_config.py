@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
+from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import ArgumentError, LedgerError, SchemaError, ServiceBusyError
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.config import Config, declare_epoch
@@ -119,6 +120,15 @@ def test_an_entry_at_fault_is_named(folder, change, named):
         Config.read(write(folder, change))
 
 
+def test_timeouts_are_the_curators_to_set_and_have_defaults(folder):
+    assert Config.read(write(folder)).timeouts.rows == TimeLimits(10, 600, 10)
+    for wrong in ({"query": 0}, {"query": "5"}, {"other": 1}, {"stop": -1}):
+        with pytest.raises(ArgumentError, match="timeouts"):
+            Config.read(write(folder, timeouts=wrong))
+    timeouts = Config.read(write(folder, timeouts={"query": 1.5, "ledger": 3})).timeouts
+    assert (timeouts.rows, timeouts.of_ledger) == (TimeLimits(10, 1.5, 10), TimeLimits(3, 3, 3))
+
+
 def test_what_is_not_there_or_does_not_fit_is_told(folder):
     for change, error in (
         ({"table": "other.csv"}, FileNotFoundError),
@@ -142,8 +152,8 @@ def test_an_epoch_that_is_declared_while_rows_are_read_is_not_charged_for_them(f
     path = write(folder, {"analysts": {"ana": {"epsilon": 2}}})
     opened(path).ledger.close()
 
-    def reading(table, schema, make):
-        found = open_rows(table, schema, make)
+    def reading(*given):
+        found = open_rows(*given)
         with Ledger(Config.read(path).ledger) as ledger:
             declare_epoch(ledger, "wards", Config.read(path).datasets["wards"], "the rows of 2027", None)
         return found

@@ -249,7 +249,7 @@ def _keys(config: Path) -> Keys:
     found = read_config(config)
     from hedgerow.service.keys import Keys
 
-    return Keys(found.ledger)
+    return Keys(found.ledger, found.timeouts.of_ledger)
 
 
 def _serve_demo(address: Address, own: Address) -> None:
@@ -267,12 +267,18 @@ def _serve_config(path: Path, address: Address, own: Address, start: dict[str, b
 
     config = read_config(path)
     log_to_stderr()
-    curator, keys = config.open(**start), Keys(config.ledger)
-    _run(curator, keys, caller_by(keys, config.tokens), address, own, {})
+    curator, keys = config.open(**start), Keys(config.ledger, config.timeouts.of_ledger)
+    _run(curator, keys, caller_by(keys, config.tokens), address, own, {}, config.timeouts.stop)
 
 
 def _run(
-    curator: Any, keys: Keys, caller: Callable[[str], Any], address: Address, own: Address, more: dict[str, str]
+    curator: Any,
+    keys: Keys,
+    caller: Callable[[str], Any],
+    address: Address,
+    own: Address,
+    more: dict[str, str],
+    stop: float = 30,
 ) -> None:
     from hedgerow.service.app import create_app
     from hedgerow.service.dashboard import create_dashboard, mount_dashboard
@@ -289,7 +295,7 @@ def _run(
         say(json.dumps({"url": url, **more, "curator_url": f"{curator_url}/?token={token}"}))
 
     try:
-        run(Observed(app, metrics.count), address, dashboard, own, ready)
+        run(Observed(app, metrics.count), address, dashboard, own, ready, stop)
     finally:
         jobs.close()
         curator.ledger.close()

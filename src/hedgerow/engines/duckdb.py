@@ -13,6 +13,7 @@ from hedgerow.engines import engine
 from hedgerow.engines.engine import Engine, Expression, Settings
 from hedgerow.engines.files import EXPECTED, CsvForm, Files, check_names, list_files, shown
 from hedgerow.engines.packages import ibis
+from hedgerow.engines.time_limits import limited
 from hedgerow.errors import ArgumentError, EngineError, MissingFileError
 
 _SETTINGS = {
@@ -63,7 +64,16 @@ class DuckDB(Engine):
         engine.NO_TYPE: ("ConversionException",),
     }
 
-    def open(self, address: str, settings: Settings) -> AbstractContextManager[Expression]:
+    @contextmanager
+    def open(self, address: str, settings: Settings) -> Generator[Expression]:
+        with self._opened(address, settings) as table:
+            if settings.limits is None:
+                yield table
+                return
+            with limited(settings.limits.query, table.get_backend().con.interrupt):
+                yield table
+
+    def _opened(self, address: str, settings: Settings) -> AbstractContextManager[Expression]:
         if "://" not in address:
             return self._open_files(list_files(address, settings.delimiter), settings.memory)
         where, name = engine.split_address(address)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeVar, cast
 from hedgerow.boundary.environment import environment_cause
 from hedgerow.engines.files import shown
 from hedgerow.engines.packages import ibis
+from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import ArgumentError, Cause, EngineError, MissingPackageError, SourceUnavailableError
 from hedgerow.text.values import printable
 
@@ -53,7 +54,7 @@ NO_TABLE = Fault("the table does not exist, or its columns changed since it was 
 NO_TYPE = Fault("a value does not have its column's type, or the type is no number, as money is not; cast it in a view")
 NO_FILE = Fault("a file is missing, truncated, or in use by another process", "file")
 NO_LINE = Fault("a file is truncated or has a line of more than 2 MB, or a view fails on a row")
-STOPPED = Fault("the query was cancelled, or took longer than the server allows", "timeout")
+STOPPED = Fault("the query was cancelled, or took longer than its time limit", "timeout")
 _UNREADABLE = Fault("Ibis cannot read the type of a column of this table; cast it in a view")
 
 
@@ -64,6 +65,7 @@ class Settings:
     memory: str  # the most memory, as in 4GB
     master: str | None  # the Spark master
     delimiter: str | None  # the delimiter of CSV files; None if their headers decide
+    limits: TimeLimits | None  # of time
 
 
 class Engine:

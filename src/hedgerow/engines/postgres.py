@@ -9,6 +9,7 @@ from hedgerow.engines import engine
 from hedgerow.engines.engine import Engine, Expression, Settings
 from hedgerow.engines.files import shown
 from hedgerow.engines.packages import ibis
+from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import ArgumentError
 
 _OPTIONS = "-c default_transaction_read_only=on -c standard_conforming_strings=on"
@@ -53,7 +54,7 @@ class Postgres(Engine):
         return next((fault for fault in found if fault is not None), engine.Fault("see its own log for the reason"))
 
     @contextmanager
-    def open(self, address: str, settings: Settings) -> Generator[Expression]:  # noqa: ARG002 -- as an engine's
+    def open(self, address: str, settings: Settings) -> Generator[Expression]:
         where, name = engine.split_address(address)
         parts = None
         with suppress(ValueError):  # its text can hold the password
@@ -61,11 +62,12 @@ class Postgres(Engine):
         if parts is None:
             problem = f"{shown(where)}: expected postgresql://user@host/database"
             raise ArgumentError(f"{problem}, found text that is not an address.")
-        options = dict(parse_qsl(parts.query))
+        given = dict(parse_qsl(parts.query))
+        options = given if settings.limits is None else settings.limits.postgres_settings(given)
         options["options"] = f"{options.get('options', '')} {_OPTIONS}".strip()
         engine.require_package("psycopg", "postgres", "PostgreSQL needs an extra")
         plain = parts._replace(query="", scheme="postgresql").geturl()
-        connection = self.answered(lambda: ibis.connect(plain, **options))
+        connection = self.answered(lambda: _connected(plain, options, settings.limits))
         try:
             yield engine.named_table(self, connection, where, name, _TABLES)
         finally:
@@ -99,6 +101,15 @@ class Postgres(Engine):
     def computed_once(self, rows: Expression) -> Expression:
         """Return rows with a limit, beyond which PostgreSQL does not inline a value."""
         return rows.limit(_ALL)
+
+
+def _connected(address: str, options: Mapping[str, str], limits: TimeLimits | None) -> Any:
+    if limits is None:
+        return ibis.connect(address, **options)
+    from hedgerow.engines.postgres_connection import LimitedConnection
+
+    connection = LimitedConnection.opened(limits, conninfo=address, autocommit=True, **options)
+    return ibis.postgres.from_connection(connection)
 
 
 _NO_RIGHT = engine.Fault("the right to SELECT from the table or view is needed", "table")

@@ -14,6 +14,7 @@ from hedgerow.engines.files import EXPECTED, MEMORY, shown
 from hedgerow.engines.packages import ibis
 from hedgerow.engines.postgres import Postgres
 from hedgerow.engines.spark import Spark
+from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.tables.csv_files import check_delimiter
 
@@ -37,6 +38,7 @@ def open_table(
     memory: str | None = None,
     master: str | None = None,
     delimiter: str | None = None,
+    limits: TimeLimits | None = None,
 ) -> Generator[Expression]:
     """Open a table where it is, for reading only; nothing is written there, and no row is read yet.
 
@@ -56,6 +58,8 @@ def open_table(
     delimiter : str, optional
         The character between the fields of CSV files, such as ``"|"``. Default: the comma, semicolon, tab
         or ``|`` that is most frequent in the header; ValueError if two of them are equally frequent.
+    limits : TimeLimits, optional
+        How many seconds DuckDB or PostgreSQL may take. Default: as long as it takes.
 
     Yields
     ------
@@ -100,7 +104,7 @@ def open_table(
     limit = MEMORY if memory is None else memory
     if not re.fullmatch(r"[0-9]+([.][0-9]+)? ?[KMGT]i?B", limit, re.IGNORECASE):
         raise ArgumentError(f"memory must be a size such as 4GB or 500MB, got {memory!r}.")
-    with chosen.open(address, Settings(limit, master, delimiter)) as table:
+    with chosen.open(address, Settings(limit, master, delimiter, limits)) as table:
         yield table
 
 

@@ -2,7 +2,7 @@
 
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.boundary.durable import check_closed
 from hedgerow.engines.files import is_address
+from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.budget import account_of
@@ -19,7 +20,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval
 from hedgerow.service.curator import Caller, Curator, HostedDataset, Role
 from hedgerow.service.ledger.accounts import WHOLE
-from hedgerow.service.ledger.database import head_beside
+from hedgerow.service.ledger.database import LEDGER_LIMITS, head_beside
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
 from hedgerow.service.rows import open_rows
@@ -80,12 +81,31 @@ class TokensConfig(_Part):
     callers: dict[str, Subject]
 
 
+class TimeoutsConfig(_Part):
+    """Seconds after which something that hangs is given up."""
+
+    connect: float | int = Field(default=10, gt=0, le=600)  # to connect to the database of a table
+    query: float | int = Field(default=600, gt=0, le=86_400)  # for one query there
+    lock: float | int = Field(default=10, gt=0, le=600)  # to wait for a lock there
+    ledger: float | int = Field(default=15, gt=0, le=600)  # for one query of a ledger in PostgreSQL
+    stop: float | int = Field(default=30, gt=0, le=3600)  # for what is being answered when the service is to stop
+
+    @property
+    def rows(self) -> TimeLimits:
+        return TimeLimits(self.connect, self.query, self.lock)
+
+    @property
+    def of_ledger(self) -> TimeLimits:
+        return TimeLimits(min(self.ledger, LEDGER_LIMITS.connect), self.ledger, min(self.ledger, LEDGER_LIMITS.lock))
+
+
 class _File(_Part):
     ledger: str = Field(min_length=1)
     head: str | None = None
     signing_key: str | None = None
     mark: str | None = None
     tokens: TokensConfig | None = None
+    timeouts: TimeoutsConfig = TimeoutsConfig()
     datasets: dict[str, DatasetConfig] = Field(min_length=1)
 
 
@@ -100,6 +120,7 @@ class Config:
     tokens: Tokens | None = None  # what is believed of an identity provider's tokens
     head: Path | None = None  # the file with the head of the ledger
     mark: Path | None = None  # the file that remembers that there is a ledger, by default beside the signing key
+    timeouts: TimeoutsConfig = field(default_factory=TimeoutsConfig)
 
     @classmethod
     def read(cls, path: str | Path) -> "Config":
@@ -121,11 +142,12 @@ class Config:
         head = folder / found.head if found.head else head_beside(url) or folder / "ledger.head"
         mark = signing_key and signing_key.with_name(f"{signing_key.name}-ledger")
         mark = folder / found.mark if found.mark else mark
-        return cls(url, signing_key, found.datasets, folder, _tokens(found.tokens, folder), head, mark)
+        tokens = _tokens(found.tokens, folder)
+        return cls(url, signing_key, found.datasets, folder, tokens, head, mark, found.timeouts)
 
     def open_ledger(self, *, new_ledger: bool = False, accept_rollback: bool = False) -> Ledger:
         start = {"new_ledger": new_ledger, "accept_rollback": accept_rollback}
-        return Ledger(self.ledger, self.head, mark=self.mark, **start)
+        return Ledger(self.ledger, self.head, mark=self.mark, limits=self.timeouts.of_ledger, **start)
 
     def open(self, *, new_ledger: bool = False, accept_rollback: bool = False) -> Curator:
         """Open the ledger and all tables, check every row, and declare what the ledger does not know yet."""
@@ -149,7 +171,8 @@ class Config:
         schema = self.schema_of(config)
         in_folder = not (is_address(config.table) and ("://" in config.table or "::" in config.table))
         table = str(self.folder / config.table) if in_folder else config.table
-        rows = open_rows(table, schema, TextFormat(config.encoding, config.decimal, config.delimiter))
+        text_format = TextFormat(config.encoding, config.decimal, config.delimiter)
+        rows = open_rows(table, schema, text_format, self.timeouts.rows)
         return HostedDataset(
             schema.without_derivations, rows, config.answer_after, config.oversubscribed, config.approval, epoch
         )

@@ -10,10 +10,11 @@ from sqlalchemy.exc import IntegrityError
 
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.boundary.canonical import digest
+from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import AccessError, ArgumentError
 from hedgerow.service.curator import ROLES, Caller, Role
 from hedgerow.service.ledger.accounts import check_names
-from hedgerow.service.ledger.database import Database
+from hedgerow.service.ledger.database import LEDGER_LIMITS, Database
 from hedgerow.service.ledger.tables import KEYS
 from hedgerow.text.messages import shown
 
@@ -23,8 +24,8 @@ PREFIX = "hr_"  # how a key begins, unlike a token of an identity provider
 class Keys:
     """The keys of a service, in the ledger's database: of 256 random bits, so that a fast hash is hard to invert."""
 
-    def __init__(self, url: str) -> None:
-        self._database = Database(url)
+    def __init__(self, url: str, limits: TimeLimits = LEDGER_LIMITS) -> None:
+        self._database = Database(url, limits=limits)
 
     def close(self) -> None:
         self._database.close()

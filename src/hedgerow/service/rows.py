@@ -14,6 +14,7 @@ import pyarrow as pa
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.environment import environment_cause
 from hedgerow.engines.files import check_readable, is_address
+from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import ArgumentError, SourceUnavailableError
 from hedgerow.oracle.frame_rows import OracleFrame, OracleRows
 from hedgerow.schema.schema import Schema
@@ -24,6 +25,8 @@ from hedgerow.tally import Tally
 
 if TYPE_CHECKING:
     from hedgerow.oracle.table_rows import OracleTable
+
+DEFAULT_LIMITS = TimeLimits()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -78,17 +81,18 @@ class TableRows:
     label: Target  # the classes, or the number, under the name of the column
     schema: Schema  # what is public of it: the columns that may be asked about, and the unit of privacy
     target: OracleTable  # what is public of the table. Its connection is closed.
+    limits: TimeLimits  # how long the database may take
 
     @classmethod
-    def of(cls, address: str, schema: Schema) -> Self:
+    def of(cls, address: str, schema: Schema, limits: TimeLimits = DEFAULT_LIMITS) -> Self:
         """Open a table once, when the service starts, and check every row. Errors are for the curator."""
         from hedgerow.oracle.table_rows import OracleTable  # Ibis takes long to import
 
         label = schema.target
-        with _open(address) as table:
+        with _open(address, limits) as table:
             target = OracleTable.of(_selected(table, schema), label.name, label, schema.unit)
             Tally.from_table(table, schema)
-        return cls(address, label, schema, target)
+        return cls(address, label, schema, target, limits)
 
     def probe(self) -> None:
         """Check that the table is there, with the columns of the schema; no row is touched.
@@ -122,7 +126,7 @@ class TableRows:
         with ExitStack() as opened:
             cause = None
             try:
-                table = _selected(opened.enter_context(_open(self.address)), self.schema)
+                table = _selected(opened.enter_context(_open(self.address, self.limits)), self.schema)
                 if not self.target.kinds.items() <= self.target.reopened(table).kinds.items():
                     cause = "table"
             except Exception as error:  # its text could name a value
@@ -136,20 +140,22 @@ class TableRows:
 Rows = FrameRows | TableRows
 
 
-def open_rows(table: str, schema: Schema, text_format: TextFormat = DEFAULT_FORMAT) -> Rows:
+def open_rows(
+    table: str, schema: Schema, text_format: TextFormat = DEFAULT_FORMAT, limits: TimeLimits = DEFAULT_LIMITS
+) -> Rows:
     """Open the rows of a file of text, written as `text_format` says, or at an address, and check all of them."""
     check_no_spreadsheet(table)
     if not is_address(table):
         return FrameRows.read(table, schema, text_format)
     if not text_format.is_usual:
         raise ArgumentError("encoding, decimal and delimiter are for one file of text; leave them out.")
-    return TableRows.of(table, schema)
+    return TableRows.of(table, schema, limits)
 
 
-def _open(address: str) -> AbstractContextManager[Any]:
+def _open(address: str, limits: TimeLimits) -> AbstractContextManager[Any]:
     from hedgerow.engines.sources import open_table  # Ibis takes long to import
 
-    return open_table(address)
+    return open_table(address, limits=limits)
 
 
 def _selected(table: Any, schema: Schema) -> Any:

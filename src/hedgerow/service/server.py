@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import ssl
 import sys
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hedgerow.boundary.durable import check_closed
 from hedgerow.datasets import load
+from hedgerow.engines.time_limits import stop_all
 from hedgerow.errors import ArgumentError, FileError
 from hedgerow.privacy.account import Account
 from hedgerow.service.curator import Curator, HostedDataset
@@ -38,6 +42,7 @@ from hedgerow.service.resources import allowed_connections
 from hedgerow.service.rows import FrameRows
 
 LOCAL = "127.0.0.1"
+_LAST_SECONDS = 5.0  # from when the work in databases is cut to the end of the process
 _SWITCH = 0.0005  # seconds for which a thread that computes holds up those that come back from the ledger's disk
 
 
@@ -214,24 +219,39 @@ class Connection(H11Protocol):
 
 
 def serve(
-    app: ASGIApp, address: Address, own: ASGIApp, own_address: Address, ready: Callable[[str, str], None]
+    app: ASGIApp,
+    address: Address,
+    own: ASGIApp,
+    own_address: Address,
+    ready: Callable[[str, str], None],
+    seconds: float = 30,
 ) -> None:
+    """Serve both apps until SIGINT or SIGTERM; what is being answered then has some seconds to end.
+
+    After these, work in databases is cut, and soon after the process ends. Whenever that is, each question is charged
+    or not, and its answer is stored or the question pending.
+    """
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # its records can hold the text of an exception
     sys.setswitchinterval(_SWITCH)
     public, private = _bound(address.host, address.port), _bound(own_address.host, own_address.port)
     connections = Connections(allowed_connections())
     servers = [
-        (_server(app, connections, _tls(address), address.behind_proxy), public),
-        (_server(own, connections, None, behind_proxy=False), private),
+        (_server(app, connections, _tls(address), seconds, behind_proxy=address.behind_proxy), public),
+        (_server(own, connections, None, seconds, behind_proxy=False), private),
     ]
 
     def stop() -> None:
         for server, _ in servers:
             server.should_exit = True
 
+    def stop_in_time() -> None:
+        stop()
+        _later(seconds, stop_all)
+        _later(seconds + _LAST_SECONDS, partial(os._exit, 1))
+
     async def run() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, stop)
+            asyncio.get_running_loop().add_signal_handler(number, stop_in_time)
         tasks = [asyncio.create_task(server.serve([listening])) for server, listening in servers]
         while not all(server.started for server, _ in servers) and not any(task.done() for task in tasks):
             await asyncio.sleep(0.02)
@@ -244,7 +264,16 @@ def serve(
     asyncio.run(run())
 
 
-def _server(app: ASGIApp, connections: Connections, tls: ssl.SSLContext | None, behind_proxy: bool) -> _Server:
+def _later(seconds: float, call: Callable[[], object]) -> None:
+    """Call something later, if the process is still there: no thread that hangs keeps it from this."""
+    timer = threading.Timer(seconds, call)
+    timer.daemon = True
+    timer.start()
+
+
+def _server(
+    app: ASGIApp, connections: Connections, tls: ssl.SSLContext | None, seconds: float, *, behind_proxy: bool
+) -> _Server:
     protocol: Any = partial(Connection, connections, tls)
     return _Server(
         uvicorn.Config(
@@ -257,7 +286,7 @@ def _server(app: ASGIApp, connections: Connections, tls: ssl.SSLContext | None, 
             server_header=False,
             proxy_headers=behind_proxy,
             forwarded_allow_ips="*",  # the port is the proxy's alone, which writes whom it asks for
-            timeout_graceful_shutdown=30,
+            timeout_graceful_shutdown=ceil(seconds),
         )
     )
 

@@ -7,6 +7,7 @@ import stat
 import threading
 from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
@@ -16,10 +17,11 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError as SQLAlchemyArgumentError
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from hedgerow.boundary.durable import check_closed
+from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError, MissingPackageError
 from hedgerow.privacy.process import OfOneProcess
 from hedgerow.service.ledger.tables import ENTRIES, HEAD, METADATA, VERSION
@@ -28,7 +30,8 @@ MISSING = (
     "expected a database with a ledger, got none. Begin a ledger with `hedgerow serve init`, or, for a configuration "
     "that exists, with `hedgerow serve check --new-ledger`."
 )
-_WAIT = 60  # seconds for another transaction of SQLite to end
+_WAIT = 60  # seconds for other transactions to end: of SQLite, or those of this process that queue
+LEDGER_LIMITS = TimeLimits(connect=5, query=15, lock=10)
 _OURS = 0x68656467  # by which PostgreSQL knows the lock of who makes tables
 _LOCKED = sa.select(HEAD.c.place, sa.func.set_config("synchronous_commit", "on", True)).with_for_update(of=HEAD)
 _DURABLE = {"journal_mode = WAL": "wal", "synchronous = FULL": 2, "fullfsync = ON": 1}
@@ -37,12 +40,14 @@ _DURABLE = {"journal_mode = WAL": "wal", "synchronous = FULL": 2, "fullfsync = O
 class Database(OfOneProcess):
     """A ledger's database. Writing transactions come one after the other, and are on disk when they have ended."""
 
-    def __init__(self, url: str, *, read_only: bool = False, create: bool = False) -> None:
+    def __init__(
+        self, url: str, *, read_only: bool = False, create: bool = False, limits: TimeLimits = LEDGER_LIMITS
+    ) -> None:
         super().__init__()
         self.url = _checked(url)
         if not create and self.path is not None and not self.path.exists():
             raise LedgerMissingError(MISSING)
-        self.engine = _engine(self.url, read_only=read_only)
+        self.engine = _engine(self.url, limits, read_only=read_only)
         if self.path is not None and not read_only:
             with suppress(OSError):  # there is one, or the database tells why there can be none
                 os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -77,10 +82,19 @@ class Database(OfOneProcess):
     def writing(self) -> Generator[Connection]:
         """Open a transaction that no other writing one overlaps; committed, and on disk, when the block ends."""
         self.check_process()
-        with _without_text(), self._queue, self.engine.begin() as connection:
+        with _without_text(), self._turn(), self.engine.begin() as connection:
             if self.path is None:
                 connection.execute(_LOCKED)
             yield connection
+
+    @contextmanager
+    def _turn(self) -> Generator[None]:
+        if not self._queue.acquire(timeout=_WAIT):
+            raise PoolTimeoutError
+        try:
+            yield
+        finally:
+            self._queue.release()
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
@@ -115,7 +129,9 @@ def _without_text() -> Generator[None]:
     """Replace what the database raises where it fails: its text names hosts and files."""
     try:
         yield
-    except (OperationalError, InterfaceError, PoolTimeoutError):
+    except IntegrityError:  # a contradiction, which is no outage
+        raise
+    except (DBAPIError, PoolTimeoutError):
         pass
     else:
         return
@@ -158,11 +174,13 @@ def _has_tables(connection: Connection, *, create: bool, read_only: bool) -> boo
     return is_there or create
 
 
-def _engine(url: URL, *, read_only: bool) -> Engine:
+def _engine(url: URL, limits: TimeLimits, *, read_only: bool) -> Engine:
     if url.get_backend_name() == "postgresql":
         if find_spec("psycopg") is None:
             raise MissingPackageError("a ledger in PostgreSQL needs an extra; run pip install 'hedgerow[postgres]'.")
-        engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+        engine = sa.create_engine(url, pool_pre_ping=True, pool_timeout=_WAIT, hide_parameters=True)
+        if not read_only:
+            event.listen(engine, "do_connect", partial(_connected, limits))
         event.listen(engine, "connect", _read_only if read_only else _check_server)
         return engine
     if read_only:
@@ -182,6 +200,13 @@ def _engine(url: URL, *, read_only: bool) -> Engine:
     event.listen(engine, "connect", connected)
     event.listen(engine, "begin", begin)
     return engine
+
+
+def _connected(limits: TimeLimits, _: object, __: object, ___: object, settings: dict[str, Any]) -> Any:
+    """Open a connection with time limits; those that the URL sets stay."""
+    from hedgerow.engines.postgres_connection import LimitedConnection  # which needs an extra
+
+    return LimitedConnection.opened(limits, **limits.postgres_settings(settings))
 
 
 def _make_durable(connection: sqlite3.Connection) -> None:

@@ -15,10 +15,11 @@ from sqlalchemy.engine import Connection, Row
 
 from hedgerow import errors
 from hedgerow.boundary.canonical import digest
+from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.privacy import Account, Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger import accounts
-from hedgerow.service.ledger.database import begin_run
+from hedgerow.service.ledger.database import LEDGER_LIMITS, begin_run
 from hedgerow.service.ledger.entry import Kind
 from hedgerow.service.ledger.log import Log
 from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, HEAD, REQUESTS, RETRIES
@@ -95,8 +96,10 @@ class Ledger:
         mark: Path | None = None,
         new_ledger: bool = False,
         accept_rollback: bool = False,
+        limits: TimeLimits = LEDGER_LIMITS,
     ) -> None:
-        self.log = Log(url, head, mark=mark, new_ledger=new_ledger, accept_rollback=accept_rollback)
+        start = {"new_ledger": new_ledger, "accept_rollback": accept_rollback}
+        self.log = Log(url, head, mark=mark, limits=limits, **start)
         self.entries, self.verify = self.log.entries, self.log.verify
         self._database = self.log.database
         self._run = begin_run(self._database)

@@ -26,8 +26,9 @@ from sqlalchemy.engine import Connection
 
 from hedgerow.boundary.canonical import FIRST, canonical, digest
 from hedgerow.boundary.durable import sync_folder
+from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError
-from hedgerow.service.ledger.database import MISSING, Database, head_beside
+from hedgerow.service.ledger.database import LEDGER_LIMITS, MISSING, Database, head_beside
 from hedgerow.service.ledger.entry import Entry, Kind
 from hedgerow.service.ledger.tables import ENTRIES, HEAD
 from hedgerow.service.ledger.verify import Verified, verified
@@ -119,6 +120,7 @@ class Log:
         read_only: bool = False,
         new_ledger: bool = False,
         accept_rollback: bool = False,
+        limits: TimeLimits = LEDGER_LIMITS,
     ) -> None:
         head = head or head_beside(url)
         self._head = None if head is None else HeadFile(head)
@@ -126,7 +128,7 @@ class Log:
         self._last = Mark(0, FIRST)  # of the transaction that writes
         problem = ""
         try:
-            self.database = Database(url, read_only=read_only, create=new_ledger or accept_rollback)
+            self.database = Database(url, read_only=read_only, create=new_ledger or accept_rollback, limits=limits)
         except LedgerMissingError:
             problem = self._missing_text()
         if problem:
