@@ -1,0 +1,247 @@
+"""Noise does not depend on the data: it is the same at counts of zero, at equal, negative and large counts.
+
+Replays freeze the noise, so they cannot see noise that leaves zeros alone. Here each value is drawn at often enough to
+reject a scale that is 30 % off for that value alone. Secure noise cannot be seeded: `ALARM` is the false-alarm rate of
+each comparison.
+"""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.learn.learned import LeafCounts, LeafSums
+from hedgerow.oracle.release_forms import PublishedRatios
+from hedgerow.privacy.gate import spend
+from hedgerow.privacy.joint_quantiles import JointQuantiles
+from hedgerow.privacy.noise import (
+    DiscreteLaplace,
+    GaussianCounts,
+    GumbelChoice,
+    PermuteAndFlip,
+    SecureNoise,
+    SeededNoise,
+    Siblings,
+    TwoSidedGumbelChoice,
+    TwoSidedPermuteAndFlip,
+)
+from tests.privacy.chances import ALARM, FACTORS, IDS, p_value
+
+DRAWS = 4000
+REACH = 60
+SOURCES = [SecureNoise(), SeededNoise(np.random.default_rng(4))]
+LAPLACE, GAUSSIAN = DiscreteLaplace(Fraction(1, 2)), GaussianCounts(Fraction(2), Fraction("1e-6"), 1, 1, 1)
+ADDED = {
+    "Laplace": LAPLACE,
+    "Laplace of several counts": DiscreteLaplace(Fraction(3, 2), sensitivity=3, each=1),
+    "Gaussian": GAUSSIAN,
+    "Gaussian of a unit": GaussianCounts(Fraction(8), Fraction("1e-6"), 2, 1, 2, rows=2),
+}
+VALUES = (0, 1, 7, -7, 2**40)
+VECTORS = {
+    "zeros": np.zeros(DRAWS, dtype=np.int64),
+    "one nonzero": np.array([5] + [0] * DRAWS),
+    "ones": np.ones(DRAWS, dtype=np.int64),
+    "equal and mixed": np.tile(np.array(VALUES), DRAWS),
+    "all different": np.arange(-DRAWS // 2, DRAWS // 2),
+}
+
+
+def chances(mechanism, factor=1):
+    """Return the exact chances of noise of −REACH or less, …, REACH or more, by the definition of the mechanism."""
+    wide = np.arange(-2000, 2001)
+    scale = float(factor) * float(getattr(mechanism, "scale", mechanism.sensitivity / mechanism.epsilon))
+    away = np.abs(wide) / scale
+    mass = np.exp(-away if isinstance(mechanism, DiscreteLaplace) else -(away**2) / 2)
+    found = np.zeros(2 * REACH + 1)
+    np.add.at(found, np.clip(wide, -REACH, REACH) + REACH, mass / mass.sum())
+    return found
+
+
+def counted(noise):
+    return np.bincount(np.clip(noise, -REACH, REACH) + REACH, minlength=2 * REACH + 1)
+
+
+def assert_exact(noise, mechanism):
+    counts = counted(noise)
+    assert p_value(counts, chances(mechanism)) > ALARM, "the noise depends on the data"
+    assert all(p_value(counts, chances(mechanism, factor)) < ALARM for factor in FACTORS), "too few draws to tell"
+
+
+@pytest.mark.parametrize("mechanism", ADDED.values(), ids=ADDED)
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+@pytest.mark.parametrize("kind", VECTORS)
+def test_noise_on_a_vector_is_the_same_for_each_of_its_values(source, kind, mechanism):
+    vector = VECTORS[kind]
+    noise = np.array(source.prepare(mechanism)(vector), dtype=np.int64) - vector
+    repeated = [value for value, times in Counter(vector.tolist()).items() if times >= DRAWS]
+    for value in repeated:
+        assert_exact(noise[vector == value], mechanism)
+    assert_exact(noise, mechanism)
+
+
+@pytest.mark.parametrize("draws", [300, pytest.param(DRAWS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("mechanism", [LAPLACE, GAUSSIAN], ids=["Laplace", "Gaussian"])
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+@pytest.mark.parametrize("value", [0, -7])
+def test_noise_on_a_single_count_is_the_same_for_each_value(source, value, mechanism, draws):
+    """300 draws reject noise that is often left out, DRAWS also a scale that is 30 % off."""
+    run, given = source.prepare(mechanism), np.array([value])
+    noise = np.array([run(given)[0] for _ in range(draws)]) - value
+    if draws == DRAWS:
+        assert_exact(noise, mechanism)
+    else:
+        assert p_value(counted(noise), chances(mechanism)) > ALARM
+        assert p_value(counted(np.where(np.arange(draws) % 2, noise, 0)), chances(mechanism)) < ALARM
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+@pytest.mark.parametrize("numerator", [0, 50, 100])
+def test_published_ratios_of_bins_with_rows_are_noised_at_zero_too(source, numerator):
+    """Laplace noise on the numerator, clipped: of 0 and of all, half of the answers are at the end."""
+    rows = np.full(DRAWS, 100)
+    ratios = np.array(source.prepare(PublishedRatios(Fraction(1, 20), 1))((np.full(DRAWS, numerator), rows)))
+    ends = np.array([(ratios == 0).sum(), ((ratios > 0) & (ratios < 1)).sum(), (ratios == 1).sum()])
+    below, above = (np.exp(-size / 20) / 2 for size in (numerator, 100 - numerator))
+    assert p_value(ends, [below, 1 - below - above, above]) > ALARM
+
+
+# Choices
+
+
+def permuted_and_flipped(scores, scale):
+    """Return the chance of each index: in random order, take one with chance exp(−gap/scale)."""
+    accept = np.exp(-(np.array(scores) - min(scores)) / scale)
+
+    def chosen(left):
+        found = np.zeros(len(scores))
+        for place in left:
+            found[place] += accept[place] / len(left)
+            found += (1 - accept[place]) / len(left) * chosen(left - {place}) if accept[place] < 1 else 0
+        return found
+
+    return chosen(frozenset(range(len(scores))))
+
+
+def drawn_exponentially(scores, scale):
+    mass = np.exp(-(np.array(scores) - min(scores)) / scale)
+    return mass / mass.sum()
+
+
+CHOICES = {
+    PermuteAndFlip: (permuted_and_flipped, 1),
+    TwoSidedPermuteAndFlip: (permuted_and_flipped, 2),
+    GumbelChoice: (drawn_exponentially, 1),
+    TwoSidedGumbelChoice: (drawn_exponentially, 2),
+}
+SCORES = [(0, 0, 0, 0), (0, 0, 2, 4), (-2, -2, 0, 0)]
+
+
+@pytest.mark.parametrize("kind", CHOICES)
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+def test_choices_have_their_exact_chances_at_scores_of_zero_and_at_equal_ones(source, kind):
+    law, sides = CHOICES[kind]
+    for scores in SCORES:
+        run = source.prepare(kind(Fraction(1), 2))
+        counts = np.bincount([run(np.array(scores)) for _ in range(200)], minlength=4)
+        assert p_value(counts, law(scores, 2 * sides)) > ALARM, scores
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+def test_nodes_whose_scores_are_all_zero_are_chosen_in_by_chance_each_by_itself(source):
+    run = source.prepare(Siblings(PermuteAndFlip(Fraction(1), 2)))
+    zeros = [np.zeros(2, dtype=np.int64)] * 2
+    found = Counter(tuple(map(int, run(zeros))) for _ in range(300))
+    assert p_value([found[pair] for pair in ((0, 0), (0, 1), (1, 0), (1, 1))], [1 / 4] * 4) > ALARM
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+def test_quantiles_of_a_column_without_rows_are_drawn_evenly(source):
+    """Every tuple of positions has a score of 0; with one position a candidate, every pair of places is as likely."""
+    mechanism = JointQuantiles(Fraction(4), 3, 4)
+    order = list(combinations_with_replacement(range(4 * mechanism.parts), 2))
+    even = Counter(mechanism.places(positions) for positions in order)
+    run, zeros = source.prepare(mechanism), np.zeros(5, dtype=np.int64)
+    found = Counter(run(zeros) for _ in range(300))
+    assert set(found) <= set(even)
+    assert p_value([found[pair] for pair in even], [*even.values()]) > ALARM
+
+
+# Joint releases, as they are made: of tables in which nearly every count is zero
+
+
+TARGETS = {LeafCounts(): hr.Label("y", ("no", "yes")), LeafSums(): hr.Number("y", 0, 10, 3)}
+
+
+@pytest.mark.parametrize("of", TARGETS, ids=lambda of: type(of).__name__)
+def test_counts_and_sums_of_leaves_without_rows_are_noised_like_others(of):
+    target, leaves = TARGETS[of], np.zeros((2 * DRAWS, TARGETS[of].n_levels), dtype=np.int64)
+    leaves[::2, 0] = 9
+    mechanism = of.mechanism(target, Fraction(1))
+    found = spend(
+        hr.Budget(1), SecureNoise(), lambda gate: of.release(target, lambda: leaves, "the leaves", gate, Fraction(1))
+    )
+    exact = leaves @ of.weights(target)
+    for value in set(exact.ravel().tolist()):
+        assert_exact((found - exact)[exact == value], mechanism)
+
+
+def test_cells_of_an_evaluation_without_rows_are_noised_like_others():
+    schema = hr.Schema({"age": hr.Integer(0, 9, (4,))}, hr.Label("y", ("no", "yes")))
+    frame = pd.DataFrame({"age": [3] * 50, "ward": ["w1"] * 50, "y": ["no"] * 50})
+    tree = hr.PrivateTreeClassifier(1, schema=schema, max_depth=0).fit(frame, frame["y"])
+    wards = [f"w{place}" for place in range(1000)]
+    for rows in (frame, frame[:0]):
+        found = hr.evaluate(tree, rows, epsilon="1/2", by={"ward": wards})
+        noise = np.array(found.counts, dtype=np.int64)
+        assert_exact(np.delete(noise, 1, axis=0).ravel(), LAPLACE)  # ward w1 has all rows
+
+
+@pytest.mark.parametrize("form", ["counts", "gaussian"])
+def test_bins_of_an_oracle_without_rows_are_noised_like_others(form):
+    bins = hr.Schema({"age": hr.Integer(0, DRAWS, range(DRAWS), outside="clip", missing="bin")})
+    frame, budget = pd.DataFrame({"age": [3] * 50}), hr.Budget("1/2") if form == "counts" else hr.Budget(2, "1e-6")
+    oracle = hr.Oracle(frame, np.arange(50) % 2, budget, 1, release=form)
+    found = np.delete(oracle.marginals(bins).rows, 3)
+    assert_exact(found, LAPLACE if form == "counts" else GAUSSIAN)
+
+
+def test_a_model_of_a_table_without_rows_is_drawn_by_chance():
+    schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", ("no", "yes")))
+    empty = hr.Tally.count(pd.DataFrame({"a": np.zeros(0, dtype=bool), "y": np.zeros(0, dtype=object)}), "y", schema)
+    clf = hr.PrivateTreeClassifier(1, schema=schema, max_depth=0)
+    labels = Counter(clf.fit_tally(empty).tree_.predictions[0] for _ in range(60))
+    assert p_value([labels["no"], labels["yes"]], [1 / 2, 1 / 2]) > ALARM
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda vector, noise: np.where(vector == 0, 0, noise),
+        lambda vector, noise: np.where(vector < 0, 0, noise),
+        lambda vector, noise: np.where(vector == 0, noise // 2, noise),
+        lambda vector, noise: np.where(vector == vector[-1], noise[-1], noise),
+        lambda vector, noise: np.maximum(vector + noise, np.minimum(vector, 0)) - vector,
+        lambda vector, noise: noise if vector.any() else np.zeros_like(noise),
+    ],
+    ids=["zeros", "negative", "half at zero", "equal share theirs", "clipped at zero", "zeros alone"],
+)
+def test_noise_that_depends_on_the_data_is_found(changed, monkeypatch):
+    build = DiscreteLaplace.build
+
+    def dependent(self):
+        run = build(self)
+        return lambda vector: vector + changed(vector, np.array(run(vector), dtype=np.int64) - vector)
+
+    monkeypatch.setattr(DiscreteLaplace, "build", dependent)
+    errors = []
+    for kind in VECTORS:
+        try:
+            test_noise_on_a_vector_is_the_same_for_each_of_its_values(SOURCES[0], kind, LAPLACE)
+        except AssertionError as error:
+            errors.append(str(error).partition("\n")[0])
+    assert "the noise depends on the data" in errors
