@@ -10,8 +10,10 @@ from sklearn.utils import Tags
 from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.learn.base import Learned, TallyEstimator
 from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema.attributes import MISSING
 from hedgerow.schema.schema import Schema
-from hedgerow.tables.frames import check_same_index
+from hedgerow.schema.targets import Label
+from hedgerow.tables.frames import Labels, check_same_index, column_of
 
 
 class ScoreMixin:
@@ -27,7 +29,22 @@ class ScoreMixin:
 
 
 class AccuracyMixin(ScoreMixin, ClassifierMixin):
-    """scikit-learn's mixin of classifiers with this score."""
+    """scikit-learn's mixin of classifiers, with a score that reads labels as `fit` does: "1" can be the class 1."""
+
+    classes_: Array
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of `predict`. A label that is no class of the model counts as an error.
+
+        Raises ValueError if labels are missing, or, for pandas, if the index of the labels is not that of their rows.
+        """
+        from sklearn.metrics import accuracy_score  # takes long to import
+
+        labels, label = Labels.of(y, X), Label("label", tuple(self.classes_.tolist()))
+        given = label.codes(labels.column(labels.name))
+        label.checked(given[given == MISSING])  # raises if there are any
+        predicted = label.codes(column_of(cast(Any, self).predict(X), label.name))
+        return float(accuracy_score(given, predicted, sample_weight=sample_weight))
 
 
 class R2Mixin(ScoreMixin, RegressorMixin):

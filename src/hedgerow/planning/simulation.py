@@ -16,6 +16,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning
 from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.models.plot import axes_of, colour
 from hedgerow.schema.schema import Schema
+from hedgerow.tables.frames import check_same_index, column_of
 from hedgerow.text.axes import Axes
 from hedgerow.text.progress import tracked
 
@@ -88,8 +89,8 @@ def simulate(
         raise ArgumentTypeError("public must be a pair of data and labels of a public table.")
     data, is_number = public[0], schema.target.as_number is not None
     others = ArgumentError("expected public rows with different finite numbers to predict, got others.")
-    kind = np.float64 if is_number else None
-    labels = guarded(lambda: np.asarray(public[1], dtype=kind), others)
+    check_same_index(*public)
+    labels = guarded(lambda: np.asarray(public[1], dtype=np.float64), others) if is_number else _typed(schema, public)
     if len(labels) < 10:
         raise ArgumentError(f"expected a public table of at least ten rows, got {len(labels)}.")
     if is_number and not (np.isfinite(labels).all() and labels.var()):
@@ -196,6 +197,12 @@ def _models(schema: Schema, epsilon: Fraction, delta: Fraction, seed: int) -> di
         "scorecard": makers["scorecard"](epsilon, delta=delta or None, **common),
     }
     return {name: model for name, model in found.items() if model.keeps_monotone or not schema.monotone}
+
+
+def _typed(schema: Schema, public: tuple[Any, Any]) -> Array:
+    """Return public labels as classes of the schema, whatever type they are written in; DomainError for others."""
+    label = schema.class_label
+    return label.typed(column_of(public[1], label.name))
 
 
 def _rows(data: Any, places: Index) -> Any:

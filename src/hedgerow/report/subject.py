@@ -209,7 +209,10 @@ class Subject:
         """Return the class of each label in words; DomainError if a label is missing, or is no class of the schema."""
         label = None if self.released is None or self.schema is None else self.schema.class_label
         if label is None:
-            return np.array([value_text(value) for value in label_values(labels).tolist()], dtype=object)
+            # A dictionary finds True, 1 and 1.0 as the same class: the model's own word for it is used.
+            words = {value: value_text(value) for value in np.asarray(getattr(self.model, "classes_", ())).tolist()}
+            values = label_values(labels).tolist()
+            return np.array([words.get(value, value_text(value)) for value in values], dtype=object)
         names = np.array([value_text(value) for value in label.classes], dtype=object)
         return names[label.encode(column_of(labels, label.name)).astype(np.intp)]
 

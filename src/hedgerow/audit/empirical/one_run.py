@@ -14,6 +14,7 @@ from hedgerow.audit.inference.labelled import LabelledRows, predicts_numbers
 from hedgerow.boundary.arguments import RandomState, check_integer, generator
 from hedgerow.boundary.arrays import Floats, Index, Mask
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.models.released import released_model
 from hedgerow.text.messages import describe_argument
 
 _FEWEST = 8  # guesses that are tried, where their number is not given
@@ -145,7 +146,8 @@ def _numbers(given: int | None, n_canaries: int) -> list[int]:
 
 def own_label(fitted: Any, X: Any, y: Any) -> Floats:
     """Return the chance that a model gives to each row's label, or whether it predicts it; of a number, −|error|."""
-    labels = np.asarray(y)
+    released = released_model(fitted)
+    labels = np.asarray(y) if released is None else LabelledRows.of(X, y).typed(released.schema).values
     if predicts_numbers(fitted):
         return -np.abs(np.asarray(fitted.predict(X), dtype=np.float64) - labels)
     if hasattr(fitted, "predict_proba") and hasattr(fitted, "classes_"):

@@ -1,7 +1,7 @@
 """Rows with their labels, from which audits draw subsets. Private: nothing here is released."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import narwhals as nw
@@ -14,7 +14,8 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.models.released import released_model
 from hedgerow.schema.contributions import whose
 from hedgerow.schema.schema import Schema
-from hedgerow.tables.frames import Labels, Table, check_same_index
+from hedgerow.schema.targets import Label
+from hedgerow.tables.frames import Labels, Table, check_same_index, column_of
 from hedgerow.tally import Tally
 
 NO_CLASSES = "expected a model of classes, got one of a number"
@@ -46,6 +47,15 @@ class LabelledRows:
         if not isinstance(given, (tuple, list)) or len(given) != 2:
             raise ArgumentTypeError(f"{name} must be a pair of rows and labels, (X, y), got {type(given).__name__}.")
         return cls.of(*given)
+
+    def typed(self, schema: Any) -> Self:
+        """Return the rows with labels as the classes of a schema, if it has any: "1" can be the class 1."""
+        label = schema.label if isinstance(schema, Schema) else None
+        if not isinstance(label, Label):
+            return self
+        column = column_of(self.labels, label.name)
+        label.check_type(column)
+        return replace(self, values=label.typed(column))
 
     def __len__(self) -> int:
         return len(self.table)

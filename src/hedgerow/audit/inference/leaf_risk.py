@@ -84,14 +84,13 @@ def leaf_risk(
     names, (leaves, *_) = leaf_numbers(model, [apply_of(model)(train[0])])
     released = released_model(model)
     declared = schema if schema is not None or released is None else released.schema
-    if not predicts_numbers(model):
-        classes, labels = distinct(rows.values)
-    elif released is None:
-        return counted_risk(names, leaves, None, train[0], declared, least)
-    else:
+    if released is not None:
         target = released.schema.target
-        classes, labels = target.values, target.encode(column_of(rows.labels, target.name)).astype(np.intp)
-    return counted_risk(names, leaves, (classes, labels), train[0], declared, least)
+        levels = target.encode(column_of(rows.labels, target.name)).astype(np.intp)
+        by = (target.values, levels) if target.as_number is not None else distinct(np.array(target.values)[levels])
+    else:
+        by = None if predicts_numbers(model) else distinct(rows.values)
+    return counted_risk(names, leaves, by, train[0], declared, least)
 
 
 def counted_risk(

@@ -29,7 +29,8 @@ class Target:
     @classmethod
     def of(cls, target: Any, X: Any, y: Any, *, seeded: bool) -> Self:
         """Check the learner, and that the rows have labels of two or more classes, or two or more numbers."""
-        make, rows = _factory(target), LabelledRows.of(X, y)
+        make = _factory(target)
+        rows = LabelledRows.of(X, y).typed(getattr(make(), "schema", None))
         if len(np.unique(rows.values)) < 2:
             raise ArgumentError("expected two or more classes, or numbers, in y, got one.")
         return cls(make, rows, seeded)
