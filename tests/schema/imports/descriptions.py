@@ -9,7 +9,12 @@ FRICTIONLESS_FIELDS = [
     {"name": "sex", "type": "string", "constraints": {**REQUIRED, "enum": ["F", "M", "NA"]}},
     {"name": "ward", "type": "string", "categories": [{"value": "a", "label": "A"}, {"value": "b"}]},
     {"name": "born", "type": "date", "constraints": {"minimum": "1900-01-01", "maximum": "2024-12-31"}},
-    {"name": "seen", "type": "date", "format": "%d/%m/%Y"},
+    {
+        "name": "seen",
+        "type": "date",
+        "format": "%d/%m/%Y",
+        "constraints": {"minimum": "01/01/2020", "maximum": "31/12/2024"},
+    },
     {"name": "smoker", "type": "boolean", "trueValues": ["yes", "Y"], "falseValues": ["no"], "missingValues": ["-9"]},
     {"name": "alive", "type": "boolean", "constraints": REQUIRED},
     {"name": "hue", "type": "string", "constraints": {**REQUIRED, "pattern": "^(red|blue)$"}},
@@ -41,7 +46,11 @@ CSVW_COLUMNS = [
     {"name": "smoker", "required": True, "datatype": {"base": "boolean", "format": "Y|N"}},
     {"name": "hue", "required": True, "datatype": {"base": "string", "format": "(red|blue)"}},
     {"name": "born", "required": True, "datatype": {"base": "date", "minimum": "1900-01-01", "maximum": "2024-12-31"}},
-    {"name": "seen", "datatype": {"base": "date", "format": "dd/MM/yyyy"}},
+    {
+        "name": "seen",
+        "required": True,
+        "datatype": {"base": "date", "format": "dd/MM/yyyy", "minimum": "01/01/2020", "maximum": "31/12/2024"},
+    },
     {"name": "made", "virtual": True},
 ]  # fmt: skip
 CSVW = {"@context": "http://www.w3.org/ns/csvw", "url": "t.csv", "tableSchema": {"columns": CSVW_COLUMNS}}
@@ -69,7 +78,7 @@ REDCAP_FIELDS = [
     field("pain", "slider"),
     field("phone", "text", identifier="y"),
     field("visit", "text", check="date_dmy", low="2020-01-01", high="2024-12-31"),
-    field("seen", "text", check="datetime_ymd"),
+    field("seen", "text", check="datetime_dmy", low="2020-01-01 00:00", high="2024-12-31 23:59"),
     field("story", "notes"),
     field("hint", "descriptive"),
     field("bmi", "calc", choices="[w]/[h]"),

@@ -13,9 +13,7 @@ SOURCE = {"source": "CSVW metadata"}
 @pytest.mark.parametrize("data", [CSVW, {"tables": [CSVW]}])
 def test_columns_are_attributes_with_what_they_declare(data):
     draft = csvw_draft(data)
-    assert draft.left_out == (
-        ("seen", "values of type date cannot be attributes; derive a number or a category from them"),
-    )
+    assert draft.left_out == ()
     assert draft.schema() == Schema(
         {
             "Age": Integer(0, 120, description="in years", **SOURCE),
@@ -24,6 +22,7 @@ def test_columns_are_attributes_with_what_they_declare(data):
             "smoker": Boolean(true_values=("Y",), false_values=("N",), **SOURCE),
             "hue": Categorical(("red", "blue"), **SOURCE),
             "born": Date("1900-01-01", "2024-12-31", **SOURCE),
+            "seen": Date("2020-01-01", "2024-12-31", format="%d/%m/%Y", **SOURCE),
         }
     )
 

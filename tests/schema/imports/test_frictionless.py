@@ -14,7 +14,7 @@ NA = {"missing": "bin", "missing_values": ("NA",)}
 def test_fields_are_attributes_with_what_they_declare():
     draft = table_schema_draft(FRICTIONLESS)
     assert draft.gaps == ()
-    assert [name for name, _ in draft.left_out] == ["id", "seen"]
+    assert [name for name, _ in draft.left_out] == ["id"]
     assert draft.schema() == Schema(
         {
             "age": Integer(0, 120, description="Age: at admission", unit="years", **NA, **SOURCE),
@@ -22,6 +22,7 @@ def test_fields_are_attributes_with_what_they_declare():
             "sex": Categorical(("F", "M"), **NA, **SOURCE),
             "ward": Categorical(("a", "b"), **NA, **SOURCE),
             "born": Date("1900-01-01", "2024-12-31", **NA, **SOURCE),
+            "seen": Date("2020-01-01", "2024-12-31", format="%d/%m/%Y", **NA, **SOURCE),
             "smoker": Boolean(
                 true_values=("yes", "Y"), false_values=("no",), missing="bin", missing_values=("-9",), **SOURCE
             ),

@@ -32,7 +32,7 @@ def dictionary(tmp_path):
 def test_fields_are_attributes_with_what_they_declare(dictionary, header):
     draft = dictionary_draft(dictionary(REDCAP_FIELDS, header))
     assert draft.gaps == (("bmi", "low"), ("bmi", "high"))
-    assert [name for name, _ in draft.left_out] == ["record_id", "phone", "seen", "story"]
+    assert [name for name, _ in draft.left_out] == ["record_id", "phone", "story"]
     (bmi,) = [one for one in draft.columns if one.name == "bmi"]
     known = draft.completed(type(bmi)(name="bmi", kind="real", low=5, high=99)).schema()
     drugs = {"drugs___a": "Aspirin", "drugs____1": "Other"}
@@ -45,6 +45,7 @@ def test_fields_are_attributes_with_what_they_declare(dictionary, header):
             **{name: Boolean(description=f"Drugs: {label}", **SOURCE) for name, label in drugs.items()},
             "pain": Integer(0, 100, **SOURCE),
             "visit": Date("2020-01-01", "2024-12-31", **SOURCE),
+            "seen": Date("2020-01-01", "2024-12-31", format="iso", **SOURCE),
             "bmi": Real(5, 99),
         }
     )

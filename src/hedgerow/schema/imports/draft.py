@@ -114,6 +114,8 @@ class DraftColumn:
         The bounds of a number or date.
     true_values, false_values : tuple of str or int
         The words of a boolean, where it has its own.
+    format : str or None
+        How the text of a date is written, as in `Date`; None for ``YYYY-MM-DD``.
     may_be_missing : bool
         Whether values may be missing.
     missing_values : tuple of str or int or float
@@ -129,6 +131,7 @@ class DraftColumn:
     high: float | None = None
     true_values: tuple[str | int, ...] = ()
     false_values: tuple[str | int, ...] = ()
+    format: str | None = None
     may_be_missing: bool = False
     missing_values: tuple[str | int | float, ...] = ()
     description: str | None = None
@@ -158,6 +161,8 @@ class DraftColumn:
             data[key] = FILL_IN if value in (None, ()) else list(value) if key == "values" else as_plain(value)
         if self.kind == "boolean" and self.true_values and self.false_values:
             data |= {"true_values": list(self.true_values), "false_values": list(self.false_values)}
+        if self.kind == "date" and self.format:
+            data["format"] = self.format
         if self.may_be_missing or self.missing_values:
             data["missing"] = "bin"
         if self.missing_values:

@@ -19,11 +19,13 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.boundary.untrusted_text import read_text
 from hedgerow.errors import ArgumentTypeError, MissingFileError, SchemaError, UnreadableError
 from hedgerow.schema.files import LARGEST_SCHEMA, read_mapping
+from hedgerow.schema.imports.date_patterns import plain_day
 from hedgerow.schema.imports.ddi import codebook_draft
 from hedgerow.schema.imports.draft import Draft, DraftColumn, bounded_column, category_or_boolean
 from hedgerow.schema.imports.json_formats import draft_of_json
 from hedgerow.tables.csv_files import read_header
 from hedgerow.tables.table_files import check_no_spreadsheet
+from hedgerow.text.date_formats import ISO
 
 FORMATS = "REDCap data dictionary (.csv), Frictionless Table Schema, CSVW or JSON Schema (.json), DDI (.xml), Parquet"
 
@@ -94,7 +96,9 @@ _EXPORTED |= {"select_choices_or_calculations": _CHOICES, "text_validation_type_
 _EXPORTED |= {"text_validation_min": _LOW, "text_validation_max": _HIGH}
 _EXPORTED |= {"identifier": _IDENTIFIER, "branching_logic": _BRANCH}
 _DATES = ("date_ymd", "date_mdy", "date_dmy")  # so typed; all are exported as YYYY-MM-DD
-_CHECKED: dict[str, Any] = {"integer": "integer", **dict.fromkeys(_DATES, "date")}
+# exported as YYYY-MM-DD HH:MM, with or without seconds
+_TIMES = tuple(f"datetime_{seconds}{order}" for seconds in ("", "seconds_") for order in ("ymd", "mdy", "dmy"))
+_CHECKED: dict[str, Any] = {"integer": "integer", **dict.fromkeys((*_DATES, *_TIMES), "date")}
 _REAL = re.compile("number(_[0-9]dp)?")
 
 Field = Mapping[str, str]
@@ -167,6 +171,8 @@ def _column(name: str, kind: str, field: Field) -> DraftColumn | tuple[str, str]
         low, high = (limit or default for limit, default in zip(limits, ("0", "100"), strict=True))
         return bounded_column(name, "integer", low, high, **common)
     if kind == "text" and check in _CHECKED:
+        if check in _TIMES:
+            common["format"], limits = ISO, (plain_day(limits[0]), plain_day(limits[1]))
         return bounded_column(name, _CHECKED[check], *limits, **common)
     if kind == "calc" or (kind == "text" and _REAL.fullmatch(check)):
         return bounded_column(name, "real", *limits, **common)

@@ -11,7 +11,9 @@ from operator import or_
 from typing import Any, Self
 
 from hedgerow.errors import SchemaError
+from hedgerow.schema.imports.date_patterns import REWRITE, format_of_strptime, format_of_unicode, plain_limits
 from hedgerow.schema.imports.draft import NO_LIMITS, Draft, DraftColumn, Limits, limits_between, typed_column
+from hedgerow.text.date_formats import ISO
 from hedgerow.text.days import Day
 
 ORIGIN = "JSON Schema"
@@ -157,7 +159,8 @@ def _property(name: str, given: object, top: object, required: bool) -> DraftCol
         return name, "objects and lists cannot be attributes; derive a number or a category from them"
     formats = found.formats if not types or "string" in types else frozenset[str]()  # which are those of text alone
     if formats & {*_TIMES, "several"} or (formats and len(types) > 1):
-        return name, "times, or dates among others, cannot be attributes; derive a number or a category from them"
+        problem = "times of day, times with a time zone, and dates among other values cannot be attributes"
+        return name, f"{problem}; derive a number or a category from them, or write dates such as 2020-01-31"
     is_typed = found.types is not None or found.limits.values is not None
     common: dict[str, Any] = {"description": _titled(one), "unit": text_in(one, "unit", "x-unit"), "source": ORIGIN}
     common["may_be_missing"] = not required or (found.null and is_typed)
@@ -198,9 +201,9 @@ def _resolved(given: object, top: object) -> Mapping[str, Any]:
 FRICTIONLESS = "Frictionless Table Schema"
 _OF_FIELDS: dict[str, Any] = {"date": "date", "integer": "integer", "number": "real", "string": "categorical"}
 _OF_FIELDS["year"] = "integer"
-_FRICTIONLESS_DATES = (None, "default", "%Y-%m-%d")  # formats of dates that are read
+_OF_FIELDS["datetime"] = "date"
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
-_NO_ATTRIBUTES = ("datetime", "time", "yearmonth", "duration", "object", "array", "list", "geopoint", "geojson")
+_NO_ATTRIBUTES = ("time", "yearmonth", "duration", "object", "array", "list", "geopoint", "geojson")
 
 
 def table_schema_draft(data: object) -> Draft:
@@ -216,7 +219,7 @@ def table_schema_draft(data: object) -> Draft:
 def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | tuple[str, str]:
     name, kind = text_in(field, "name") or "", text_in(field, "type") or "any"
     limits = mapping_in(field, "constraints")
-    if kind in _NO_ATTRIBUTES or (kind == "date" and text_in(field, "format") not in _FRICTIONLESS_DATES):
+    if kind in _NO_ATTRIBUTES:
         return name, f"values of type {kind} cannot be attributes; derive a number or a category from them"
     keys = [one if isinstance(one, list) else [one] for one in list_in(table, "uniqueKeys")]
     if limits.get("unique") is True or [name] in [*keys, list_in(table, "primaryKey")]:
@@ -230,6 +233,12 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
     if ordered:
         allowed = [value for value in categories if not allowed or value in allowed]
     values = allowed or categories or listed_values(limits.get("pattern"))
+    if kind in ("date", "datetime"):
+        try:
+            common["format"] = _field_format(kind, text_in(field, "format"))
+        except SchemaError as error:
+            return name, str(error)
+        limits = plain_limits(limits, common["format"], "exclusiveMinimum", "exclusiveMaximum")
     if kind == "boolean":
         own = [tuple(list_in(field, key)) for key in ("trueValues", "falseValues")]
         if any(own):  # what is not said of the other is the format's own
@@ -238,6 +247,14 @@ def _field(field: Mapping[str, Any], table: Mapping[str, Any]) -> DraftColumn | 
     common |= {"ordered": True} if ordered else {}
     declared = limits_between(limits, "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
     return typed_column(name, _OF_FIELDS.get(kind), values, declared, **common)
+
+
+def _field_format(kind: str, pattern: str | None) -> str | None:
+    if pattern == "any":
+        raise SchemaError(f"its dates are written in any format; {REWRITE}")
+    if pattern in (None, "default"):
+        return ISO if kind == "datetime" else None
+    return format_of_strptime(pattern)
 
 
 def _values(found: list[Any]) -> list[Any]:
@@ -251,10 +268,11 @@ _LEAST = {"nonNegativeInteger": 0, "unsignedLong": 0, "unsignedInt": 0, "unsigne
 _LEAST |= {"positiveInteger": 1}
 _REAL = {"number", "decimal", "double", "float"}
 _DESCRIPTIONS = ("dc:description", "dcterms:description", "rdfs:comment", "schema:description")
-_CSVW_DATES = (None, "yyyy-MM-dd")  # formats of dates that are read
+_CSVW_DATES = {"date": None, "datetime": ISO, "dateTime": ISO}  # types of dates, with the format that they have
 _TEXT = {"string", "normalizedString", "token", "language", "Name", "NMTOKEN", ""}
 _OF_CSVW: dict[str, Any] = dict.fromkeys(_WHOLE | _LEAST.keys(), "integer") | dict.fromkeys(_REAL, "real")
-_OF_CSVW |= dict.fromkeys(_TEXT, "categorical") | {"boolean": "boolean", "date": "date"}
+_OF_CSVW |= dict.fromkeys(_TEXT, "categorical") | {"boolean": "boolean"}
+_OF_CSVW |= dict.fromkeys(_CSVW_DATES, "date")
 
 
 def csvw_draft(data: object) -> Draft:
@@ -280,7 +298,7 @@ def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[
     given: Any = own.get("datatype", "string")
     kind = text_in(given, "base") or "string" if isinstance(given, Mapping) else str(given)
     limits: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-    if kind not in _OF_CSVW or (kind == "date" and limits.get("format") not in _CSVW_DATES):
+    if kind not in _OF_CSVW:
         return name, f"values of type {kind} cannot be attributes; derive a number or a category from them"
     common: dict[str, Any] = {"description": text_in(column, *_DESCRIPTIONS), "source": CSVW}
     common |= {"unit": text_in(column, "schema:unitText", "qudt:unit"), "missing_values": tuple(list_in(own, "null"))}
@@ -288,6 +306,13 @@ def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[
     if kind == "boolean":
         true, _, false = str(limits.get("format") or "").partition("|")
         common |= {"true_values": (true,), "false_values": (false,)} if true and false else {}
+    if kind in _CSVW_DATES:
+        pattern = text_in(limits, "format")
+        try:
+            common["format"] = _CSVW_DATES[kind] if pattern is None else format_of_unicode(pattern)
+        except SchemaError as error:
+            return name, str(error)
+        limits = plain_limits(limits, common["format"], *_EXCLUSIVE)
     values = listed_values(limits.get("format")) if kind in _TEXT else ()
     declared = limits_between(limits, "minimum", "minExclusive", "maximum", "maxExclusive")
     declared &= limits_between(limits, "minInclusive", "minExclusive", "maxInclusive", "maxExclusive")
@@ -295,6 +320,7 @@ def _column(column: Mapping[str, Any], above: list[Any]) -> DraftColumn | tuple[
     return typed_column(name, _OF_CSVW[kind], values, declared, **common)
 
 
+_EXCLUSIVE = ("minExclusive", "maxExclusive")
 _DRAFTS: tuple[tuple[tuple[str, ...], Callable[[object], Draft]], ...] = (
     (("fields", "resources"), table_schema_draft),
     (("tableSchema", "tables"), csvw_draft),
