@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import LabelsOnlyWarning, UselessModelWarning
-from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
+from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree, caveats
 from hedgerow.privacy import Charge, PrivacyCard
 from hedgerow.schema import Boolean, Integer, Label, Literal, Number, Schema
 
@@ -100,6 +100,15 @@ def test_rules_that_are_said_to_be_out_of_reach_have_no_row(antecedents):
             assert not reached & {int(word) for word in words if word.isdigit()}
     lists = [RuleList(SCHEMA, (rule, Rule((), label="yes")), CARD) for rule in rules]
     assert all(0 in one.apply(ROWS) for one in lists) or "unreachable" in kinds(model)
+
+
+def test_a_model_too_large_to_be_examined_says_so(monkeypatch):
+    rules = (Rule((LITERALS[0],), label="no"), Rule((LITERALS[0],), label="no"), Rule((), label="yes"))
+    model = RuleList(SCHEMA, rules, CARD)
+    assert "unreachable" in kinds(model)
+    monkeypatch.setattr(caveats, "_MOST_WORK", 1)
+    assert kinds(RuleList(SCHEMA, rules, CARD)) == ["unexamined"]
+    assert "It was not examined whether rows reach all rules" in str(RuleList(SCHEMA, rules, CARD))
 
 
 def test_a_branch_that_contradicts_an_earlier_one_is_out_of_reach():

@@ -23,9 +23,10 @@ class Caveat:
 
     Attributes
     ----------
-    kind : {"constant", "no-better", "unreachable", "empty"}
+    kind : {"constant", "no-better", "unreachable", "unexamined", "empty"}
         Whether one prediction is made for all rows; the model is right no more often than the commonest class, by the
-        released counts; the schema has no row for a leaf; or the released rows of a leaf may be none but for the noise.
+        released counts; the schema has no row for a leaf; the model is too large to look for such leaves; or the
+        released rows of a leaf may be none but for the noise.
     sentence : str
         The same in words.
     """
@@ -69,9 +70,16 @@ def no_better(leaves: Sequence[Leaf], places: Sequence[int], noise: CountNoise |
 
 
 def unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: bool) -> Iterator[Caveat]:
-    """Yield which leaves no row of the schema reaches: their literals contradict each other, or an earlier path."""
+    """Yield which leaves no row of the schema reaches: their literals contradict each other, or an earlier path.
+
+    Of a model that is too large, yield that this was not examined.
+    """
     looks = sum(map(len, paths)) + (0 if exclusive else len(paths) ** 2 // 2)
     if looks * (_A_LOOK + max(attribute.n_bins for _, attribute in schema.attributes)) > _MOST_WORK:
+        what = "leaves" if name == "leaf" else f"{name}s"
+        yield Caveat(
+            "unexamined", f"It was not examined whether rows reach all {what}: the model is too large for that."
+        )
         return
     boxes = [box_of(schema, path) for path in paths]
     none = list[int]()

@@ -57,6 +57,7 @@ RULES: dict[str, tuple[str, str, str]] = {
     "caveat/constant": ("model", "not the same prediction for all rows", _HOUSE),
     "caveat/no-better": ("model", "better than the commonest class", _HOUSE),
     "caveat/unreachable": ("model", "every leaf can be reached", _HOUSE),
+    "caveat/unexamined": ("model", "every leaf can be reached", _HOUSE),
     "caveat/empty": ("model", "more rows in every leaf than the noise", _HOUSE),
     "groups": ("accuracy", "no group below its baseline", _HOUSE),
     "separation": ("membership", "no more than by chance", _HOUSE),
