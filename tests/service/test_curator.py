@@ -127,8 +127,7 @@ def test_free_calls_touch_no_row(url):
 
 
 def test_an_analyst_pays_to_learn_that_there_are_too_many_rows_for_a_fit(url, monkeypatch):
-    monkeypatch.setattr("hedgerow.learn.base.MOST_ROWS", 1)
-    monkeypatch.setattr("hedgerow.learn.private_base.PrivateEstimator.most_rows", lambda *_: 1)
+    monkeypatch.setattr("hedgerow.learn.plans.DrawPlan.most_rows", 1)
     with curator_of(url) as curator:
         with pytest.raises(RequestFailedError) as raised:
             curator.ask(ANA, "wards", "fits", "one", TREE)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, ClassVar, Literal, Protocol, Self, cast
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import MAX_DEPTH, Tree
 from hedgerow.models.tree_set import TreeSet
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.exponential_mechanism import MOST_ROWS
 from hedgerow.schema.attributes import DIRECTIONS, Direction
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
@@ -131,6 +130,28 @@ class ReadablePoints(Readable):
         return self._read.get_points()
 
 
+class TrainingRows(NamedTuple):
+    """The rows of a fit: `count` returns their tally, and `most` the largest number of rows that it can have."""
+
+    count: Callable[[], Tally]
+    most: Callable[[], int]
+
+    def within(self, limit: int | None) -> Callable[[], Tally]:
+        """Return `count`. If the rows could reach the limit, count first and raise TooManyRowsError if they do.
+
+        This comes before the charge: whoever calls `fit` knows the number of rows, and a table that is too large
+        should cost nothing.
+        """
+        if limit is None or self.most() < limit:
+            return self.count
+        tally = self.count()
+        if tally.total().sum() >= limit:
+            problem = f"Expected fewer than {limit:,} rows for the exact search of this model, got as many or more"
+            advice = "A single model with search='greedy' (--search greedy) takes fewer than 2^43 rows."
+            raise TooManyRowsError(f"{problem}. Nothing was charged. {advice}")
+        return lambda: tally
+
+
 class TallyEstimator(Readable):
     """An estimator with an interpretable model; subclasses define its parameters as fields, and how it learns."""
 
@@ -171,9 +192,9 @@ class TallyEstimator(Readable):
         with self._unchanged_by_failure():
             data = TrainingData.of(self, X, y)
             self._warn(data.schema, data.table.names or ())
-            rows = len(data.table) * data.schema.steps
-            count = self._within_limit(data.schema, rows, lambda: data.count(getattr(self, "random_state", None)))
-            self._learn(data.schema, count)
+            most = len(data.table) * data.schema.steps
+            rows = TrainingRows(lambda: data.count(getattr(self, "random_state", None)), lambda: most)
+            self._learn(data.schema, rows)
         return self
 
     def check_public(self) -> None:
@@ -195,28 +216,8 @@ class TallyEstimator(Readable):
             check_learnable(self, tally.schema)
         with self._unchanged_by_failure():
             vars(self).pop("n_features_in_", None)  # those of an earlier fit
-            self._learn(tally.schema, self._within_limit(tally.schema, int(tally.total().sum()), lambda: tally))
+            self._learn(tally.schema, TrainingRows(lambda: tally, lambda: int(tally.total().sum())))
         return self
-
-    def most_rows(self, schema: Schema) -> int | None:  # noqa: ARG002 -- private estimators use it
-        """Return the public row limit of a fit with this schema, or None. A fit takes fewer rows than this."""
-        return None
-
-    def _within_limit(self, schema: Schema, rows: int, count: Callable[[], Tally]) -> Callable[[], Tally]:
-        """Return `count`. If `rows`, at most, could reach the limit, count first and raise TooManyRowsError if they do.
-
-        This comes before the charge: the number of rows is known to whoever calls `fit`, and a table that is too large
-        should cost nothing.
-        """
-        limit = self.most_rows(schema) if rows >= MOST_ROWS else None
-        if limit is None:
-            return count
-        tally = count()
-        if tally.total().sum() >= limit:
-            problem = f"Expected fewer than {limit:,} rows for the exact search of this model, got as many or more"
-            advice = "A single model with search='greedy' (--search greedy) takes fewer than 2^43 rows."
-            raise TooManyRowsError(f"{problem}. Nothing was charged. {advice}")
-        return lambda: tally
 
     def _warn(self, schema: Schema, names: Sequence[str]) -> None:
         """Warn of what parameters, the schema and columns' names show: called by `fit`, whose caller is named."""
@@ -268,7 +269,7 @@ class TallyEstimator(Readable):
             expected = f"a Schema (Schema.load reads a file), None or {FROM_DATA!r}"
             raise ArgumentError(f"schema must be {expected}, got {describe_argument(self.schema)}.")
 
-    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
+    def _learn(self, schema: Schema, rows: TrainingRows) -> Self:
         raise NotImplementedError
 
     def _publish(self, schema: Schema, learned: Learned, card: PrivacyCard) -> Self:

@@ -1,14 +1,13 @@
 """Estimators of certified optima (`search/certified.py`), lists and trees, by any loss; not private."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Literal, Self
 
 from hedgerow.boundary.arguments import check_share
 from hedgerow.errors import ArgumentError, SearchLimitWarning, TooManyRowsError
-from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TallyEstimator, TreeEstimator
+from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TallyEstimator, TrainingRows, TreeEstimator
 from hedgerow.learn.contract import Classifier, Regressor
 from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
 from hedgerow.learn.objectives import OfClasses, OfNumbers, RowLoss
@@ -94,9 +93,9 @@ class OptimalRuleListEstimator(OptimalEstimator, RuleListEstimator):
 
     max_literals: int = 1
 
-    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
+    def _learn(self, schema: Schema, rows: TrainingRows) -> Self:
         candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
-        space, tally = Space.of_lists(candidates), count()
+        space, tally = Space.of_lists(candidates), rows.count()
         part = self._find(tally, space, int(self.max_rules or 1) - 1).model
         antecedents: list[Antecedent] = []
         values: list[int] = []
@@ -157,8 +156,8 @@ class OptimalRuleListClassifier(OfClasses, Classifier, OptimalRuleListEstimator)
 class OptimalTreeEstimator(OptimalEstimator, TreeEstimator):
     """An estimator whose model is the tree with the least loss."""
 
-    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
-        space, tally = Space.of_trees(schema), count()
+    def _learn(self, schema: Schema, rows: TrainingRows) -> Self:
+        space, tally = Space.of_trees(schema), rows.count()
         tree = self._find(tally, space, int(self.max_depth or 0)).model
         learned = LearnedTree(space, tree, leaf_totals(tally, space, tree), self._loss(schema))
         return self._publish(schema, learned, PrivacyCard.none("not private"))

@@ -3,7 +3,7 @@
 import inspect
 import sys
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,7 +14,7 @@ import numpy as np
 from hedgerow import errors
 from hedgerow.boundary.arguments import RandomState
 from hedgerow.errors import ArgumentError
-from hedgerow.learn.base import TallyEstimator
+from hedgerow.learn.base import TallyEstimator, TrainingRows
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress, one_thread
@@ -38,7 +38,6 @@ from hedgerow.privacy.unit import Loss, Unit, group_loss, rows_of
 from hedgerow.schema.contributions import unit_advice
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.weights import Weight
-from hedgerow.tally import Tally
 from hedgerow.text.progress import is_alone_on_terminal, progress_bar
 from hedgerow.text.values import quoted_text, value_text
 
@@ -168,13 +167,14 @@ class PrivateEstimator(TallyEstimator):
         """Return the plan; a search that is too large is refused here, before any row is read."""
         raise NotImplementedError
 
-    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
+    def _learn(self, schema: Schema, rows: TrainingRows) -> Self:
         plan, noise = self._plan(schema), self._noise()
         plan.prepare(noise)
         charge = self._charge(plan, schema, noise)
         if self.budget is not None and charge.delta and charge.rho is None and self.budget.remaining_rho is not None:
             problem = "the budget adds up rho, for which this mechanism has no proof"
             raise ArgumentError(f"{problem}; use Budget(epsilon, delta) with accounting='basic'.")
+        count = rows.within(plan.most_rows)
 
         def fitted(gate: Gate) -> Self:
             with search_progress(plan.cost, verbose=bool(self.verbose)) as progress:

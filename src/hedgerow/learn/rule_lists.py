@@ -1,11 +1,10 @@
 """Private rule lists: grown greedily, or drawn from all rule lists of a size."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Self
 
 from hedgerow.boundary.arguments import check_share
-from hedgerow.learn.base import FROM_DATA, RuleListEstimator
+from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TrainingRows
 from hedgerow.learn.contract import Classifier, Regressor
 from hedgerow.learn.greedy import ExactChoice, grow
 from hedgerow.learn.learned import LearnedList
@@ -15,7 +14,6 @@ from hedgerow.learn.parameters import documented
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema
-from hedgerow.tally import Tally
 
 
 @documented
@@ -110,9 +108,9 @@ class GreedyRuleListClassifier(Classifier, RuleListEstimator):
         super()._check_parameters()
         check_share("min_support", self.min_support)
 
-    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
+    def _learn(self, schema: Schema, rows: TrainingRows) -> Self:
         candidates = Candidates.of(schema, self.max_literals, negations=bool(self.negations))
-        tally = count()
+        tally = rows.count()
         choose = ExactChoice(float(self.min_support), int(tally.total().sum()))
         antecedents = grow(tally, candidates, int(self.max_rules or 1) - 1, choose)
         card = PrivacyCard.none("not private")

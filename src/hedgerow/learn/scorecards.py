@@ -1,11 +1,10 @@
 """Scorecard estimators: private, of noisy counts and sums, and by logistic regression, to compare with."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Self
 
 from hedgerow.errors import SchemaError
-from hedgerow.learn.base import FROM_DATA, ScorecardEstimator, check_auto
+from hedgerow.learn.base import FROM_DATA, ScorecardEstimator, TrainingRows, check_auto
 from hedgerow.learn.contract import Classifier, NumberEstimator
 from hedgerow.learn.learners import PrivateScorecardEstimator
 from hedgerow.learn.parameters import documented
@@ -13,7 +12,6 @@ from hedgerow.learn.scorecard.exact import Regression, centred, rounded_card
 from hedgerow.learn.scorecard.smoothing import Direction
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
-from hedgerow.tally import Tally
 
 
 @documented
@@ -171,9 +169,9 @@ class ScorecardClassifier(Classifier, ScorecardEstimator):
             )
         return super()._directions(schema)
 
-    def _learn(self, schema: Schema, count: Callable[[], Tally]) -> Self:
+    def _learn(self, schema: Schema, rows: TrainingRows) -> Self:
         monotone = self._directions(schema)
-        regression = Regression(schema, *count().bins_and_counts())
+        regression = Regression(schema, *rows.count().bins_and_counts())
         most = self._most_attributes
         attributes = range(len(schema)) if most is None or most >= len(schema) else regression.choose(most)
         strength = regression.validate(attributes) if isinstance(self.C, str) else float(self.C)
