@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from hedgerow.boundary.arguments import check_share
 from hedgerow.errors import ArgumentError, SearchLimitWarning, TooManyRowsError
-from hedgerow.learn.base import FROM_DATA, Learned, RuleListEstimator, TallyEstimator, TrainingRows, TreeEstimator
+from hedgerow.learn.base import FROM_DATA, RuleListEstimator, TallyEstimator, TrainingRows, TreeEstimator
 from hedgerow.learn.contract import Classifier, Regressor
 from hedgerow.learn.learned import LearnedList, LearnedTree, leaf_totals
 from hedgerow.learn.objectives import OfClasses, OfNumbers, RowLoss
@@ -72,8 +72,8 @@ class OptimalEstimator(TallyEstimator, RowLoss):
         self.stopped_by_ = None if self.optimal_ else optimum.stopped_by
         return optimum
 
-    def _publish(self, schema: Schema, learned: Learned, card: PrivacyCard) -> Self:
-        super()._publish(schema, learned, card)
+    def _warn_of_limit(self) -> None:
+        """Warn if a limit stopped the search; `_learn` calls this once the model is published."""
         if self.stopped_by_ is not None:
             limit, advice = _LIMITS[self.stopped_by_]
             problem = (
@@ -81,9 +81,8 @@ class OptimalEstimator(TallyEstimator, RowLoss):
                 f"objective is {self.objective_:.6g}, and no model is below {self.lower_bound_:.6g} "
                 f"(gap {self.objective_ - self.lower_bound_:.2g})."
             )
-            # The caller of `fit` is four frames up: _publish, _learn, fit.
+            # The caller of `fit` is four frames up: _warn_of_limit, _learn, fit.
             warnings.warn(f"{problem} {advice}", SearchLimitWarning, stacklevel=4)
-        return self
 
     def _loss(self, schema: Schema) -> Loss:
         return Loss.of(self._row_loss(schema), schema.target.n_levels, FINE_STEPS)
@@ -107,7 +106,9 @@ class OptimalRuleListEstimator(OptimalEstimator, RuleListEstimator):
             part = part.left
         values.append(value_of(part))
         learned = LearnedList(antecedents, tally.leaf_counts(antecedents), values, self._loss(schema))
-        return self._publish(schema, learned, PrivacyCard.none("not private"))
+        self._publish(schema, learned, PrivacyCard.none("not private"))
+        self._warn_of_limit()
+        return self
 
 
 @documented
@@ -162,7 +163,9 @@ class OptimalTreeEstimator(OptimalEstimator, TreeEstimator):
         space, tally = Space.of_trees(schema), rows.count()
         tree = self._find(tally, space, int(self.max_depth or 0)).model
         learned = LearnedTree(space, tree, leaf_totals(tally, space, tree), self._loss(schema))
-        return self._publish(schema, learned, PrivacyCard.none("not private"))
+        self._publish(schema, learned, PrivacyCard.none("not private"))
+        self._warn_of_limit()
+        return self
 
 
 @documented
