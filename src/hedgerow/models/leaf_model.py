@@ -33,7 +33,7 @@ from hedgerow.text.values import printable, shown_text
 
 _TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
 _NO_COUNTS = "probabilities were drawn with the model, for a leaf of hardly any row too: no counts were released"
-_UNKNOWN_NOISE = "the privacy card does not state the noise on the counts: none of them is exact"
+_UNKNOWN_NOISE = "the privacy card does not state the noise on the counts: none is known to be exact"
 _ENDS = (0.05, 0.95)  # quantiles of a number that an explanation has
 
 

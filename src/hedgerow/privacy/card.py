@@ -147,6 +147,11 @@ class PrivacyCard:
         return self.no_guarantee_reason is None
 
     @property
+    def has_noise(self) -> bool:
+        """True if something was charged for and the card states a source of noise."""
+        return bool(self.charges) and self.noise != NO_NOISE
+
+    @property
     def guarantee(self) -> str:
         """The guarantee in one sentence; ``none`` with the reason where there is none."""
         if self.unit is None:

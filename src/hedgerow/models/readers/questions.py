@@ -337,4 +337,6 @@ def target_of(name: str, scores: Sequence[str], *, is_number: bool) -> Target:
 
 def no_guarantee(origin: str, *, is_ours: bool = False) -> PrivacyCard:
     own = "; the file that hedgerow saved may state one" if is_ours else ""
-    return PrivacyCard.none(f"read from {origin}, which states none{own}", software="unknown")
+    # Nor do such files state the noise on the numbers of rows that they hold: a private model may have been exported.
+    reason = f"read from {origin}, which states none{own}"
+    return PrivacyCard((), noise="unknown", software="unknown", no_guarantee_reason=reason)
