@@ -294,7 +294,7 @@ def test_rows_without_a_prediction_are_refused(tmp_path):
         ('<Node id="2"', "<EmbeddedModel/><Node id='2'", "EmbeddedModel"),
         ('field="sky" operator="equal"', 'field="moon" operator="equal"', "expected an attribute|moon"),
         ('value="10"', 'value="ten"', "expected a number below"),
-        ('dataType="integer"', 'dataType="float"', 'dataType="float"'),
+        ('dataType="integer"', 'dataType="dateTime"', 'dataType="dateTime"'),
         ("</TreeModel>", "", "line 1[0-9]: expected XML"),
     ],
 )

@@ -53,9 +53,9 @@ def load_model(path: str | PathLike[str]) -> Model:
 def read_model(path: str | PathLike[str], schema: Schema | None = None) -> Model:
     r"""Read a model of others, which carries no guarantee: rules as text, PMML, or SQL as `Model.to_sql` writes it.
 
-    Of PMML, ``TreeModel`` (with what the package pmml writes of R's rpart), ``RuleSetModel`` and ``Scorecard`` of one
-    table are read. What would change the meaning and is not supported is refused with its name. A JSON file is read as
-    `load_model` does.
+    Of PMML, ``TreeModel``, ``RuleSetModel`` and ``Scorecard`` without transformations are read, by an allow-list: any
+    other element, attribute or value is refused by name. A JSON file is read as `load_model` does. `Model.contents` has
+    the rows, statistics and free text that the file holds apart from the model.
 
     Parameters
     ----------

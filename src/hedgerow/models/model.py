@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from hedgerow.models import envelope, pmml
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.conditions import Path as DecisionPath
+from hedgerow.models.contents import Content
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.model_card import model_card
@@ -69,6 +71,13 @@ class Model(envelope.SealedFile):
     kind: ClassVar[str]  #: the kind of model in messages and titles
     decides_by: ClassVar[str]  #: the way in which it decides, as a message says it after the kind: "adds up points"
     has_points: ClassVar[bool] = False  #: True if it adds up points, so that each row has a total
+    contents: tuple[Content, ...] = ()  #: other data in the file that it was read from; its own file has none of it
+
+    def with_contents(self, contents: tuple[Content, ...]) -> Self:
+        """Return the model with what else the file holds that it was read from."""
+        found = copy(self)
+        object.__setattr__(found, "contents", contents)
+        return found
 
     @property
     def name(self) -> str:

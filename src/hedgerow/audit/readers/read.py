@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
-from math import inf, nextafter
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from hedgerow.audit.readers.paths import HasRegions, Paths, leaf_paths
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.conditions import Path
 from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.readers.questions import largest_as_single
 from hedgerow.models.released import released_leaf_model
 from hedgerow.schema import Literal, Schema
 
@@ -142,7 +142,7 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
 
 def _leaf_paths(tree: Any, columns: Columns) -> Iterator[tuple[int, Path]]:
     def step(node: int, *, holds: bool) -> Path:
-        number, missing = _last_left(tree.threshold[node]), bool(tree.missing_go_to_left[node])
+        number, missing = largest_as_single(float(tree.threshold[node])), bool(tree.missing_go_to_left[node])
         return columns.at_most(int(tree.feature[node]), number, holds=holds, missing_holds=missing)
 
     return leaf_paths(0, lambda node: [(child, step(node, holds=left)) for child, left in children_of(tree, node)])
@@ -159,14 +159,6 @@ def _splits_on_missing(tree: Any, columns: Columns) -> bool:
     asked = [columns.features[i] for i in tree.feature[tree.children_left != _NOWHERE]]
     names = [x if isinstance(x, str) else x.attribute for x in asked if not isinstance(x, Literal)]
     return any(columns.schema[name].missing == "bin" for name in names)
-
-
-def _last_left(threshold: float) -> float:
-    """Return the largest number that is at most a threshold when cast to float32, as scikit-learn compares columns."""
-    low = np.float32(threshold)
-    low = np.nextafter(low, np.float32(-inf)) if low > threshold else low
-    middle = (float(low) + float(np.nextafter(low, np.float32(inf)))) / 2
-    return middle if np.float32(middle) == low else nextafter(middle, -inf)
 
 
 def _counts(model: Any, leaves: list[int]) -> tuple[tuple[int, ...], ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.tree import Node, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Attribute, Boolean, Categorical, Extent, Literal, Schema
-from hedgerow.schema.numbers import Integer, Numeric, Real, as_number
+from hedgerow.schema.numbers import Numeric, Real, as_number
 from hedgerow.schema.targets import Label, Number, Target
 from hedgerow.text.messages import shown
 from hedgerow.text.values import plain_word, value_text
@@ -27,7 +27,7 @@ from hedgerow.text.values import plain_word, value_text
 MOST_PARTS = 20_000  # the most rules, nodes or bins of points of a model of others
 _MOST_TOLD = 2**25  # questions times bins of their attributes
 _MOST_LITERALS = 2**18  # of all rules together
-LARGEST = 1e150
+LARGEST, LARGEST_SINGLE = 1e150, 3e38
 T = TypeVar("T")
 
 
@@ -39,6 +39,7 @@ class Question:
     operator: str  # <, <=, >, >=, =, !=, in, not in, missing, known, true, false
     values: tuple[str, ...] = ()
     line: int = 0
+    single: bool = False  # whether values and constants are rounded to single precision before they are compared
 
     def problem(self, text: str) -> ModelFormatError:
         return ModelFormatError(f"line {self.line}: {text}")
@@ -56,9 +57,24 @@ class Question:
     def limits(self, *, whole: bool) -> tuple[float, float]:
         """Return the largest value below the constant, and the largest that is not above it."""
         number = self.number
+        below, upto = math.nextafter(number, -math.inf), number + 0.0
+        if self.single:
+            if abs(number) > LARGEST_SINGLE:
+                raise self.problem(f"expected a number in single precision for {shown(self.attribute)}.")
+            constant = np.float32(number)
+            below = largest_as_single(float(np.nextafter(constant, np.float32(-math.inf))))
+            upto = largest_as_single(float(constant))
         if whole:
-            return math.ceil(number) - 1, math.floor(number)
-        return math.nextafter(number, -math.inf), number + 0.0
+            return (math.floor(below), math.floor(upto)) if self.single else (math.ceil(number) - 1, math.floor(number))
+        return below, upto
+
+
+def largest_as_single(threshold: float) -> float:
+    """Return the largest number that is at most a threshold once it has been rounded to single precision."""
+    low = np.float32(threshold)
+    low = np.nextafter(low, np.float32(-math.inf)) if float(low) > threshold else low
+    middle = (float(low) + float(np.nextafter(low, np.float32(math.inf)))) / 2
+    return middle if np.float32(middle) == low else math.nextafter(middle, -math.inf)
 
 
 @dataclass(frozen=True)
@@ -66,23 +82,23 @@ class Asked:
     """A schema in which every question of a model can be told from the bins."""
 
     schema: Schema
-    absent: frozenset[str] = frozenset()  # attributes whose values outside the domain count as missing
+    absent: Mapping[str, Mask] = field(default_factory=dict[str, Mask])  # the bins that count as missing, by attribute
 
     @classmethod
-    def of(cls, schema: Schema, questions: Iterable[Question], absent: frozenset[str] = frozenset()) -> Asked:
+    def of(cls, schema: Schema, questions: Iterable[Question]) -> Asked:
         """Return the schema with cut points at all constants that numbers are compared with."""
-        by_name = defaultdict[str, set[Question]](set)
+        by_name = defaultdict[str, dict[Question, None]](dict)
         for one in questions:
             if one.attribute not in schema:
                 raise one.problem(f"expected an attribute of the schema, got {shown(one.attribute)}.")
-            by_name[one.attribute].add(one)
+            by_name[one.attribute][one] = None
         found, told = dict(schema.attributes), 0
         for name, asked in by_name.items():
             found[name] = _refined(found[name], asked)
             told += len(asked) * found[name].n_bins
         if told > _MOST_TOLD:
             raise ModelFormatError(f"expected at most {_MOST_TOLD:,} questions times bins, got more.")
-        return cls(replace(schema, attributes=tuple(found.items())), absent)
+        return cls(replace(schema, attributes=tuple(found.items())))
 
     @cached_property
     def _told(self) -> dict[Question, tuple[Mask, Mask]]:
@@ -91,7 +107,7 @@ class Asked:
     def told(self, one: Question) -> tuple[Mask, Mask]:
         """Return for each bin whether the answer is yes, and whether it is unknown, since the value is missing."""
         if one not in self._told:
-            self._told[one] = _answers(one, self.schema[one.attribute], as_missing=one.attribute in self.absent)
+            self._told[one] = _answers(one, self.schema[one.attribute], self.absent.get(one.attribute))
         return self._told[one]
 
     def leaf(self, score: str, counts: Mapping[str, int] | None, line: int) -> Leaf:
@@ -131,11 +147,11 @@ def _refined(attribute: Attribute, asked: Iterable[Question]) -> Attribute:
     return replace(number, cuts=tuple(sorted(cuts)))
 
 
-def _answers(one: Question, attribute: Attribute, *, as_missing: bool) -> tuple[Mask, Mask]:
+def _answers(one: Question, attribute: Attribute, absent: Mask | None) -> tuple[Mask, Mask]:
     known, place = attribute.n_known, attribute.n_known + (attribute.missing == "bin")
-    unknown = np.zeros(attribute.n_bins, dtype=bool)
+    unknown = np.zeros(attribute.n_bins, dtype=bool) if absent is None else absent.copy()
     unknown[known:place] = True
-    unknown[place:] = as_missing
+    as_missing = bool(unknown[place:].all())
     if one.operator in ("missing", "known"):
         return unknown if one.operator == "missing" else ~unknown, np.zeros_like(unknown)
     yes = np.zeros_like(unknown)
@@ -305,26 +321,24 @@ def derived(
     return Schema(found, target, no_guarantee_reason="made of the tests of a model that states no guarantee")
 
 
-_SOURCE = "made of the model's tests; it is not the domain of the rows"
+SOURCE = "made of the model's tests; it is not the domain of the rows"
 
 
 def _attribute(asked: Sequence[Question], missing: Any) -> Attribute:
     operators = {one.operator for one in asked} - {"missing", "known"}
     if operators <= {"true", "false"}:
-        return Boolean(missing=missing, source=_SOURCE)
+        return Boolean(missing=missing, source=SOURCE)
     if operators & {"<", "<=", ">", ">="}:
         limits = [limit for one in asked if one.values for limit in one.limits(whole=False)]
         return bounded(min(limits), max(limits), missing=missing)
     values = dict.fromkeys(value for one in asked for value in one.values)
-    return Categorical(tuple(values), missing=missing, outside="bin", source=_SOURCE)
+    return Categorical(tuple(values), missing=missing, outside="bin", source=SOURCE)
 
 
-def bounded(low: float, high: float, *, whole: bool = False, **missing: Any) -> Numeric:
+def bounded(low: float, high: float, **missing: Any) -> Numeric:
     """Return a number without cut points whose bounds are beyond those that a model compares with."""
     low, high = low - max(1.0, abs(low)), high + max(1.0, abs(high))
-    kind = Integer if whole else Real
-    ends = (math.floor(low), math.ceil(high)) if whole else (low, high)
-    return kind(*ends, cuts=(), outside="clip", source=_SOURCE, **missing)
+    return Real(low, high, cuts=(), outside="clip", source=SOURCE, **missing)
 
 
 def target_of(name: str, scores: Sequence[str], *, is_number: bool) -> Target:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.errors import ModelFormatError
+from hedgerow.models.contents import Content, text_content
 from hedgerow.models.model import Model
 from hedgerow.models.readers.questions import MOST_PARTS, Asked, Question, conjunction, derived, no_guarantee, target_of
 from hedgerow.models.rule_list import Rule, RuleList
@@ -26,6 +27,7 @@ class _Line:
 
     number: int
     tokens: list[tuple[str, bool]]
+    comment: str = ""
     place: int = 0
 
     @classmethod
@@ -38,7 +40,8 @@ class _Line:
             found = _TOKEN.match(text, at)
             if found is None:
                 raise line.problem(_FORM)
-            quoted, mark, word, _ = found.groups()
+            quoted, mark, word, comment = found.groups()
+            line.comment += comment or ""
             if quoted is not None or mark or word:
                 line.tokens.append((quoted if quoted is not None else mark or word, quoted is None))
             at = found.end()
@@ -115,10 +118,12 @@ class _Rule:
     line: int
 
 
-def _rules(text: str) -> list[_Rule]:
-    found: list[_Rule] = []
+def _rules(text: str) -> tuple[list[_Rule], tuple[Content, ...]]:
+    """Return the rules of a text, and the content of its comments."""
+    found, comments = list[_Rule](), list[Content | None]()
     for number, written in enumerate(text.splitlines(), 1):
         line = _Line.of(number, written)
+        comments.append(text_content(line.comment.lstrip("#"), "comment", number))
         if not line.tokens:
             continue
         if len(found) > MOST_PARTS:
@@ -137,11 +142,11 @@ def _rules(text: str) -> list[_Rule]:
         found.append(_Rule(tuple(conditions), *line.rest(), number))
     if not found or found[-1].conditions:
         raise ModelFormatError("expected a last line with `else` and what is predicted of all other rows, got none.")
-    return found
+    return found, tuple(one for one in comments if one is not None)
 
 
 def rules_of_text(text: str, schema: Schema | None) -> Model:
-    rules = _rules(text)
+    rules, comments = _rules(text)
     questions = [one for rule in rules for one in rule.conditions]
     if schema is None:
         scores = [name for rule in rules for name in (rule.score, *(rule.counts or ()))]
@@ -152,7 +157,7 @@ def rules_of_text(text: str, schema: Schema | None) -> Model:
     for rule in rules:
         literals = dict.fromkeys(x for one in rule.conditions for x in literals_of(asked, one))
         made.append(Rule.of(tuple(literals), asked.leaf(rule.score, rule.counts, rule.line)))
-    return RuleList(asked.schema, tuple(made), no_guarantee("rules as text"))
+    return RuleList(asked.schema, tuple(made), no_guarantee("rules as text")).with_contents(comments)
 
 
 def literals_of(asked: Asked, one: Question) -> tuple[Literal, ...]:

@@ -13,6 +13,7 @@ from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import HedgerowError, ModelFormatError, SchemaError
 from hedgerow.models import sql
+from hedgerow.models.contents import text_content
 from hedgerow.models.dialects import DIALECTS, Dialect
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.model import Model
@@ -48,7 +49,8 @@ def model_of_sql(text: str, schema: Schema | None) -> Model:
         found = reader.read(body)
     if found is None or found.to_sql(dialects[head[1]].name).partition("*/ ")[2] != body:
         raise ModelFormatError(_OTHER)
-    return found
+    comment = text_content(head[0].strip().removeprefix("/*").removesuffix("*/").partition(";")[2], "comment", 1)
+    return found if comment is None else found.with_contents((comment,))
 
 
 class _Reader:

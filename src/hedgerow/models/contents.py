@@ -1,0 +1,87 @@
+"""Contents of a model's file that its predictions do not show: rows, statistics of rows, lists of values, free text."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+ContentKind = Literal["rows", "extremes", "statistics", "bounds", "values", "counts", "text", "unread"]
+
+
+@dataclass(frozen=True)
+class Content:
+    """Data in a model's file, or in an estimator, apart from what the model predicts. **Private**: it quotes no value.
+
+    Attributes
+    ----------
+    kind : {"rows", "extremes", "statistics", "bounds", "values", "counts", "text", "unread"}
+        Rows, or parts of rows; least and largest values of rows; other statistics of rows; bounds that a file declares,
+        which may be such values; values or names that the schema does not list; numbers of rows that are not read as
+        counts of leaves; free text; objects that were not looked into.
+    place : str
+        Where it is: the path of an element, of an attribute or of an estimator's attribute.
+    amount : int
+        How many: rows, numbers, attributes, values, counts, characters or objects.
+    line : int
+        The line of the file; 0 if it has none.
+
+    Examples
+    --------
+    >>> print(Content("rows", "PMML/TreeModel/ModelVerification/InlineTable", 2, line=7))
+    2 rows of data (PMML/TreeModel/ModelVerification/InlineTable, line 7)
+    """
+
+    kind: ContentKind
+    place: str
+    amount: int
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{amount_text(self.kind, self.amount)} ({self.where})"
+
+    @property
+    def where(self) -> str:
+        """The place, with the line if there is one."""
+        return f"{self.place}, line {self.line}" if self.line else self.place
+
+
+NOUNS: dict[ContentKind, tuple[str, str]] = {
+    "rows": ("row of data", "rows of data"),
+    "extremes": ("least or largest value of rows", "least or largest values of rows"),
+    "statistics": ("statistic of rows", "statistics of rows"),
+    "bounds": ("declared interval", "declared intervals"),
+    "values": ("name or value that the schema does not list", "names or values that the schema does not list"),
+    "counts": ("number of rows outside the counts of leaves", "numbers of rows outside the counts of leaves"),
+    "text": ("character of free text", "characters of free text"),
+    "unread": ("object that was not looked into", "objects that were not looked into"),
+}
+"""What the amount of a content counts, for one and for several."""
+
+
+def amount_text(kind: ContentKind, amount: int) -> str:
+    return f"{amount:,} {NOUNS[kind][amount != 1]}"
+
+
+_NUMBER = re.compile(r"(.*[(\[{:=\"'])?\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?[\s)\]}\"']*")
+_OWN_GUARANTEE = re.compile(r"guarantee: (epsilon|[(]epsilon, delta[)])-differential privacy with [^*,;|a-z]*.{0,80}")
+_MOST_RECORDS = 100_000
+
+
+def text_content(text: str, place: str, line: int = 0) -> Content | None:
+    """Return what free text holds: rows if some of it has cells with numbers, else text; None if it is blank."""
+    if not text.strip() or _OWN_GUARANTEE.fullmatch(text.strip()):
+        return None
+    rows = sum(map(_is_record, re.split(r"[\n;|]", text)[:_MOST_RECORDS]))
+    rows += sum(map(_is_record_by_bars, text.splitlines()[:_MOST_RECORDS]))
+    return Content("rows", place, rows, line) if rows else Content("text", place, len(text.strip()), line)
+
+
+def _is_record(part: str) -> bool:
+    """Return whether text has cells, by commas or tabs, of which one is a number."""
+    cells = re.split(r"[,\t]", part)
+    return len(cells) > 1 and any(map(_NUMBER.fullmatch, cells))
+
+
+def _is_record_by_bars(line: str) -> bool:
+    cells = re.split(r"[;|]", line)
+    is_flat = not any(map(_is_record, cells))  # else its parts are records themselves
+    return len(cells) > 1 and is_flat and any(map(_NUMBER.fullmatch, cells))

@@ -1,0 +1,117 @@
+"""Data of rows in a PMML document that its predictions do not show."""
+
+import re
+from collections.abc import Iterator
+
+from hedgerow.models.contents import Content, text_content
+from hedgerow.models.readers.documents import Document, Element
+from hedgerow.models.readers.pmml_forms import FORMS, TEXT
+from hedgerow.schema import Schema
+from hedgerow.schema.numbers import as_number
+from hedgerow.text.values import plain_word
+
+_PLAIN_NAME = re.compile(r"[A-Za-z][\w .()+-]{0,80}")  # of a program, a version or a model
+_VERSION = re.compile(r"[0-9]+([.-][0-9A-Za-z]+){0,5}")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,18}(Z|[-+][0-9:]{4,6})?)?")
+_NAMES = ("modelName", "algorithmName", "copyright", "modelVersion", "name", "version")
+_UNREAD = ("recordCount", "nbCorrect")
+
+
+def contents_of(
+    document: Document, model: Element, schema: Schema | None, *, counts_are_read: bool
+) -> tuple[Content, ...]:
+    """Return what a document holds apart from the model, by kind, in the order of the document."""
+    root = document.root
+    found = [*_rows(root), *_statistics(root), *_declared(root, schema, _target(model))]
+    found += _counts(model, counts_are_read=counts_are_read)
+    found += [one for one in _texts(root) if one is not None]
+    comments = (text_content(text, "comment", line) for line, text in document.comments)
+    return (*found, *(one for one in comments if one is not None))
+
+
+def _target(model: Element) -> str | None:
+    fields = (one for part in model.all("MiningSchema") for one in part.all("MiningField"))
+    return next((one.given["name"] for one in fields if one.given.get("usageType") in ("target", "predicted")), None)
+
+
+def _rows(root: Element) -> Iterator[Content]:
+    for one in root.walk():
+        rows = one.all("row")
+        if rows:
+            yield Content("rows", one.path, len(rows), one.line)
+
+
+def _statistics(root: Element) -> Iterator[Content]:
+    for one in (x for x in root.walk() if x.tag == "ModelStats"):
+        inside = list(one.walk())
+        extremes = sum(len({"minimum", "maximum"} & set(x.given)) for x in inside)
+        numbers = sum(len(x.text.split()) if x.tag == "Array" else len(set(x.given) - {"field"}) for x in inside)
+        if extremes:
+            yield Content("extremes", one.path, extremes, one.line)
+        if numbers > extremes:
+            yield Content("statistics", one.path, numbers - extremes, one.line)
+    fields = [one for one in root.walk() if one.tag == "MiningField" and "importance" in one.given]
+    if fields:
+        yield Content("statistics", f"{fields[0].path}/@importance", len(fields), fields[0].line)
+
+
+def _declared(root: Element, schema: Schema | None, target: str | None) -> Iterator[Content]:
+    """Yield bounds of numbers that are not the schema's, and names and values that the schema does not list."""
+    fields = [one for one in root.walk() if one.tag == "DataField" and one.given.get("name") != target]
+    bounds = [one for one in fields if one.all("Interval") and not _are_bounds_known(one, schema)]
+    if bounds:
+        yield Content("bounds", f"{bounds[0].path}/Interval", len(bounds), bounds[0].line)
+    if schema is None:
+        return
+    unknown = {one: _unlisted(one, schema) for one in fields}
+    places = [one for one, amount in unknown.items() if amount]
+    if places:
+        yield Content("values", places[0].path, sum(unknown.values()), places[0].line)
+
+
+def _are_bounds_known(field: Element, schema: Schema | None) -> bool:
+    name = field.need("name")
+    number = None if schema is None or name not in schema else as_number(schema[name])
+    ends = [float(one.given[side]) for one in field.all("Interval") for side in one.given if side.endswith("Margin")]
+    return number is not None and set(ends) <= {number.low, number.high}
+
+
+def _unlisted(field: Element, schema: Schema) -> int:
+    """Return how many names and values of a field the schema does not list."""
+    name, values = field.need("name"), [plain_word(one.need("value")) for one in field.all("Value")]
+    if name not in schema:
+        return 1 + len(values)
+    attribute = schema[name]
+    known = {plain_word(x) for x, _ in attribute.spellings} | set(map(plain_word, attribute.missing_values))
+    known |= {"true", "false"} if attribute.kind == "boolean" else set()
+    return sum(value not in known for value in values)
+
+
+def _counts(model: Element, *, counts_are_read: bool) -> Iterator[Content]:
+    """Yield numbers of rows that are not read as the counts of leaves."""
+    parts = [x for x in model.walk() if x.tag in ("Node", "ScoreDistribution", "RuleSet", "SimpleRule")]
+    held = [one for one in parts if any(name in one.given for name in _UNREAD)]
+    if held and not counts_are_read:
+        yield Content("counts", held[0].path, len(held), held[0].line)
+
+
+def _texts(root: Element) -> Iterator[Content | None]:
+    waiting = [root]
+    while waiting:
+        one = waiting.pop()
+        form = FORMS[one.tag]
+        for name, value in one.given.items():
+            if form.attributes.get(name) is TEXT and name not in ("value", "score", "reasonCode", "modalValue"):
+                is_plain = name in _NAMES and (_PLAIN_NAME.fullmatch(value) or _VERSION.fullmatch(value))
+                yield None if is_plain or " " in name else text_content(value, f"{one.path}/@{name}", one.line)
+        if one.tag == "Extension":
+            yield text_content(_inside(one), one.path, one.line)
+        elif one.tag in ("Annotation", "Timestamp") and not _TIME.fullmatch(one.text.strip()):
+            yield text_content(one.text, one.path, one.line)
+        waiting += [] if form.is_open else reversed(one.children)
+
+
+def _inside(extension: Element) -> str:
+    """Return all text in an element: its attributes, cells and parts."""
+    parts = list(extension.walk())
+    return "\n".join(", ".join([*x.given.values(), x.text.strip()]) for x in parts if x.given or x.text.strip())

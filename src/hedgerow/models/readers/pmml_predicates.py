@@ -1,0 +1,114 @@
+"""Predicates of PMML: the questions that they ask of fields, and their three-valued logic."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import reduce
+
+import numpy as np
+
+from hedgerow.boundary.arrays import Mask
+from hedgerow.models.readers.documents import Element
+from hedgerow.models.readers.questions import Question
+
+PREDICATES = ("True", "False", "SimplePredicate", "SimpleSetPredicate", "CompoundPredicate")
+_OPERATORS = {"equal": "=", "notEqual": "!=", "lessThan": "<", "lessOrEqual": "<=", "greaterThan": ">"}
+_OPERATORS |= {"greaterOrEqual": ">=", "isMissing": "missing", "isNotMissing": "known"}
+_QUOTED = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"]+))(?=\s|$)')
+
+
+def predicate_of(one: Element) -> Element:
+    found = one.all(*PREDICATES)
+    if len(found) != 1:
+        one.refuse(f"expected {one.path} with one predicate, got {len(found)}")
+    return found[0]
+
+
+def is_surrogate(one: Element) -> bool:
+    return one.tag == "CompoundPredicate" and one.given.get("booleanOperator") == "surrogate"
+
+
+def _parts(one: Element) -> list[Element]:
+    """Return the parts of a compound predicate; of surrogates the first, which the others stand in for."""
+    one.need("booleanOperator")
+    found = one.all(*PREDICATES)
+    if not found:
+        one.refuse("expected a CompoundPredicate with predicates, got none")
+    return found[:1] if is_surrogate(one) else found
+
+
+def questions_of(one: Element) -> Iterator[Question]:
+    """Yield the questions of a predicate; of surrogates those that are used."""
+    if one.tag == "CompoundPredicate":
+        for part in _parts(one):
+            yield from questions_of(part)
+    elif one.tag not in ("True", "False"):
+        yield question_of(one)
+
+
+def question_of(one: Element) -> Question:
+    name = one.need("field")
+    if one.tag == "SimplePredicate":
+        operator = _OPERATORS[one.need("operator")]
+        if operator not in ("missing", "known"):
+            return Question(name, operator, (one.need("value"),), one.line)
+        if "value" in one.given:
+            one.refuse(f"expected {one.path} with the operator {one.given['operator']} and without a value")
+        return Question(name, operator, (), one.line)
+    operator = {"isIn": "in", "isNotIn": "not in"}[one.need("booleanOperator")]
+    array = one.first("Array") or one.refuse("expected a SimpleSetPredicate with an Array, got none")
+    return Question(name, operator, _values(array), one.line)
+
+
+def _values(array: Element) -> tuple[str, ...]:
+    """Return the values of an array, which are separated by spaces; a value with spaces is in quotation marks."""
+    found, at, text = list[str](), 0, array.text.rstrip()
+    while at < len(text):
+        value = _QUOTED.match(text, at)
+        if value is None:
+            array.refuse(f"expected values separated by spaces in {array.path}, got an unpaired quotation mark")
+        quoted, plain = value.groups()
+        found.append(re.sub(r"\\(.)", r"\1", quoted) if plain is None else plain)
+        at = value.end()
+    if int(array.given.get("n", len(found))) != len(found) or not found:
+        array.refuse(f"expected an Array with as many values as its attribute n says, got {len(found)}")
+    return tuple(found)
+
+
+def field_of(one: Element) -> str:
+    names = {each.attribute for each in questions_of(one)}
+    if len(names) != 1:
+        one.refuse(f"expected a predicate about one field, got {len(names)}; split the Node, or export another model")
+    return names.pop()
+
+
+def conjuncts(one: Element) -> Iterator[Element]:
+    """Yield the simple predicates of a conjunction, such as a rule has."""
+    if one.tag == "CompoundPredicate" and one.given.get("booleanOperator") == "and":
+        for part in _parts(one):
+            yield from conjuncts(part)
+    elif one.tag in ("SimplePredicate", "SimpleSetPredicate"):
+        yield one
+    elif one.tag != "True":
+        one.refuse(f"{one.tag} {one.given.get('booleanOperator', '')[:20]} in a rule is not supported; use `and` alone")
+
+
+def answers(told: Callable[[Question], tuple[Mask, Mask]], one: Element) -> tuple[Mask, Mask]:
+    """Return for each bin whether a predicate about one field is true, and whether it is unknown."""
+    if one.tag in ("True", "False"):
+        one.refuse(f"{one.path} is not supported here; delete it")
+    if one.tag != "CompoundPredicate":
+        return told(question_of(one))
+    operator, parts = one.given["booleanOperator"], [answers(told, part) for part in _parts(one)]
+    return reduce(lambda a, b: _joined(operator, a, b), parts)
+
+
+def _joined(operator: str, one: tuple[Mask, Mask], other: tuple[Mask, Mask]) -> tuple[Mask, Mask]:
+    """Join two answers by the three-valued logic of PMML."""
+    (a, a_unknown), (b, b_unknown) = one, other
+    if operator == "xor":
+        unknown = a_unknown | b_unknown
+        return np.logical_and(a ^ b, ~unknown), unknown
+    if operator == "and":
+        false = (~a & ~a_unknown) | (~b & ~b_unknown)
+        return a & b, ~(a & b) & ~false
+    return a | b, ~(a | b) & (a_unknown | b_unknown)

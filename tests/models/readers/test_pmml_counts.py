@@ -1,0 +1,55 @@
+"""Counts of leaves: rows, or shares of rows, as exporters write them."""
+
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.models.readers.pmml import model_of_pmml
+
+GOLDEN = Path(__file__).parents[1] / "pmml"
+TREE = """<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>
+<DataField name="w" optype="continuous" dataType="double"/>
+<DataField name="kind" optype="categorical" dataType="string"><Value value="a"/><Value value="b"/></DataField>
+</DataDictionary><TreeModel functionName="classification" missingValueStrategy="nullPrediction"><MiningSchema>
+<MiningField name="kind" usageType="target"/><MiningField name="w"/></MiningSchema><Node><True/>
+<Node score="a"{0}><SimplePredicate field="w" operator="lessOrEqual" value="1"/>
+<ScoreDistribution value="a" recordCount="{2}"/><ScoreDistribution value="b" recordCount="{3}"/></Node>
+<Node score="b"{1}><SimplePredicate field="w" operator="greaterThan" value="1"/>
+<ScoreDistribution value="a" recordCount="{4}"/><ScoreDistribution value="b" recordCount="{5}"/></Node>
+</Node></TreeModel></PMML>"""
+OF_50 = ' recordCount="50.0"'
+ONE = ' recordCount="1"'
+
+
+@pytest.mark.parametrize(
+    ("given", "counts"),
+    [
+        (("", "", 3, 1, 0, 2), ((3, 1), (0, 2))),  # rows
+        ((' recordCount="4"', ' recordCount="2"', 3, 1, 0, 2), ((3, 1), (0, 2))),
+        ((OF_50, OF_50, "1.0", "0.0", "0.0", "1.0"), ((50, 0), (0, 50))),  # shares, by Nyoka
+        ((OF_50, OF_50, "0.58", "0.42", "0.0", "1.0"), ((29, 21), (0, 50))),
+        ((ONE, ONE, "1", "0", "0.25", "0.75"), None),  # shares, by sklearn2pmml
+        ((ONE, ONE, "1", "0", "0", "1"), None),
+        (("", "", "1", "0", "0", "1"), None),  # one row each, or shares
+        (("", "", "1", "0", "0.25", "0.75"), None),
+        ((OF_50, OF_50, "0.333", "0.667", "0", "1"), None),  # shares that are rounded
+        ((OF_50, "", "1", "0", "0", "1"), None),
+        ((OF_50, OF_50, "3", "1", "0", "2"), None),  # neither
+        (("", "", "-3", "1", "0", "2"), None),
+    ],
+)
+def test_counts_are_rows_only_where_the_document_says_so(given, counts):
+    model = model_of_pmml(TREE.format(*given), None)
+    assert [leaf.counts for leaf in model.leaves] == (list(counts) if counts else [None, None])
+    kinds = [one.kind for one in model.contents]
+    assert kinds == ([] if counts else ["counts"])  # numbers of rows that are not read are reported
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [("nyoka.pmml", [(8, 0), (24, 26), (12, 32), (31, 39), (20, 8)]), ("sklearn2pmml.pmml", [None, None, None])],
+)
+def test_counts_of_files_of_exporters(name, counts):
+    """Made from the same 200 rows, by Nyoka 5.5.0 and sklearn2pmml 0.133.1."""
+    assert [leaf.counts for leaf in hr.read_model(GOLDEN / name).leaves] == counts

@@ -1,0 +1,125 @@
+"""What files of models hold apart from the model: rows, statistics, values and text, wherever they are."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.models import Leaf, Split, Tree
+from hedgerow.models.contents import text_content
+from hedgerow.models.readers.pmml import model_of_pmml
+from hedgerow.models.readers.rules_text import rules_of_text
+from hedgerow.models.readers.sql_case import model_of_sql
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
+
+FILE = """<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>
+<DataField name="age" optype="continuous" dataType="double"/>
+<DataField name="ill" optype="categorical" dataType="string"><Value value="no"/><Value value="yes"/></DataField>
+</DataDictionary><TreeModel functionName="classification"><MiningSchema><MiningField name="ill" usageType="target"/>
+<MiningField name="age"/></MiningSchema><Node score="no"><True/>
+<Node score="no"><SimplePredicate field="age" operator="lessOrEqual" value="50"/>
+<ScoreDistribution value="no" recordCount="40"/><ScoreDistribution value="yes" recordCount="12"/></Node>
+<Node score="yes"><SimplePredicate field="age" operator="greaterThan" value="50"/>
+<ScoreDistribution value="no" recordCount="20"/><ScoreDistribution value="yes" recordCount="28"/></Node></Node>
+</TreeModel></PMML>"""
+SCHEMA = Schema({"age": Integer(0, 120), "smoker": Boolean()}, Label("ill", ("no", "yes")))
+ROWS = "<InlineTable><row><age>97</age><ill>yes</ill></row><row><age>41</age><ill>no</ill></row></InlineTable>"
+VERIFICATION = f'<ModelVerification><VerificationFields><VerificationField field="age"/></VerificationFields>{ROWS}'
+VERIFICATION += "</ModelVerification>"
+STATS = '<ModelStats><UnivariateStats field="age"><NumericInfo minimum="19" maximum="97" mean="51.5"/>'
+STATS += "</UnivariateStats></ModelStats>"
+INTERVAL = '<Interval closure="closedClosed" leftMargin="{}" rightMargin="{}"/>'
+AGE = '<DataField name="age" optype="continuous" dataType="double"'
+
+
+def contents(text: str, schema: Schema | None = SCHEMA) -> list[tuple[str, str, int]]:
+    return [(one.kind, one.place.removeprefix("PMML/"), one.amount) for one in model_of_pmml(text, schema).contents]
+
+
+def test_a_file_of_the_model_alone_holds_nothing_else():
+    assert contents(FILE) == []
+
+
+_TASK = ("rows", "MiningBuildTask/Extension", 1)
+_CELLS = ("text", "Header/Extension", 12)  # the cells of the same rows
+_IMPORTANCE = ("statistics", "TreeModel/MiningSchema/MiningField/@importance", 1)
+FIELD, HEAD, BOUNDED = "DataDictionary/DataField", "<Header/>", f"{AGE}>{INTERVAL}</DataField>"
+ZIP = '<DataField name="zip" optype="categorical" dataType="string"><Value value="2A"/></DataField></DataDictionary>'
+PLACES: list[tuple[str, str, list[tuple[str, str, int]]]] = [
+    ("</TreeModel>", f"{VERIFICATION}</TreeModel>", [("rows", "TreeModel/ModelVerification/InlineTable", 2)]),
+    (
+        '<Node score="no"><True/>',
+        f'{STATS}<Node score="no"><True/>',
+        [("extremes", "TreeModel/ModelStats", 2), ("statistics", "TreeModel/ModelStats", 1)],
+    ),
+    (f"{AGE}/>", BOUNDED.format(19, 97), [("bounds", f"{FIELD}/Interval", 1)]),
+    (f"{AGE}/>", BOUNDED.format(0, 120), []),  # the schema's own
+    ("</DataDictionary>", ZIP, [("values", FIELD, 2)]),
+    (HEAD, '<Header description="97, yes; 41, no"/>', [("rows", "Header/@description", 2)]),
+    (HEAD, '<Header description="For Mrs Smith"/>', [("text", "Header/@description", 13)]),
+    (HEAD, "<Header><Annotation>age,ill\n97,yes\n41,no</Annotation></Header>", [("rows", "Header/Annotation", 2)]),
+    (HEAD, f"<Header><Extension>{ROWS}</Extension></Header>", [("rows", "Header/Extension/InlineTable", 2), _CELLS]),
+    (HEAD, '<Header/><MiningBuildTask><Extension value="97|yes"/></MiningBuildTask>', [_TASK]),
+    (HEAD, '<Header><Application name="R" version="4.5.1"/><Timestamp>2026-01-01</Timestamp></Header>', []),
+    (HEAD, '<Header><Application name="97;yes"/></Header>', [("rows", "Header/Application/@name", 1)]),
+    (HEAD, "<Header/><!-- 97,yes -->", [("rows", "comment", 1)]),
+    ('name="age" optype', 'displayName="97,yes" name="age" optype', [("rows", f"{FIELD}/@displayName", 1)]),
+    ('functionName="c', 'modelName="97,yes" functionName="c', [("rows", "TreeModel/@modelName", 1)]),
+    ('<MiningField name="age"/>', '<MiningField name="age" importance="0.7"/>', [_IMPORTANCE]),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), PLACES)
+def test_data_is_found_in_every_part_of_a_pmml_file(old, new, expected):
+    assert old in FILE
+    assert contents(FILE.replace(old, new)) == expected
+
+
+def test_without_a_schema_every_interval_is_reported():
+    assert [kind for kind, _, _ in contents(FILE.replace(f"{AGE}/>", BOUNDED.format(0, 9e9)), None)] == ["bounds"]
+
+
+def test_comments_of_rules_are_found():
+    text = "# age, ill\n# 97, yes\n# 41, no\nif age <= 40 then no # by hand\nelse yes"
+    found = [(one.kind, one.line) for one in rules_of_text(text, None).contents]
+    assert found == [("text", 1), ("rows", 2), ("rows", 3), ("text", 4)]
+
+
+def test_a_comment_of_sql_is_found_unless_it_states_a_guarantee():
+    root = Split(Literal("smoker", "true"), Leaf(label="yes"), Leaf(label="no"))
+    sql = Tree(SCHEMA, root, PrivacyCard.none("97, yes; 41, no", software="hedgerow")).to_sql()
+    assert [one.kind for one in model_of_sql(sql, SCHEMA).contents] == ["rows"]
+    own = re.sub("guarantee: [^*]*", "guarantee: epsilon-differential privacy with epsilon = 1/2 ", sql)
+    assert model_of_sql(own, SCHEMA).contents == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("  ", None),
+        ("a sentence, with a comma", "text"),
+        ("version 2.5 of 2026", "text"),
+        ("19\t1.5\tyes", "rows"),
+        ("a;97;b", "rows"),
+        ("guarantee: epsilon-differential privacy with epsilon = 1", None),
+        ("guarantee: none (97,yes)", "rows"),
+    ],
+)
+def test_text_with_cells_and_numbers_is_taken_for_rows(text, found):
+    content = text_content(text, "here")
+    assert (None if content is None else content.kind) == found
+
+
+def test_the_file_of_the_model_itself_has_none_of_it(tmp_path: Path):
+    model = model_of_pmml(FILE.replace("</TreeModel>", f"{VERIFICATION}</TreeModel>"), SCHEMA)
+    model.save(tmp_path / "model.json")
+    assert hr.load_model(tmp_path / "model.json").contents == ()
+
+
+def test_contents_quote_no_value():
+    text = FILE.replace("</TreeModel>", f"{VERIFICATION}</TreeModel>").replace("<Header/>", "<Header/><!--97,41-->")
+    found = model_of_pmml(text, SCHEMA).contents
+    assert len(found) == 2
+    assert not any(word in repr(found) + " ".join(map(str, found)) for word in ("97", "41", "yes"))
