@@ -24,6 +24,19 @@ def test_rules_of_others_are_shown_applied_audited_and_reported_on(folder, run):
     assert "no guarantee" in (folder / "r.html").read_text().lower()
 
 
+def test_rows_in_the_comments_of_a_file_are_named_by_audit_and_report(folder, run):
+    (folder / "rules.txt").write_text(f"# 97, yes\n# 41, no\n{RULES}")
+    code, out, error = run("audit", "rules.txt", "--schema", "schema.yaml")
+    assert code == 0, error
+    assert out.count("The file also holds 1 row of data (comment, line ") == 2
+    found = json.loads(run("audit", "rules.txt", "--schema", "schema.yaml", "--json")[1])["contents"]
+    assert found[1] == {"kind": "rows", "place": "comment", "amount": 1, "line": 2}
+    code, out, error = run("report", "rules.txt", "--schema", "schema.yaml", "--json", "-o", "r.html")
+    assert code == 0, error
+    assert [one["bucket"] for one in json.loads(out)["findings"] if one["key"] == "file-rows"] == ["reject"]
+    assert "The file holds 2 rows of data" in (folder / "r.PRIVATE.html").read_text()
+
+
 def test_an_audit_asks_for_rows_where_a_leaf_has_no_counts(folder, run):
     (folder / "rules.txt").write_text("if age <= 40 then no (no 3, yes 1)\nelse yes\n")
     code, _, error = run("audit", "rules.txt", "--schema", "schema.yaml")

@@ -23,13 +23,15 @@ from hedgerow.audit.probabilistic.dataset import ProbabilisticDataset, align
 from hedgerow.audit.probabilistic.row import RowDistribution
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import trees_of
+from hedgerow.audit.readers.stored import stored_contents
+from hedgerow.models.contents import Content
 
 __all__ = [
-    "Attack", "Attempt", "Domain", "EmpiricalEpsilon", "ExactInference", "ExactMembership", "GuessedTable",
+    "Attack", "Attempt", "Content", "Domain", "EmpiricalEpsilon", "ExactInference", "ExactMembership", "GuessedTable",
     "HasRegions", "LabelOnlyAttack", "LabelledRows", "LeafRisk", "Leaves", "Membership", "OfflineLira", "OfflineRmia",
     "OneRunEpsilon", "OnlineLira", "Overfit", "Paths", "ProbabilisticDataset", "RandomForestAttack", "Reconstruction",
     "Region", "Rmia", "RowDistribution", "ShadowAttack", "ShadowMembership", "Shadows", "TotalEntropy", "TradeOff",
     "Values", "align", "empirical_epsilon", "exact_inference", "exact_membership", "joint_reconstruction", "leaf_risk",
-    "lira", "membership", "one_run_epsilon", "overfit", "reconstruct", "reconstruction", "totals", "trees_of",
-    "worst_neighbours",
+    "lira", "membership", "one_run_epsilon", "overfit", "reconstruct", "reconstruction", "stored_contents", "totals",
+    "trees_of", "worst_neighbours",
 ]  # fmt: skip

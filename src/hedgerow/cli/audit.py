@@ -67,9 +67,13 @@ def audit(
     with stage("counting possible rows"):
         found = reconstruction(released, whole, data=rows, independent_bits=independent_bits, resolution=steps)
         groups = {name: found.by_group(name) for name in by or []}
-    text = "\n\n".join([str(found), *(_lines(*group) for group in groups.items())])
+    held = [f"The file also holds {one}." for one in released.contents]
+    parts = [str(found), *(_lines(*group) for group in groups.items())]
+    text = "\n\n".join([*parts, "\n".join(held)] if held else parts)
     if as_json:
-        text = json.dumps(found.to_dict() | ({"groups": groups} if groups else {}), indent=2, ensure_ascii=False)
+        more = {"groups": groups} if groups else {}
+        more |= {"contents": [vars(one) for one in released.contents]} if held else {}
+        text = json.dumps(found.to_dict() | more, indent=2, ensure_ascii=False)
     print_or_write(text, output)
     draw(found.plot, plot)
 

@@ -5,12 +5,15 @@ from fractions import Fraction
 
 from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models import caveats
+from hedgerow.models.contents import NOUNS, Content, ContentKind, amount_text
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.charge import Charge, amount_text
+from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.charge import amount_text as budget_text
 from hedgerow.privacy.unit import name_of
-from hedgerow.report.contents import Bucket, Finding
+from hedgerow.report.contents import Bucket, Finding, Kind
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject
+from hedgerow.text.messages import number_of
 from hedgerow.text.values import quoted_text
 
 TEN = 10  # the rows of a leaf that published thresholds take
@@ -27,6 +30,8 @@ _HOLM = "Holm (1979): sign tests of all rows, false alarms of 5 % together"
 _DEFINITION = "the definition of differential privacy"
 _HOUSE = "this report; no threshold is published"
 _TIER = f"epsilon up to {STRONG} supports; up to {WEAK}: look; above: reject"
+
+_DATA = "a model is released as a file; ACRO: least and largest values are values of single rows"
 
 RULES: dict[str, tuple[str, str, str]] = {
     "guarantee": ("guarantee", "a guarantee of differential privacy", _DEFINITION),
@@ -66,6 +71,14 @@ RULES: dict[str, tuple[str, str, str]] = {
     "rows": ("membership", "no such row", _HOLM),
     "loss": ("membership", "no more than epsilon", _DEFINITION),
     "claim": ("membership", "e^epsilon times the rate, plus delta", _DEFINITION),
+    "file-rows": ("model", "no row of data in the file", _DATA),
+    "file-extremes": ("model", "no least or largest value of rows in the file", _DATA),
+    "file-statistics": ("model", "no statistics of rows in the file", _HOUSE),
+    "file-bounds": ("model", "no bounds but those of the schema", _HOUSE),
+    "file-values": ("model", "no names and values but those of the schema", _HOUSE),
+    "file-counts": ("model", "every number of rows is read as a count of a leaf", _HOUSE),
+    "file-text": ("model", "no free text in the file", _HOUSE),
+    "file-unread": ("model", "every part of the model is looked into", _HOUSE),
 }
 """The section that has the numbers of a finding, the rule that puts it into its bucket, and where the rule is from."""
 
@@ -92,6 +105,7 @@ def findings(subject: Subject, releases: Releases | None, evaluation: Evaluation
     elif card.charges:
         sentence = "No record was given, so that nobody knows what else was released about this table."
         yield finding("releases", "look", sentence)
+    yield from stored(subject, "public")
     missing = [asked for name, asked in _ASKED.items() if not getattr(subject.form, name)]
     if missing:
         yield finding("form", "look", f"The form does not state {'; nor '.join(missing)}.")
@@ -108,7 +122,7 @@ def promised(subject: Subject, n_rows: int | None = None) -> Iterator[Finding]:
     if card.is_private and card.delta:
         is_large = n_rows is not None and card.delta * n_rows >= 1
         known = "one in the number of rows" if n_rows is None else f"1/{n_rows:,}, one in the number of rows"
-        exception = f"The guarantee has an exception of delta = {amount_text(card.delta)}"
+        exception = f"The guarantee has an exception of delta = {budget_text(card.delta)}"
         sentence = f"{exception}; it should be far below {known}."
         yield finding("delta", "reject" if is_large else "look", sentence, float(card.delta))
     for caveat in subject.released.caveats if subject.released is not None and subject.is_private else ():
@@ -123,7 +137,7 @@ def _promised(card: PrivacyCard) -> Finding:
         return finding("guarantee/reason", "reject", sentence)
     bucket, words = _tier(card.epsilon)
     whose = "Every row is" if card.unit is None else f"All rows of each {quoted_text(card.unit.column)} together are"
-    sentence = f"{whose} protected by epsilon = {amount_text(card.epsilon)}: {words}."
+    sentence = f"{whose} protected by epsilon = {budget_text(card.epsilon)}: {words}."
     return finding("guarantee/tier", bucket, sentence, float(card.epsilon))
 
 
@@ -144,7 +158,7 @@ def _recorded(card: PrivacyCard, releases: Releases) -> Iterator[Finding]:
     if unprotected:
         bucket, words = "reject", f"and {unprotected} of them have no guarantee, which no sum covers"
     amounts = " and ".join(
-        amount_text(one.epsilon) + (f" for {name_of(unit)}" if len(units) > 1 else "") for unit, one in units.items()
+        budget_text(one.epsilon) + (f" for {name_of(unit)}" if len(units) > 1 else "") for unit, one in units.items()
     )
     sentence = f"All releases on record together have epsilon = {amounts}: {words}."
     yield finding("releases/tier", bucket, sentence, float(most))
@@ -166,7 +180,40 @@ def _unknown_file(subject: Subject, releases: Releases) -> Iterator[Finding]:
 def _uncounted(charge: Charge, releases: Releases) -> Iterator[Finding]:
     if (charge.purpose, charge.epsilon) not in [(one.purpose, one.epsilon) for one in releases.charges]:
         sentence = "The record does not have the evaluation's charge: if its rows are of this table, add epsilon = "
-        yield finding("record/evaluation", "look", f"{sentence}{amount_text(charge.epsilon)}.", float(charge.epsilon))
+        yield finding("record/evaluation", "look", f"{sentence}{budget_text(charge.epsilon)}.", float(charge.epsilon))
+
+
+def stored(subject: Subject, kind: Kind) -> Iterator[Finding]:
+    """Yield the data in the model's file, or in the estimator, apart from its predictions; for the board with numbers.
+
+    How many rows an estimator stores may be how many it was trained on, which the public sheet does not say.
+    """
+    whole = "file" if subject.released is not None else "estimator"
+    by_kind = dict[ContentKind, list[Content]]()
+    for one in subject.contents:
+        by_kind.setdefault(one.kind, []).append(one)
+    for what, contents in by_kind.items():
+        amounts = [one.amount for one in contents]  # an estimator may store one row in several places
+        amount = max(amounts) if what == "rows" and subject.released is None else sum(amounts)
+        counted = NOUNS[what][1] if kind == "public" else amount_text(what, amount)
+        where = list(dict.fromkeys(one.where for one in contents))
+        more = f"; and {number_of(len(where) - _PLACES, 'more place')}" if len(where) > _PLACES else ""
+        bucket, advice = _STORED[what]
+        sentence = f"The {whole} holds {counted} ({'; '.join(where[:_PLACES])}{more}): {advice}."
+        yield finding(f"file-{what}", bucket, sentence, None if kind == "public" else amount)
+
+
+_PLACES = 3  # the most places that a finding names
+_STORED: dict[ContentKind, tuple[Bucket, str]] = {
+    "rows": ("reject", "remove them before a release"),
+    "extremes": ("reject", "each can be the value of a single row; remove them before a release"),
+    "statistics": ("look", "check that none is of few rows"),
+    "bounds": ("look", "check that they are public, and not the least and largest values of rows"),
+    "values": ("look", "check that they are public"),
+    "counts": ("look", "check small counts, which no other finding covers"),
+    "text": ("look", "read it before a release"),
+    "unread": ("look", "check what they hold"),
+}
 
 
 def constant(subject: Subject) -> Iterator[Finding]:

@@ -256,6 +256,7 @@ def _board(
     )
     reasons = (
         *findings.promised(subject, None if train is None else len(train[0])),
+        *findings.stored(subject, "board"),
         *findings.constant(subject),
         *disclosure.leaf_findings(subject, risk),
         *disclosure.row_findings(subject, train),

@@ -15,10 +15,12 @@ from hedgerow.audit.inference.leaf_risk import LeafRisk, counted_risk, leaf_risk
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
+from hedgerow.audit.readers.stored import stored_contents
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Array, Floats
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
+from hedgerow.models.contents import Content
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
@@ -170,6 +172,11 @@ class Subject:
             return self.own
         paths, _, domain = self.refined
         return lambda X: paths.apply(X, domain.schema)
+
+    @cached_property
+    def contents(self) -> tuple[Content, ...]:
+        """The data in the model's file, or in the estimator, apart from its predictions."""
+        return self.released.contents if self.released is not None else stored_contents(self.model, self.schema)
 
     @cached_property
     def stored_leaves(self) -> LeafRisk | None:

@@ -1,0 +1,216 @@
+"""Data that a fitted estimator stores apart from what it predicts: training rows, statistics of rows, and values."""
+
+from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.errors import ArgumentError
+from hedgerow.models.contents import Content, ContentKind
+from hedgerow.models.released import released_model
+from hedgerow.schema import Schema
+from hedgerow.text.values import plain_word, printable
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PARAMETERS = _names(
+    "classes_ n_classes_ coef_ intercept_ coefs_ intercepts_ feature_names_in_ feature_names_ feature_names "
+    "feature_placeholders estimators_features_ feature_importances_ n_iter_ output_indices_ drop_idx_ n_bins_ "
+    "dual_coef_ _dual_coef_ _intercept_ _n_support class_weight_ class_weight classes transformer_weights "
+    "feature_range ngram_range quantile_range estimator_params _seeds active_features_ n_categories_ shape_fit_ "
+    "_num_iter _n_features_outs n_bins_non_missing_ is_categorical_ constant_value_bounds length_scale_bounds "
+    "noise_level_bounds"
+)
+"""Attributes that say what the model predicts, or how it was set up."""
+_ROWS = _names(
+    "_y y_ _y_train y_train_ train_y_ labels_ oob_prediction_ oob_decision_function_ embedding_ support_ "
+    "transduction_ label_distributions_ row_labels_ training_data_ sample_weight _sample_weight support_vectors_ "
+    "DBSCAN.components_ Nystroem.components_ AffinityPropagation.cluster_centers_"
+)
+"""Attributes with rows, or with one number for each row; with the class where another class has statistics there."""
+_EXTREMES = _names("data_min_ data_max_ max_abs_ bin_edges_ quantiles_ X_min_ X_max_ X_thresholds_")
+_STATISTICS = _names(
+    "mean_ var_ scale_ min_ data_range_ center_ statistics_ theta_ sigma_ means_ covariances_ precisions_ "
+    "precisions_cholesky_ cluster_centers_ components_ class_count_ feature_count_ class_prior_ class_log_prior_ "
+    "feature_log_prob_ covariance_ xbar_ scalings_ rotations_ singular_values_ explained_variance_ encodings_ "
+    "target_mean_ X_offset_ X_scale_ bin_thresholds_ idf_ location_ precision_"
+)
+_MOST_OBJECTS, _DEEPEST = 100_000, 40
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), type, np.generic, np.dtype)
+_UNSHOWN = (np.random.RandomState, np.random.Generator)
+
+
+def stored_contents(model: Any, schema: Schema | None = None) -> tuple[Content, ...]:
+    """Return the rows, statistics, values and text that a model's file or a fitted estimator holds. **Private**.
+
+    A review of a release asks what the file tells, and not only what the model predicts: a nearest-neighbour model
+    stores its rows, a PMML file may hold a table of rows for checks, and a scaler stores means.
+
+    Parameters
+    ----------
+    model : Model, or fitted estimator
+        A model of `hedgerow.read_model`, or any object: its attributes are followed, and none of its code is called.
+    schema : Schema, optional
+        The public schema: categories that it lists are not reported.
+
+    Returns
+    -------
+    tuple of Content
+        In the order in which they are found; empty if there is nothing.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> stored_contents(KNeighborsClassifier(1, algorithm="brute").fit([[19.0], [97.0]], [0, 1]))
+    (Content(kind='rows', place='_fit_X', amount=2, line=0), Content(kind='rows', place='_y', amount=2, line=0))
+    """
+    own = released_model(model)
+    if own is not None:
+        return own.contents
+    known = set[str]()
+    for _, attribute in () if schema is None else schema.attributes:
+        known |= {plain_word(value) for value, _ in attribute.spellings}
+    return tuple(_Walk(known).of(model))
+
+
+class _Walk:
+    """A walk over the attributes of an object and of the objects in it, each once."""
+
+    def __init__(self, known: set[str]) -> None:
+        self.known, self.seen, self.kept = known, set[int](), list[Any]()
+
+    def of(self, model: Any) -> Iterator[Content]:
+        waiting: list[tuple[Any, str, str, int, int]] = [(model, "", "", 0, 0)]  # object, path, name, columns, depth
+        unread = 0
+        while waiting:
+            found, path, name, width, depth = waiting.pop()
+            if _is(found, *_PLAIN, *_UNSHOWN) or id(found) in self.seen:
+                continue
+            self.seen.add(id(found))
+            self.kept.append(found)  # so that no other object gets its id
+            shape = None if _own_name(name) in _PARAMETERS else _shape(found)
+            if shape is not None:
+                yield from self._content(found, path, name, width, shape)
+                continue
+            parts = _parts(found) if len(self.seen) <= _MOST_OBJECTS and depth <= _DEEPEST else None
+            unread += parts is None
+            width = _width(found) or width
+            for key, is_attribute, part in reversed(parts or []):
+                below = f"{path}.{key}" if path and is_attribute else f"{path}{key}"
+                own = f"{type(found).__name__}.{key}" if is_attribute else name
+                waiting.append((part, below, own, width, depth + 1))
+        if unread:
+            yield Content("unread", "objects without attributes, or of code", unread)
+
+    def _content(self, found: Any, path: str, name: str, width: int, shape: tuple[int, ...]) -> Iterator[Content]:
+        """Yield what an array, a table or a list of plain values holds."""
+        if _own_name(name) in ("categories_", "categories") or _is_text(found):
+            new = [value for value in _values(found) if plain_word(value) not in self.known]
+            if new:
+                yield Content("values", path, len(new))
+        elif 0 not in shape:
+            kind = _kind(name, shape, width)
+            yield Content(kind, path, shape[0] if kind == "rows" else int(np.prod(shape)))
+
+
+def _own_name(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _kind(name: str, shape: tuple[int, ...], width: int) -> ContentKind:
+    own = _own_name(name)
+    if own in _ROWS or name in _ROWS:
+        return "rows"
+    if own in _EXTREMES:
+        return "extremes"
+    if own in _STATISTICS or len(shape) == 1:
+        return "statistics"
+    is_of_columns = shape[1] == width != shape[0]
+    is_of_pairs = shape[0] == shape[1] > max(width, 1)  # such as distances between rows
+    return (
+        "rows" if is_of_columns or is_of_pairs or own.lower().lstrip("_").startswith(("x", "fit_x")) else "statistics"
+    )
+
+
+def _is(found: Any, *kinds: type) -> bool:
+    """Return whether an object is of some types; unlike `isinstance`, it runs no code of the object."""
+    return issubclass(type(found), kinds)
+
+
+def _shape(found: Any) -> tuple[int, ...] | None:
+    """Return the shape of an array, a table, or a list of plain values; None of any other object."""
+    if type(found).__name__.rstrip("0123456789") in ("KDTree", "BallTree"):
+        return guarded(lambda: np.asarray(found.data).shape, ArgumentError("expected a tree with data, got none."))
+    if _is(found, np.ndarray) and found.dtype != object:
+        return np.asarray(found).shape or None
+    if type(found).__module__.partition(".")[0] in ("pandas", "scipy") and _is(found, *_TABLES):
+        return tuple(found.shape)
+    if _is(found, dict) and len(found) > 1:
+        return (len(found),) if all(_is(one, int, float) for one in dict.values(found)) else None
+    values = _listed(found)
+    plain = values is not None and len(values) > 1 and all(_is(one, str, int, float, np.generic) for one in values)
+    return (len(values),) if values is not None and plain else None
+
+
+def _listed(found: Any) -> list[Any] | None:
+    """Return the values of a list, a tuple, a set or an array of objects; None of any other object."""
+    if _is(found, np.ndarray):
+        return np.asarray(found).ravel().tolist()
+    kind = next((kind for kind in (list, tuple, set, frozenset) if _is(found, kind)), None)
+    return None if kind is None else list(kind.__iter__(found))
+
+
+def _values(found: Any) -> list[Any]:
+    values = list(dict.keys(found)) if _is(found, dict) else _listed(found) or []
+    return [one for one in values if _is(one, str, int, float) and one == one]
+
+
+def _is_text(found: Any) -> bool:
+    return any(_is(one, str) for one in _values(found))
+
+
+def _parts(found: Any) -> list[tuple[str, bool, Any]] | None:
+    """Return the parts of an object, each with its name and whether it is an attribute's; None if they are unknown."""
+    if _is(found, dict):
+        return [(printable(str(key))[:40] if _is(key, str, int) else "…", True, x) for key, x in dict.items(found)]
+    values = _listed(found)
+    if values is not None:
+        return [(f"[{place}]", False, one) for place, one in enumerate(values)]
+    if type(found).__module__.startswith(_COUNTED) or _is(found, slice):
+        return []
+    if _is(found, FunctionType, BuiltinFunctionType, MethodType, ModuleType, np.ufunc):
+        is_library = str(getattr(found, "__module__", "")).partition(".")[0] in (
+            "sklearn",
+            "numpy",
+            "scipy",
+            "builtins",
+        )
+        return [] if is_library or getattr(found, "__closure__", None) is None else None
+    own = _attributes(found)
+    return None if own is None else [(printable(name)[:40], True, part) for name, part in own.items()]
+
+
+def _attributes(found: Any) -> dict[str, Any] | None:
+    try:
+        own = object.__getattribute__(found, "__dict__")
+    except AttributeError:
+        return None
+    return {name: part for name, part in dict.items(own) if _is(name, str)} if _is(own, dict) else None
+
+
+_TABLES = (pd.DataFrame, pd.Series, pd.Index, sparse.spmatrix, sparse.sparray)
+_COUNTED = ("sklearn.tree._tree", "sklearn._loss", "sklearn.linear_model._sgd_fast")
+"""Modules whose objects hold the counts of leaves, or no data."""
+
+
+def _width(found: Any) -> int:
+    """Return the number of columns that an estimator was fitted on; 0 if it does not say."""
+    width = (_attributes(found) or {}).get("n_features_in_", 0)
+    return int(width) if _is(width, int) else 0

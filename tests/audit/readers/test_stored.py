@@ -1,0 +1,129 @@
+"""Estimators of scikit-learn that store rows, statistics or values: all that their pickles would hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.cluster import DBSCAN
+from sklearn.ensemble import IsolationForest, RandomForestClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier, LocalOutlierFactor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from hedgerow.audit import stored_contents
+from hedgerow.schema import Categorical, Label, Schema
+
+RNG = np.random.default_rng(0)
+X = np.abs(RNG.normal(size=(37, 3)))
+Y = (X[:, 0] > 0.6).astype(int)
+
+
+class Holder:
+    """A class of nobody's, that keeps what it is given."""
+
+    def __init__(self, **held: object) -> None:
+        self.__dict__.update(held)
+
+
+def kinds(model: object, schema: Schema | None = None) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for one in stored_contents(model, schema):
+        found.setdefault(one.kind, set()).add(one.place)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("model", "places"),
+    [
+        (KNeighborsClassifier(), {"_fit_X", "_y", "_tree"}),
+        (SVC(), {"support_vectors_"}),
+        (GaussianProcessClassifier(), {"base_estimator_.X_train_"}),
+        (LocalOutlierFactor(), {"_fit_X"}),
+        (DBSCAN(eps=1), {"components_"}),
+        (Nystroem(n_components=20), {"components_"}),
+        (make_pipeline(KNNImputer(), DecisionTreeClassifier(max_depth=2)), {"steps[0][1]._fit_X"}),
+        (GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3]}, cv=2), {"best_estimator_._fit_X"}),
+    ],
+)
+def test_rows_that_an_estimator_stores_are_found(model, places):
+    assert places <= kinds(model.fit(X, Y)).get("rows", set())
+
+
+def test_the_number_of_rows_is_exact():
+    found = {one.place: one.amount for one in stored_contents(KNeighborsClassifier().fit(X, Y))}
+    assert found["_fit_X"] == found["_tree"] == 37
+    held = stored_contents(Holder(x_=pd.DataFrame(X), a=[{"b": X.copy()}], n_features_in_=3))
+    assert [(one.kind, one.place, one.amount) for one in held] == [("rows", "x_", 37), ("rows", "a[0].b", 37)]
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "places"),
+    [
+        (MinMaxScaler(), "extremes", {"data_min_", "data_max_"}),
+        (KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf"), "extremes", {"bin_edges_[0]"}),
+        (StandardScaler(), "statistics", {"mean_", "var_"}),
+        (SimpleImputer(), "statistics", {"statistics_"}),
+    ],
+)
+def test_extremes_and_statistics_are_told_apart(model, kind, places):
+    found = kinds(model.fit(X))
+    assert places <= found[kind]
+    assert "rows" not in found
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(max_depth=3),
+        RandomForestClassifier(3, random_state=0),
+        LogisticRegression(),
+        Holder(names=[], seed=np.random.RandomState(0), text="x", flag=True),
+    ],
+)
+def test_a_model_that_stores_no_rows_has_no_contents(model):
+    assert stored_contents(model.fit(X, Y) if hasattr(model, "fit") else model) == ()
+
+
+def test_categories_are_reported_unless_the_schema_lists_them():
+    words = np.array([["a"], ["b"], ["c d"]] * 5, dtype=object)
+    encoder = OneHotEncoder().fit(words)
+    schema = Schema({"ward": Categorical(("a", "b"))}, Label("ill", (0, 1)))
+    assert [(one.kind, one.amount) for one in stored_contents(encoder)] == [("values", 3)]
+    assert [(one.kind, one.amount) for one in stored_contents(encoder, schema)] == [("values", 1)]
+    whole = Schema({"ward": Categorical(("a", "b", "c d"))}, Label("ill", (0, 1)))
+    assert stored_contents(encoder, whole) == ()
+
+
+def test_objects_that_cannot_be_looked_into_are_reported():
+    held = X
+
+    def closure() -> object:
+        return held
+
+    assert [one.kind for one in stored_contents(Holder(f=closure))] == ["unread"]
+    assert [one.kind for one in stored_contents(Holder(f=iter([1, 2])))] == ["unread"]
+
+
+def test_no_code_of_the_object_is_run_and_cycles_end():
+    class Hostile:
+        def __getattribute__(self, name: str) -> object:
+            raise AssertionError(f"ran code for {name}")
+
+    one = Hostile()
+    ring: list[object] = [one]
+    ring.append(ring)
+    deep: object = []
+    for _ in range(100):
+        deep = [deep]
+    assert {one.kind for one in stored_contents(Holder(a=ring, b=deep))} == {"unread"}
+
+
+def test_an_isolation_forest_holds_statistics_and_no_rows():
+    found = kinds(IsolationForest(n_estimators=3, random_state=0).fit(X))
+    assert "rows" not in found

@@ -1,0 +1,82 @@
+"""A report names what a model's file holds apart from the model: for the board with numbers."""
+
+import json
+
+import pandas as pd
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from hedgerow.models.contents import NOUNS
+from hedgerow.models.readers.pmml import model_of_pmml
+from hedgerow.report import Report, acro_results, findings
+from hedgerow.report.contents import BUCKETS
+from hedgerow.schema import Integer, Label, Schema
+from tests.models.test_contents import AGE, FILE, INTERVAL, SCHEMA, STATS, VERIFICATION
+
+
+def the_report() -> Report:
+    text = FILE.replace("</TreeModel>", f"{VERIFICATION}</TreeModel>").replace("<Header/>", "<Header/><!-- by hand -->")
+    text = text.replace('<Node score="no"><True/>', f'{STATS}<Node score="no"><True/>')
+    return Report.of(model_of_pmml(text.replace(f"{AGE}/>", f"{AGE}>{INTERVAL.format(19, 97)}</DataField>"), SCHEMA))
+
+
+def test_rows_in_the_file_are_a_finding_against_release_on_both_sheets():
+    report = the_report()
+    board = {one.key: one for one in report.board.findings}
+    assert board["file-rows"].bucket == "reject"
+    assert board["file-rows"].value == 2
+    assert board["file-rows"].sentence.startswith("The file holds 2 rows of data (PMML/TreeModel/ModelVerification/")
+    assert {key: one.bucket for key, one in board.items() if key.startswith("file-")} == {
+        "file-rows": "reject",
+        "file-extremes": "reject",
+        "file-statistics": "look",
+        "file-bounds": "look",
+        "file-text": "look",
+    }
+    public = {one.key: one for one in report.public.findings}
+    assert {key for key in public if key.startswith("file-")} == {key for key in board if key.startswith("file-")}
+    assert report.public.worst == report.board.worst == "reject"
+    assert [one["value"] for one in json.loads(report.to_json())["findings"] if one["key"] == "file-rows"] == [None]
+
+
+def test_no_sheet_quotes_a_value_of_the_rows_and_the_public_one_has_no_bounds_of_them():
+    report = the_report()
+    assert "97" not in json.dumps([one.sentence for sheet in (report.public, report.board) for one in sheet.findings])
+    assert "97" not in report.to_json()
+
+
+def test_the_findings_are_among_the_twins():
+    outcome = acro_results(the_report(), "model.pmml")["results"]["output_0"]
+    assert outcome["status"] == "fail"
+    assert "file-rows" in outcome["outcome"]["key"].values()
+
+
+def test_a_pipeline_that_stores_least_and_largest_values_is_rejected():
+    rows, labels = pd.DataFrame({"age": range(20, 80)}), [0] * 30 + [1] * 30
+    schema = Schema({"age": Integer(0, 120)}, Label("ill", (0, 1)))
+    model = make_pipeline(MinMaxScaler(), DecisionTreeClassifier(max_depth=1)).fit(rows, labels)
+    found = {one.key: one for one in Report.of(model, schema=schema).board.findings}
+    assert found["file-extremes"].bucket == "reject"
+    assert "estimator" in found["file-extremes"].sentence
+
+
+def test_rows_that_an_estimator_stores_in_several_places_count_once():
+    class Kept(DecisionTreeClassifier):
+        pass
+
+    rows, labels = pd.DataFrame({"age": range(20, 80)}), [0] * 30 + [1] * 30
+    model = Kept(max_depth=1).fit(rows, labels)
+    model.neighbours_ = KNeighborsClassifier().fit(rows, labels)
+    report = Report.of(model, schema=Schema({"age": Integer(0, 120)}, Label("ill", (0, 1))))
+    (found,) = [one for one in report.board.findings if one.key == "file-rows"]
+    assert found.value == 60
+    assert not any("60" in one.sentence for one in report.public.findings)
+
+
+@pytest.mark.parametrize("kind", NOUNS)
+def test_every_kind_has_a_rule_and_a_bucket(kind):
+    assert findings.RULES[f"file-{kind}"][0] == "model"
+    assert findings._STORED[kind][0] in BUCKETS
