@@ -12,26 +12,8 @@ from hedgerow.models.readers.pmml import model_of_pmml
 from hedgerow.models.readers.rules_text import rules_of_text
 from hedgerow.models.readers.sql_case import model_of_sql
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
-
-FILE = """<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>
-<DataField name="age" optype="continuous" dataType="double"/>
-<DataField name="ill" optype="categorical" dataType="string"><Value value="no"/><Value value="yes"/></DataField>
-</DataDictionary><TreeModel functionName="classification"><MiningSchema><MiningField name="ill" usageType="target"/>
-<MiningField name="age"/></MiningSchema><Node score="no"><True/>
-<Node score="no"><SimplePredicate field="age" operator="lessOrEqual" value="50"/>
-<ScoreDistribution value="no" recordCount="40"/><ScoreDistribution value="yes" recordCount="12"/></Node>
-<Node score="yes"><SimplePredicate field="age" operator="greaterThan" value="50"/>
-<ScoreDistribution value="no" recordCount="20"/><ScoreDistribution value="yes" recordCount="28"/></Node></Node>
-</TreeModel></PMML>"""
-SCHEMA = Schema({"age": Integer(0, 120), "smoker": Boolean()}, Label("ill", ("no", "yes")))
-ROWS = "<InlineTable><row><age>97</age><ill>yes</ill></row><row><age>41</age><ill>no</ill></row></InlineTable>"
-VERIFICATION = f'<ModelVerification><VerificationFields><VerificationField field="age"/></VerificationFields>{ROWS}'
-VERIFICATION += "</ModelVerification>"
-STATS = '<ModelStats><UnivariateStats field="age"><NumericInfo minimum="19" maximum="97" mean="51.5"/>'
-STATS += "</UnivariateStats></ModelStats>"
-INTERVAL = '<Interval closure="closedClosed" leftMargin="{}" rightMargin="{}"/>'
-AGE = '<DataField name="age" optype="continuous" dataType="double"'
+from hedgerow.schema import Literal, Schema
+from tests.models.pmml_files import AGE, FILE, INTERVAL, ROWS, SCHEMA, STATS, VERIFICATION
 
 
 def contents(text: str, schema: Schema | None = SCHEMA) -> list[tuple[str, str, int]]:

@@ -14,7 +14,7 @@ from hedgerow.models.readers.pmml import model_of_pmml
 from hedgerow.report import Report, acro_results, findings
 from hedgerow.report.contents import BUCKETS
 from hedgerow.schema import Integer, Label, Schema
-from tests.models.test_contents import AGE, FILE, INTERVAL, SCHEMA, STATS, VERIFICATION
+from tests.models.pmml_files import AGE, FILE, INTERVAL, SCHEMA, STATS, VERIFICATION
 
 
 def the_report() -> Report:
