@@ -32,6 +32,7 @@ Each exception is also one of Python's, in parentheses, so that ``except ValueEr
   * AccessError (RuntimeError)
   * ApprovalError (RuntimeError)
   * QuestionError (ValueError)
+  * QuotaExceededError (ValueError)
   * ReceiptError (ValueError)
   * RequestConflictError (ValueError)
   * RequestRunningError (RuntimeError)
@@ -280,6 +281,28 @@ class QuestionError(HedgerowError, ValueError):
 
     def __init__(self, message: str) -> None:
         super().__init__(_line(message))
+
+
+class QuotaExceededError(HedgerowError, ValueError):
+    """A question would exceed what an analyst may store in a curator's service; nothing was charged.
+
+    Attributes
+    ----------
+    quota : {"questions", "stored_bytes"}
+        Which limit.
+    limit, used, requested : int
+        The limit, what is used of it, and what the question could need at most.
+    """
+
+    charged: bool | None = False  # as in `AccessError`
+
+    def __init__(
+        self, quota: Literal["questions", "stored_bytes"], *, limit: int, used: int, requested: int = 1
+    ) -> None:
+        self.quota, self.limit, self.used, self.requested = quota, limit, used, requested
+        unit = "questions" if quota == "questions" else "bytes of stored answers"
+        problem = f"your quota is {limit:,} {unit}; {used:,} are used, and this question needs up to {requested:,}"
+        super().__init__(f"{problem}. Ask for fewer bins, or ask the curator to raise the quota.")
 
 
 class ServiceBusyError(HedgerowError, RuntimeError):

@@ -48,6 +48,7 @@ datasets:
     cap: {epsilon: 4}        # of the dataset, for good: also {epsilon: 4, delta: 1e-6} or {rho: 0.5}
     analysts:                # their caps add up to the dataset's at most
       ana: {epsilon: 2}
+    min_epsilon: 0.001       # the least of a question, so that nobody asks without end
     answer_after: 5          # seconds; without it, answers leave at once, and run time tells something of the rows
 """
 

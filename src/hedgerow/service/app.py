@@ -91,6 +91,7 @@ _PROBLEMS: dict[type[errors.HedgerowError], tuple[int, str, str, bool | None]] =
     errors.AccessError: (403, "not-allowed", "Not allowed", False),
     errors.ApprovalError: (403, "approval-needed", "The curator has not approved this, or has refused it", False),
     errors.QuestionError: (422, "question-refused", "The question cannot be asked", False),
+    errors.QuotaExceededError: (403, "quota-exceeded", "The quota does not allow another question", False),
     errors.RequestConflictError: (422, "key-reused", "The idempotency key is of another request", False),
     errors.RequestRunningError: (409, "still-running", "The same request is still being answered", True),
     errors.RequestFailedError: (424, "evaluation-failed", "The evaluation failed", True),

@@ -14,6 +14,7 @@ from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account, Accounting
 from hedgerow.privacy.budget import account_of
+from hedgerow.privacy.charge import exact
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.files import read_mapping
 from hedgerow.schema.schema import Schema
@@ -22,6 +23,7 @@ from hedgerow.service.curator import Caller, Curator, HostedDataset, Role
 from hedgerow.service.ledger.accounts import WHOLE
 from hedgerow.service.ledger.database import LEDGER_LIMITS, head_beside
 from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.service.quotas import MIB, Quota, Quotas
 from hedgerow.service.receipts import Signer
 from hedgerow.service.rows import open_rows
 from hedgerow.service.tokens import Tokens
@@ -59,9 +61,21 @@ class DatasetConfig(_Part):
     answer_after: float | int | None = Field(None, gt=0, le=3600)
     oversubscribed: bool = False
     approval: Approval = "off"
+    min_epsilon: AmountValue | None = None
     encoding: str = DEFAULT_FORMAT.encoding
     decimal: str = DEFAULT_FORMAT.decimal
     delimiter: str | None = DEFAULT_FORMAT.delimiter
+
+
+class QuotaConfig(_Part):
+    """Limits of an analyst. None: those of all analysts."""
+
+    questions: int | None = Field(None, ge=0)
+    stored_mib: int | None = Field(None, ge=0)
+
+    def quota(self, default: Quota) -> Quota:
+        stored = default.stored_bytes if self.stored_mib is None else self.stored_mib * MIB
+        return Quota(default.questions if self.questions is None else self.questions, stored)
 
 
 class Subject(_Part):
@@ -106,7 +120,15 @@ class _File(_Part):
     mark: str | None = None
     tokens: TokensConfig | None = None
     timeouts: TimeoutsConfig = TimeoutsConfig()
+    quotas: QuotaConfig = QuotaConfig(questions=None, stored_mib=None)
+    analyst_quotas: dict[str, QuotaConfig] = Field(default_factory=dict[str, QuotaConfig])
+    disk_reserve_mib: int = Field(Quotas().disk_reserve // MIB, ge=0)
     datasets: dict[str, DatasetConfig] = Field(min_length=1)
+
+    def all_quotas(self) -> Quotas:
+        default = self.quotas.quota(Quota())
+        analysts = {name: given.quota(default) for name, given in self.analyst_quotas.items()}
+        return Quotas(default, analysts, self.disk_reserve_mib * MIB)
 
 
 @dataclass(frozen=True)
@@ -119,6 +141,7 @@ class Config:
     folder: Path  # the folder of the file, from which paths count
     tokens: Tokens | None = None  # what is believed of an identity provider's tokens
     head: Path | None = None  # the file with the head of the ledger
+    quotas: Quotas = field(default_factory=Quotas)
     mark: Path | None = None  # the file that remembers that there is a ledger, by default beside the signing key
     timeouts: TimeoutsConfig = field(default_factory=TimeoutsConfig)
 
@@ -142,8 +165,9 @@ class Config:
         head = folder / found.head if found.head else head_beside(url) or folder / "ledger.head"
         mark = signing_key and signing_key.with_name(f"{signing_key.name}-ledger")
         mark = folder / found.mark if found.mark else mark
-        tokens = _tokens(found.tokens, folder)
-        return cls(url, signing_key, found.datasets, folder, tokens, head, mark, found.timeouts)
+        _check_analysts(path, found)
+        tokens, quotas = _tokens(found.tokens, folder), found.all_quotas()
+        return cls(url, signing_key, found.datasets, folder, tokens, head, quotas, mark, found.timeouts)
 
     def open_ledger(self, *, new_ledger: bool = False, accept_rollback: bool = False) -> Ledger:
         start = {"new_ledger": new_ledger, "accept_rollback": accept_rollback}
@@ -162,7 +186,7 @@ class Config:
         except BaseException:
             ledger.close()
             raise
-        return Curator(ledger, held, signer=signer)
+        return Curator(ledger, held, signer=signer, quotas=self.quotas)
 
     def schema_of(self, config: DatasetConfig) -> Schema:
         return Schema.load(self.folder / config.schema_file)
@@ -173,9 +197,18 @@ class Config:
         table = str(self.folder / config.table) if in_folder else config.table
         text_format = TextFormat(config.encoding, config.decimal, config.delimiter)
         rows = open_rows(table, schema, text_format, self.timeouts.rows)
+        least = None if config.min_epsilon is None else exact(config.min_epsilon, "min_epsilon")
         return HostedDataset(
-            schema.without_derivations, rows, config.answer_after, config.oversubscribed, config.approval, epoch
+            schema.without_derivations, rows, config.answer_after, config.oversubscribed, config.approval, least, epoch
         )
+
+
+def _check_analysts(path: str | Path, found: _File) -> None:
+    known = {name for dataset in found.datasets.values() for name in dataset.analysts}
+    for name in found.analyst_quotas:
+        if name not in known:
+            problem = f"{path}: analyst_quotas: expected an analyst of a dataset ({', '.join(sorted(known))})"
+            raise ArgumentError(f"{problem}, got {shown(name)}.")
 
 
 def _tokens(given: TokensConfig | None, folder: Path) -> Tokens | None:

@@ -15,6 +15,7 @@ from hedgerow import errors
 from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.environment import environment_cause
 from hedgerow.privacy import Account, NoiseSource, PrivacyCard
+from hedgerow.privacy.charge import exact
 from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
@@ -24,6 +25,7 @@ from hedgerow.service.forms import FORMS, Asked, Kind, read_form, readable
 from hedgerow.service.ledger.accounts import WHOLE, amounts_data
 from hedgerow.service.ledger.ledger import Answered, KnownRequest, Ledger, Request, Reserved
 from hedgerow.service.questions import Question, read_question
+from hedgerow.service.quotas import Quotas
 from hedgerow.service.receipts import Signer
 from hedgerow.service.resources import has_room
 from hedgerow.service.rows import Rows, dummy_rows
@@ -56,6 +58,7 @@ class HostedDataset:
     oversubscribed: bool = False
     # Whether the curator is to approve nothing, an analyst's first question, or every one, before it is charged
     approval: Approval = "off"
+    min_epsilon: Fraction | None = None  # the least epsilon of a question
     epoch: int | None = None  # the epoch that was current before the rows were read: no other one is charged for them
 
     def __post_init__(self) -> None:
@@ -81,7 +84,23 @@ class Answer:
         return self.receipt.encode() + b"\n" + self.body
 
 
-REFUSALS = (errors.AccessError, errors.ApprovalError, errors.QuestionError, errors.ServiceBusyError)
+@dataclass(frozen=True, repr=False, eq=False)
+class Evaluation:
+    """What became of the evaluation of a charged question. Nothing of it may be seen before it is due."""
+
+    reserved: Reserved
+    answer: Answer | None
+    cause: errors.Cause | None  # what failed in the environment
+    due: float  # when it may be stored and sent, on the clock of `time.monotonic`
+
+
+REFUSALS = (
+    errors.AccessError,
+    errors.ApprovalError,
+    errors.QuestionError,
+    errors.QuotaExceededError,
+    errors.ServiceBusyError,
+)
 """Errors raised before a charge. Their `charged` states whether the same question was charged earlier."""
 
 
@@ -111,13 +130,14 @@ class Curator:
         *,
         signer: Signer | None = None,
         noise: NoiseSource | None = None,
+        quotas: Quotas | None = None,
     ) -> None:
         self.ledger = ledger
         self._datasets = {
             name: held if held.epoch is not None else replace(held, epoch=ledger.epoch(name))
             for name, held in datasets.items()
         }
-        self.approvals = Approvals(ledger.log)
+        self.approvals, self._quotas = Approvals(ledger.log), quotas or Quotas()
         self._signer, self._noise = signer, noise
         self._rows = {name: Probe(f"dataset {name}", held.rows.probe) for name, held in self._datasets.items()}
         self._ledger = Probe("the ledger", ledger.probe)
@@ -132,6 +152,8 @@ class Curator:
 
     def describe(self, caller: Caller, dataset: str) -> dict[str, Any]:
         held = self._held(caller, dataset)
+        with self.ledger.reading() as connection:
+            quota = self._quotas.described(connection, caller.name) if caller.role == "analyst" else None
         return {
             "dataset": dataset,
             "epoch": held.epoch,
@@ -143,6 +165,8 @@ class Curator:
             "timing": _timing(held),
             "approval": held.approval,
             "oversubscribed": held.oversubscribed,
+            "min_epsilon": None if held.min_epsilon is None else str(held.min_epsilon),
+            "quota": quota,
         }
 
     def budget(self, caller: Caller, dataset: str) -> dict[str, Any]:
@@ -166,14 +190,25 @@ class Curator:
 
     def ask(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Answer:
         """Answer a question: checked, charged, answered, stored; then returned."""
+        found = self.evaluate(caller, dataset, kind, key, body)
+        if isinstance(found, Answer):
+            return found
+        time.sleep(max(0.0, found.due - time.monotonic()))
+        return self.finish(found)
+
+    def evaluate(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Answer | Evaluation:
+        """Check, charge and evaluate a question; return the stored answer of a question that was answered before."""
         asked = digest_of(kind, body)
         check_key(key)
         try:
             form, question = self.check(caller, dataset, kind, body)
             epoch = self._datasets[dataset].epoch
-            request = Request(dataset, caller.name, key, asked, question.charge, epoch, form.epoch)
+            size = question.largest_answer
+            request = Request(dataset, caller.name, key, asked, question.charge, epoch, form.epoch, size)
             state, approval = self.ledger.state(request), self._datasets[dataset].approval
             subject = approval_subject(approval, epoch, key, asked)
+            if state is None:
+                self._quotas.check_disk(self.ledger.path, self.ledger.unfinished_bytes + size)
             if approval != "off" and state is None:
                 self._approve(caller, dataset, question, subject, readable(kind, form))
             if state in (None, "reserved"):
@@ -191,6 +226,8 @@ class Curator:
 
     def _admit(self, request: Request, subject: str, connection: Connection) -> None:
         """Check, in the transaction that is about to charge a request, what may have changed since it was checked."""
+        self._quotas.check(connection, request.analyst, request.size)
+        self._quotas.check_disk(self.ledger.path, self.ledger.unfinished_bytes + request.size)
         if self._datasets[request.dataset].approval != "off":
             self.approvals.check(connection, request.dataset, request.analyst, subject)
 
@@ -221,7 +258,11 @@ class Curator:
                 own.update({data["request"]} if "request" in data else ())
                 yield entry.own_line
 
-    def _evaluate(self, caller: Caller, dataset: str, question: Question, asked: str, reserved: Reserved) -> Answer:
+    def abandon(self, evaluation: Evaluation) -> None:
+        """Drop an evaluation that was not stored: asked again, the question is evaluated again under its charge."""
+        self.ledger.put_down(evaluation.reserved)
+
+    def _evaluate(self, caller: Caller, dataset: str, question: Question, asked: str, reserved: Reserved) -> Evaluation:
         held, began = self._datasets[dataset], time.monotonic()
 
         def noted(card: PrivacyCard) -> PrivacyCard:
@@ -237,8 +278,14 @@ class Curator:
             kind, cause = type(error).__name__, environment_cause(error) or (None if has_room() else "process")
             state = "failed" if cause is None else f"is pending: {CAUSES[cause]}"
             _LOG.warning("request %s of dataset %s %s (%s)", reserved.request, dataset, state, kind)
-        if (step := held.answer_after) is not None:  # until a multiple of it after the charge
-            time.sleep(step - (time.monotonic() - began) % step)
+        due = time.monotonic()
+        if (step := held.answer_after) is not None:  # at a multiple of it after the charge
+            due += step - (due - began) % step
+        return Evaluation(reserved, answer, cause, due)
+
+    def finish(self, evaluation: Evaluation) -> Answer:
+        """Store the answer of an evaluation that is due, and return it; raises if there is none."""
+        reserved, answer, cause = evaluation.reserved, evaluation.answer, evaluation.cause
         if cause is not None:
             self.ledger.put_down(reserved)
             raise errors.ServiceUnavailableError(charged=True, retry_after=_PAUSE)
@@ -300,6 +347,7 @@ class Curator:
         problem = "the question cannot be read"
         try:
             form = read_form(kind, body)
+            _check_epsilon(form, held.min_epsilon)
             return form, read_question(form, held.schema, held.rows.target, self._noise)
         except errors.HedgerowError as error:  # made of the question and of what is public
             problem = str(error)
@@ -319,6 +367,12 @@ def _account_data(account: Account) -> dict[str, Any]:
         "delta": part(account.delta, account.spent_delta, account.remaining_delta),
         "rho": part(account.largest_rho, account.spent_rho, account.remaining_rho),
     }
+
+
+def _check_epsilon(form: Asked, least: Fraction | None) -> None:
+    if least is not None and exact(form.epsilon, "epsilon") < least:
+        problem = f"expected epsilon of at least {least}, the least that this dataset allows for a question"
+        raise errors.QuestionError(f"{problem}, got {shown(form.epsilon)}.")
 
 
 def _timing(held: HostedDataset) -> str:

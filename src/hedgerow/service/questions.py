@@ -1,5 +1,6 @@
 """Questions: the cost of each, from public values alone, and its answer, from private rows once it is charged."""
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from hedgerow.oracle.release_forms import Release
 from hedgerow.privacy import Budget, PrivacyCard
 from hedgerow.privacy.charge import Charge, exact
 from hedgerow.privacy.noise import NoiseSource, noise_source
-from hedgerow.privacy.unit import Unit, loss_of, rows_of
+from hedgerow.privacy.unit import loss_of, rows_of
 from hedgerow.schema.schema import Schema
 from hedgerow.service.forms import AlwaysForm, Asked, ErrorMarginals, Fit, Marginals, ModelForm
 from hedgerow.service.rows import Rows
@@ -37,6 +38,9 @@ LARGEST_DIVISOR = 500
 A ledger adds amounts exactly. Denominators of any kind would make its totals longer with each question, until nobody's
 could be written down; all of these divide one number of 350 digits.
 """
+_DIGITS = 22  # bytes of a count of 64 bits, with its sign and separators
+_HEAD = 2**14  # bytes of the rest of an answer: its card and its receipt
+_LARGEST_MODEL = 2**20  # bytes, in addition to the schema
 _OURS = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
 """Parameters that a form has entries for, or that are the curator's to set."""
 
@@ -47,9 +51,9 @@ def read_question(form: Asked, schema: Schema, target: OracleRows, noise: NoiseS
         return _fit_question(form, schema)
     bins = Schema.from_dict({"attributes": form.bins})
     if isinstance(form, Marginals):
-        return MarginalQuestion.of(form, OracleQuestion.of(target, bins, form.by), noise, schema.unit)
+        return MarginalQuestion.of(form, OracleQuestion.of(target, bins, form.by), noise, schema)
     asked = OracleQuestion.of(target, bins, "errors", _hypothesis(form, schema))
-    return MarginalQuestion.of(form, asked, noise, schema.unit)
+    return MarginalQuestion.of(form, asked, noise, schema)
 
 
 def _hypothesis(form: ErrorMarginals, schema: Schema) -> Any:
@@ -70,25 +74,33 @@ class MarginalQuestion:
     delta: Fraction  # what the answer may cost
     charge: Charge  # what it costs
     scale: float  # λ: ``√2·λ`` is the standard deviation of the noise on a count
+    columns: int  # counts in each bin
 
     @classmethod
     def of(
-        cls, form: Marginals | ErrorMarginals, asked: OracleQuestion, noise: NoiseSource | None, unit: Unit | None
+        cls, form: Marginals | ErrorMarginals, asked: OracleQuestion, noise: NoiseSource | None, schema: Schema
     ) -> "MarginalQuestion":
         """Return the question of a form; raises ValueError for amounts that no mechanism is made for."""
-        (epsilon, delta), bins = _loss(form), asked.bins
+        (epsilon, delta), bins, unit = _loss(form), asked.bins, schema.unit
         release = ReleaseForm(_release(delta), epsilon, delta, 1, unit)
         mechanism, source = release.mechanism(1, len(bins), asked.steps), noise_source(noise)
         source.prepare(mechanism)
         purpose = f"{asked.by} by bin of {number_of(len(bins), 'attribute')}"
         loss, slack, rho = loss_of(mechanism, rows_of(unit))
         charge = Charge(purpose, loss, slack, str(mechanism), source.no_guarantee_reason, rho=rho, unit=unit)
-        return cls(asked, epsilon, delta, charge, release.scale(1, len(bins), asked.steps))
+        columns = schema.target.n_levels if asked.by == "classes" else 1
+        return cls(asked, epsilon, delta, charge, release.scale(1, len(bins), asked.steps), columns)
 
     @property
     def public(self) -> dict[str, Any]:
         size = sum(attribute.n_bins for _, attribute in self.asked.bins.attributes)
         return {"bins": size, "noise_sd": float(np.sqrt(2) * self.scale)}
+
+    @property
+    def largest_answer(self) -> int:
+        """The most bytes that the answer may have, from public values alone."""
+        counts = self.public["bins"] * (self.columns * _DIGITS + 2)
+        return len(PARTS[self.asked.by]) * (counts + 2 * len(json.dumps(self.asked.bins.names))) + _HEAD
 
     def answer(self, rows: Rows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
         budget = Budget(self.epsilon, self.delta)
@@ -118,6 +130,11 @@ class FitQuestion:
     def public(self) -> dict[str, Any]:
         cost = self.estimator.search_cost(self.schema) if hasattr(self.estimator, "search_cost") else None
         return {"search": "none" if cost is None else str(cost)}
+
+    @property
+    def largest_answer(self) -> int:
+        """The most bytes that a model is expected to have: it holds the schema, and names of its attributes."""
+        return 4 * len(json.dumps(self.schema.to_dict())) + _LARGEST_MODEL
 
     def answer(self, rows: Rows, noted: Callable[[PrivacyCard], PrivacyCard], noise: NoiseSource | None) -> Any:
         estimator = self.estimator.set_params(random_state=noise)

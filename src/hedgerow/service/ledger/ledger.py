@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
@@ -22,7 +22,7 @@ from hedgerow.service.ledger import accounts
 from hedgerow.service.ledger.database import LEDGER_LIMITS, begin_run
 from hedgerow.service.ledger.entry import Kind
 from hedgerow.service.ledger.log import Log
-from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, HEAD, REQUESTS, RETRIES
+from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, HEAD, REQUESTS, RETRIES, SIZES
 from hedgerow.text.messages import shown
 
 _KNOWN = sa.select(REQUESTS).where(REQUESTS.c.analyst == sa.bindparam("by"), REQUESTS.c.key == sa.bindparam("called"))
@@ -41,6 +41,8 @@ _FREE_ATTEMPTS = 8  # of a request, one right after the other
 _FIRST_PAUSE, _LONGEST_PAUSE = 5, 3600  # seconds, doubled after each further attempt
 State = Literal["reserved", "answered", "failed"]
 
+_SIZED = SIZES.update().where(SIZES.c.request == sa.bindparam("of_request"))
+
 
 @dataclass(frozen=True)
 class Request:
@@ -53,6 +55,7 @@ class Request:
     charge: Charge  # what the answer costs
     epoch: int | None = None  # the epoch whose rows would be touched; None for the current one, whichever it is
     expected: int | None = None  # the epoch that is asked about; None for any
+    size: int = 0  # the most bytes that the answer may have
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class Ledger:
         self.entries, self.verify = self.log.entries, self.log.verify
         self._database = self.log.database
         self._run = begin_run(self._database)
-        self._answering = set[str]()  # requests that this process evaluates
+        self._answering = dict[str, int]()  # requests that this process evaluates, with the sizes of their answers
         self._began = time.monotonic()
         self._put_down = dict[str, float]()  # when this process put down requests without an answer, by their names
 
@@ -195,10 +198,10 @@ class Ledger:
             with self.log.changing() as connection:
                 found = self._reserved(connection, request, admit)
                 if isinstance(found, Reserved):
-                    self._answering.add(found.request)  # before anybody else can see it
+                    self._answering[found.request] = request.size  # before anybody else can see it
         except BaseException:
             if isinstance(found, Reserved):
-                self._answering.discard(found.request)
+                self._answering.pop(found.request, None)
             raise
         if found is None:  # raised once the transaction, which may have noted the failure, has ended
             problem = "the request was charged and has failed, which is final: it is not evaluated again"
@@ -230,6 +233,7 @@ class Ledger:
         with self._ending(reserved), self.log.changing() as connection:
             self._finish(connection, reserved, "answered", {"answer": digest(content)})
             connection.execute(ANSWERS.insert(), {"request": reserved.request, "content": content})
+            connection.execute(_SIZED.values(bytes=len(content)), {"of_request": reserved.request})
         self._put_down.pop(reserved.request, None)
 
     def fail(self, reserved: Reserved, reason: str) -> None:
@@ -240,8 +244,22 @@ class Ledger:
 
     def put_down(self, reserved: Reserved) -> None:
         """Evaluate a request no further, and leave it charged: asked again, it is evaluated again."""
-        self._answering.discard(reserved.request)
+        self._answering.pop(reserved.request, None)
         self._put_down[reserved.request] = time.monotonic()
+
+    @property
+    def path(self) -> Path | None:
+        """The file of a ledger in SQLite."""
+        return self._database.path
+
+    @property
+    def unfinished_bytes(self) -> int:
+        """The most bytes that the answers of the requests that this process evaluates may have."""
+        return sum(list(self._answering.values()))
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Open a transaction that reads one state of the ledger."""
+        return self._database.reading()
 
     def probe(self) -> None:
         """Check that the ledger's database answers; LedgerUnavailableError if not."""
@@ -315,6 +333,7 @@ class Ledger:
         entry = self.log.append(connection, "reserved", {**charged, "charge": _charge_data(charge)})
         run = {"state": "reserved", "attempt": 1, "run": self._run.name}
         connection.execute(REQUESTS.insert(), {**charged, **run})
+        connection.execute(SIZES.insert(), {"request": name, "analyst": request.analyst, "bytes": request.size})
         return Reserved(name, 1, epoch, entry)
 
     def _again(self, connection: Connection, known: Row[Any], epoch: int | None) -> Reserved | Answered | None:
@@ -364,6 +383,8 @@ class Ledger:
         if changed.rowcount != 1:
             problem = "the request is not to be answered here: it has ended, or another process has taken it."
             raise errors.RequestRunningError(f"{problem} Ask again, with the same key.")
+        if state == "failed":
+            connection.execute(_SIZED.values(bytes=0), {"of_request": reserved.request})
         self.log.append(connection, state, {"request": reserved.request, **data})
 
 

@@ -73,6 +73,14 @@ RETRIES = sa.Table(
     sa.Column("request", sa.String(36), primary_key=True),
     sa.Column("attempts", sa.Integer, nullable=False),  # those that have begun
 )
+SIZES = sa.Table(  # for quotas
+    "sizes",
+    METADATA,
+    sa.Column("request", sa.String(36), primary_key=True),
+    sa.Column("analyst", sa.String(200), nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False),  # of the answer; until there is one, the most that it may have
+    sa.Index("sizes_of_analyst", "analyst", "bytes"),
+)
 KEYS = sa.Table(
     "keys",
     METADATA,
@@ -96,6 +104,12 @@ APPROVALS = sa.Table(
 _WHY = "'the entries of a ledger are only added to'"
 _REFUSED = f"BEGIN SELECT RAISE(ABORT, {_WHY}); END"
 _MADE = [
+    (
+        SIZES,  # made after the tables that it is filled from, in the order of their names
+        None,
+        "INSERT INTO sizes SELECT requests.request, requests.analyst, COALESCE(LENGTH(answers.content), 0) "
+        "FROM requests LEFT JOIN answers ON answers.request = requests.request",
+    ),
     (HEAD, None, f"INSERT INTO head VALUES (1, 0, '', {VERSION})"),
     (ENTRIES, "sqlite", f"CREATE TRIGGER entries_no_update BEFORE UPDATE ON entries {_REFUSED}"),
     (ENTRIES, "sqlite", f"CREATE TRIGGER entries_no_delete BEFORE DELETE ON entries {_REFUSED}"),

@@ -1,0 +1,69 @@
+"""Quotas: how much an analyst may store in the ledger, and the disk space that is kept free for charged questions.
+
+Both are checked in the transaction that charges a question, before the charge, so that concurrent questions cannot
+exceed them. A privacy budget alone bounds neither: questions of a tiny ε cost nearly nothing and store as much.
+"""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from hedgerow.errors import QuotaExceededError, ServiceBusyError
+from hedgerow.service.ledger.tables import SIZES
+
+MIB = 2**20
+_COPIES = 3  # of an answer, at most: in the ledger's file, in the log beside it, and rounded up to whole pages
+
+
+@dataclass(frozen=True)
+class Quota:
+    """Limits of one analyst, in all datasets and epochs together. Each question has its own idempotency key."""
+
+    questions: int = 10_000  # charged questions, and so idempotency keys
+    stored_bytes: int = 1024 * MIB  # of stored answers with their receipts
+
+
+@dataclass(frozen=True)
+class Quotas:
+    """Quotas of all analysts, and the reserve of disk space."""
+
+    default: Quota = Quota()
+    analysts: Mapping[str, Quota] = field(default_factory=dict[str, Quota])
+    disk_reserve: int = 256 * MIB  # bytes that new questions leave free on the disk of a ledger in SQLite
+
+    def check(self, connection: Connection, analyst: str, size: int) -> None:
+        """Check that an analyst may have one more question, whose answer has at most `size` bytes."""
+        quota, (questions, stored) = self._of(analyst), _used(connection, analyst)
+        if questions >= quota.questions:
+            raise QuotaExceededError("questions", limit=quota.questions, used=questions)
+        if stored + size > quota.stored_bytes:
+            raise QuotaExceededError("stored_bytes", limit=quota.stored_bytes, used=stored, requested=size)
+
+    def check_disk(self, ledger: Path | None, size: int) -> None:
+        """Check that answers of `size` bytes altogether leave the reserve free; the disk of PostgreSQL is not seen."""
+        if ledger is not None and shutil.disk_usage(ledger.absolute().parent).free < self.disk_reserve + _COPIES * size:
+            problem = "the disk of the ledger is nearly full, and the rest is kept for questions that are charged"
+            raise ServiceBusyError(f"{problem}. Ask again later, with the same key, or ask the curator.")
+
+    def described(self, connection: Connection, analyst: str) -> dict[str, Any]:
+        """Return the limits of an analyst, with what is used of them."""
+        quota, (questions, stored) = self._of(analyst), _used(connection, analyst)
+        return {
+            "questions": {"limit": quota.questions, "used": questions},
+            "stored_bytes": {"limit": quota.stored_bytes, "used": stored},
+        }
+
+    def _of(self, analyst: str) -> Quota:
+        return self.analysts.get(analyst, self.default)
+
+
+def _used(connection: Connection, analyst: str) -> tuple[int, int]:
+    """Return the number of an analyst's questions, and the bytes of their answers or of room kept for these."""
+    query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(SIZES.c.bytes), 0))
+    questions, stored = connection.execute(query.where(SIZES.c.analyst == analyst)).one()
+    return int(questions), int(stored)
