@@ -91,19 +91,6 @@ def test_a_refusal_is_kept_and_a_new_try_is_made(opened):
     assert curator.ledger.account("wards").spent == 0
 
 
-def test_the_queue_is_bounded_for_each_and_for_all(opened, monkeypatch):
-    jobs, _, _ = opened
-    monkeypatch.setattr(module, "MOST_OF_ONE", 2)
-    monkeypatch.setattr(module, "MOST_WAITING", 3)
-    submit(jobs)
-    submit(jobs, "two")
-    with pytest.raises(ServiceBusyError):
-        submit(jobs, "three")
-    submit(jobs, "one", BOB)
-    with pytest.raises(ServiceBusyError):
-        submit(jobs, "two", BOB)
-
-
 def test_jobs_that_have_ended_are_forgotten_in_time_and_the_ledger_has_their_answers(opened, monkeypatch):
     jobs, rows, curator = opened
     monkeypatch.setattr(module, "_MOST_KEPT", 1)
@@ -120,6 +107,71 @@ def test_jobs_that_have_ended_are_forgotten_in_time_and_the_ledger_has_their_ans
     assert len(jobs._jobs) == 2  # the refusal that is kept, and the last one
     assert curator.ledger.account("wards", "ana").spent == 1 / 4
     assert threading.active_count() < 10
+
+
+def test_analysts_take_turns_and_one_with_many_fits_delays_nobody(opened):
+    """With one worker, a fit that comes after eight of another analyst is the second one that begins."""
+    jobs, rows, curator = opened
+    jobs._free, begun, evaluate = 1, [], curator.evaluate
+
+    def noted(caller, *more):
+        begun.append(caller.name)
+        return evaluate(caller, *more)
+
+    curator.evaluate = noted
+    own = [submit(jobs, f"{number}", body=question(epsilon="1/100", model="tree")) for number in range(8)]
+    assert rows.begun.wait(10)
+    with pytest.raises(ServiceBusyError):
+        submit(jobs, "nine")
+    other = submit(jobs, "bob's", BOB)
+    rows.go.set()
+    assert all(job.ended.wait(20) for job in (*own, other))
+    assert begun == ["ana", "bob", *["ana"] * 7]
+
+
+def test_a_fit_of_another_analyst_begins_while_one_runs_and_a_second_of_the_same_does_not(opened):
+    jobs, rows, _ = opened
+    first, second, other = submit(jobs), submit(jobs, "two"), submit(jobs, "one", BOB)
+    while rows.touched < 2:
+        assert not first.ended.wait(0.01)
+    assert (first.state, second.state, other.state, jobs.waiting) == ("running", "queued", "running", 1)
+    rows.go.set()
+    assert second.ended.wait(10)
+
+
+def test_a_full_queue_has_room_for_one_question_of_everybody(opened, monkeypatch):
+    jobs, _, _ = opened
+    monkeypatch.setattr(module, "MOST_WAITING", 1)
+    submit(jobs)
+    submit(jobs, "two")
+    with pytest.raises(ServiceBusyError):
+        submit(jobs, "three")
+    assert submit(jobs, "one", BOB).state == "running"
+    with pytest.raises(ServiceBusyError):
+        submit(jobs, "two", BOB)
+
+
+def test_an_answer_waits_outside_the_workers_and_holds_the_turn_of_its_analyst_alone(tmp_path):
+    with curator_of(f"sqlite:///{tmp_path}/ledger.db", WatchedRows(), answer_after=1.5) as curator:
+        jobs = Jobs(curator)
+        jobs._free = 1
+        first, second = submit(jobs), submit(jobs, "two")
+        while jobs._free == 0:  # until the first is evaluated
+            assert not first.ended.wait(0.01)
+        assert (first.state, second.state, curator.ledger.known("ana", "one").state) == ("running", "queued", "running")
+        other = submit(jobs, "one", BOB)
+        while not jobs._due.keys() >= {first, other}:  # which has the worker meanwhile
+            assert not first.ended.wait(0.01)
+        assert second.state == "queued"
+        assert first.ended.wait(10)
+        assert first.state == "answered"
+        while second.state == "queued":
+            assert not second.ended.wait(0.01)
+        jobs.close()
+        assert curator.ledger.known("ana", "two").state == "pending"
+    with curator_of(f"sqlite:///{tmp_path}/ledger.db") as curator:
+        assert curator.ask(ANA, "wards", "fits", "two", TREE).body
+        assert curator.ledger.account("wards", "ana").spent == 1 / 2
 
 
 def test_after_a_restart_the_ledger_knows_the_question_of_a_job_and_its_state(tmp_path):
@@ -160,7 +212,7 @@ def test_a_refusal_states_whether_its_question_was_charged_before(tmp_path, monk
         curator.ledger.reserve(fit)
     with curator_of(url) as curator:
         monkeypatch.setattr("hedgerow.service.curator.has_room", lambda: False)
-        monkeypatch.setattr(module, "MOST_WAITING", 0)
+        monkeypatch.setattr(module, "MOST_OF_ONE", 0)
         jobs = Jobs(curator)
         for key, charged in (("one", True), ("two", False)):
             with pytest.raises(ServiceUnavailableError) as raised:

@@ -1,10 +1,11 @@
-"""Jobs, a bounded queue of questions that take long, answered one after the other; and limits of concurrency."""
+"""Jobs, a bounded queue of questions that take long, in which analysts take turns; and limits of concurrency."""
 
 import asyncio
 import logging
 import threading
+import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections import OrderedDict
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -23,13 +24,16 @@ from hedgerow.errors import (
     RequestFailedError,
     ServiceBusyError,
 )
-from hedgerow.service.curator import REFUSALS, Answer, Caller, Curator, check_key, digest_of
+from hedgerow.service.curator import REFUSALS, Answer, Caller, Curator, Evaluation, check_key, digest_of
 from hedgerow.service.forms import Kind
 
 _LOG = logging.getLogger(__name__)
+Evaluate = Callable[[], Answer | Evaluation]
 State = Literal["queued", "running", "pending", "answered", "refused", "failed", "cancelled"]
-MOST_WAITING = 32  # the most questions that wait, of all analysts
-MOST_OF_ONE = 8  # the most questions that wait, of one analyst
+MOST_RUNNING = 4  # the most fits that are evaluated at once, of all analysts
+MOST_RUNNING_OF_ONE = 1  # the most fits of one analyst that are evaluated, or wait until they may leave
+MOST_WAITING = 32  # the most questions that wait, of all analysts; beyond it everybody may have one
+MOST_OF_ONE = 8  # the most questions that wait or are evaluated, of one analyst
 _MOST_KEPT = 1000  # jobs that ended without an answer
 
 
@@ -50,18 +54,36 @@ class Job:
 
 
 class Jobs:
-    """A queue in front of a curator, answered by one thread."""
+    """A queue in front of a curator, in which analysts take turns.
+
+    Each has few fits that run or wait until their answers may leave. So the start of an own fit shows nothing of how
+    long the one before took, and an analyst with many fits delays another by none that has not begun.
+    """
 
     def __init__(self, curator: Curator) -> None:
         self._curator = curator
-        self._workers = ThreadPoolExecutor(1, thread_name_prefix="hedgerow-jobs")
+        self._workers = ThreadPoolExecutor(MOST_RUNNING, thread_name_prefix="hedgerow-jobs")
+        self._free = MOST_RUNNING  # workers
         self._lock = threading.Lock()
         self._jobs = OrderedDict[tuple[str, str], Job]()  # by analyst and name; of answered ones the ledger knows
-        self._waiting = dict[Job, Future[None]]()
+        self._queues = defaultdict[str, deque[tuple[Job, Evaluate]]](deque)  # by analyst
+        self._turns, self._turn = Counter[str](), 0  # when each analyst had a worker last, as the number of that turn
+        self._running = set[Job]()  # those that wait until their answers may leave included
+        self._due = dict[Job, tuple[threading.Timer, Evaluation]]()
 
     def close(self) -> None:
-        """Cancel what waits, and wait for what is being answered."""
-        self._workers.shutdown(cancel_futures=True)
+        """Cancel the jobs that wait, finish evaluations, and drop answers that may not leave yet."""
+        with self._lock:
+            waiting = [job for queue in self._queues.values() for job, _ in queue]
+            self._queues.clear()
+            for job in waiting:
+                self._end(job, "cancelled")
+        self._workers.shutdown()
+        with self._lock:
+            due, self._due = self._due, {}
+        for timer, evaluation in due.values():
+            timer.cancel()
+            self._curator.abandon(evaluation)
 
     def submit(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Job:
         """Queue a question that was checked, and return its job; the same one where it is known."""
@@ -73,7 +95,9 @@ class Jobs:
             return known
         try:
             self._curator.check(caller, dataset, kind, body)
-            return self._queued(Job(name, caller, key), lambda: self._curator.ask(caller, dataset, kind, key, body))
+            return self._queued(
+                Job(name, caller, key), partial(self._curator.evaluate, caller, dataset, kind, key, body)
+            )
         except REFUSALS as error:
             error.charged = self._curator.known(caller, dataset, key, asked) is not None
             raise
@@ -102,47 +126,102 @@ class Jobs:
     def cancel(self, job: Job) -> None:
         """Cancel a job that still waits, which costs nothing; one that is being answered goes on."""
         with self._lock:
-            if job.state == "queued" and self._waiting[job].cancel():
+            queue = self._queues[job.caller.name]
+            place = next((place for place, (other, _) in enumerate(queue) if other is job), None)
+            if place is not None:
+                del queue[place]
                 self._end(job, "cancelled")
 
     @property
     def waiting(self) -> int:
-        """Number of questions that wait, the one that is being answered not counted."""
+        """Number of questions that wait for a worker."""
         with self._lock:
-            return sum(job.state == "queued" for job in self._waiting)
+            return sum(map(len, self._queues.values()))
 
-    def _queued(self, job: Job, ask: Callable[[], Answer]) -> Job:
+    def _queued(self, job: Job, evaluate: Evaluate) -> Job:
+        name = job.caller.name
         with self._lock:
-            known = self._jobs.get((job.caller.name, job.name))
+            known = self._jobs.get((name, job.name))
             if known is not None and known.state in ("queued", "running"):
                 return known
-            own = sum(other.caller.name == job.caller.name for other in self._waiting)
-            if len(self._waiting) >= MOST_WAITING or own >= MOST_OF_ONE:
+            waiting = [other for queue in self._queues.values() for other, _ in queue]
+            own = sum(other.caller.name == name for other in (*waiting, *self._running))
+            if own >= MOST_OF_ONE or (own and len(waiting) >= MOST_WAITING):  # everybody may have one
                 raise ServiceBusyError("too many questions are waiting. Ask again later, with the same key.")
-            self._jobs[job.caller.name, job.name] = job
-            ended = [place for place, other in self._jobs.items() if other not in self._waiting and other is not job]
+            self._jobs[name, job.name] = job
+            ended = [place for place, other in self._jobs.items() if other.ended.is_set()]
             for place in ended[: max(0, len(self._jobs) - _MOST_KEPT)]:
                 del self._jobs[place]
-            self._waiting[job] = self._workers.submit(self._run, job, ask)
+            self._queues[name].append((job, evaluate))
+            self._dispatch()
         return job
 
-    def _run(self, job: Job, ask: Callable[[], Answer]) -> None:
-        job.state, state = "running", "answered"
+    def _dispatch(self) -> None:
+        """Give free workers to the analysts who have not had one for longest."""
+        while self._free and (name := self._next()) is not None:
+            job, evaluate = self._queues[name].popleft()
+            self._turn += 1
+            self._turns[name] = self._turn
+            self._free -= 1
+            self._running.add(job)
+            job.state = "running"
+            self._workers.submit(self._run, job, evaluate)
+
+    def _next(self) -> str | None:
+        running = [job.caller.name for job in self._running]
+        ready = [name for name, queue in self._queues.items() if queue and running.count(name) < MOST_RUNNING_OF_ONE]
+        return min(ready, key=self._turns.__getitem__, default=None)
+
+    def _run(self, job: Job, evaluate: Evaluate) -> None:
         try:
-            ask()
+            found = evaluate()
+            if isinstance(found, Evaluation):
+                self._finish_when_due(job, found)
+            else:
+                self._finish(job, lambda: found)
         except Exception as error:
-            job.error = error.with_traceback(None)
-            state = _state_after(error)
-            _LOG.warning("job %s failed: %s", job.name[:32], type(error).__name__)  # not its text: it could quote a row
+            self._fail(job, error)
+        finally:
+            with self._lock:
+                self._free += 1
+                self._dispatch()
+
+    def _finish_when_due(self, job: Job, evaluation: Evaluation) -> None:
+        """Finish an evaluation, outside the workers if it has to wait."""
+        wait, finish = evaluation.due - time.monotonic(), partial(self._curator.finish, evaluation)
+        if wait <= 0:
+            self._finish(job, finish)
+            return
+        timer = threading.Timer(wait, self._finish, (job, finish))
+        timer.daemon = True
         with self._lock:
-            self._end(job, state)
+            self._due[job] = timer, evaluation
+        timer.start()
+
+    def _finish(self, job: Job, finish: Callable[[], Answer]) -> None:
+        with self._lock:
+            self._due.pop(job, None)
+        try:
+            finish()
+        except Exception as error:
+            self._fail(job, error)
+            return
+        with self._lock:
+            self._end(job, "answered")
+
+    def _fail(self, job: Job, error: Exception) -> None:
+        job.error = error.with_traceback(None)
+        _LOG.warning("job %s failed: %s", job.name[:32], type(error).__name__)  # not its text: it could quote a row
+        with self._lock:
+            self._end(job, _state_after(error))
 
     def _end(self, job: Job, state: State) -> None:
         job.state = state
-        self._waiting.pop(job, None)
+        self._running.discard(job)
         if state in ("answered", "failed"):
             self._jobs.pop((job.caller.name, job.name), None)
         job.ended.set()
+        self._dispatch()
 
 
 def _name(dataset: str, asked: str, key: str) -> str:
