@@ -508,7 +508,7 @@ def test_an_analysts_entries_do_not_tell_how_many_others_made(ledger_url):
         for caller, number in ((BOB, 1), (ANA, 2)):
             with pytest.raises(ApprovalError, match="Ask the same again later, with the same key"):
                 curator.ask(caller, "wards", "marginals", "one", MARGINALS)
-            curator.approvals.decide(number, approved=True, by="carla")
+            curator.approvals.decide({number: "approved"}, by="carla")
             curator.ask(caller, "wards", "marginals", "one", MARGINALS)
         own = [json.loads(line) for line in curator.entries(ANA)]
         assert [entry["kind"] for entry in own] == ["decided", "reserved", "answered"]
