@@ -1,6 +1,8 @@
 """Forecasts say what their numbers say, of public values alone; bad values get one clear error."""
 
 import json
+import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -131,11 +133,84 @@ def test_as_many_rows_are_forecast_as_draws_take():
 def test_a_person_with_three_rows_needs_three_times_epsilon():
     """Every mechanism without δ runs at a third of ε; Gaussian noise is three times as large."""
     unit = hr.Schema(SCHEMA.attributes, LABEL, unit=hr.Unit("patient", 3))
-    person, row = hr.plan(unit, 400, 3), hr.plan(SCHEMA, 400, 1)
+    person, row = hr.plan(unit, 400, 3, units=134), hr.plan(SCHEMA, 400, 1)
     assert [one.excess(Fraction(3)) for one in person.draws] == pytest.approx(
         [one.excess(Fraction(1)) for one in row.draws]
     )
     assert (person.leaf_noise, person.bin_noise) == (row.leaf_noise, pytest.approx(row.bin_noise))
     assert person.least_epsilon == pytest.approx(3 * row.least_epsilon)
-    gaussian = [hr.plan(schema, 4000, 1, delta="1e-6").bin_noise for schema in (unit, SCHEMA)]
+    gaussian = [
+        hr.plan(schema, 4000, 1, units=units, delta="1e-6").bin_noise
+        for schema, units in ((unit, 1334), (SCHEMA, None))
+    ]
     assert gaussian[0] == pytest.approx(3 * gaussian[1])
+
+
+PERSONS, EACH = 500, 8
+
+
+def persons(rng, attributes=8):
+    """Return rows of persons who have the same values and label in each: the first attribute decides for most."""
+    values = rng.random((PERSONS, attributes)) < 0.5
+    ill = np.where(rng.random(PERSONS) < 0.9, values[:, 0], ~values[:, 0])
+    frame = pd.DataFrame(values, columns=[f"x{k}" for k in range(attributes)]).assign(patient=np.arange(PERSONS))
+    return frame.loc[np.repeat(np.arange(PERSONS), EACH)].reset_index(drop=True), np.repeat(ill, EACH)
+
+
+def test_a_forecast_with_a_unit_holds_for_the_rows_that_are_counted():
+    """500 persons with 8 rows each: at most one row of each is counted, so that 4,000 rows would promise too much."""
+    frame, ill = persons(np.random.default_rng(1))
+    schema = hr.Schema(
+        {name: hr.Boolean() for name in frame.columns[:-1]}, hr.Label("ill", (False, True)), unit=hr.Unit("patient", 1)
+    )
+    losses = []
+    for seed in range(100):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            tree = hr.PrivateTreeClassifier("0.02", schema=schema, max_depth=1, random_state=seed).fit(frame, ill)
+        losses.append((tree.predict(frame) != ill).mean() - (frame.x0 != ill).mean())
+    mean, error = np.mean(losses), np.std(losses) / 10
+
+    def promised(schema, units):
+        forecast = hr.plan(schema, PERSONS * EACH, "0.02", units=units)
+        (one,) = (one for one in forecast.draws if (one.kind, one.size) == ("tree", 1))
+        return one.excess(forecast.epsilon) / forecast.rows
+
+    assert promised(replace(schema, unit=None), None) < mean - 4 * error
+    assert mean + 4 * error < promised(schema, PERSONS)
+
+
+@pytest.mark.parametrize(("max_rows", "units", "counted"), [(1, 500, 500), (3, 500, 1500), (10, 500, 4000)])
+def test_at_most_max_rows_of_each_unit_are_counted(max_rows, units, counted):
+    schema = replace(SCHEMA, unit=hr.Unit("patient", max_rows))
+    forecast = hr.plan(schema, 4000, 1, units=units)
+    assert (forecast.rows, forecast.table_rows, forecast.units) == (counted, 4000, 500)
+    assert f"{counted:,} rows are counted, at most {max_rows} of each of about 500 units (patient)" in str(forecast)
+    assert forecast.to_dict()["rows_counted"] == counted
+
+
+@pytest.mark.parametrize(
+    ("schema", "units", "problem"),
+    [
+        (SCHEMA, 10, "units is for a schema with a unit"),
+        (replace(SCHEMA, unit=hr.Unit("patient", 1)), None, "give units .* At most 1 row of each unit"),
+        (replace(SCHEMA, unit=hr.Unit("patient", 1)), 401, "units must be at most rows"),
+        (replace(SCHEMA, unit=hr.Unit("patient", 1)), 0, "units must be"),
+    ],
+)
+def test_units_are_asked_for_with_a_unit_only(schema, units, problem):
+    with pytest.raises(ValueError, match=problem):
+        hr.plan(schema, 400, 1, units=units)
+
+
+def test_units_are_drawn_whole_from_a_public_table():
+    """A table of one row each of as many units as are drawn is fitted and tried alike, whatever rows they have more."""
+    frame, ill = persons(np.random.default_rng(2))
+    one_each = frame.patient.drop_duplicates().index
+    schema = hr.Schema(
+        {name: hr.Boolean() for name in frame.columns[:-1]}, hr.Label("ill", (False, True)), unit=hr.Unit("patient", 1)
+    )
+    tables = (frame, ill), (frame.loc[one_each], ill[one_each])
+    many, single = (hr.plan(schema, 4000, 4, units=500, public=table, runs=2).simulated for table in tables)
+    for ours, theirs in zip(many, single, strict=True):
+        assert ours.accuracies == pytest.approx(theirs.accuracies)

@@ -38,6 +38,7 @@ def vars_of(account):
 def test_what_is_written_is_read_back_and_each_entry_has_the_hash_of_the_one_before(account, charges):
     record = grown(account, charges)
     assert json.loads(record.to_json()) == record.to_dict()
+    assert record.to_json().startswith("{\n")  # by which `Releases.load` knows a budget from a ledger
     found = Record.from_dict(json.loads(record.to_json()))
     assert found == record
     assert found.to_json() == record.to_json()  # whose lines were added one by one

@@ -32,6 +32,7 @@ from hedgerow.privacy.charge import exact
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.schema.contributions import unit_advice
+from hedgerow.text.values import printable
 
 app = typer.Typer(add_completion=False)
 MANY_ROWS = 1_000  # a fit that may need more says so first
@@ -194,7 +195,10 @@ def _tell_rows_needed(classifier: SearchEstimator, schema: Schema) -> None:
     needed = rows_needed(classifier, schema, ACCURACY_LOSS)
     if needed is not None and needed > MANY_ROWS:
         lost = f"lose at most {100 * ACCURACY_LOSS:g} % of them to noise on average; see `hedgerow plan`"
-        say(f"at this epsilon even the smallest model needs about {needed:,.0f} rows to {lost}", err=True)
+        rows = f"{needed:,.0f} rows"
+        if schema.unit is not None:
+            rows += f" (counted rows: at most {schema.unit.max_rows} of each {printable(schema.unit.column)})"
+        say(f"at this epsilon even the smallest model needs about {rows} to {lost}", err=True)
 
 
 def _learn(classifier: PrivateEstimator, rows: Rows, label: str) -> Model:

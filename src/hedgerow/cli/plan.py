@@ -23,6 +23,7 @@ def forecast(
     *,
     schema: Annotated[Path, option("Schema of the table.")],
     rows: Annotated[int, option("About how many rows there are; do not count them.")],
+    units: Annotated[int | None, option("About how many units (persons) there are, if the schema has a unit.")] = None,
     epsilon: Annotated[str | None, number("Privacy loss.  \\[the least for --accuracy-loss]")] = None,
     delta: Annotated[str, number("The delta of a scorecard.")] = "0",
     accuracy_loss: Annotated[float, option("Share of rows, or of R², that may be lost.")] = ACCURACY_LOSS,
@@ -63,6 +64,6 @@ def forecast(
             pair = read_labelled(public, text.text_format, declared)
     more = 0 if public is None or plot is None else _CURVE_RUNS if runs is None else runs
     tried: dict[str, Any] = {"public": pair, "runs": 20 if runs is None else runs, "curve_runs": more, "verbose": True}
-    found = plan(declared, rows, epsilon, delta=delta, accuracy_loss=accuracy_loss, spread=spread, **tried)
+    found = plan(declared, rows, epsilon, units=units, delta=delta, accuracy_loss=accuracy_loss, spread=spread, **tried)
     draw(found.plot, plot)
     say(json.dumps(found.to_dict()) if as_json else found)

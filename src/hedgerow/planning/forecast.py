@@ -22,6 +22,7 @@ from hedgerow.schema.numbers import Numeric
 from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes
 from hedgerow.text.messages import aligned, number_of
+from hedgerow.text.values import printable, quoted_text
 
 ACCURACY_LOSS = 0.05
 _SHARE_FOR_CUTS = Fraction(1, 5)
@@ -29,7 +30,7 @@ _MOST_SIZES = 4  # lines of a plot, for each kind of model
 _WIDTH = 100  # of the text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Forecast:
     """Forecast of private fits of a table. Nothing in it is made of private rows.
 
@@ -38,7 +39,8 @@ class Forecast:
     schema : Schema
         The schema.
     rows : int
-        About how many rows are counted, as somebody who does not look knows it: at most `max_rows` of each unit.
+        About how many rows are counted: all rows of the table or, if the schema has a unit, at most `max_rows` of each
+        unit. All shares and losses are of these rows.
     epsilon, delta : Fraction
         The budget of a model.
     accuracy_loss : float
@@ -68,6 +70,10 @@ class Forecast:
         The chance that a model says one class for every row, by the share of the rarer class; none of a number.
     by_epsilon : tuple of (Fraction, tuple of Simulated)
         The same as `simulated`, by ε in rising order, if other ε were tried.
+    table_rows : int
+        About how many rows the table has.
+    units : int or None
+        About how many units it has; None if the schema has no unit.
     """
 
     schema: Schema
@@ -86,6 +92,8 @@ class Forecast:
     spread: float | None = None
     constants: tuple[Constant, ...] = ()
     by_epsilon: ByEpsilon = ()
+    table_rows: int
+    units: int | None = None
 
     @property
     def largest(self) -> tuple[Expected, ...]:
@@ -136,7 +144,9 @@ class Forecast:
         """Return the forecast as JSON-ready data."""
         epsilon, cuts = self.epsilon, self.cut_points
         return {
-            "rows": self.rows,
+            "rows": self.table_rows,
+            "units": self.units,
+            "rows_counted": self.rows,
             "epsilon": str(epsilon),
             "delta": str(self.delta),
             "accuracy_loss": self.accuracy_loss,
@@ -189,7 +199,8 @@ class Forecast:
         ax.set_xlabel("epsilon")
         what, of = ("more errors than the", "rows") if self.spread is None else ("R² below that of the", "the variance")
         ax.set_ylabel(f"{what} best of its size,\nat most, on average (% of {of})")
-        ax.set_title(f"about {self.rows:,} rows", loc="left")
+        counted = "" if self.units is None else f" counted of {self.table_rows:,}"
+        ax.set_title(f"about {self.rows:,} rows{counted}", loc="left")
         if self.draws:
             ax.legend(frameon=False, fontsize=9)
         return ax
@@ -197,7 +208,10 @@ class Forecast:
     def __str__(self) -> str:
         epsilon, rows = amount_text(self.epsilon), self.rows
         delta = f", delta = {amount_text(self.delta)}" if self.delta else ""
-        lines = [f"about {rows:,} rows, epsilon = {epsilon}{delta}; from public numbers alone, nothing is spent", ""]
+        lines = [
+            f"about {self.table_rows:,} rows, epsilon = {epsilon}{delta}; from public numbers alone, nothing is spent"
+        ]
+        lines += [*_counted_lines(self), ""]
         lines += [*_draws(self), *_noise(self)]
         if self.cut_points is not None:
             numbers, off = self.cut_points
@@ -221,6 +235,7 @@ def plan(
     rows: int,
     epsilon: Amount | None = None,
     *,
+    units: int | None = None,
     delta: Amount = 0,
     accuracy_loss: float = ACCURACY_LOSS,
     spread: float | None = None,
@@ -239,6 +254,9 @@ def plan(
         About how many rows there are, as somebody who does not look knows it: their exact number is private.
     epsilon : float, Fraction, Decimal or str, optional
         The ε of a model. Default: the smallest, to two digits, at which one test loses no more than `accuracy_loss`.
+    units : int, optional
+        About how many units there are. Required if the schema has a unit, since at most `max_rows` rows of each are
+        counted. The forecast assumes that units have about the same number of rows.
     delta : float, Fraction, Decimal or str, default=0
         The δ of a scorecard.
     accuracy_loss : float, default=0.05
@@ -249,7 +267,8 @@ def plan(
         Default: that of numbers that are spread evenly between the bounds, which is rather large: R² is then
         lower by more than is said.
     public : tuple of (data, labels), optional
-        A **public** table like the private one: default models are fitted to as many of its rows, and tried on others.
+        A **public** table like the private one: default models are fitted to as many of its rows, and tried on others;
+        if the schema has a unit, to as many of its units.
     runs : int, default=20
         How often.
     curve_runs : int, default=0
@@ -286,43 +305,65 @@ def plan(
     if schema.weight is not None:
         problem = "leave the weight out of the schema: the sum of all weights is private"
         raise ArgumentError(f"{problem}. Forecast at epsilon times the usual weight over the largest.")
+    table_rows = check_integer("rows", rows, 1)
+    rows = _counted_rows(schema, table_rows, units)
     numbers = [one for _, one in schema.attributes if isinstance(one, Numeric)]
     most = MOST_ROWS if any(one.has_default_cuts or not one.cuts for one in numbers) else MOST_WHOLE
-    if check_integer("rows", rows, 1) >= most:
+    if rows >= most:
         raise ArgumentError(f"rows must be below {most:,}, the most that draws of models or, first, cut points take.")
     check_integer("runs", runs, 1)
     if check_integer("curve_runs", curve_runs, 0) and public is None:
         raise ArgumentError("curve_runs needs public, the rows that models are tried on.")
     check_probability("accuracy_loss", accuracy_loss)
     slack, about = exact(delta, "delta"), _spread(schema, spread)
-    spent = _enough(schema, int(rows), float(accuracy_loss), about) if epsilon is None else exact(epsilon, "epsilon")
+    spent = _enough(schema, rows, float(accuracy_loss), about) if epsilon is None else exact(epsilon, "epsilon")
     if not spent:
         raise ArgumentError("epsilon must be a number > 0, got 0.")
     if not slack < 1:
         raise ArgumentError("delta must be a number from 0 to 1, 1 excluded.")
-    simulated = () if public is None else simulate(schema, rows, spent, slack, public, runs, verbose=verbose)
+    drawn = rows if units is None else int(units)
+    simulated = () if public is None else simulate(schema, drawn, spent, slack, public, runs, verbose=verbose)
     others: ByEpsilon = ()
     if public is not None and curve_runs:
-        others = simulate_others(schema, rows, spent, slack, public, curve_runs, verbose=verbose)
-    attributes, noise = expected.bin_noise(schema, spent, slack, int(rows))
+        others = simulate_others(schema, drawn, spent, slack, public, curve_runs, verbose=verbose)
+    attributes, noise = expected.bin_noise(schema, spent, slack, rows)
     return Forecast(
         schema=schema,
-        rows=int(rows),
+        rows=rows,
+        table_rows=table_rows,
+        units=None if units is None else int(units),
         epsilon=spent,
         delta=slack,
         accuracy_loss=float(accuracy_loss),
-        draws=tuple(expected.expected_draws(schema, spent, about, int(rows))),
+        draws=tuple(expected.expected_draws(schema, spent, about, rows)),
         leaf_noise=expected.leaf_noise(float(spent) / rows_of(schema.unit)),
         bin_noise=inf if about else noise,
-        rows_in_a_bin=expected.rows_in_a_bin(schema, int(rows)),
+        rows_in_a_bin=expected.rows_in_a_bin(schema, rows),
         attributes=attributes,
-        least_epsilon=expected.least_epsilon(int(rows)) * rows_of(schema.unit),
-        cut_points=expected.cut_points_noise(schema, spent * _SHARE_FOR_CUTS, int(rows)),
+        least_epsilon=expected.least_epsilon(rows) * rows_of(schema.unit),
+        cut_points=expected.cut_points_noise(schema, spent * _SHARE_FOR_CUTS, rows),
         simulated=simulated,
         spread=about,
-        constants=tuple(expected.constants(schema, int(rows), spent)),
+        constants=tuple(expected.constants(schema, rows, spent)),
         by_epsilon=tuple(sorted([*others, (spent, simulated)], key=lambda point: point[0])) if others else (),
     )
+
+
+def _counted_rows(schema: Schema, rows: int, units: int | None) -> int:
+    """Return how many rows of the table are counted if all units have about the same number of rows."""
+    unit = schema.unit
+    if unit is None:
+        if units is not None:
+            raise ArgumentError("units is for a schema with a unit, and this schema has none; leave units out.")
+        return rows
+    name = quoted_text(unit.column)
+    if units is None:
+        counted = number_of(unit.max_rows, "row")
+        problem = f"give units (--units): about how many different values of {name} there are"
+        raise ArgumentError(f"{problem}. At most {counted} of each unit (max_rows) are counted, not all {rows:,} rows.")
+    if check_integer("units", units, 1) > rows:
+        raise ArgumentError(f"units must be at most rows ({rows:,}), as each unit has a row; got {units:,}.")
+    return min(rows, int(units) * unit.max_rows)
 
 
 def _least(draws: Sequence[Expected], loss: float, rows: int) -> float | None:
@@ -351,6 +392,15 @@ def _enough(schema: Schema, rows: int, loss: float, spread: float | None) -> Fra
         problem = "give epsilon: with this schema models are not drawn as a whole"
         raise ArgumentError(f"{problem}, and no loss is known beforehand.")
     return exact(found, "epsilon")
+
+
+def _counted_lines(forecast: Forecast) -> list[str]:
+    """Return a line about the rows that are counted of units; none if all rows are."""
+    unit = forecast.schema.unit
+    if unit is None:
+        return []
+    each = f"at most {unit.max_rows} of each of about {forecast.units:,} units ({printable(unit.column)})"
+    return [f"{forecast.rows:,} rows are counted, {each}; shares and losses are of these rows"]
 
 
 def _draws(forecast: Forecast) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from textwrap import fill
-from typing import Any
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -15,8 +15,10 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning, UnitWarning
 from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.models.plot import axes_of, colour
+from hedgerow.privacy.unit import Unit
+from hedgerow.schema.contributions import check_unit, whose
 from hedgerow.schema.schema import Schema
-from hedgerow.tables.frames import check_same_index, column_of
+from hedgerow.tables.frames import Table, check_same_index, column_of
 from hedgerow.text.axes import Axes
 from hedgerow.text.progress import tracked
 
@@ -65,6 +67,7 @@ class Simulated:
 
 _CONSTANTS = ("most frequent", "mean")
 _OTHERS = tuple(map(Fraction, ("1/20", "1/5", "1/2", "2", "8")))  # times the ε of the forecast
+_FEWEST = 10  # rows, or units, of a public table
 _LEAST_R2 = -0.5  # of a picture
 ByEpsilon = tuple[tuple[Fraction, tuple[Simulated, ...]], ...]  # what default models got right, by ε in rising order
 
@@ -72,6 +75,59 @@ ByEpsilon = tuple[tuple[Fraction, tuple[Simulated, ...]], ...]  # what default m
 def _ranged(values: Sequence[float], form: str) -> str:
     low, high = np.percentile(values, [5, 95])
     return f"{np.mean(values):{form}}  ({low:{form}} to {high:{form}})"
+
+
+@dataclass(frozen=True, eq=False)
+class PublicTable:
+    """A public table with its labels as classes or numbers, and with the rows of each unit if the schema has one."""
+
+    data: Any
+    labels: Array
+    unit: Unit | None
+    rows_of: tuple[Index, ...]  # of each unit; empty without one
+
+    @classmethod
+    def of(cls, schema: Schema, public: Any) -> Self:
+        """Check a pair of a public table and its labels."""
+        if not (isinstance(public, tuple) and len(public) == 2):
+            raise ArgumentTypeError("public must be a pair of data and labels of a public table.")
+        check_same_index(*public)
+        data, unit = public[0], schema.unit
+        if schema.target.as_number is None:
+            labels = schema.class_label.typed(column_of(public[1], schema.target.name))
+        else:
+            problem = ArgumentError("expected public rows with different finite numbers to predict, got others.")
+            labels = guarded(lambda: np.asarray(public[1], dtype=np.float64), problem)
+            if len(labels) and not (np.isfinite(labels).all() and labels.var()):
+                raise problem
+        if len(labels) < _FEWEST:
+            raise ArgumentError(f"expected a public table of at least ten rows, got {len(labels)}.")
+        rows_of: tuple[Index, ...] = ()
+        if unit is not None:
+            check_unit(unit, Table.of(data))
+            column = whose(unit, Table.of(data))
+            owners = np.unique(column.words() if column.is_text else column.values, return_inverse=True)[1]
+            rows_of = tuple(np.split(np.argsort(owners, kind="stable"), np.cumsum(np.bincount(owners))[:-1]))
+            if len(rows_of) < _FEWEST:
+                raise ArgumentError(f"expected a public table of at least ten units, got {len(rows_of)}.")
+        return cls(data, labels, unit, rows_of)
+
+    def split(self, number: int, rng: np.random.Generator) -> tuple[Any, Index, Index]:
+        """Return rows that are drawn from one half, their places, and the places of the other half.
+
+        So many rows are drawn with replacement or, with a unit, so many units with all of their rows. A unit that is
+        drawn twice counts as two.
+        """
+        order = rng.permutation(len(self.rows_of) or len(self.labels))
+        half = len(order) // 2
+        drawn, others = rng.choice(order[:half], number), order[half:]
+        if self.unit is None:
+            return _rows(self.data, drawn), drawn, others
+        parts, others = [self.rows_of[one] for one in drawn], np.concatenate([self.rows_of[one] for one in others])
+        places, owners = np.concatenate(parts), np.repeat(np.arange(number), list(map(len, parts)))
+        train = nw.from_native(_rows(self.data, places), eager_only=True)
+        column = nw.new_series(self.unit.column, owners, backend=train.implementation)
+        return train.with_columns(column).to_native(), places, others
 
 
 def simulate(
@@ -84,30 +140,21 @@ def simulate(
     *,
     verbose: bool = False,
 ) -> tuple[Simulated, ...]:
-    """Fit each default model to rows drawn from half of a public table, and try it on the other half."""
-    if not (isinstance(public, tuple) and len(public) == 2):
-        raise ArgumentTypeError("public must be a pair of data and labels of a public table.")
-    data, is_number = public[0], schema.target.as_number is not None
-    others = ArgumentError("expected public rows with different finite numbers to predict, got others.")
-    check_same_index(*public)
-    labels = guarded(lambda: np.asarray(public[1], dtype=np.float64), others) if is_number else _typed(schema, public)
-    if len(labels) < 10:
-        raise ArgumentError(f"expected a public table of at least ten rows, got {len(labels)}.")
-    if is_number and not (np.isfinite(labels).all() and labels.var()):
-        raise others
-    baseline = _CONSTANTS[is_number]
+    """Fit each default model to rows drawn from half of a public table, and try it on the other half.
+
+    If the schema has a unit, `rows` units are drawn with all of their rows, and those of the other half are tried.
+    """
+    table, is_number = PublicTable.of(schema, public), schema.target.as_number is not None
+    labels, baseline = table.labels, _CONSTANTS[is_number]
     found: dict[str, list[Array]] = {name: [] for name in (baseline, *_models(schema, epsilon, delta, 0))}
     tried = list[Index]()
     for run in tracked(range(runs), "fitting to public rows", runs, verbose=verbose):
-        rng = np.random.default_rng([_SEED, run])
-        order = rng.permutation(len(labels))
-        half = len(labels) // 2
-        drawn = rng.choice(order[:half], rows)
-        tried.append(order[half:])
-        train, test = _rows(data, drawn), _rows(data, tried[-1])
+        train, drawn, others = table.split(rows, np.random.default_rng([_SEED, run]))
+        tried.append(others)
+        test = _rows(table.data, others)
         values, counts = np.unique(labels[drawn], return_counts=True)
         constant = labels[drawn].mean() if is_number else values[counts.argmax()]
-        found[baseline].append(np.full(len(tried[-1]), constant))
+        found[baseline].append(np.full(len(others), constant))
         for name, model in _models(schema, epsilon, delta, run).items():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SeededNoiseWarning)  # of public rows
@@ -197,12 +244,6 @@ def _models(schema: Schema, epsilon: Fraction, delta: Fraction, seed: int) -> di
         "scorecard": makers["scorecard"](epsilon, delta=delta or None, **common),
     }
     return {name: model for name, model in found.items() if model.keeps_monotone or not schema.monotone}
-
-
-def _typed(schema: Schema, public: tuple[Any, Any]) -> Array:
-    """Return public labels as classes of the schema, whatever type they are written in; DomainError for others."""
-    label = schema.class_label
-    return label.typed(column_of(public[1], label.name))
 
 
 def _rows(data: Any, places: Index) -> Any:

@@ -131,9 +131,9 @@ class Record:
         return {**self._first_keys, "entries": list(self.entries), "head": self.head}
 
     def to_json(self) -> str:
-        """Return the text of a file: `to_dict` as JSON, with each entry on a line."""
-        start = json.dumps(self._first_keys).removesuffix("}")
-        return f'{start}, "entries": [\n{self._lines}\n], "head": {json.dumps(self.head)}}}\n'
+        """Return the text of a file: `to_dict` as JSON, with each entry on a line, and the first line a brace only."""
+        start = json.dumps(self._first_keys).removeprefix("{").removesuffix("}")
+        return f'{{\n{start},\n"entries": [\n{self._lines}\n],\n"head": {json.dumps(self.head)}\n}}\n'
 
     @property
     def _first_keys(self) -> dict[str, Any]:

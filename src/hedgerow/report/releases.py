@@ -83,7 +83,7 @@ class Releases:
             problem = str(error)
         if problem:
             raise ModelFormatError(f"{path}: {problem}.")
-        if text.startswith("{\n"):  # a budget is indented, an entry of a ledger is one line
+        if text.startswith("{\n"):  # as `Record.to_json` writes a budget; an entry of a ledger is one line
             return cls._of_budget(Path(path))
         return cls._of_ledger(path, text.removesuffix("\n").split("\n"), dataset)
 
