@@ -83,6 +83,7 @@ def test_extremes_and_statistics_are_told_apart(model, kind, places):
         DecisionTreeClassifier(max_depth=3),
         RandomForestClassifier(3, random_state=0),
         LogisticRegression(),
+        Holder(supports=(40, 60), rules_=[{"index_col": 1, "cutoff": 2.5}]),  # parts of rule lists
         Holder(names=[], seed=np.random.RandomState(0), text="x", flag=True),
     ],
 )

@@ -26,7 +26,7 @@ _PARAMETERS = _names(
     "dual_coef_ _dual_coef_ _intercept_ _n_support class_weight_ class_weight classes transformer_weights "
     "feature_range ngram_range quantile_range estimator_params _seeds active_features_ n_categories_ shape_fit_ "
     "_num_iter _n_features_outs n_bins_non_missing_ is_categorical_ constant_value_bounds length_scale_bounds "
-    "noise_level_bounds"
+    "noise_level_bounds supports rules_ rules features final_itemsets feature_dict_"
 )
 """Attributes that say what the model predicts, or how it was set up."""
 _ROWS = _names(

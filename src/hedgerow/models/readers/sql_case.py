@@ -144,7 +144,7 @@ def _candidates(name: str, attribute: Attribute, constants: set[str]) -> Iterato
     numbers = [one for one in spelled if one is not None and is_number(one)]
     values: list[Any] = [int(one) if attribute.kind == "integer" else float(one) for one in numbers]
     values += [value for value in attribute.listed if value_text(value) in constants]
-    values += [text for text in constants if not attribute.listed and re.fullmatch(r"\d{4}-\d\d-\d\d", text)]
+    values += [text for text in sorted(constants) if not attribute.listed and re.fullmatch(r"\d{4}-\d\d-\d\d", text)]
     for operator in attribute.operators:
         if operator in ("=", "!=", "<=", ">"):
             yield from (Literal(name, operator, (value,)) for value in values)
