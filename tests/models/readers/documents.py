@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Ordered, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Number, Ordered, Real, Schema
 
 NUMBERS = ("2", "3.5", "5", "7.25", "0.1")
 WORDS = ("a", "b", "c d")
@@ -34,22 +34,56 @@ def pick(rng: np.random.Generator, *values: Any) -> Any:
 
 
 def a_case(rng: np.random.Generator) -> Case:
+    """Return a document with a tree, a rule set or a scorecard of two fields."""
     types = {name: pick(rng, "double", "float", "integer", "string", "string", "boolean") for name in "xz"}
     fields = [_field(rng, name, kind) for name, kind in types.items()]
-    data, mining = (("\n").join(parts) for parts in zip(*fields, strict=True))
-    strategy = pick(rng, "none", "lastPrediction", "nullPrediction", "defaultChild")
-    last = pick(rng, "returnNullPrediction", "returnLastPrediction", "returnLastPrediction")
+    data, mining = ("".join(parts) for parts in zip(*fields, strict=True))
     optypes = {name: "ordinal" if f'name="{name}" optype="ordinal"' in data else "" for name in types}
-    body = _node(rng, types, optypes, "<True/>", "0", 0)
-    target = (
-        '<DataField name="y" optype="categorical" dataType="string"><Value value="p"/><Value value="q"/></DataField>'
-    )
+    model = pick(rng, _tree, _tree, _tree, _rule_set, _scorecard)(rng, types, optypes)
+    held = '<Value value="p"/><Value value="q"/>'
+    target = f'<DataField name="y" optype="categorical" dataType="string">{held}</DataField>'
+    if "Scorecard" in model:
+        target = '<DataField name="y" optype="continuous" dataType="double"/>'
+    schema = f'<MiningSchema>{mining}<MiningField name="y" usageType="target"/></MiningSchema>'
     return Case(
         f'<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>{data}{target}'
-        f'</DataDictionary><TreeModel functionName="classification" missingValueStrategy="{strategy}" '
-        f'noTrueChildStrategy="{last}"><MiningSchema>{mining}<MiningField name="y" usageType="target"/></MiningSchema>'
-        f"{body}</TreeModel></PMML>",
+        f"</DataDictionary>{model.replace('<MiningSchema/>', schema)}</PMML>",
         types,
+    )
+
+
+def _tree(rng: np.random.Generator, types: dict[str, str], optypes: dict[str, str]) -> str:
+    strategy = pick(rng, "none", "lastPrediction", "nullPrediction", "defaultChild")
+    last = pick(rng, "returnNullPrediction", "returnLastPrediction", "returnLastPrediction")
+    return (
+        f'<TreeModel functionName="classification" missingValueStrategy="{strategy}" noTrueChildStrategy="{last}">'
+        f"<MiningSchema/>{_node(rng, types, optypes, '<True/>', '0', 0)}</TreeModel>"
+    )
+
+
+def _rule_set(rng: np.random.Generator, types: dict[str, str], optypes: dict[str, str]) -> str:
+    rules = ""
+    for _ in range(rng.integers(1, 4)):
+        names = pick(rng, ("x",), ("z",), ("x", "z"))
+        simple = [_tests(rng, name, types[name], optypes[name])[pick(rng, 0, 1)] for name in names]
+        joined = f'<CompoundPredicate booleanOperator="and">{"".join(simple)}</CompoundPredicate>'
+        rules += f'<SimpleRule score="{pick(rng, "p", "q")}">{joined if len(simple) > 1 else simple[0]}</SimpleRule>'
+    return (
+        '<RuleSetModel functionName="classification"><MiningSchema/><RuleSet defaultScore="p" defaultConfidence="1">'
+        f'<RuleSelectionMethod criterion="firstHit"/>{rules}</RuleSet></RuleSetModel>'
+    )
+
+
+def _scorecard(rng: np.random.Generator, types: dict[str, str], optypes: dict[str, str]) -> str:
+    parts = ""
+    for name, kind in types.items():
+        tests = [one for one in _tests(rng, name, kind, optypes[name]) if one != "<True/>"]
+        tests += pick(rng, [], ["<True/>"], ["<True/>"])
+        scored = (f'<Attribute partialScore="{rng.integers(-4, 5) / 2}">{one}</Attribute>' for one in tests)
+        parts += f'<Characteristic name="{name}">{"".join(scored)}</Characteristic>'
+    return (
+        '<Scorecard functionName="regression" initialScore="1.5" useReasonCodes="false"><MiningSchema/>'
+        f"<Characteristics>{parts}</Characteristics></Scorecard>"
     )
 
 
@@ -116,7 +150,7 @@ def _tests(rng: np.random.Generator, field: str, kind: str, optype: str) -> list
 
 def a_schema(rng: np.random.Generator, case: Case) -> Schema:
     """Return a schema of the rows, which may be wider or narrower than the file's fields."""
-    label = Label("y", ("p", "q"))
+    label = Number("y", -20, 20) if "Scorecard" in case.text else Label("y", ("p", "q"))
     return Schema({name: _attribute(rng, kind) for name, kind in case.types.items()}, label)
 
 
