@@ -172,8 +172,8 @@ def test_only_the_gate_opens_a_gate_and_notes_on_errors_what_was_charged(modules
     assert calling(modules, "Gate") == {"hedgerow.privacy.gate"}
     own = {"hedgerow.privacy.gate", "hedgerow.privacy.budget"}
     command_line = {"hedgerow.cli.budget"}  # one function hands the release over to its file
-    assert calling(modules, "note_charges_on_error") == own | command_line
-    assert calling(modules, "note_answers_on_error") == {"hedgerow.marginals.base"}
+    assert calling(modules, "note_charges") == own | command_line
+    assert calling(modules, "note_answers") == {"hedgerow.marginals.base"}
 
 
 def test_other_rooms_ask_a_model_by_its_methods(modules):

@@ -21,9 +21,11 @@ from hedgerow.boundary import durable
 from hedgerow.errors import BudgetExceededError, DomainError, FileError
 from hedgerow.privacy import budget as budget_module
 from hedgerow.privacy import budget_file
-from hedgerow.privacy.budget import note_charges_on_error
+from hedgerow.privacy.budget import note_charges
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.gate import spend
+from hedgerow.privacy.noise import SecureNoise
 
 STAYS = r"The epsilon of [12] stays charged"
 ERRORS = (KeyError("x"), MemoryError(), KeyboardInterrupt(), OSError(5, "x"), SystemExit(3), DomainError("x"))
@@ -166,8 +168,8 @@ def test_what_another_thread_charged_is_not_said_to_be_this_ones():
         other.join()
         raise KeyError
 
-    with pytest.raises(KeyError) as caught, note_charges_on_error(budget):
-        fit()
+    with pytest.raises(KeyError) as caught:
+        spend(budget, SecureNoise(), lambda _: fit())
     assert (budget.spent, charges_made(caught.value)) == (1, [])
 
 
@@ -237,11 +239,11 @@ def interrupted_charge(budget, at):
 
     traced = sys.gettrace()
     try:
-        with note_charges_on_error(budget):
-            sys.settrace(trace)
-            budget._update(lambda account: account.charged(Charge("x", Fraction(1))))
-            sys.settrace(None)
+        sys.settrace(trace)
+        budget._update(lambda account: account.charged(Charge("x", Fraction(1))))
+        sys.settrace(None)
     except KeyboardInterrupt as error:
+        note_charges(error, budget, Fraction(0))
         return error
     finally:
         sys.settrace(traced)

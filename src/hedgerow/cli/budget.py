@@ -1,7 +1,6 @@
 """`hedgerow budget`: privacy budgets in files that separate runs share."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar
@@ -12,7 +11,7 @@ from hedgerow.cli.options import number, option
 from hedgerow.cli.output import check_output, say, write_or_print
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.privacy.account import Accounting
-from hedgerow.privacy.budget import note_charges_on_error
+from hedgerow.privacy.budget import note_charges
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.charge import amount_text
 
@@ -97,9 +96,14 @@ def write_release(
     budget: FileBudget | None,
 ) -> Kind:
     """Return what `learn` releases, once its text is written, or else printed with what was charged."""
-    with nullcontext() if budget is None else note_charges_on_error(budget):
+    before = Fraction(0) if budget is None else budget.spent_here
+    try:
         released = learn()
         data = released.to_dict()
+    except BaseException as error:
+        if budget is not None:
+            note_charges(error, budget, before)
+        raise
     write_or_print(write, lambda: text(released), data, spent_text(epsilon, budget))
     return released
 

@@ -1,7 +1,6 @@
 """Base classes of the estimators: counting a table into a tally, predicting with the fitted model, and reading it."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, cast
@@ -189,12 +188,16 @@ class TallyEstimator(Readable):
         for name in sorted(refused.keys() - {"sample_weight"}):
             raise ArgumentTypeError(f"expected X and y to fit, got {name!r}.")
         self._check_parameters()
-        with self._unchanged_by_failure():
+        before = dict(vars(self))
+        try:
             data = TrainingData.of(self, X, y)
             self._warn(data.schema, data.table.names or ())
             most = len(data.table) * data.schema.steps
             rows = TrainingRows(lambda: data.count(getattr(self, "random_state", None)), lambda: most)
             self._learn(data.schema, rows)
+        except BaseException:
+            self._undo(before)
+            raise
         return self
 
     def check_public(self) -> None:
@@ -214,28 +217,26 @@ class TallyEstimator(Readable):
         check_kept(self, tally.schema)
         if not tally.schema.no_guarantee_reason:
             check_learnable(self, tally.schema)
-        with self._unchanged_by_failure():
+        before = dict(vars(self))
+        try:
             vars(self).pop("n_features_in_", None)  # those of an earlier fit
             self._learn(tally.schema, TrainingRows(lambda: tally, lambda: int(tally.total().sum())))
+        except BaseException:
+            self._undo(before)
+            raise
         return self
 
     def _warn(self, schema: Schema, names: Sequence[str]) -> None:
         """Warn of what parameters, the schema and columns' names show: called by `fit`, whose caller is named."""
 
-    @contextmanager
-    def _unchanged_by_failure(self) -> Generator[None]:
-        """Restore the estimator if fitting fails: scikit-learn's validation writes attributes early.
+    def _undo(self, before: Mapping[str, Any]) -> None:
+        """Restore the attributes after a fit that failed: scikit-learn's validation writes some early.
 
         A model that is already published stays, since it may have been charged: a warning can be an error.
         """
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            if vars(self).get(self._fitted) is before.get(self._fitted):
-                vars(self).clear()
-                vars(self).update(before)
-            raise
+        if vars(self).get(self._fitted) is before.get(self._fitted):
+            vars(self).clear()
+            vars(self).update(before)
 
     def predict(self, X: Any) -> Array:
         """Return what is predicted of each row, shape ``(n_samples,)``.

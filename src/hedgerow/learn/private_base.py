@@ -181,8 +181,8 @@ class PrivateEstimator(TallyEstimator):
                 learned = plan.learn(count(), gate, progress)
             self._publish(schema, learned, _card(plan, schema, gate.budget, noise))
             for caveat in self.caveats if self.privacy_.is_private else ():  # not of trials and tests, which are seeded
-                # The caller of `fit` is six frames up: fitted, spend, spend_share, _learn, fit.
-                warnings.warn(f"{caveat.sentence} See `hedgerow.plan`.", errors.UselessModelWarning, stacklevel=6)
+                # The warning names the caller of `fit`; between are this function, spend_share, _learn and fit.
+                warnings.warn(f"{caveat.sentence} See `hedgerow.plan`.", errors.UselessModelWarning, stacklevel=5)
             return self
 
         return spend_share(self.budget, charge, noise, fitted, steps=schema.steps)

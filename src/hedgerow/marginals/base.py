@@ -12,7 +12,7 @@ from hedgerow.errors import ArgumentError, DomainError
 from hedgerow.learn.contract import AccuracyMixin, R2Mixin
 from hedgerow.marginals.reweight import Weights, equal_weights, reweight
 from hedgerow.oracle.answers import ClassCounts, LevelSums
-from hedgerow.oracle.protocol import MarginalOracle, check_oracle, note_answers_on_error
+from hedgerow.oracle.protocol import MarginalOracle, charged_for_answers, check_oracle, note_answers
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.tables.frames import Table
@@ -58,9 +58,13 @@ class MarginalEstimator(BaseEstimator):
         if source.column_names != oracle.columns:
             expected, found = (", ".join(names) for names in (oracle.columns, source.column_names))
             raise DomainError(f"expected the target's columns {expected}, got {found}.")
-        with note_answers_on_error(oracle):
+        before = charged_for_answers(oracle)
+        try:
             self._learn(X, oracle)
             self.n_features_in_ = source.width
+        except BaseException as error:
+            note_answers(error, oracle, before)
+            raise
         return self
 
     def _check_target(self, label: Target) -> None:

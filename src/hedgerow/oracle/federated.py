@@ -152,20 +152,21 @@ class FederatedOracle(AskedOracle[RowCounts, ErrorCounts]):
                 for number, oracle in enumerate(self._oracles):
                     if number not in opened.answers:
                         opened.answers[number] = getattr(oracle, _METHODS[by])(bins, *about)
+                found = opened.answers.values()
+                numbers = [_sum(getattr(one, part) for one in found) for part in PARTS[by]]
+                answer = answer_of(by, bins, numbers, sum(one.noise for one in found), self.label.steps)
             except BaseException as error:
                 if opened.answers:
                     own = self._kept(len(opened.answers))
                     add_charge_note(error, ChargeNote(" ".join([*charge_notes(error), own])))
                 raise
             del self._open[key]
-        found = opened.answers.values()
-        numbers = [_sum(getattr(one, part) for one in found) for part in PARTS[by]]
-        return answer_of(by, bins, numbers, sum(one.noise for one in found), self.label.steps)
+            return answer
 
     def _kept(self, answered: int) -> str:
         return (
-            f"The epsilon of the answers of {answered} of {len(self._oracles)} curators stays charged. The same "
-            "question, asked again, goes only to the other curators."
+            f"The epsilon of the answers of {answered} of {len(self._oracles)} curators stays charged. If you ask the "
+            "same question again, it goes only to the other curators."
         )
 
     def __repr__(self) -> str:

@@ -1,7 +1,6 @@
 """What learners ask of an oracle, wherever its target is: in this process, or with a curator elsewhere."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 from hedgerow.errors import ArgumentTypeError
@@ -79,17 +78,16 @@ class MarginalOracle(Protocol):
         ...
 
 
-@contextmanager
-def note_answers_on_error(oracle: MarginalOracle) -> Generator[None]:
-    """Add to any error of the block a note of what the answers in it were charged, which stays charged."""
-    before = oracle.privacy.epsilon or 0
-    try:
-        yield
-    except BaseException as error:
-        charged = (oracle.privacy.epsilon or 0) - before
-        if charged > 0:
-            add_charge_note(error, ChargeNote(f"The epsilon of {amount_text(charged)} stays charged."))
-        raise
+def charged_for_answers(oracle: MarginalOracle) -> Fraction:
+    """Return the ε that an oracle has charged for its answers so far."""
+    return oracle.privacy.epsilon or Fraction(0)
+
+
+def note_answers(error: BaseException, oracle: MarginalOracle, before: Fraction) -> None:
+    """Add a note to an error of what an oracle has charged for its answers, beyond `before`: it stays charged."""
+    charged = charged_for_answers(oracle) - before
+    if charged > 0:
+        add_charge_note(error, ChargeNote(f"The epsilon of {amount_text(charged)} stays charged."))
 
 
 def check_oracle(oracle: object, y: object) -> None:

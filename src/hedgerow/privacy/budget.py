@@ -1,8 +1,7 @@
 """Privacy budgets: a cap on (ε, δ) or on ρ, and the record of what was charged against it."""
 
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -202,8 +201,12 @@ class Budget(OfOneProcess):
                 self._add_reason_to_parent(charge.no_guarantee_reason)
             return after
 
-        with note_charges_on_error(self):
+        before = self.spent_here
+        try:
             return len(self._update(change).charges) - 1
+        except BaseException as error:
+            note_charges(error, self, before)
+            raise
 
     def _check_here(self, charge: Charge) -> None:
         """Check the process, and that a charge is of the unit that this budget was allocated for."""
@@ -246,18 +249,13 @@ class Budget(OfOneProcess):
         return f"<Budget epsilon={amount_text(account.epsilon or 0, left=True)} spent={amount_text(account.spent)}>"
 
 
-@contextmanager
-def note_charges_on_error(budget: Budget) -> Generator[None]:
-    """Add to any error of the block a note of what this thread charged to a budget in it, which stays charged."""
-    before = budget.spent_here
-    try:
-        yield
-    except BaseException as error:
-        charged = budget.spent_here - before
-        if charged > 0:
-            to = budget._charged_to  # pyright: ignore[reportPrivateUsage] -- of this module
-            add_charge_note(error, ChargeNote(f"The epsilon of {amount_text(charged)} stays charged{to}."))
-        raise
+def note_charges(error: BaseException, budget: Budget, before: Fraction) -> None:
+    """Add a note to an error of what this thread has charged to a budget, beyond `before`: it stays charged."""
+    # Callers use `try` and not a context manager, whose exit is a call in which an interrupt would not be noted.
+    charged = budget.spent_here - before
+    if charged > 0:
+        to = budget._charged_to  # pyright: ignore[reportPrivateUsage] -- of this module
+        add_charge_note(error, ChargeNote(f"The epsilon of {amount_text(charged)} stays charged{to}."))
 
 
 def account_of(epsilon: Amount | None, delta: Amount, rho: Amount | None, accounting: Accounting) -> Account:

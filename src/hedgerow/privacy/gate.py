@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hedgerow.privacy.budget import Budget, note_charges_on_error
+from hedgerow.privacy.budget import Budget, note_charges
 from hedgerow.privacy.charge import Charge, join_reasons
 from hedgerow.privacy.noise import Mechanism, NoiseSource
 from hedgerow.privacy.unit import Unit, loss_of, rows_of
@@ -74,8 +74,12 @@ def spend(
     the total that stays charged. `build` therefore does all of the work on the released values: it returns the object
     that the caller receives, and issues its warnings.
     """
-    with note_charges_on_error(budget):
+    before = budget.spent_here
+    try:
         return build(Gate(budget, noise, unit, steps))
+    except BaseException as error:
+        note_charges(error, budget, before)
+        raise
 
 
 def spend_share(
@@ -91,16 +95,22 @@ def spend_share(
     The releases are charged to the share, `Gate.budget`, which is allocated from the budget, or made for them if there
     is none.
     """
-    if budget is None:
-        share = Budget(planned.epsilon, planned.delta)
-        return spend(share, noise, build, unit=planned.unit, steps=steps)
-    with note_charges_on_error(budget):
-        share = budget.allocate(
-            planned.epsilon,
-            planned.delta,
-            rho=planned.rho,
-            purpose=planned.purpose,
-            no_guarantee_reason=planned.no_guarantee_reason,
-            unit=planned.unit,
-        )
-        return spend(share, noise, build, unit=planned.unit, steps=steps)
+    charged = Budget(planned.epsilon, planned.delta) if budget is None else budget
+    before = charged.spent_here
+    try:
+        share = charged if budget is None else _allocated(budget, planned)
+        return build(Gate(share, noise, planned.unit, steps))
+    except BaseException as error:
+        note_charges(error, charged, before)
+        raise
+
+
+def _allocated(budget: Budget, planned: Charge) -> Budget:
+    return budget.allocate(
+        planned.epsilon,
+        planned.delta,
+        rho=planned.rho,
+        purpose=planned.purpose,
+        no_guarantee_reason=planned.no_guarantee_reason,
+        unit=planned.unit,
+    )

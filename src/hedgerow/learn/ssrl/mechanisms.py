@@ -63,8 +63,8 @@ def smooth_sensitivity(n: ArrayLike, *, min_support: int, beta: float) -> Floats
     """
     n = np.asarray(n, dtype=np.float64)
     last = np.maximum(n - min_support, 0)
-    discriminant = (1 - beta) ** 2 - 4 * beta
-    root = 2 / (1 - beta + math.sqrt(discriminant)) if discriminant >= 0 and beta < 1 else np.inf
+    discriminant = (1 - beta) ** 2 - 4 * beta if beta < 1 else -1.0  # the square of a large beta is no float
+    root = 2 / (1 - beta + math.sqrt(discriminant)) if discriminant >= 0 else np.inf
     t = np.clip(n - root, 0, last)
     steps = np.stack([np.zeros_like(n), np.floor(t), np.ceil(t), last])
     return (np.exp(-beta * steps) * local_sensitivity(np.maximum(min_support, n - steps))).max(axis=0)
