@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
+from hedgerow.privacy.card import SOFTWARE
 from hedgerow.report import Form
 
 FOLDER = Path(__file__).parents[1] / "docs" / "report"
@@ -66,7 +68,9 @@ def shot(page, folder, path):
     whole = Image.new("RGB", (sum(one.width + 12 for one in scaled) - 12, SHOWN), "#888")
     for place, one in enumerate(scaled):
         whole.paste(one, (sum(other.width + 12 for other in scaled[:place]), 0))
-    whole.quantize(64).save(path, optimize=True)
+    version = PngInfo()
+    version.add_text("Software", SOFTWARE)  # tests compare it with the version of the package
+    whole.quantize(64).save(path, optimize=True, pnginfo=version)
 
 
 def screen(page, folder, width):

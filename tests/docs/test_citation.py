@@ -1,4 +1,4 @@
-"""The citation and the pictures of privacy cards name the version that they come with."""
+"""The citation, and the pictures of cards and reports, name the version that they come with."""
 
 import pytest
 import yaml
@@ -15,9 +15,13 @@ def test_the_citation_is_of_this_version():
     assert {"cff-version", "message", "title", "authors"} <= set(citation)
 
 
-@pytest.mark.parametrize("name", ["tree-and-card.png", "table-to-card.gif"])
-def test_pictures_of_cards_were_made_by_this_version(name):
-    """`python docs/pictures.py` writes the version shown on the card into the file, too."""
-    with Image.open(ROOT / "docs" / "models" / name) as picture:
+PICTURES = ("models/tree-and-card.png", "models/table-to-card.gif")
+REPORTS = ("report/private-list.png", "report/optimal-tree.png", "report/overfitted-tree.png")
+
+
+@pytest.mark.parametrize("name", [*PICTURES, *REPORTS])
+def test_pictures_that_show_a_version_were_made_by_this_one(name):
+    """`python docs/pictures.py` and `python benchmarks/reports.py` write the version into the file, too."""
+    with Image.open(ROOT / "docs" / name) as picture:
         software = picture.info.get("Software") or picture.info["comment"].decode()
     assert software == SOFTWARE
