@@ -179,6 +179,14 @@ def test_decisions_that_do_not_fit_together_decide_nothing(run):
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_check_that_fails_names_the_dataset(run):
+    run("serve", "init")
+    configure(table="absent.csv")
+    code, _, err = run("serve", "check")
+    assert (code, "absent.csv" in err, "dataset wards" in err) == (2, True, True)
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_ledger_whose_totals_were_edited_is_found_by_the_check(run):
     run("serve", "init")
     configure()

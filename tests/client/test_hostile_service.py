@@ -196,6 +196,81 @@ def test_whether_a_question_was_charged_is_a_truth_value_or_unknown(monkeypatch,
     assert "Nothing was charged" not in str(raised.value)
 
 
+BUDGET = {
+    "accounting": "basic",
+    "epsilon": {"cap": "2", "spent": "1/3", "left": "5/3"},
+    "delta": None,
+    "rho": {"cap": "1", "spent": None, "left": "1"},
+}
+COST = {"epsilon": "1", "delta": "0", "rho": None, "allowed": True, "search": "none"}
+
+
+def test_a_good_budget_is_taken(monkeypatch):
+    assert connected(monkeypatch, BUDGET)["wards"].budget == BUDGET
+
+
+def test_a_good_cost_is_taken(monkeypatch):
+    assert connected(monkeypatch, COST)["wards"].cost(hr.PrivateTreeClassifier(epsilon=1)) == COST
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": {"cap": "2", "spent": "1/3"}},
+        {"epsilon": {"cap": "two", "spent": "1/3", "left": "5/3"}},
+        {"epsilon": {"cap": "9" * 501, "spent": "1/3", "left": "5/3"}},
+        {"epsilon": {"cap": "-1", "spent": "1/3", "left": "5/3"}},
+        {"epsilon": 2},
+        {"accounting": "\x1b[2J"},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_a_budget_of_another_shape_is_refused(monkeypatch, change):
+    assert "of the budget" in refused(connected(monkeypatch, BUDGET | change), lambda one: one.budget)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": 1.0},
+        {"epsilon": "1e5"},
+        {"allowed": "yes"},
+        {"search": "\x1b[2J"},
+        {"search": "x" * 10**6},
+        {"search": {"a": 1}},
+        {"bins": 3},
+    ],
+    ids=lambda change: str(change)[:20],
+)
+def test_a_cost_of_another_shape_is_refused(monkeypatch, change):
+    curator = connected(monkeypatch, COST | change)
+    assert "the cost of the question" in refused(curator, lambda one: one.cost(hr.PrivateTreeClassifier(epsilon=1)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"timing": "\x1b]0;title\x07"},
+        {"timing": "x" * 10**6},
+        {"quota": {"questions": {"limit": {"a": {"b": 1}}}}},
+        {"quota": [1] * 101},
+        {"\n": 1},
+    ],
+    ids=lambda change: str(change)[:20],
+)
+def test_a_description_that_is_not_plain_is_refused(monkeypatch, change):
+    monkeypatch.setitem(PUBLIC, "quota", None)
+    for name, value in change.items():
+        monkeypatch.setitem(PUBLIC, name, value)
+    assert "the description of the dataset" in refused(connected(monkeypatch, {}), lambda one: one["wards"])
+
+
+def test_dummy_rows_are_made_here_whatever_the_service_answers(monkeypatch):
+    frame = connected(monkeypatch, {"age": "x"}, 500)["wards"].dummy(5)
+    assert (len(frame), list(frame)) == (5, [*SCHEMA.names, "ill"])
+
+
 def test_a_question_that_failed_for_good_is_sent_again_as_a_new_one(monkeypatch):
     problem = {"type": "urn:hedgerow:problem:evaluation-failed", "title": "a", "detail": "b", "charged": True}
     keys = []

@@ -1,5 +1,6 @@
 """A configuration is read strictly, declares what is new, grants who is new, and changes no cap."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -146,6 +147,34 @@ def test_what_is_not_there_or_does_not_fit_is_told(folder):
         Config.read(folder / "wards.csv")
     with pytest.raises(FileNotFoundError):
         opened(write(folder, signing_key="other.key"))
+
+
+@pytest.mark.parametrize(
+    "top",
+    [
+        {"ledger": "postgresql://curator:SECRET@127.0.0.1:1/none"},
+        {"ledger": "postgresql://curator@127.0.0.1:1/none?password=SECRET"},
+        {"datasets": {"wards": DATASET | {"table": "postgresql://a:SECRET@127.0.0.1/b::c"}}},
+    ],
+)
+def test_a_configuration_with_a_password_is_not_for_everybody(folder, top):
+    path = write(folder, **top)
+    path.chmod(0o644)
+    with pytest.raises(ArgumentError, match=r"a configuration with a password that not everybody can read") as raised:
+        Config.read(path)
+    assert "SECRET" not in str(raised.value)
+    path.chmod(0o640)
+    assert Config.read(path)
+    (path := write(folder)).chmod(0o644)
+    assert Config.read(path)
+
+
+def test_an_error_names_the_dataset_that_it_is_about(folder):
+    other = {"table": "wards.csv", "schema": "wards.yaml", "cap": {"epsilon": 1}, "analysts": {}}
+    for change in ({"table": "absent.csv"}, {"cap": {"epsilon": -1}}, {"schema": "wards.csv"}):
+        with pytest.raises((ArgumentError, OSError, SchemaError)) as raised:
+            opened(write(folder, datasets={"first": other, "second": deepcopy(other) | change}))
+        assert raised.value.__notes__ == ["dataset second"]
 
 
 def test_an_epoch_that_is_declared_while_rows_are_read_is_not_charged_for_them(folder, monkeypatch):

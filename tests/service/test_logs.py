@@ -66,7 +66,7 @@ def test_a_failure_is_logged_by_its_type_alone(tmp_path, capsys):
 
 
 def test_a_ledger_at_fault_is_logged_by_the_type_of_its_error(tmp_path, capsys, monkeypatch):
-    def reserve(_):
+    def reserve(*_):
         raise LedgerError("CANARY")
 
     log_to_stderr()
@@ -83,7 +83,7 @@ def test_a_ledger_at_fault_is_logged_by_the_type_of_its_error(tmp_path, capsys, 
 
 @pytest.mark.parametrize("kind", [LedgerError, ZeroDivisionError])
 def test_a_job_that_failed_is_logged_by_the_type_of_its_error(tmp_path, capsys, monkeypatch, kind):
-    def reserve(_):
+    def reserve(*_):
         raise kind("CANARY")
 
     log_to_stderr()

@@ -19,6 +19,15 @@ def test_operations_and_schemas_have_names_and_references_lead_somewhere(tmp_pat
     names = {one["operationId"] for one in operations}
     assert {"marginals", "error_marginals", "fits", "cost", "budget"} < names
     assert len(names) == len(operations)
+    for path in ("marginals", "error-marginals", "fits"):
+        (key,) = [
+            one
+            for one in found["paths"][f"/v1/datasets/{{dataset}}/{path}"]["post"]["parameters"]
+            if one["name"] == "Idempotency-Key"
+        ]
+        assert (key["required"], key["schema"]["maxLength"]) == (True, 200)
+    assert set(found["paths"]["/v1/jobs/{job}/events"]["get"]["responses"]["200"]["content"]) == {"text/event-stream"}
+    assert all({"404", "405"} <= set(one["responses"]) for one in operations)
     text = json.dumps(found)
     assert text.count('"#/components/schemas/') == text.count('"$ref": "#/components/schemas/') > 20
     referred = {part.partition('"')[0] for part in text.split('"#/components/schemas/')[1:]}

@@ -149,6 +149,8 @@ def test_requests_that_lack_something_are_told_what(service):
     problem(ana.get(f"{WARDS}/dummy?rows=1e9"), 422, "malformed")
     problem(ana.get("/v1/nothing"), 404, "http")
     problem(ana.put("/v1/datasets"), 405, "http")
+    for path, methods in (("/v1/datasets", "GET"), ("/v1/jobs/x", "DELETE, GET"), (f"{WARDS}/fits", "POST")):
+        assert ana.put(path).headers["allow"] == methods
     assert service.curator.ledger.account("wards").spent == 0
 
 

@@ -9,7 +9,8 @@ import pytest
 from hedgerow.datasets import load
 from hedgerow.errors import ArgumentError, DomainError, SchemaError, SourceUnavailableError
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Prefix, Schema, YearsSince
-from hedgerow.service.rows import MOST_ROWS, FrameRows, TableRows, dummy_rows, open_rows
+from hedgerow.schema.dummy import MOST_ROWS, dummy_rows
+from hedgerow.service.rows import FrameRows, TableRows, open_rows
 from hedgerow.tables.table_files import TextFormat
 from hedgerow.tally import Tally
 from tests.service.wards import BINS, SCHEMA, table

@@ -19,7 +19,7 @@ from typer.main import get_command
 from hedgerow._version import __version__
 from hedgerow.cli.output import problem_of, say, standard_streams
 from hedgerow.errors import ArgumentError, HedgerowError, SchemaError, SearchTooLargeError
-from hedgerow.text.messages import charge_notes
+from hedgerow.text.messages import charge_notes, place_notes
 from hedgerow.text.values import printable
 
 _ENDINGS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
@@ -148,13 +148,15 @@ def _outcome() -> tuple[Any, ...]:
     except SystemExit as leaving:
         return (leaving.code,)
     except OSError as error:
-        return 2, problem_of(error)
+        return 2, problem_of(error), *place_notes(error)
     except SchemaError as error:
         several = error.faults if len(error.faults) > 1 else ()
-        return 2, str(error).partition(": (1) ")[0] + ":" if several else str(error), *map(str, several)
+        first = str(error).partition(": (1) ")[0] + ":" if several else str(error)
+        return 2, first, *map(str, several), *place_notes(error)
     except HedgerowError as error:
         has_options = isinstance(error, (ArgumentError, SearchTooLargeError))
-        return 2, _as_typed(str(error), _options(sys.argv[1:])) if has_options else str(error)
+        text = _as_typed(str(error), _options(sys.argv[1:])) if has_options else str(error)
+        return 2, text, *place_notes(error)
     except BaseException as error:  # a panic of polars is not an Exception
         last = traceback.extract_tb(error.__traceback__)[-1]
         return 1, f"internal error, {type(error).__name__} at {last.filename}:{last.lineno}; please report this line."

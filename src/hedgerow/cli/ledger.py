@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -124,6 +125,9 @@ def _opened(address: str | None, config: Path | None) -> closing[Log]:
         if not Path(address).is_file():
             raise MissingFileError.of(2, "No such ledger", address)
         address = f"sqlite:///{Path(address).absolute()}"
+    if address is not None and ("password" in address or re.search(r"://[^/]*:[^/]*@", address)):
+        problem = "expected a URL without a password, which everybody on this machine could read in the list of"
+        raise ArgumentError(f"{problem} processes. Keep the password in ~/.pgpass or $PGPASSWORD.")
     if config is None and (address is not None or not CONFIG.exists()):
         if address is None:
             raise ArgumentError(f"expected a LEDGER, or --config FILE, since there is no {CONFIG} here; got neither.")

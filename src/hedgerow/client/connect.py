@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.signatures import public_keys
 from hedgerow.client.answers import STAYS, Asked, Counts, Received
+from hedgerow.client.free import is_public, read_budget, read_cost
 from hedgerow.client.http import RECEIPT, Connection
 from hedgerow.client.question_files import body_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, OracleExhaustedError, ServiceError
@@ -30,6 +31,7 @@ from hedgerow.privacy.charge import Amount, Charge, exact, renewed
 from hedgerow.privacy.process import OfOneProcess, read_only
 from hedgerow.privacy.unit import Unit, neighbours_of, reworded
 from hedgerow.schema.dates import Date
+from hedgerow.schema.dummy import dummy_rows
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Target
 from hedgerow.text.messages import number_of, shown
@@ -165,13 +167,13 @@ class RemoteDataset(OfOneProcess):
     @property
     def budget(self) -> dict[str, Any]:
         """Your cap, what was charged to it and what is left, as exact text: ``budget["epsilon"]["left"]``."""
-        return self._connection.get(f"{self._path}/budget")
+        return read_budget(self._connection.get(f"{self._path}/budget"))
 
     def dummy(self, n_rows: int = 100, seed: int = 0) -> Any:
-        """Return made-up rows as a pandas frame, label included, drawn from the schema alone. Free."""
+        """Return made-up rows as a pandas frame, label included, drawn here from the schema alone. Free."""
         import pandas as pd
 
-        frame = pd.DataFrame(self._connection.get(f"{self._path}/dummy?rows={int(n_rows)}&seed={int(seed)}"))
+        frame = pd.DataFrame(dummy_rows(self.schema, n_rows, seed))
         columns = zip(self.schema.attributes, self.description["kinds"], strict=True)
         dates = [name for (name, attribute), kind in columns if isinstance(attribute, Date) and kind == "numbers"]
         return frame.astype(dict.fromkeys(dates, "datetime64[s]"))  # as text they would be binned as categories
@@ -270,8 +272,8 @@ class RemoteDataset(OfOneProcess):
             f"{problem}; ask the same again on this connection to go on, which costs nothing twice.", kind="job-timeout"
         )
 
-    def _cost(self, kind: str, question: dict[str, Any]) -> Any:
-        return self._connection.post(f"{self._path}/cost", {"question": kind, **question})
+    def _cost(self, kind: str, question: dict[str, Any]) -> dict[str, Any]:
+        return read_cost(self._connection.post(f"{self._path}/cost", {"question": kind, **question}), kind)
 
     def _fit_question(self, estimator: Any) -> dict[str, Any]:
         estimators = estimators_of(self.schema.target)
@@ -321,6 +323,9 @@ def _job(found: Any) -> _Job:
     raise ServiceError("expected a job with its name and state from the service, got another answer.")
 
 
+_OF_COLUMNS = ("schema", "columns", "kinds")  # entries of a description that are compared with the schema
+
+
 def _described(found: Any, name: str) -> tuple[Schema, int]:
     """Return the schema and the epoch of a description; raises ServiceError for one that contradicts itself."""
     try:
@@ -328,6 +333,7 @@ def _described(found: Any, name: str) -> tuple[Schema, int]:
         agree = (found["dataset"], reworded(found["neighbours"])) == (name, neighbours_of(schema.unit))
         columns, kinds = found["columns"], found["kinds"]
         known = columns == list(schema.names) and {*kinds} <= {"boolean", "numbers", "text"}
+        known = known and is_public({name: value for name, value in found.items() if name not in _OF_COLUMNS})
         if agree and known and len(kinds) == len(columns) and type(epoch) is int and schema.label is not None:
             return schema, epoch
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -17,6 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow import errors
@@ -294,7 +295,12 @@ async def job_answer(request: Request, job: JobDep, jobs: JobsDep, turn: FreeLim
     raise ProblemError(409, "not-answered", "The job has no answer", detail, charged, retry_after=_waits(409))
 
 
-@router.get("/v1/jobs/{job}/events", summary="What becomes of a fit, as server-sent events.")
+@router.get(
+    "/v1/jobs/{job}/events",
+    summary="What becomes of a fit, as server-sent events.",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
 async def job_events(
     job: JobDep,
     turn: WatchingLimiterDep,  # noqa: ARG001 (as many streams as an analyst has turns)
@@ -400,7 +406,16 @@ async def _problem_handler(request: Request, error: Exception) -> JSONResponse:
 
 async def _http_problem_handler(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return _noted_problem(request, ProblemError(error.status_code, "http", str(error.detail), "See /openapi.json."))
+    response = _noted_problem(request, ProblemError(error.status_code, "http", str(error.detail), "See /openapi.json."))
+    if error.status_code == 405:
+        response.headers["Allow"] = ", ".join(sorted(_methods(request)))
+    return response
+
+
+def _methods(request: Request) -> set[str]:
+    """Return the methods that the path of a request takes, in any of its routes."""
+    routes = [route for route in router.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return {method for route in routes for method in getattr(route, "methods", None) or ()}
 
 
 async def _invalid_problem_handler(request: Request, error: Exception) -> JSONResponse:

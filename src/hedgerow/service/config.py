@@ -1,7 +1,8 @@
 """The configuration of a curator's service: a YAML or JSON file with the datasets, and the caps of those who ask."""
 
 import stat
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,8 @@ class Config:
         if found is None:
             raise ArgumentError(problem)
         check_closed(path, "a configuration", stat.S_IWOTH)
+        if any(map(_has_password, (found.ledger, *(dataset.table for dataset in found.datasets.values())))):
+            check_closed(path, "a configuration with a password")
         for name in found.datasets:
             if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or len(name) > 100:
                 problem = f"{path}: expected a dataset's name of letters, digits, - and _, got {shown(name)}."
@@ -180,9 +183,13 @@ class Config:
         try:
             if signer is not None:
                 ledger.check_signer(signer.name)
-            held = {name: self._held(config, ledger.epoch(name) or 1) for name, config in self.datasets.items()}
+            held = dict[str, HostedDataset]()
             for name, config in self.datasets.items():
-                declare(ledger, name, config, held[name].schema.unit)
+                with _noting(name):
+                    held[name] = self._held(config, ledger.epoch(name) or 1)
+            for name, config in self.datasets.items():
+                with _noting(name):
+                    declare(ledger, name, config, held[name].schema.unit)
         except BaseException:
             ledger.close()
             raise
@@ -201,6 +208,23 @@ class Config:
         return HostedDataset(
             schema.without_derivations, rows, config.answer_after, config.oversubscribed, config.approval, least, epoch
         )
+
+
+@contextmanager
+def _noting(dataset: str) -> Generator[None]:
+    """Note on an error which dataset it is about."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"dataset {dataset}")
+        raise
+
+
+def _has_password(address: str) -> bool:
+    """Return whether an address of a server holds a password, or a text that may be one."""
+    if "://" not in address:
+        return "password" in address
+    return "password=" in address or (":" in address.partition("://")[2].partition("@")[0] and "@" in address)
 
 
 def _check_analysts(path: str | Path, found: _File) -> None:

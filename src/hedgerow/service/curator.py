@@ -17,6 +17,7 @@ from hedgerow.boundary.environment import environment_cause
 from hedgerow.privacy import Account, NoiseSource, PrivacyCard
 from hedgerow.privacy.charge import exact
 from hedgerow.privacy.unit import neighbours_of
+from hedgerow.schema.dummy import dummy_rows
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
 from hedgerow.service.approvals import subject as approval_subject
@@ -28,7 +29,7 @@ from hedgerow.service.questions import Question, read_question
 from hedgerow.service.quotas import Quotas
 from hedgerow.service.receipts import Signer
 from hedgerow.service.resources import has_room
-from hedgerow.service.rows import Rows, dummy_rows
+from hedgerow.service.rows import Rows
 from hedgerow.text.messages import shown
 
 _LOG = logging.getLogger(__name__)

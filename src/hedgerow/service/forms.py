@@ -200,6 +200,7 @@ _TEXTS = {
     401: "Expected the header Authorization: Bearer KEY.",
     403: "Not allowed, or too little is left of the privacy budget.",
     404: "No job of yours has this name.",
+    405: "The path takes other methods, which the header Allow lists.",
     409: "The same request is still being answered.",
     413: "The question is too large.",
     415: "Expected JSON.",
@@ -228,6 +229,10 @@ class OpenApiApp(FastAPI):
             cost = pydantic.create_model(_cost_name(kind), __base__=form, __doc__=form.__doc__, question=question)
             modelled += [(form, "validation"), (cost, "validation")]
         _, made = models_json_schema(modelled, ref_template=f"{_PLACE}{{model}}")
+        for operation in (operation for path in found["paths"].values() for operation in path.values()):
+            for parameter in operation.get("parameters", []):
+                if parameter["name"] == "Idempotency-Key":  # without it, the problem says what to send
+                    parameter |= {"required": True, "schema": {"type": "string", "minLength": 1, "maxLength": 200}}
         found.setdefault("components", {}).setdefault("schemas", {}).update(made["$defs"])
         return found
 

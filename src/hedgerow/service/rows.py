@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 import pyarrow as pa
 
-from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.environment import environment_cause
 from hedgerow.engines.files import check_readable, is_address
 from hedgerow.engines.time_limits import TimeLimits
@@ -164,22 +162,3 @@ def _selected(table: Any, schema: Schema) -> Any:
     table = with_derived(table, schema)
     whose = [] if schema.unit is None else [schema.unit.column]
     return table.select(*schema.names, schema.target.name, *whose)
-
-
-MOST_ROWS = 10_000
-MOST_CELLS = 500_000
-
-
-def dummy_rows(schema: Schema, n_rows: int, seed: int = 0) -> dict[str, list[Any]]:
-    """Return made-up rows by column, label and unit included: drawn uniformly from the schema alone."""
-    if check_integer("rows", n_rows, 1) > MOST_ROWS:
-        raise ArgumentError(f"expected at most {MOST_ROWS:,} dummy rows, got {n_rows:,}.")
-    if n_rows * len(schema) > MOST_CELLS:
-        raise ArgumentError(f"expected dummy rows of at most {MOST_CELLS:,} values, got more; ask for fewer rows.")
-    rng = np.random.default_rng(seed)
-    columns = {name: attribute.drawn(n_rows, rng) for name, attribute in schema.attributes}
-    if schema.label is not None:
-        columns[schema.label.name] = schema.label.drawn(n_rows, rng)
-    if schema.unit is not None:
-        columns[schema.unit.column] = [f"{n}" for n in range(n_rows)]
-    return columns

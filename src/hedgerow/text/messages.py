@@ -87,6 +87,11 @@ def charge_notes(error: BaseException) -> list[ChargeNote]:
     return [note for note in _notes_of(error) if isinstance(note, ChargeNote)]
 
 
+def place_notes(error: BaseException) -> list[str]:
+    """Return the other notes on an error, which state where it was raised, such as for which dataset."""
+    return [note for note in _notes_of(error) if isinstance(note, str) and not isinstance(note, ChargeNote)]
+
+
 def add_charge_note(error: BaseException, note: ChargeNote) -> None:
     """Add a note to an error, in place of earlier notes about charges, which it includes."""
     # Not by `add_note`, which a class may override or refuse.
