@@ -18,7 +18,7 @@ def test_a_data_dictionary_becomes_a_schema_that_fit_refuses_until_it_is_filled_
     assert code == 0
     assert out.splitlines()[:2] == ["From: REDCap data dictionary", "Fill in: bmi: low, high"]
     assert "Left out: phone: marked as an identifier" in out
-    assert out.splitlines()[-1] == "9 columns, 2 gaps"
+    assert out.splitlines()[-1] == "10 columns, 2 gaps"
     assert err == "written to s.yaml: fill in what is missing, then run: hedgerow schema show s.yaml\n"
     for words in (("schema", "show", "s.yaml"), ("fit", "data.csv", "--schema", "s.yaml", "--epsilon", "1")):
         code, _, err = run(*words)
