@@ -191,7 +191,7 @@ class ExprilClassifier(MarginalClassifier, Expril):
     queries : int, default=3
         How many questions to ask in all.
     random_state : int or None
-        For the default estimator.
+        Seed of the default estimator; refused with another one, which has its own.
 
     Attributes
     ----------
@@ -231,6 +231,9 @@ class ExprilClassifier(MarginalClassifier, Expril):
         super()._check_parameters(oracle)
         if len(oracle.classes) != 2:
             raise ArgumentError(f"expected an oracle with two classes, got {len(oracle.classes)}.")
+        if self.estimator is not None and self.random_state is not None:
+            problem = "random_state must be None with an estimator, which has a seed of its own"
+            raise ArgumentError(f"{problem}; got {describe_argument(self.random_state)}.")
 
     def _tried(self, tried: Any, halves: Integers, oracle: MarginalOracle) -> Any:
         return self._fitted_to(tried, np.array(oracle.classes)[halves], np.ones(len(tried)))
