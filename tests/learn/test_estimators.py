@@ -1,9 +1,6 @@
 """What all estimators promise alike; what only one of them does is tested beside it."""
 
-import ast
-import inspect
 import pickle
-import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction
@@ -658,17 +655,3 @@ def test_rows_as_a_schema_has_them_are_not_warned_of(make, steps, kind):
             X = make(rows) if make is np.array else make(rows, columns=["a", "b"])
             make_pipeline(*steps, model).fit(X, [0, 1])
             model.fit(X, [0, 1])
-
-
-@pytest.mark.parametrize("estimator", [*ALL.values(), hr.DPGreedyRLClassifier(1.0)], ids=repr)
-def test_every_parameter_is_documented_once_in_its_order_with_its_default(estimator):
-    text = inspect.getdoc(type(estimator))
-    section = re.search(r"\nParameters\n-+\n(.*?)\n\n", text, re.DOTALL)[1]
-    documented = re.findall(r"^(\w+) : (.*)$", section, re.MULTILINE)
-    parameters = inspect.signature(type(estimator)).parameters
-    assert [name for name, _ in documented] == list(parameters)
-    for name, kind in documented:
-        written, default = re.search(r"default=(.*)$", kind), parameters[name].default
-        assert default is None if written is None else ast.literal_eval(written[1]) == default
-    assert "%(" not in text
-    assert max(map(len, type(estimator).__doc__.splitlines())) <= 124

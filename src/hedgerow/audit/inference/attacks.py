@@ -78,6 +78,11 @@ class RandomForestAttack:
     seed, its scores are those of the black-box attack of the Adversarial Robustness Toolbox with
     ``attack_model_type="rf"``, which SSRL used.
 
+    Parameters
+    ----------
+    trees : int, default=100
+        The number of trees of the forest.
+
     References
     ----------
     Shokri et al., *Membership Inference Attacks Against Machine Learning Models*, S&P 2017. SSRL, Appendix C.2.

@@ -187,8 +187,11 @@ class Rmia:
 class OfflineRmia:
     """RMIA by shadow fits without the row alone: ``P(x) = ((1 + a)·P_out(x) + 1 − a)/2``.
 
-    `a` says how fast the confidence of fits with a row grows with that of fits without it, at least 0 and below 1; the
-    authors of `Rmia` tune it on two models.
+    Parameters
+    ----------
+    a : float, default=0.3
+        How fast the confidence of fits with a row grows with the confidence of fits without it, at least 0 and below 1.
+        The authors of `Rmia` tune it on two models.
     """
 
     a: float = 0.3
