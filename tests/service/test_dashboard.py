@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 import time
 from contextlib import contextmanager
 from fractions import Fraction
@@ -11,15 +12,16 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from hedgerow.errors import ApprovalError
+from hedgerow.errors import ApprovalError, LedgerUnavailableError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.service.curator import Caller
 from hedgerow.service.dashboard import create_dashboard, mount_dashboard
+from hedgerow.service.ledger import verify as verify_module
 from hedgerow.service.ledger.ledger import Request
 from hedgerow.service.ledger.tables import ENTRIES
 from hedgerow.service.monitoring import Metrics, log_to_stderr
-from hedgerow.service.pages import session_auth
+from hedgerow.service.pages import session_auth, views
 from hedgerow.service.receipts import Receipt, Signer
 from tests.service.wards import ANA, BOB, MARGINALS, SHARES, WatchedRows
 from tests.service.web import served, web
@@ -410,7 +412,9 @@ def test_a_question_that_waits_is_decided_on_the_page(fresh):
 
 def test_verification_finds_what_was_changed_and_pages_say_so(fresh):
     kim = fresh.client("kim")
-    found = post(kim, "/ledger/verify")
+    post(kim, "/ledger/verify")
+    fresh.ledger.verifying.wait(60)
+    found = get(kim, "/ledger")
     assert found.status_code == 200
     assert str(fresh.ledger.verify()) in found.text
     token = form_token(kim)
@@ -421,7 +425,7 @@ def test_verification_finds_what_was_changed_and_pages_say_so(fresh):
             connection.exec_driver_sql(f"DROP TRIGGER {guard}")
         changed = sa.func.replace(ENTRIES.c.content, "1/4", "1/5")
         connection.execute(ENTRIES.update().where(ENTRIES.c.sequence == 2).values(content=changed))
-    assert "the ledger is broken at entry 2" in post(kim, "/ledger/verify", form_token=token).text
+    assert "the ledger is broken" in post(kim, "/ledger/verify", form_token=token).text
     assert get(fresh.client("kim"), "/ledger").status_code == 500
     assert get(fresh.client("carla"), "/").status_code == 500
 
@@ -449,20 +453,49 @@ def test_a_database_that_fails_at_the_log_in_is_told_without_its_text(boards, mo
         assert found.headers["content-security-policy"].startswith("default-src 'none'")
 
 
-def test_one_verification_runs_at_a_time_and_others_do_not_wait(boards, monkeypatch):
-    kim, found = boards.client("kim"), []
-    verify = boards.ledger.verify
+def test_one_verification_runs_at_a_time_and_nobody_waits_for_it(fresh, monkeypatch):
+    kim, going = fresh.client("kim"), threading.Event()
+    advance, ran = fresh.ledger.log.advance, []
 
-    def slow():
-        if not found:
-            found.append("")
-            found[0] = post(kim, "/ledger/verify").text
-        return verify()
+    def slow(verification):
+        ran.append(verification)
+        going.wait(60)
+        return advance(verification)
 
-    monkeypatch.setattr(boards.ledger, "verify", slow)
-    assert "whole; the last" in post(kim, "/ledger/verify").text
-    assert "for somebody else" in found[0]
-    assert "whole; the last" in post(kim, "/ledger/verify").text
+    monkeypatch.setattr(fresh.ledger.log, "advance", slow)
+    monkeypatch.setattr(views, "_PATIENCE", 0.05)
+    for _ in range(2):
+        assert re.search(r"Verifying: 0 of \d+ entries are checked", post(kim, "/ledger/verify").text)
+    assert "Look again" in get(kim, "/ledger").text
+    going.set()
+    fresh.ledger.verifying.wait(60)
+    assert len(ran) == 1
+    assert "whole; the last" in get(kim, "/ledger").text
+
+
+def test_a_verification_that_was_interrupted_goes_on_from_its_checkpoint(fresh, monkeypatch):
+    kim = fresh.client("kim")
+    monkeypatch.setattr(verify_module, "AT_ONCE", 2)
+    advance, first = fresh.ledger.log.advance, []
+
+    def failing(verification):
+        if len(first) == 2:
+            raise LedgerUnavailableError("CANARY")
+        first.append(verification.entries)
+        return advance(verification)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fresh.ledger.log, "advance", failing)
+        post(kim, "/ledger/verify")
+        fresh.ledger.verifying.wait(60)
+    page = get(kim, "/ledger").text
+    assert ("Interrupted after 4 entries" in page, ">Continue<" in page, "CANARY" in page) == (True, True, False)
+    seen = []
+    monkeypatch.setattr(fresh.ledger.log, "advance", lambda one: seen.append(one.entries) or advance(one))
+    post(kim, "/ledger/verify")
+    fresh.ledger.verifying.wait(60)
+    assert (first, seen[0]) == ([0, 2], 4)
+    assert "whole; the last" in get(kim, "/ledger").text
 
 
 def test_log_ins_are_logged_with_names_and_roles_and_no_key(boards, capsys):
@@ -484,19 +517,28 @@ def test_long_tables_are_paged(fresh):
     for number in range(2, 53):
         fresh.ledger.fail(fresh.ledger.reserve(request(str(number))), "a test")
     kim = fresh.client("kim")
-    first, second = (get(kim, f"/requests?analyst=ana&page={page}").text for page in (1, 2))
+    first = get(kim, "/requests?analyst=ana").text
+    (following,) = re.findall(r'rel="next" href="[^"]*/requests\?(before=[-\w]+&amp;analyst=ana)"', first)
+    second = get(kim, f"/requests?{following.replace('&amp;', '&')}").text
     assert [text.count("<tr>") - 1 for text in (first, second)] == [50, 2]
-    assert "Page 2 of 2" in second
-    assert "page=2&amp;analyst=ana" in first
+    assert ("Newest" in second, 'rel="next"' in second, "53 charged requests" in second) == (True, False, False)
     assert boundaries(kim) == [(109, 60), (59, 10), (9, 1)]
     for odd in ("0", "x", "-1", "9" * 99, "²", ""):
-        assert get(kim, f"/ledger?page={odd}").status_code == 200
+        assert get(kim, f"/ledger?before={odd}").status_code == 200
+        assert get(kim, f"/requests?before={odd}").status_code == 200
 
 
 def boundaries(client):
     """Return the first and last entry of each page of the ledger."""
-    pages = [re.findall(r'<th scope="row">(\d+)</th>', get(client, f"/ledger?page={page}").text) for page in (1, 2, 3)]
-    return [(int(page[0]), int(page[-1])) for page in pages]
+    found, query = [], ""
+    while True:
+        text = get(client, f"/ledger{query}").text
+        page = re.findall(r'<th scope="row">(\d+)</th>', text)
+        found.append((int(page[0]), int(page[-1])))
+        following = re.findall(r'rel="next" href="[^"]*/ledger(\?before=\d+)"', text)
+        if not following:
+            return found
+        query = following[0]
 
 
 class Reader:

@@ -122,7 +122,7 @@ def test_receipts_of_a_key_that_was_replaced_are_checked_with_the_file_of_all(ma
 def test_an_analysts_own_entries_are_part_of_a_ledger_and_not_a_broken_one(made, tmp_path):
     folder, _, receipts, _ = made
     with curator_of(f"sqlite:///{folder}/ledger.db") as curator:
-        lines = [f"{line}\n" for line in curator.entries(ANA)]
+        lines = [f"{line}\n" for line in curator.entries(ANA)[0]]
     (tmp_path / "own.jsonl").write_text("".join(lines))
     for receipt in receipts:
         assert not receipt.check_ledger(tmp_path / "own.jsonl")

@@ -66,6 +66,25 @@ def test_a_question_is_answered_once(tmp_path, path, body):
         assert kinds == ["reserved", "answered"]
 
 
+def test_the_ledger_is_read_by_pages_that_name_the_next_one(service):
+    ana, kim = service.client(), service.client("kim")
+    for number in range(3):
+        ana.post(f"{WARDS}/marginals", content=MARGINALS.replace(b"1/4", b"1/100"), headers=key(str(number)))
+    for client, count in ((ana, 6), (kim, 7)):
+        whole = client.get("/v1/ledger")
+        assert "link" not in whole.headers
+        lines, path, pages = [], "/v1/ledger?limit=2", 0
+        while path:
+            found = client.get(path)
+            lines += found.text.splitlines()
+            path, pages = found.links["next"]["url"] if "next" in found.links else "", pages + 1
+        assert (lines, len(lines), pages) == (whole.text.splitlines(), count, (count + 1) // 2)
+    (others,) = [json.loads(line)["hash"] for line in kim.get("/v1/ledger?limit=1").text.splitlines()]
+    problem(ana.get(f"/v1/ledger?after={others}"), 422, "question-refused")
+    for query in ("limit=0", "limit=1001", "after=x"):
+        assert ana.get(f"/v1/ledger?{query}").status_code == 422
+
+
 def test_a_fit_is_a_job(service):
     ana = service.client()
     response = ana.post(f"{WARDS}/fits", content=TREE, headers=key("one"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +14,7 @@ import typer
 
 from hedgerow.boundary.durable import reserved, sync_folder
 from hedgerow.cli.options import Force, option
-from hedgerow.cli.output import check_output, say
+from hedgerow.cli.output import check_output, progress, say
 from hedgerow.cli.serve import CONFIG, read_config
 from hedgerow.errors import ArgumentError, MissingFileError, MissingPackageError
 
@@ -47,8 +48,8 @@ def verify(ledger: Address = None, config: ConfigPath = None, head: Head = None)
 
     hedgerow ledger verify restored.db --head 5f2c…
     """
-    with _opened(ledger, config) as opened:
-        found = opened.verify(head)
+    with _opened(ledger, config) as opened, progress("Verifying") as advanced:
+        found = opened.verify(head, advanced)
     say(found)
     if not (found.entries and found.is_compared):
         raise typer.Exit(1)
@@ -81,7 +82,8 @@ def export(
     check_output(output, *filter(None, [ledger]), force=force)
     with _opened(ledger, config) as opened, reserved(output, force=force) as write:
         _compare(opened, head)
-        write(f"{entry.line}\n" for entry in opened.entries())
+        with progress("Exporting") as advanced:
+            write(_lines(opened, advanced))
 
 
 @app.command("backup")
@@ -105,6 +107,14 @@ def backup(
         fresh.replace(output)
         sync_folder(output)
     say(found)
+
+
+def _lines(opened: Log, advanced: Callable[[int, int], None]) -> Iterator[str]:
+    whole = opened.last.sequence
+    for entry in opened.entries():
+        if entry.sequence % 1000 == 0:
+            advanced(entry.sequence, whole)
+        yield f"{entry.line}\n"
 
 
 def _compare(opened: Log, head: str | None) -> None:

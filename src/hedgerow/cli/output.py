@@ -202,3 +202,17 @@ def stage(text: str) -> Generator[None]:
 
     with Console(stderr=True).status(escape(printable(f"{text} …"))):
         yield
+
+
+@contextmanager
+def progress(text: str) -> Generator[Callable[[int, int], None]]:
+    """Yield a function that shows on a terminal how many of how many steps are done."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text)
+        yield lambda done, whole: bar.update(task, completed=done, total=whole)

@@ -14,7 +14,7 @@ import typer
 
 from hedgerow.boundary.durable import sync_folder
 from hedgerow.cli.options import advanced, option
-from hedgerow.cli.output import say
+from hedgerow.cli.output import progress, say
 from hedgerow.errors import ArgumentError, MissingPackageError
 from hedgerow.text.messages import shown
 
@@ -128,7 +128,8 @@ def check(config: ConfigPath = CONFIG, new_ledger: NewLedger = False, accept_rol
     """Open all tables, check every row, declare new datasets and analysts, and verify the ledger."""
     found = read_config(config)
     with found.open(new_ledger=new_ledger, accept_rollback=accept_rollback).ledger as ledger:
-        ledger.verify()
+        with progress("Verifying the ledger") as advanced:
+            ledger.verify(progress=advanced)
         for name in found.datasets:
             say(f"{name}:\n{ledger.account(name)}")
 

@@ -6,10 +6,9 @@ A refused request is told a problem (RFC 9457): fixed texts, exact amounts, and 
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Response
@@ -25,7 +24,7 @@ from hedgerow._version import __version__
 from hedgerow.boundary.environment import environment_cause
 from hedgerow.service import forms
 from hedgerow.service.availability import are_reachable
-from hedgerow.service.curator import Answer, Caller, Curator
+from hedgerow.service.curator import MOST_ENTRIES, Answer, Caller, Curator
 from hedgerow.service.jobs import MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_OF_ONE, ConcurrencyLimits, Job, Jobs, Turn
 from hedgerow.service.ledger.accounts import amounts_data
 from hedgerow.service.monitoring import Observed, log_request, note, template
@@ -34,7 +33,6 @@ Authenticate = Callable[[str], Caller]
 _LOG = logging.getLogger(__name__)
 RECEIPT = "Hedgerow-Receipt"
 _LINES = "application/jsonl"
-_AT_ONCE = 500  # entries of the ledger
 router = APIRouter()
 _bearer = HTTPBearer(auto_error=False, description="An API key of this service, or a token of its identity provider.")
 
@@ -317,25 +315,33 @@ async def job_cancel(job: JobDep, jobs: JobsDep) -> dict[str, Any]:
 
 @router.get(
     "/v1/ledger",
-    summary="Entries of the ledger, one a line: your own requests; for auditors, all.",
-    response_class=StreamingResponse,
-    responses={200: {"content": {_LINES: {"schema": {"type": "string"}}}}},
+    summary="A page of the ledger's entries, one a line: your own requests; for auditors, all.",
+    response_class=Response,
+    responses={
+        200: {
+            "content": {_LINES: {"schema": {"type": "string"}}},
+            "headers": {
+                "Link": {
+                    "description": "If there are more entries: the next page, with rel=next (RFC 8288).",
+                    "schema": {"type": "string"},
+                }
+            },
+        }
+    },
 )
-async def ledger(curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> StreamingResponse:
-    """Return the entries, each with its hash."""
-    entries = curator.entries(caller)
-    first = await turn.run_free(partial(_part, entries))
-    return StreamingResponse(_parts(turn, entries, first), media_type=_LINES)
-
-
-async def _parts(turn: Turn, entries: Iterator[str], part: str) -> AsyncIterator[str]:
-    while part:
-        yield part
-        part = await turn.run_free(partial(_part, entries))
-
-
-def _part(entries: Iterator[str]) -> str:
-    return "".join(f"{line}\n" for line in islice(entries, _AT_ONCE))
+async def ledger(
+    curator: CuratorDep,
+    caller: CallerDep,
+    turn: FreeLimiterDep,
+    after: Annotated[
+        str | None, Query(min_length=64, max_length=64, description="Hash of the last entry of the page before.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_ENTRIES, description="The most entries of the page.")] = MOST_ENTRIES,
+) -> Response:
+    """Return the entries, each with its hash, from the first on."""
+    lines, following = await turn.run_free(lambda: curator.entries(caller, after, limit))
+    headers = {"Link": f'</v1/ledger?after={following}&limit={limit}>; rel="next"'} if following else {}
+    return Response("".join(f"{line}\n" for line in lines), media_type=_LINES, headers=headers)
 
 
 async def _events(job: Job) -> AsyncIterator[str]:

@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -24,6 +24,7 @@ from hedgerow.service.approvals import subject as approval_subject
 from hedgerow.service.availability import CAUSES, Probe
 from hedgerow.service.forms import FORMS, Asked, Kind, read_form, readable
 from hedgerow.service.ledger.accounts import WHOLE, amounts_data
+from hedgerow.service.ledger.history import History
 from hedgerow.service.ledger.ledger import Answered, KnownRequest, Ledger, Request, Reserved
 from hedgerow.service.questions import Question, read_question
 from hedgerow.service.quotas import Quotas
@@ -34,6 +35,7 @@ from hedgerow.text.messages import shown
 
 _LOG = logging.getLogger(__name__)
 Role = Literal["analyst", "auditor", "curator"]
+MOST_ENTRIES = 1000  # of a page of the ledger
 ROLES: tuple[Role, ...] = ("analyst", "auditor", "curator")
 _PAUSE = 5  # seconds after which a question that could not be evaluated may be asked again
 
@@ -139,6 +141,7 @@ class Curator:
             for name, held in datasets.items()
         }
         self.approvals, self._quotas = Approvals(ledger.log), quotas or Quotas()
+        self._history = History(ledger.log)
         self._signer, self._noise = signer, noise
         self._rows = {name: Probe(f"dataset {name}", held.rows.probe) for name, held in self._datasets.items()}
         self._ledger = Probe("the ledger", ledger.probe)
@@ -248,16 +251,17 @@ class Curator:
         """Return the stored answer of a request of the caller's."""
         return Answer.read(self.ledger.stored(caller.name, request))
 
-    def entries(self, caller: Caller) -> Iterator[str]:
-        """Yield the ledger's entries as lines: an analyst's own ones; all for auditors and curators."""
-        own = set[str]()
-        for entry in self.ledger.entries():
-            data = entry.data
-            if caller.role != "analyst":
-                yield entry.line
-            elif data.get("analyst") == caller.name or data.get("request") in own:
-                own.update({data["request"]} if "request" in data else ())
-                yield entry.own_line
+    def entries(
+        self, caller: Caller, after: str | None = None, limit: int = MOST_ENTRIES
+    ) -> tuple[list[str], str | None]:
+        """Return a page of the ledger's entries as lines, an analyst's own or all, and the cursor of the next page.
+
+        The cursor is the hash of the page's last entry: its number would show how many entries others have.
+        """
+        is_own = caller.role == "analyst"
+        found = self._history.page(caller.name if is_own else None, after, limit + 1)
+        page, following = found[:limit], found[limit - 1].hash if len(found) > limit else None
+        return [entry.own_line if is_own else entry.line for entry in page], following
 
     def abandon(self, evaluation: Evaluation) -> None:
         """Drop an evaluation that was not stored: asked again, the question is evaluated again under its charge."""

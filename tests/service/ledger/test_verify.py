@@ -1,5 +1,6 @@
 """Whoever edits a ledger's database is found out, but for the one who makes all of it anew."""
 
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -8,13 +9,16 @@ import pytest
 import sqlalchemy as sa
 
 from hedgerow.boundary.canonical import digest
-from hedgerow.errors import LedgerError
+from hedgerow.errors import LedgerError, LedgerUnavailableError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger import log as log_module
+from hedgerow.service.ledger import verify as verify_module
 from hedgerow.service.ledger.accounts import account_of, all_so_far, set_total
-from tests.service.databases import ledger_at
+from hedgerow.service.ledger.history import History
+from hedgerow.service.ledger.verify import fill_index
+from tests.service.databases import head_of, ledger_at
 from tests.service.ledger.asking import asked, declare
 
 EDITS = {
@@ -27,6 +31,10 @@ EDITS = {
     "an answer is changed": "UPDATE answers SET content = 'x'",
     "an answer is forgotten": "DELETE FROM answers",
     "the head is set back": "UPDATE head SET sequence = 2",
+    "an entry is hidden from its analyst": "UPDATE entry_index SET analyst = 'bob' WHERE sequence = 3",
+    "an entry leaves the index": "DELETE FROM entry_index WHERE sequence = 5",
+    "a chart is changed": "UPDATE entry_index SET whole_epsilon = 0.125 WHERE sequence = 2",
+    "the index has an entry more": "INSERT INTO entry_index (sequence, kind) VALUES (6, 'failed')",
 }
 ENTRIES = {
     "an entry is edited": "UPDATE entries SET content = replace(content, '1/4', '1/8') WHERE sequence = 2",
@@ -88,7 +96,7 @@ def test_an_edited_table_is_not_what_the_entries_say(ledger, statement):
 
 @pytest.mark.parametrize("statement", ENTRIES.values(), ids=ENTRIES)
 def test_entries_are_only_added_to(ledger, statement):
-    with pytest.raises(sa.exc.DBAPIError, match="only added to"):
+    with pytest.raises((sa.exc.DBAPIError, LedgerUnavailableError), match=r"only added to|cannot be read or written"):
         edit(ledger, statement)
     assert ledger.verify().entries == 5
 
@@ -121,7 +129,7 @@ def test_an_epoch_that_is_declared_again_does_not_forget_what_was_charged(ledger
 
 def test_a_request_is_charged_once(ledger):
     forge(ledger, "reserved")
-    with pytest.raises(LedgerError, match="broken at entry 6: no earlier entry allows it"):
+    with pytest.raises(LedgerError, match="the ledger is broken"):
         ledger.verify()
 
 
@@ -155,6 +163,9 @@ def test_more_than_a_cap_is_not_charged(ledger):
             rho = account.spent_rho + Charge("one", Fraction(1, 4)).zcdp
             spent = all_so_far(account.spent + Fraction(1, 4), Fraction(0), rho)
             set_total(connection, "wards", 1, analyst, replace(account, charges=spent))
+    edit(ledger, "DELETE FROM entry_index")
+    with ledger._database.writing() as connection:
+        fill_index(connection, 9)
     with pytest.raises(LedgerError, match="more was charged to 'wards' than a cap of it allows"):
         ledger.verify()
 
@@ -165,4 +176,43 @@ def test_a_charge_without_an_amount_is_told(ledger, name):
     del charge[name]
     forge(ledger, "reserved", request="forged", key="forged", charge=charge)
     with pytest.raises(LedgerError, match="broken at entry 6: no earlier entry allows it"):
+        ledger.verify()
+
+
+@pytest.fixture
+def earlier(ledger_url):
+    """A ledger of an earlier version, without the index."""
+    with ledger_at(ledger_url) as opened:
+        declare(opened)
+        opened.answer(opened.reserve(asked("one")), b"12")
+        opened.rotate("old", "new", "PEM")
+        opened.reserve(asked("two"))
+        edit(opened, "DROP TABLE entry_index")
+    return ledger_url
+
+
+def test_a_ledger_from_before_the_index_is_verified_as_it_is_and_indexed_when_it_is_opened(earlier):
+    with closing(log_module.Log(earlier, head_of(earlier), read_only=True)) as log:
+        assert str(log.verify()).startswith("5 entries, whole")
+        assert not sa.inspect(log.database.engine).has_table("entry_index")
+    with ledger_at(earlier) as ledger:
+        assert ledger.verify().entries == 5
+        assert [entry.sequence for entry in History(ledger.log).page("ana", None, 9)] == [2, 3, 5]
+        ledger.check_signer("new")
+        edit(
+            ledger, "DELETE FROM entry_index WHERE sequence = 3"
+        )  # as an earlier version that runs beside it leaves it
+    with ledger_at(earlier) as ledger:
+        assert ledger.verify().entries == 5
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_a_verification_in_chunks_finds_what_a_whole_one_does(ledger, monkeypatch, at_once):
+    monkeypatch.setattr(verify_module, "AT_ONCE", at_once)
+    ledger.reserve(asked("open"))
+    seen = []
+    assert str(ledger.verify(progress=lambda *one: seen.append(one))).startswith("6 entries, whole")
+    assert seen == [(done, 6) for done in range(at_once, 7, at_once)]
+    edit(ledger, "UPDATE requests SET body = 'x' WHERE state = 'reserved'")
+    with pytest.raises(LedgerError, match="table of requests"):
         ledger.verify()

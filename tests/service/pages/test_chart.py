@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from fractions import Fraction
 
 import pytest
 
@@ -49,22 +48,11 @@ def test_texts_of_the_pages_stand_out_from_their_grounds(dark):
     } == {}
 
 
-@pytest.mark.parametrize("step", [timedelta(0), timedelta(minutes=7)])
-def test_many_charges_become_few_points_that_are_true(step):
-    spent = [(BEGAN + step * number, Fraction(number + 1, 3000)) for number in range(3000)]
-    chart = Chart.of(spent, Fraction(1), "epsilon spent")
-    assert len(chart.points) <= 502
-    assert set(chart.points) <= {(when, float(amount)) for when, amount in spent}
-    assert chart.points[-1] == (spent[-1][0], 1.0)
-    assert list(chart.points) == sorted(chart.points)
-    assert len(Chart.of(spent[:500], Fraction(1), "").points) == 500
-
-
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_the_picture_is_svg_that_loads_nothing(size, count):
-    spent = [(BEGAN + timedelta(hours=number), Fraction(number + 1, 4)) for number in range(count)]
-    text = draw(Chart.of(spent, Fraction(1), "epsilon spent"), LIGHT, size).decode()
+    spent = tuple((BEGAN + timedelta(hours=number), (number + 1) / 4) for number in range(count))
+    text = draw(Chart(spent, 1.0, "epsilon spent"), LIGHT, size).decode()
     assert text.rstrip().endswith("</svg>")
     assert (LIGHT.line in text) == bool(count)
     assert LIGHT.cap in text

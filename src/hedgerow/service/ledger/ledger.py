@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from math import ceil
@@ -22,7 +22,9 @@ from hedgerow.service.ledger import accounts
 from hedgerow.service.ledger.database import LEDGER_LIMITS, begin_run
 from hedgerow.service.ledger.entry import Kind
 from hedgerow.service.ledger.log import Log
-from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, HEAD, REQUESTS, RETRIES, SIZES
+from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, ENTRY_INDEX, HEAD, REQUESTS, RETRIES, SIZES
+from hedgerow.service.ledger.verification_job import VerificationJob
+from hedgerow.service.ledger.verify import Spent
 from hedgerow.text.messages import shown
 
 _KNOWN = sa.select(REQUESTS).where(REQUESTS.c.analyst == sa.bindparam("by"), REQUESTS.c.key == sa.bindparam("called"))
@@ -105,12 +107,14 @@ class Ledger:
         self.log = Log(url, head, mark=mark, limits=limits, **start)
         self.entries, self.verify = self.log.entries, self.log.verify
         self._database = self.log.database
+        self.verifying = VerificationJob(self.log)
         self._run = begin_run(self._database)
         self._answering = dict[str, int]()  # requests that this process evaluates, with the sizes of their answers
         self._began = time.monotonic()
         self._put_down = dict[str, float]()  # when this process put down requests without an answer, by their names
 
     def close(self) -> None:
+        self.verifying.stop()
         self._run.close()
         self.log.close()
 
@@ -154,7 +158,7 @@ class Ledger:
                 problem = f"expected an analyst without a cap for {shown(dataset)}, got one with a cap."
                 raise errors.ArgumentError(problem)
             accounts.check_names([analyst], _names(connection, CAPS.c.analyst))
-            declared = _oversubscribed(connection, dataset, epoch)
+            declared = _oversubscribed(connection, dataset)
             accounts.check_shares(whole, {**shares, analyst: cap}, oversubscribed=declared)
             caps = accounts.caps_data(cap)
             data = {"dataset": dataset, "epoch": epoch, "name": analyst, "cap": caps, "reason": reason}
@@ -319,6 +323,7 @@ class Ledger:
             problem = f"expected a question about epoch {epoch} of the dataset, got one about another"
             raise errors.QuestionError(f"{problem}; nothing was charged. Connect again to ask about the new rows.")
         accounts.check_unit(connection, request.dataset, epoch, charge.unit)
+        totals = list[Spent]()
         for owner in (request.analyst, accounts.WHOLE):
             account = accounts.account_of(connection, request.dataset, epoch, owner)
             try:
@@ -327,10 +332,11 @@ class Ledger:
                 error.cap = "dataset" if owner == accounts.WHOLE else "analyst"
                 raise
             accounts.set_total(connection, request.dataset, epoch, owner, spent)
+            totals.append((spent.spent, spent.spent_rho))
         name = str(uuid4())
         asked = {part: getattr(request, part) for part in ("dataset", "analyst", "key", "body")}
         charged = {"request": name, "epoch": epoch, **asked}
-        entry = self.log.append(connection, "reserved", {**charged, "charge": _charge_data(charge)})
+        entry = self.log.append(connection, "reserved", {**charged, "charge": _charge_data(charge)}, totals)
         run = {"state": "reserved", "attempt": 1, "run": self._run.name}
         connection.execute(REQUESTS.insert(), {**charged, **run})
         connection.execute(SIZES.insert(), {"request": name, "analyst": request.analyst, "bytes": request.size})
@@ -403,27 +409,28 @@ def _pause(attempts: int) -> float:
     return 0 if further < 0 else min(_FIRST_PAUSE * 2 ** min(further, 16), _LONGEST_PAUSE)
 
 
-def _mentioning(connection: Connection, text: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the entries whose JSON has this text anywhere, with their hashes; the caller checks the field it means."""
-    named = sa.select(ENTRIES.c.content, ENTRIES.c.hash).where(ENTRIES.c.content.contains(text))
-    for row in connection.execute(named.order_by(ENTRIES.c.sequence)):
-        yield json.loads(row.content), row.hash
+def _indexed(kind: Kind) -> sa.Select[Any, Any]:
+    """Return the query of the entries of a kind, newest first."""
+    joined = sa.select(ENTRIES.c.content, ENTRIES.c.hash).join_from(
+        ENTRY_INDEX, ENTRIES, ENTRY_INDEX.c.sequence == ENTRIES.c.sequence
+    )
+    return joined.where(ENTRY_INDEX.c.kind == kind).order_by(ENTRY_INDEX.c.sequence.desc())
 
 
 def _charging_entry(connection: Connection, request: str) -> str:
-    found = _mentioning(connection, request)
-    return next(made for data, made in found if (data["kind"], data.get("request")) == ("reserved", request))
+    return connection.execute(_indexed("reserved").where(ENTRY_INDEX.c.request == request).limit(1)).one().hash
 
 
 def _signing(connection: Connection) -> str | None:
     """Return the id of the key that receipts are signed with since the last rotation; None if there was none."""
-    keys = [data["key"] for data, _ in _mentioning(connection, '"kind":"rotated"') if data["kind"] == "rotated"]
-    return keys[-1] if keys else None
+    row = connection.execute(_indexed("rotated").limit(1)).one_or_none()
+    return None if row is None else json.loads(row.content)["key"]
 
 
-def _oversubscribed(connection: Connection, dataset: str, epoch: int) -> bool:
-    found = [data for data, _ in _mentioning(connection, '"kind":"declared"') if data["kind"] == "declared"]
-    return any(data["oversubscribed"] for data in found if (data["dataset"], data["epoch"]) == (dataset, epoch))
+def _oversubscribed(connection: Connection, dataset: str) -> bool:
+    """Return whether the current epoch of a dataset was declared as oversubscribed."""
+    row = connection.execute(_indexed("declared").where(ENTRY_INDEX.c.dataset == dataset).limit(1)).one()
+    return json.loads(row.content)["oversubscribed"]
 
 
 def _names(connection: Connection, column: sa.Column[str]) -> list[str]:

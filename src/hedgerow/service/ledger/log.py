@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 import threading
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,8 +30,8 @@ from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError
 from hedgerow.service.ledger.database import LEDGER_LIMITS, MISSING, Database, head_beside
 from hedgerow.service.ledger.entry import Entry, Kind
-from hedgerow.service.ledger.tables import ENTRIES, HEAD
-from hedgerow.service.ledger.verify import Verified, verified
+from hedgerow.service.ledger.tables import ENTRIES, ENTRY_INDEX, HEAD, REQUESTS
+from hedgerow.service.ledger.verify import Spent, Verification, Verified, fill_index, index_row
 from hedgerow.text.messages import shown
 
 _AT_ONCE = 500  # entries that are read in one transaction
@@ -160,6 +160,7 @@ class Log:
             # Nobody else appends meanwhile, so neither file is ahead of what this transaction reads.
             self._last, kept, mark = _last(connection), self._head.read(), self._marked()
             is_new = kept is None and self._last.sequence == 0
+            fill_index(connection, self._last.sequence)
             gone = [one for one in (kept, *mark) if not _continues(connection, self._last, one)]
             lost = mark if is_new else gone
             self._check_start(lost, is_new=is_new, new_ledger=new_ledger, accept_rollback=accept_rollback)
@@ -222,14 +223,19 @@ class Log:
             last = self._last
         self._head.keep(last)
 
-    def append(self, connection: Connection, kind: Kind, data: dict[str, Any]) -> str:
-        """Append an entry in a transaction of `changing`, and return its hash."""
+    def append(self, connection: Connection, kind: Kind, data: dict[str, Any], spent: Sequence[Spent] = ()) -> str:
+        """Append an entry in a transaction of `changing`, and return its hash.
+
+        For a charge, `spent` has the totals of the analyst and of the dataset with it.
+        """
         salted = {**data, "salt": token_hex(16)}  # else who has the hashes of own entries could guess those between
         time = datetime.now(UTC).isoformat()
         entry = Entry.after(self._last.hash, self._last.sequence + 1, kind, time, salted)
         self._last = Mark(entry.sequence, entry.hash)
         connection.execute(ENTRIES.insert(), {**self._last._asdict(), "content": entry.content})
         connection.execute(HEAD.update(), self._last._asdict())
+        about = data if kind == "reserved" else _about(connection, data)
+        connection.execute(ENTRY_INDEX.insert(), index_row(entry.sequence, kind, about, data, spent))
         return entry.hash
 
     @property
@@ -263,13 +269,31 @@ class Log:
         if last != (expected - 1, previous):
             raise LedgerError(f"the ledger is broken: expected {last.sequence} entries, found {expected - 1}.")
 
-    def verify(self, head: str | None = None) -> Verified:
-        """Check the whole ledger: the chain of its entries, that its tables follow from them, that none is lost."""
+    def verify(self, head: str | None = None, progress: Callable[[int, int], None] = lambda *_: None) -> Verified:
+        """Check the whole ledger: the chain of its entries, that its tables follow from them, that none is lost.
+
+        `progress` is called with the number of entries that were checked, and of all.
+        """
+        verification = Verification()
+        while (found := self.advance(verification, head)) is None:
+            progress(verification.entries, self.last.sequence)
+        return found
+
+    def advance(self, verification: Verification, head: str | None = None) -> Verified | None:
+        """Verify the next entries; return the result once none is left, compared with the head."""
         known = self._known()  # first: it is never ahead of what is then read
         with self.database.reading() as connection:
-            found = verified(connection)
+            found = verification.advance(connection)
+            if found is None:
+                return None
             _check_kept(connection, Mark(found.entries, found.head), known, head)
         return replace(found, is_compared=bool(known) or head is not None)
+
+    @property
+    def last(self) -> Mark:
+        """The last entry in the database."""
+        with self.database.reading() as connection:
+            return _last(connection)
 
     def backup(self, path: Path) -> Verified:
         """Copy one state of SQLite's ledger to a new file, whole, while others write; verified against the head."""
@@ -296,6 +320,15 @@ class Log:
         if found is None:
             raise LedgerError(f"the ledger is broken: entry {sequence} is missing.")
         return found
+
+
+def _about(connection: Connection, data: dict[str, Any]) -> dict[str, Any]:
+    """Return the dataset and analyst that an entry is about; one about a request does not name them itself."""
+    if "request" not in data:
+        return data
+    named = sa.select(REQUESTS.c.dataset, REQUESTS.c.analyst).where(REQUESTS.c.request == data["request"])
+    row = connection.execute(named).mappings().one_or_none()
+    return {} if row is None else {**row}
 
 
 def _last(connection: Connection) -> Mark:

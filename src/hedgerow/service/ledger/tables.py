@@ -1,6 +1,7 @@
 """The ledger's tables.
 
-`ENTRIES` is the record: append-only, each entry chained to the one before. The other tables follow from it, but for the
+`ENTRIES` is the record: append-only, each entry chained to the one before. `ENTRY_INDEX` says where the entries of an
+analyst, a dataset, a request or a kind are. The other tables follow from it, but for the
 answers themselves, of which it has the digests; they are there to decide quickly, and `Ledger.verify` compares them.
 `KEYS` stands beside it: who may ask is no part of what was charged; so do `APPROVALS` that wait, and
 `RETRIES`, the attempts to evaluate a request.
@@ -26,6 +27,23 @@ HEAD = sa.Table(
     sa.Column("sequence", sa.BigInteger, nullable=False),
     sa.Column("hash", sa.String(64), nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
+)
+ENTRY_INDEX = sa.Table(
+    "entry_index",
+    METADATA,
+    sa.Column("sequence", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("dataset", sa.String(200)),
+    sa.Column("analyst", sa.String(200)),
+    sa.Column("request", sa.String(36)),
+    sa.Column("epsilon", sa.Double),  # the totals of the analyst and of the dataset after a charge, rounded, for charts
+    sa.Column("rho", sa.Double),
+    sa.Column("whole_epsilon", sa.Double),
+    sa.Column("whole_rho", sa.Double),
+    sa.Index("entries_of_analyst", "analyst", "sequence"),
+    sa.Index("entries_of_request", "request", "sequence"),
+    sa.Index("entries_of_dataset", "kind", "dataset", "sequence"),
+    sa.Index("entries_of_share", "kind", "dataset", "analyst", "sequence"),
 )
 CAPS = sa.Table(
     "caps",

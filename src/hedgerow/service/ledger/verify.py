@@ -1,8 +1,18 @@
-"""Verification: the chain of a ledger, and whether its tables are what its entries say."""
+"""Verification: the chain of a ledger, and whether its tables are what its entries say.
+
+A `Verification` reads the entries in chunks, each in a transaction of its own, so that a ledger of any length is
+checked while the service goes on. Memory holds caps, totals, decisions, and the requests that have no answer yet.
+
+Between two chunks, `entries` and `head` are the checkpoint: the number and hash of the last entry that was checked. It
+is kept in memory alone. A file would let whoever writes it declare a prefix as checked.
+"""
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,13 +21,13 @@ from sqlalchemy.engine import Connection
 from hedgerow.boundary.canonical import FIRST, canonical, digest
 from hedgerow.boundary.untrusted_text import parse_amount
 from hedgerow.errors import BudgetExceededError, LedgerError
-from hedgerow.privacy.charge import total
-from hedgerow.service.ledger.accounts import WHOLE, all_so_far, read_amounts, read_caps
+from hedgerow.service.ledger.accounts import WHOLE, all_so_far, read_caps
 from hedgerow.service.ledger.entry import Entry
-from hedgerow.service.ledger.tables import ANSWERS, APPROVALS, CAPS, ENTRIES, HEAD, REQUESTS, TOTALS
+from hedgerow.service.ledger.tables import ANSWERS, APPROVALS, CAPS, ENTRIES, ENTRY_INDEX, HEAD, REQUESTS, TOTALS
 from hedgerow.text.messages import shown
 
 Owner = tuple[str, int, str]
+AT_ONCE = 1000  # entries that are checked in one transaction
 _UNCOMPARED = (
     "A restored backup or dump lacks the newest entries and looks the same. Compare with the head that is kept outside "
     "the database: give --config with the configuration of the service, or --head with a hash that you kept."
@@ -57,13 +67,36 @@ _DECIDED: dict[tuple[str | None, str], str] = {
 
 
 @dataclass
-class _Replay:
+class Total:
+    """The sum of the charges to a cap."""
+
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = Fraction(0)  # None if it is not known of a charge
+
+    def add(self, charge: Mapping[str, Any]) -> None:
+        amounts = [None if charge[name] is None else parse_amount(charge[name]) for name in ("epsilon", "delta", "rho")]
+        epsilon, delta, rho = amounts
+        if epsilon is None or delta is None:
+            raise ValueError
+        self.epsilon, self.delta = self.epsilon + epsilon, self.delta + delta
+        self.rho = None if rho is None or self.rho is None else self.rho + rho
+
+    @property
+    def texts(self) -> tuple[str, str, str | None]:
+        return str(self.epsilon), str(self.delta), None if self.rho is None else str(self.rho)
+
+
+@dataclass
+class Replay:
     """Expected contents of the tables after some entries."""
 
     caps: dict[Owner, str] = field(default_factory=dict[Owner, str])
-    charges: dict[Owner, list[dict[str, Any]]] = field(default_factory=dict[Owner, list[dict[str, Any]]])
-    requests: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    answers: dict[str, str] = field(default_factory=dict[str, str])
+    totals: dict[Owner, Total] = field(default_factory=dict[Owner, Total])
+    pending: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])  # rows of requests
+    ended: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])  # since they were last taken
+    answers: dict[str, str] = field(default_factory=dict[str, str])  # as `ended`
+    counts: dict[str, int] = field(default_factory=lambda: {"requests": 0, "answers": 0})
     approvals: dict[tuple[str, str, str], tuple[Any, ...]] = field(
         default_factory=dict[tuple[str, str, str], tuple[Any, ...]]
     )
@@ -71,25 +104,39 @@ class _Replay:
     time: datetime | None = None
     set_back: list[int] = field(default_factory=list[int])
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: Entry) -> dict[str, Any]:
+        """Take in the next entry, and return its row of the index; raises LedgerError if no earlier one allows it."""
+        row: dict[str, Any] | None = None
+        with suppress(KeyError, TypeError, AttributeError, ValueError):
+            row = self._taken(entry)
+        if row is None:
+            raise LedgerError(f"the ledger is broken at entry {entry.sequence}: no earlier entry allows it.")
+        return row
+
+    def _taken(self, entry: Entry) -> dict[str, Any]:
         data = entry.data
+        about = self.pending.get(data.get("request", ""), data)
         getattr(self, f"_on_{entry.kind}")(data)
         time = datetime.fromisoformat(data["time"])
         if self.time is not None and self.time - time > _APART:
             self.set_back.append(entry.sequence)
         self.time = time
+        spent: Sequence[Total] = ()
+        if entry.kind == "reserved":
+            spent = [self.totals[data["dataset"], data["epoch"], name] for name in (data["analyst"], WHOLE)]
+        return index_row(entry.sequence, entry.kind, about, data, [(one.epsilon, one.rho) for one in spent])
 
     def _on_declared(self, data: dict[str, Any]) -> None:
         self._check_next(data["dataset"], data["epoch"])
         for name, caps in {WHOLE: data["cap"], **data["analysts"]}.items():
             owner = data["dataset"], data["epoch"], name
-            self.caps[owner], self.charges[owner] = canonical(caps), []
+            self.caps[owner], self.totals[owner] = canonical(caps), Total()
 
     def _on_granted(self, data: dict[str, Any]) -> None:
         owner = data["dataset"], data["epoch"], data["name"]
         if owner in self.caps or (*owner[:2], WHOLE) not in self.caps:
             raise KeyError
-        self.caps[owner], self.charges[owner] = canonical(data["cap"]), []
+        self.caps[owner], self.totals[owner] = canonical(data["cap"]), Total()
 
     def _on_decided(self, data: dict[str, Any]) -> None:
         asked = data["dataset"], data["analyst"], data["asked"]
@@ -101,23 +148,24 @@ class _Replay:
 
     def _on_reserved(self, data: dict[str, Any]) -> None:
         declared = json.loads(self.caps[data["dataset"], data["epoch"], WHOLE])
-        if data["request"] in self.requests or data["charge"].get("unit") != declared.get("unit"):
+        if data["request"] in self.pending or data["charge"].get("unit") != declared.get("unit"):
             raise KeyError
-        _sums([data["charge"]])
         for name in (data["analyst"], WHOLE):
-            self.charges[data["dataset"], data["epoch"], name].append(data["charge"])
+            self.totals[data["dataset"], data["epoch"], name].add(data["charge"])
         kept = {key: data[key] for key in ("analyst", "key", "body", "dataset", "epoch")}
-        self.requests[data["request"]] = {**kept, "state": "reserved", "attempt": 1}
+        self.pending[data["request"]] = {**kept, "state": "reserved", "attempt": 1}
+        self.counts["requests"] += 1
 
     def _on_retried(self, data: dict[str, Any]) -> None:
-        self._charged(data)["attempt"] = data["attempt"]
+        self.pending[data["request"]]["attempt"] = data["attempt"]
 
     def _on_answered(self, data: dict[str, Any]) -> None:
-        self._charged(data)["state"] = "answered"
+        self._end(data["request"], "answered")
         self.answers[data["request"]] = data["answer"]
+        self.counts["answers"] += 1
 
     def _on_failed(self, data: dict[str, Any]) -> None:
-        self._charged(data)["state"] = "failed"
+        self._end(data["request"], "failed")
 
     def _on_rotated(self, data: dict[str, Any]) -> None:
         if self.key not in (None, data["replaces"]):
@@ -127,11 +175,8 @@ class _Replay:
     def _on_accepted(self, _: dict[str, Any]) -> None:
         """Take in that entries were lost: what is here is all that is known."""
 
-    def _charged(self, data: dict[str, Any]) -> dict[str, Any]:
-        request = self.requests[data["request"]]
-        if request["state"] != "reserved":
-            raise KeyError
-        return request
+    def _end(self, request: str, state: str) -> None:
+        self.ended[request] = self.pending.pop(request) | {"state": state}
 
     def _check_next(self, dataset: str, epoch: int) -> None:
         """Raise KeyError for an epoch that does not come next: declared again, its charges would be forgotten."""
@@ -140,75 +185,162 @@ class _Replay:
             raise KeyError
 
 
-def verified(connection: Connection) -> Verified:
-    """Return what a ledger's entries come to, if they and its tables are whole."""
-    replay, previous, count = _Replay(), FIRST, 0
-    for row in connection.execute(sa.select(ENTRIES).order_by(ENTRIES.c.sequence)).yield_per(1000):
-        count += 1
-        if row.sequence != count:
-            raise LedgerError(f"the ledger is broken: entry {count} is missing.")
-        entry = Entry.read(row.sequence, row.content, row.hash, previous)
-        previous = entry.hash
-        if not _taken(replay, entry):
-            raise LedgerError(f"the ledger is broken at entry {count}: no earlier entry allows it.")
-    _check_tables(connection, replay, (count, previous))
-    for owner, charges in replay.charges.items():
-        if not _within(json.loads(replay.caps[owner]), charges):
-            raise LedgerError(f"the ledger is broken: more was charged to {shown(owner[0])} than a cap of it allows.")
-    return Verified(count, previous, tuple(replay.set_back))
+def fill_index(connection: Connection, entries: int) -> None:
+    """Make the index anew if a ledger of before has none, or if an older version appended entries without it."""
+    last = connection.execute(sa.select(sa.func.count(), sa.func.max(ENTRY_INDEX.c.sequence))).one()
+    if tuple(last) == (entries, entries or None):
+        return
+    connection.execute(ENTRY_INDEX.delete())
+    replay, previous, done = Replay(), FIRST, 0
+    while done < entries:
+        later = sa.select(ENTRIES).where(ENTRIES.c.sequence > done).order_by(ENTRIES.c.sequence).limit(AT_ONCE)
+        rows = list[dict[str, Any]]()
+        for row in connection.execute(later).all():
+            entry = Entry.read(row.sequence, row.content, row.hash, previous)
+            previous, done = entry.hash, entry.sequence
+            rows.append(replay.take(entry))
+        replay.ended, replay.answers = {}, {}
+        if not rows:
+            raise LedgerError(f"the ledger is broken: entry {done + 1} is missing.")
+        connection.execute(ENTRY_INDEX.insert(), rows)
 
 
-def _taken(replay: _Replay, entry: Entry) -> bool:
-    try:
-        replay.take(entry)
-    except (KeyError, TypeError, AttributeError, ValueError):
-        return False
-    return True
+Spent = tuple[Fraction, Fraction | None]  # ε and, if it is known, ρ
 
 
-def _check_tables(connection: Connection, replay: _Replay, head: tuple[int, str]) -> None:
-    found = {
-        "head": tuple(connection.execute(sa.select(HEAD.c.sequence, HEAD.c.hash)).one()),
-        "caps": {(row.dataset, row.epoch, row.analyst): row.caps for row in connection.execute(sa.select(CAPS))},
-        "totals": {
-            (row.dataset, row.epoch, row.analyst): (row.epsilon, row.delta, row.rho)
-            for row in connection.execute(sa.select(TOTALS))
-        },
-        "requests": {
-            row["request"]: {key: row[key] for key in row if key not in ("request", "run")}
-            for row in connection.execute(sa.select(REQUESTS)).mappings()
-        },
-        "answers": {row.request: digest(row.content) for row in connection.execute(sa.select(ANSWERS))},
-        "approvals": {
-            (row.dataset, row.analyst, row.asked): (row.number, row.purpose, digest(row.question), row.state)
-            for row in connection.execute(sa.select(APPROVALS).where(APPROVALS.c.state != "pending"))
-        },
+def index_row(
+    sequence: int, kind: str, about: Mapping[str, Any], data: Mapping[str, Any], spent: Sequence[Spent]
+) -> dict[str, Any]:
+    """Return the row of the index of an entry: who and what it is `about`, and what was `spent` of both caps by then.
+
+    The amounts are rounded: charts show them, and nothing decides by them.
+    """
+    rounded = [None if amount is None else float(amount) for pair in spent for amount in pair] or [None] * 4
+    named = dict(zip(("epsilon", "rho", "whole_epsilon", "whole_rho"), rounded, strict=True))
+    part = {name: about.get(name) for name in ("dataset", "analyst")}
+    return {"sequence": sequence, "kind": kind, "request": data.get("request"), **part, **named}
+
+
+class Verification:
+    """A verification of a ledger that is on its way."""
+
+    def __init__(self) -> None:
+        self.entries, self.head = 0, FIRST  # the last entry that was checked
+        self._replay = Replay()
+
+    def advance(self, connection: Connection) -> Verified | None:
+        """Check the next entries in one state of the ledger; return the result once none is left.
+
+        Raises LedgerError if the ledger is broken. If the database fails on the way, call it again: requests that ended
+        and were not compared yet are compared then.
+        """
+        later = sa.select(ENTRIES).where(ENTRIES.c.sequence > self.entries).order_by(ENTRIES.c.sequence)
+        rows = connection.execute(later.limit(AT_ONCE)).all()
+        indexed = _rows(connection, ENTRY_INDEX, self.entries, len(rows)) if _has_index(connection) else None
+        previous, expected = self.head, list[dict[str, Any]]()
+        for number, row in enumerate(rows, self.entries + 1):
+            if row.sequence != number:
+                raise LedgerError(f"the ledger is broken: entry {number} is missing.")
+            entry = Entry.read(row.sequence, row.content, row.hash, previous)
+            previous = entry.hash
+            expected.append(self._replay.take(entry))
+        if indexed not in (None, expected):
+            raise _broken("entry_index")
+        self.entries, self.head = self.entries + len(rows), previous
+        self._check_ended(connection)
+        return self._finished(connection) if len(rows) < AT_ONCE else None
+
+    def _check_ended(self, connection: Connection) -> None:
+        replay = self._replay
+        if _requests(connection, replay.ended) != replay.ended:
+            raise _broken("requests")
+        if _digests(connection, replay.answers) != replay.answers:
+            raise _broken("answers")
+        replay.ended, replay.answers = {}, {}
+
+    def _finished(self, connection: Connection) -> Verified:
+        """Check what follows from all entries, and return the result."""
+        replay, head = self._replay, connection.execute(sa.select(HEAD.c.sequence, HEAD.c.hash)).one()
+        for table, found, expected in (
+            ("head", tuple(head), (self.entries, self.head)),
+            ("caps", {_owner(row): row.caps for row in connection.execute(sa.select(CAPS))}, replay.caps),
+            (
+                "totals",
+                {_owner(row): (row.epsilon, row.delta, row.rho) for row in connection.execute(sa.select(TOTALS))},
+                {owner: total.texts for owner, total in replay.totals.items()},
+            ),
+            ("requests", _requests(connection, replay.pending), replay.pending),
+            ("requests", _count(connection, REQUESTS), replay.counts["requests"]),
+            ("answers", _count(connection, ANSWERS), replay.counts["answers"]),
+            ("approvals", _decisions(connection), replay.approvals),
+        ):
+            if found != expected:
+                raise _broken(table)
+        if _has_index(connection) and _count(connection, ENTRY_INDEX) != self.entries:
+            raise _broken("entry_index")
+        for owner, total in replay.totals.items():
+            if not _within(json.loads(replay.caps[owner]), total):
+                problem = f"more was charged to {shown(owner[0])} than a cap of it allows"
+                raise LedgerError(f"the ledger is broken: {problem}.")
+        return Verified(self.entries, self.head, tuple(replay.set_back))
+
+
+def _broken(table: str) -> LedgerError:
+    return LedgerError(f"the ledger is broken: its table of {table} is not what its entries say.")
+
+
+def _has_index(connection: Connection) -> bool:
+    """Return whether there is an index: a ledger of before gets one when it is first opened to be written."""
+    return sa.inspect(connection).has_table(ENTRY_INDEX.name)
+
+
+def _rows(connection: Connection, table: sa.Table, after: int, count: int) -> list[dict[str, Any]]:
+    chosen = sa.select(table).where(table.c.sequence.between(after + 1, after + count)).order_by(table.c.sequence)
+    return [dict(row) for row in connection.execute(chosen).mappings()]
+
+
+def _requests(connection: Connection, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    found = dict[str, dict[str, Any]]()
+    for part in _parts(names):
+        for row in connection.execute(sa.select(REQUESTS).where(REQUESTS.c.request.in_(part))).mappings():
+            found[row["request"]] = {key: row[key] for key in row if key not in ("request", "run")}
+    return found
+
+
+def _digests(connection: Connection, names: Iterable[str]) -> dict[str, str]:
+    found = dict[str, str]()
+    for part in _parts(names):
+        chosen = sa.select(ANSWERS).where(ANSWERS.c.request.in_(part))
+        streamed = connection.execute(chosen, execution_options={"yield_per": 10})  # answers may be large
+        found.update({row.request: digest(row.content) for row in streamed})
+    return found
+
+
+def _parts(names: Iterable[str]) -> Iterable[list[str]]:
+    listed = list(names)
+    return (listed[start : start + AT_ONCE] for start in range(0, len(listed), AT_ONCE))
+
+
+def _count(connection: Connection, table: sa.Table) -> int:
+    return connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+
+
+def _owner(row: Any) -> Owner:
+    return row.dataset, row.epoch, row.analyst
+
+
+def _decisions(connection: Connection) -> dict[tuple[str, str, str], tuple[Any, ...]]:
+    return {
+        (row.dataset, row.analyst, row.asked): (row.number, row.purpose, digest(row.question), row.state)
+        for row in connection.execute(sa.select(APPROVALS).where(APPROVALS.c.state != "pending"))
     }
-    expected = {
-        "head": head,
-        "caps": replay.caps,
-        "totals": {owner: _sums(charges) for owner, charges in replay.charges.items()},
-        "requests": replay.requests,
-        "answers": replay.answers,
-        "approvals": replay.approvals,
-    }
-    for table, held in expected.items():
-        if found[table] != held:
-            raise LedgerError(f"the ledger is broken: its table of {table} is not what its entries say.")
 
 
-def _within(caps: dict[str, Any], charges: list[dict[str, Any]]) -> bool:
-    spent = read_amounts(dict(zip(("epsilon", "delta", "rho"), _sums(charges), strict=True)))
+def _within(caps: dict[str, Any], total: Total) -> bool:
     try:
         account = read_caps(caps)
-        for charge in all_so_far(**spent):
+        for charge in all_so_far(**asdict(total)):
             account = account.charged(charge)
     except BudgetExceededError:
         return False
     return True
-
-
-def _sums(charges: list[dict[str, Any]]) -> tuple[str, str, str | None]:
-    epsilon, delta = (str(total(parse_amount(charge[name]) for charge in charges)) for name in ("epsilon", "delta"))
-    known = [parse_amount(charge["rho"]) for charge in charges if charge["rho"] is not None]
-    return epsilon, delta, str(total(known)) if len(known) == len(charges) else None

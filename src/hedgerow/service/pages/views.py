@@ -1,17 +1,16 @@
-"""The pages: spending, requests, the ledger, answers and keys; and the history of the ledger that they show."""
+"""The pages: spending, requests, the ledger, answers and keys."""
 
 from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -25,96 +24,13 @@ from hedgerow.privacy.account import Account
 from hedgerow.service.approvals import Approvals, Decision
 from hedgerow.service.curator import ROLES, Answer
 from hedgerow.service.keys import Keys
-from hedgerow.service.ledger.accounts import WHOLE, read_amounts
-from hedgerow.service.ledger.entry import Entry
+from hedgerow.service.ledger.accounts import WHOLE
+from hedgerow.service.ledger.history import Currency, History, Share
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.pages.session_auth import PICTURE, Visit
 
-Currency = Literal["epsilon", "rho"]
-
-
-@dataclass(frozen=True)
-class Declared:
-    """The current epoch of a dataset."""
-
-    name: str  # the dataset
-    epoch: int  # its number, from 1
-    time: str  # when it was declared (ISO 8601, UTC)
-    reason: str  # why these rows have this cap
-    oversubscribed: bool  # whether the analysts' caps may add up to more than the dataset's
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A request that was charged."""
-
-    request: str  # its id in the ledger
-    time: str  # when it was charged (ISO 8601, UTC)
-    dataset: str
-    analyst: str  # who asked
-    purpose: str  # what the charge was for
-    epoch: int  # of the dataset
-    epsilon: Fraction  # what was charged
-    delta: Fraction
-    rho: Fraction | None  # None where it is not known
-    state: str = "reserved"  # then "answered" or "failed"
-
-    @classmethod
-    def read(cls, data: dict[str, Any]) -> Asked:
-        named = {name: data[name] for name in ("request", "time", "dataset", "analyst", "epoch")}
-        return cls(**named, purpose=data["charge"]["purpose"], **read_amounts(data["charge"]))
-
-
-class History:
-    """A ledger's entries, read once each: every reading goes on where the last one ended."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger, self._lock = ledger, threading.Lock()
-        self._count = 0
-        self._datasets = dict[str, Declared]()
-        self._asked = dict[str, Asked]()
-
-    def read(self) -> None:
-        with self._lock:
-            for entry in self._ledger.entries(self._count + 1):
-                self._take(entry)
-                self._count = entry.sequence
-
-    @property
-    def count(self) -> int:
-        return self._count
-
-    def datasets(self) -> list[Declared]:
-        with self._lock:
-            return [self._datasets[name] for name in sorted(self._datasets)]
-
-    def asked(self, *, analyst: str | None = None, dataset: str | None = None) -> list[Asked]:
-        """Return the requests, newest first; those of an analyst, or of a dataset, alone where one is given."""
-        with self._lock:
-            found = reversed(self._asked.values())
-            return [one for one in found if analyst in (None, one.analyst) and dataset in (None, one.dataset)]
-
-    def _take(self, entry: Entry) -> None:
-        data = entry.data
-        if entry.kind == "declared":
-            facts = data["epoch"], data["time"], data["reason"], data["oversubscribed"]
-            self._datasets[data["dataset"]] = Declared(data["dataset"], *facts)
-        elif entry.kind == "reserved":
-            self._asked[data["request"]] = Asked.read(data)
-        elif entry.kind in ("answered", "failed"):
-            self._asked[data["request"]] = replace(self._asked[data["request"]], state=entry.kind)
-
-
-def spending(asked: list[Asked], epoch: int, currency: Currency) -> Iterator[tuple[datetime, Fraction]]:
-    spent = Fraction(0)
-    for one in reversed(asked):
-        amount = one.epsilon if currency == "epsilon" else one.rho
-        if one.epoch == epoch and amount is not None:
-            spent += amount
-            yield datetime.fromisoformat(one.time), spent
-
-
 _LENGTH = 50  # rows of a table on a page
+_PATIENCE = 1.0  # seconds for which a page waits for a verification that it starts
 
 
 @dataclass(frozen=True)
@@ -132,23 +48,6 @@ def whole_number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-@dataclass(frozen=True)
-class Pages:
-    """The page of a long table that a reader is on."""
-
-    number: int
-    count: int
-
-    @classmethod
-    def of(cls, visit: Visit, rows: int) -> Pages:
-        asked, count = whole_number(visit.request.query_params.get("page", "")), max(1, -(-rows // _LENGTH))
-        return cls(min(max(asked, 1), count), count)
-
-    @property
-    def start(self) -> int:
-        return (self.number - 1) * _LENGTH
-
-
 _DECISIONS: dict[str, Decision] = {"approve": "approved", "refuse": "refused", "withdraw": "withdrawn"}
 
 
@@ -156,58 +55,55 @@ class Views:
     """The views of a ledger and its keys."""
 
     def __init__(self, ledger: Ledger, keys: Keys, approvals: Approvals | None = None) -> None:
-        self._ledger, self._keys, self._history = ledger, keys, History(ledger)
+        self._ledger, self._keys, self._history = ledger, keys, History(ledger.log)
         self._approvals = approvals
-        self._verifying = threading.Lock()
 
     def overview(self, visit: Visit) -> Response:
-        self._history.read()
         own = _own(visit)
         found: list[dict[str, Any]] = []
         for declared in self._history.datasets():
             shares = self._ledger.shares(declared.name)
-            asked = self._history.asked(dataset=declared.name, analyst=own)
             whole = shares.pop(WHOLE) if own is None else shares.pop(own, None)
             if whole is not None:
-                people = [_person(name, share, asked) for name, share in shares.items()] if own is None else []
+                asked = self._history.shares(declared.name)
+                count = sum(one.count for name, one in asked.items() if own in (None, name))
+                others = shares.items() if own is None else ()
+                people = [_person(name, share, asked.get(name)) for name, share in others]
                 said = {"declared": declared, "guarantee": whole.guarantee, "parts": _parts(whole)}
-                found.append({**said, "people": people, "asked": asked})
+                found.append({**said, "people": people, "count": count})
         waiting = 0
         if self._approvals is not None and visit.session.caller.role == "curator":
             waiting = len(self._approvals.pending())
         return visit.render("overview.html", datasets=found, waiting=waiting)
 
     def requests(self, visit: Visit) -> Response:
-        self._history.read()
         query = visit.request.query_params
         chosen = {"analyst": _own(visit) or query.get("analyst") or None, "dataset": query.get("dataset") or None}
-        found = self._history.asked(**chosen)
-        pages = Pages.of(visit, len(found))
-        rows = found[pages.start : pages.start + _LENGTH]
-        return visit.render("requests.html", rows=rows, count=len(found), pages=pages, chosen=chosen)
+        before = query.get("before") or None
+        found = self._history.asked(**chosen, before=before, limit=_LENGTH + 1)
+        rows = found[:_LENGTH]
+        following = rows[-1].request if len(found) > _LENGTH else ""
+        pages = {"before": before, "following": following}
+        return visit.render("requests.html", rows=rows, count=self._history.count(**chosen), pages=pages, chosen=chosen)
 
-    def entries(self, visit: Visit, verdict: str = "", *, whole: bool = True) -> Response:
-        self._history.read()
-        count = self._history.count
-        pages = Pages.of(visit, count)
-        last = count - pages.start
-        first = max(1, last - _LENGTH + 1)
+    def entries(self, visit: Visit) -> Response:
+        count, before = self._ledger.log.last.sequence, whole_number(visit.request.query_params.get("before", ""))
+        end = min(before or count + 1, count + 1)
+        first = max(1, end - _LENGTH)
         with closing(cast("Any", self._ledger.entries(first))) as following:
-            rows = list(islice(following, max(0, last - first + 1)))[::-1]
-        return visit.render("ledger.html", rows=rows, count=count, pages=pages, verdict=verdict, whole=whole)
+            rows = list(islice(following, max(0, end - first)))[::-1]
+        pages = {"before": before, "following": first if first > 1 else ""}
+        return visit.render("ledger.html", rows=rows, count=count, pages=pages, job=self._ledger.verifying.state)
 
     def verify(self, visit: Visit) -> Response:
-        if not self._verifying.acquire(blocking=False):  # threads that wait would be missed elsewhere
-            return self.entries(visit, "The ledger is being verified for somebody else. Try again later.", whole=False)
-        try:
-            return self.entries(visit, str(self._ledger.verify()))
-        except LedgerError as error:
-            return visit.render("ledger.html", rows=[], count=0, pages=Pages(1, 1), verdict=str(error), whole=False)
-        finally:
-            self._verifying.release()
+        self._ledger.verifying.start()
+        self._ledger.verifying.wait(_PATIENCE)
+        state = self._ledger.verifying.state
+        if state.is_broken:  # its entries cannot be shown
+            return visit.render("ledger.html", rows=[], count=0, pages={"before": None, "following": ""}, job=state)
+        return self.entries(visit)
 
     def chart(self, visit: Visit) -> Response:
-        self._history.read()
         own, name = _own(visit), visit.request.query_params.get("dataset", "")
         declared = next((one for one in self._history.datasets() if one.name == name), None)
         account = self._ledger.shares(name).get(own or WHOLE) if declared else None
@@ -216,9 +112,8 @@ class Views:
         part = _parts(account)[-1]
         currency: Currency = "rho" if part.name == "rho" else "epsilon"
         cap = part.cap if currency == part.name else _parts(account)[0].cap
-        asked = self._history.asked(dataset=name, analyst=own)
-        chart = Chart.of(list(spending(asked, declared.epoch, currency)), cap, f"{currency} spent")
-        query = visit.request.query_params
+        points = tuple(self._history.spending(declared, own, currency))
+        chart, query = Chart(points, float(cap), f"{currency} spent"), visit.request.query_params
         picture = draw(chart, DARK if "dark" in query else LIGHT, NARROW if "narrow" in query else WIDE)
         return Response(picture, media_type="image/svg+xml", headers=PICTURE)
 
@@ -293,13 +188,12 @@ def _parts(account: Account) -> list[Part]:
     return parts
 
 
-def _person(name: str, share: Account, asked: list[Any]) -> dict[str, Any]:
-    times = [one.time for one in asked if one.analyst == name]
-    return {"name": name, "parts": _parts(share), "count": len(times), "last": times[0] if times else ""}
+def _person(name: str, share: Account, asked: Share | None) -> dict[str, Any]:
+    count, last = (asked.count, asked.last) if asked else (0, "")
+    return {"name": name, "parts": _parts(share), "count": count, "last": last}
 
 
 _LOCK = threading.Lock()  # matplotlib's caches of fonts are not for several threads
-_MOST_POINTS = 500
 
 
 @dataclass(frozen=True)
@@ -325,16 +219,6 @@ class Chart:
     points: tuple[tuple[datetime, float], ...]  # when something was charged, and what was spent by then, in order
     cap: float  # the cap
     label: str  # what the amounts are
-
-    @classmethod
-    def of(cls, spent: Sequence[tuple[datetime, Fraction]], cap: Fraction, label: str) -> Chart:
-        """Return a chart of exact amounts: of the last of each of 500 spans of time, where there are more."""
-        points = [(when, float(amount)) for when, amount in spent]
-        if len(points) > _MOST_POINTS:
-            first, whole = points[0][0], (points[-1][0] - points[0][0]) / _MOST_POINTS
-            kept = {(when - first) // whole if whole else 0: (when, amount) for when, amount in points}
-            points = [points[0], *kept.values()]
-        return cls(tuple(points), float(cap), label)
 
 
 @lru_cache(64)

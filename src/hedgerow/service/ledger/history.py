@@ -1,0 +1,174 @@
+"""What a ledger's entries come to, page by page, by its index: nothing here grows with the number of entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from hedgerow.errors import QuestionError
+from hedgerow.service.ledger.accounts import read_amounts
+from hedgerow.service.ledger.entry import Entry
+from hedgerow.service.ledger.log import Log
+from hedgerow.service.ledger.tables import ENTRIES, ENTRY_INDEX, REQUESTS
+
+Currency = Literal["epsilon", "rho"]
+MOST_POINTS = 200  # of a chart
+_CHARGES = ENTRY_INDEX.c.kind == "reserved"
+_STORED = sa.select(ENTRIES.c.sequence, ENTRIES.c.content, ENTRIES.c.hash).join_from(
+    ENTRY_INDEX, ENTRIES, ENTRY_INDEX.c.sequence == ENTRIES.c.sequence
+)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The current epoch of a dataset."""
+
+    name: str  # the dataset
+    epoch: int  # its number, from 1
+    time: str  # when it was declared (ISO 8601, UTC)
+    reason: str  # why these rows have this cap
+    oversubscribed: bool  # whether the analysts' caps may add up to more than the dataset's
+    sequence: int  # the entry that declares it
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request that was charged."""
+
+    request: str  # its id in the ledger
+    time: str  # when it was charged (ISO 8601, UTC)
+    dataset: str
+    analyst: str  # who asked
+    purpose: str  # what the charge was for
+    epoch: int  # of the dataset
+    epsilon: Fraction  # what was charged
+    delta: Fraction
+    rho: Fraction | None  # None where it is not known
+    state: str = "reserved"  # then "answered" or "failed"
+
+    @classmethod
+    def read(cls, data: dict[str, Any], state: str) -> Asked:
+        named = {name: data[name] for name in ("request", "time", "dataset", "analyst", "epoch")}
+        return cls(**named, purpose=data["charge"]["purpose"], **read_amounts(data["charge"]), state=state)
+
+
+@dataclass(frozen=True)
+class Share:
+    """The requests of an analyst to a dataset."""
+
+    count: int
+    last: str  # when the last one was charged
+
+
+class History:
+    """Queries of a ledger's entries."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def datasets(self) -> list[Declared]:
+        """Return the current epoch of each dataset, by name."""
+        last = sa.select(sa.func.max(ENTRY_INDEX.c.sequence)).where(ENTRY_INDEX.c.kind == "declared")
+        chosen = sa.select(ENTRIES).where(ENTRIES.c.sequence.in_(last.group_by(ENTRY_INDEX.c.dataset)))
+        with self._log.database.reading() as connection:
+            entries = [Entry.stored(*row) for row in connection.execute(chosen)]
+        facts = ("epoch", "time", "reason", "oversubscribed")
+        found = [
+            Declared(name=entry.data["dataset"], sequence=entry.sequence, **{name: entry.data[name] for name in facts})
+            for entry in entries
+        ]
+        return sorted(found, key=lambda one: one.name)
+
+    def asked(
+        self, *, analyst: str | None = None, dataset: str | None = None, before: str | None = None, limit: int = 50
+    ) -> list[Asked]:
+        """Return up to `limit` requests, newest first, that were charged before the request `before`."""
+        # Not by their kind alone: by that index they would all be sorted.
+        chosen = [ENTRY_INDEX.c.whole_epsilon.is_not(None), *_about(analyst, dataset)]
+        if dataset is not None:
+            chosen.append(_CHARGES)
+        joined = sa.select(ENTRIES, REQUESTS.c.state).select_from(
+            ENTRY_INDEX.join(ENTRIES, ENTRY_INDEX.c.sequence == ENTRIES.c.sequence).join(
+                REQUESTS, ENTRY_INDEX.c.request == REQUESTS.c.request
+            )
+        )
+        with self._log.database.reading() as connection:
+            if before is not None:
+                chosen.append(ENTRY_INDEX.c.sequence < self._charged(connection, before, analyst))
+            rows = connection.execute(joined.where(*chosen).order_by(ENTRY_INDEX.c.sequence.desc()).limit(limit)).all()
+        return [Asked.read(Entry.stored(*row[:3]).data, row.state) for row in rows]
+
+    def count(self, *, analyst: str | None = None, dataset: str | None = None) -> int:
+        """Return the number of charged requests."""
+        chosen = sa.select(sa.func.count()).select_from(ENTRY_INDEX).where(_CHARGES, *_about(analyst, dataset))
+        with self._log.database.reading() as connection:
+            return connection.execute(chosen).scalar_one()
+
+    def shares(self, dataset: str) -> dict[str, Share]:
+        """Return how much each analyst who was charged for a dataset has asked."""
+        index = ENTRY_INDEX.c
+        grouped = sa.select(index.analyst, sa.func.count().label("asked"), sa.func.max(index.sequence).label("last"))
+        chosen = grouped.where(_CHARGES, index.dataset == dataset).group_by(index.analyst)
+        with self._log.database.reading() as connection:
+            rows = connection.execute(chosen).all()
+            times = _times(connection, [row.last for row in rows])
+        return {row.analyst: Share(row.asked, times[row.last]) for row in rows}
+
+    def spending(self, declared: Declared, analyst: str | None, currency: Currency) -> list[tuple[datetime, float]]:
+        """Return what was spent in an epoch, by an analyst or by all: at each charge, or at some if there are many."""
+        name = currency if analyst is not None else f"whole_{currency}"
+        chosen = [_CHARGES, *_about(analyst, declared.name), ENTRY_INDEX.c.sequence > declared.sequence]
+        spent = sa.select(ENTRY_INDEX.c.sequence, ENTRY_INDEX.c[name]).order_by(ENTRY_INDEX.c.sequence)
+        with self._log.database.reading() as connection:
+            points = connection.execute(spent.where(*chosen).limit(MOST_POINTS + 1)).all()
+            if len(points) > MOST_POINTS:
+                points = _sample(connection, spent.where(*chosen), points[0].sequence)
+            times = _times(connection, [row.sequence for row in points])
+        return [(datetime.fromisoformat(times[number]), amount) for number, amount in points if amount is not None]
+
+    def page(self, analyst: str | None, after: str | None, limit: int) -> list[Entry]:
+        """Return up to `limit` entries, an analyst's own or all, that follow the one with the hash `after`."""
+        with self._log.database.reading() as connection:
+            first = 0 if after is None else self._place(connection, after, analyst)
+            later = _STORED.where(*_about(analyst, None), ENTRY_INDEX.c.sequence > first)
+            rows = connection.execute(later.order_by(ENTRY_INDEX.c.sequence).limit(limit)).all()
+        return [Entry.stored(*row) for row in rows]
+
+    def _place(self, connection: Connection, hashed: str, analyst: str | None) -> int:
+        found = connection.execute(_STORED.where(ENTRIES.c.hash == hashed, *_about(analyst, None))).one_or_none()
+        if found is None:
+            raise QuestionError("expected `after` to be the hash of an entry that you have received, got another text.")
+        return found.sequence
+
+    def _charged(self, connection: Connection, request: str, analyst: str | None) -> int:
+        """Return the number of the entry that charged a request; 0 if there is none that may be seen."""
+        chosen = sa.select(ENTRY_INDEX.c.sequence).where(_CHARGES, ENTRY_INDEX.c.request == request)
+        return connection.execute(chosen.where(*_about(analyst, None))).scalar_one_or_none() or 0
+
+
+def _about(analyst: str | None, dataset: str | None) -> list[sa.ColumnElement[bool]]:
+    named = {"analyst": analyst, "dataset": dataset}
+    return [ENTRY_INDEX.c[name] == value for name, value in named.items() if value is not None]
+
+
+def _sample(connection: Connection, chosen: sa.Select[Any, Any], first: int) -> Sequence[Any]:
+    """Return charges at even distances, the first and the last included."""
+    last = connection.execute(chosen.order_by(None).order_by(ENTRY_INDEX.c.sequence.desc()).limit(1)).one()
+    points = dict[int, Any]()
+    at = ENTRY_INDEX.c.sequence >= sa.bindparam("at")
+    for step in range(MOST_POINTS):
+        place = first + step * (last.sequence - first) // MOST_POINTS
+        row = connection.execute(chosen.where(at).limit(1), {"at": place}).one()
+        points[row.sequence] = row
+    return [*points.values(), *([] if last.sequence in points else [last])]
+
+
+def _times(connection: Connection, sequences: Sequence[int]) -> dict[int, str]:
+    rows = connection.execute(sa.select(ENTRIES).where(ENTRIES.c.sequence.in_(sequences)))
+    return {row.sequence: Entry.stored(*row).data["time"] for row in rows}
