@@ -47,6 +47,7 @@ PLACES: list[tuple[str, str, list[tuple[str, str, int]]]] = [
     (HEAD, '<Header><Application name="R" version="4.5.1"/><Timestamp>2026-01-01</Timestamp></Header>', []),
     (HEAD, '<Header><Application name="97;yes"/></Header>', [("rows", "Header/Application/@name", 1)]),
     (HEAD, "<Header/><!-- 97,yes -->", [("rows", "comment", 1)]),
+    (HEAD, '<Header xmlns:x="97,yes"/>', [("rows", "comment", 1)]),
     ('name="age" optype', 'displayName="97,yes" name="age" optype', [("rows", f"{FIELD}/@displayName", 1)]),
     ('functionName="c', 'modelName="97,yes" functionName="c', [("rows", "TreeModel/@modelName", 1)]),
     ('<MiningField name="age"/>', '<MiningField name="age" importance="0.7"/>', [_IMPORTANCE]),

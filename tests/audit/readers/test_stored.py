@@ -59,7 +59,12 @@ def test_the_number_of_rows_is_exact():
     found = {one.place: one.amount for one in stored_contents(KNeighborsClassifier().fit(X, Y))}
     assert found["_fit_X"] == found["_tree"] == 37
     held = stored_contents(Holder(x_=pd.DataFrame(X), a=[{"b": X.copy()}], n_features_in_=3))
-    assert [(one.kind, one.place, one.amount) for one in held] == [("rows", "x_", 37), ("rows", "a[0].b", 37)]
+    assert [(one.kind, one.place, one.amount) for one in held] == [("rows", "x_", 37), ("rows", "a[0][…]", 37)]
+
+
+def test_a_place_names_no_key_of_a_mapping():
+    held = Holder(means_by_name={"Mrs Smith": [97.0, 41.0], "Mr Jones": 3})
+    assert [str(one) for one in stored_contents(held)] == ["2 statistics of rows (means_by_name[…])"]
 
 
 @pytest.mark.parametrize(

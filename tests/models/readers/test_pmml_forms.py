@@ -134,6 +134,7 @@ def test_unknown_values_of_listed_attributes_are_refused(name):
         ('n="3"', 'n="4"', "as many values"),
         ("&quot;a&quot; &quot;c&quot;", "&quot;a &quot;c&quot;", "quotation mark"),
         ("<!--", "<?robots no?><!--", "processing instructions"),
+        ('<?xml version="1.0"?>', '<?xml version="1.0" note="97,yes"?>', "expected XML"),
         ('value="no" recordCount="3"', 'value="yes" recordCount="3"', "one ScoreDistribution for each class"),
         ('score="yes" recordCount="7"', 'score="perhaps" recordCount="7"', "target's Values"),
         ('id="5" score', 'id="4" score', "distinct ids"),

@@ -179,7 +179,7 @@ def _is_text(found: Any) -> bool:
 def _parts(found: Any) -> list[tuple[str, bool, Any]] | None:
     """Return the parts of an object, each with its name and whether it is an attribute's; None if they are unknown."""
     if _is(found, dict):
-        return [(printable(str(key))[:40] if _is(key, str, int) else "…", True, x) for key, x in dict.items(found)]
+        return [("[…]", False, part) for part in dict.values(found)]  # a key can be a value of a row
     values = _listed(found)
     if values is not None:
         return [(f"[{place}]", False, one) for place, one in enumerate(values)]

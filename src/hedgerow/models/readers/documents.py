@@ -10,6 +10,10 @@ from hedgerow.errors import ModelFormatError
 from hedgerow.text.messages import shown
 
 _DEEPEST, _MOST_ELEMENTS = 150, 400_000
+_ADDRESS = re.compile("(https?|urn):[A-Za-z0-9_./:#-]{1,100}")
+_DECLARATION = re.compile(
+    r"""^\s*<\?xml(\s+(version|encoding|standalone)\s*=\s*("[\w.-]{1,40}"|'[\w.-]{1,40}')){1,3}\s*\?>"""
+)
 _SHOWN_PATH = 4  # the most elements of a path in a message
 
 
@@ -67,7 +71,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Document:
-    """The root element of a document, and its comments, each with its line."""
+    """The root element of a document, and its comments and odd names of namespaces, each with its line."""
 
     root: Element
     comments: tuple[tuple[int, str], ...]
@@ -103,6 +107,10 @@ class _Reader:
     def comment(self, text: str) -> None:
         self.comments.append((self.parser.CurrentLineNumber, text))
 
+    def namespace(self, _: str | None, name: str | None) -> None:
+        if not _ADDRESS.fullmatch(name or ""):
+            self.comment(name or "")
+
     def refuse_instruction(self, *_: object) -> None:
         raise _Refused("expected a document without processing instructions; delete the line that begins with <?")
 
@@ -116,11 +124,12 @@ def document(text: str) -> Document:
     reader = _Reader(parser)
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     parser.CharacterDataHandler, parser.CommentHandler = reader.words, reader.comment
+    parser.StartNamespaceDeclHandler = reader.namespace
     parser.ProcessingInstructionHandler = reader.refuse_instruction
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = reader.refuse_doctype
     problem = None
     try:
-        parser.Parse(re.sub(r"^\s*<\?xml[^>]{0,200}\?>", _blank_lines, text), True)
+        parser.Parse(_DECLARATION.sub(_blank_lines, text), True)
     except _Refused as error:
         problem = f"line {parser.CurrentLineNumber}: {error}"
     except expat.ExpatError as error:
