@@ -86,7 +86,10 @@ def test_a_comment_of_sql_is_found_unless_it_states_a_guarantee():
         ("version 2.5 of 2026", "text"),
         ("19\t1.5\tyes", "rows"),
         ("a;97;b", "rows"),
+        ("97 1 0 3.5", "rows"),
         ("guarantee: epsilon-differential privacy with epsilon = 1", None),
+        ("guarantee: (epsilon, delta)-differential privacy with (1/3, 1e-06)", None),
+        ("guarantee: epsilon-differential privacy with epsilon = 1; 97,yes", "rows"),
         ("guarantee: none (97,yes)", "rows"),
     ],
 )

@@ -62,7 +62,11 @@ def amount_text(kind: ContentKind, amount: int) -> str:
 
 
 _NUMBER = re.compile(r"(.*[(\[{:=\"'])?\s*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]+)?[\s)\]}\"']*")
-_OWN_GUARANTEE = re.compile(r"guarantee: (epsilon|[(]epsilon, delta[)])-differential privacy with [^*,;|a-z]*.{0,80}")
+_AMOUNT = r"[0-9][0-9./e+-]{0,40}"
+_OWN_GUARANTEE = re.compile(
+    f"guarantee: (epsilon-differential privacy with epsilon = {_AMOUNT}"
+    f"|[(]epsilon, delta[)]-differential privacy with [(]{_AMOUNT}, {_AMOUNT}[)])"
+)
 _MOST_RECORDS = 100_000
 
 
@@ -76,9 +80,10 @@ def text_content(text: str, place: str, line: int = 0) -> Content | None:
 
 
 def _is_record(part: str) -> bool:
-    """Return whether text has cells, by commas or tabs, of which one is a number."""
-    cells = re.split(r"[,\t]", part)
-    return len(cells) > 1 and any(map(_NUMBER.fullmatch, cells))
+    """Return whether text has cells, by commas or tabs, of which one is a number, or is numbers by spaces alone."""
+    cells, words = re.split(r"[,\t]", part), part.split()
+    has_cells = len(cells) > 1 and any(map(_NUMBER.fullmatch, cells))
+    return has_cells or (len(words) > 1 and all(map(_NUMBER.fullmatch, words)))
 
 
 def _is_record_by_bars(line: str) -> bool:
