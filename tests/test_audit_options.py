@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError
-from tests.test_options import CHANGED, is_regressor, of_class, schema_of
+from tests.options import CHANGED, is_regressor, of_class, schema_of
 
 AUDITS = {name: one for name in hr.audit.__all__ if inspect.isfunction(one := getattr(hr.audit, name))}
 SAME = {"n_jobs": "the number of processes or threads changes no result"}
@@ -138,6 +139,10 @@ CASES = {  # for each audit: its arguments, and for each option another value, a
         },
     ),
     "totals": (lambda: {"scorecard": real_card()}, {"resolution": {"a": 0.01}}),
+    "stored_contents": (
+        lambda: {"model": OneHotEncoder().fit([["red"], ["blue"]])},
+        {"schema": hr.Schema({"hue": hr.Categorical(("red", "blue"))})},
+    ),
     "trees_of": (lambda: {"forest": forest(), "schema": BIT_SCHEMA}, {"features": ["b", "a"]}),
     "worst_neighbours": (lambda: {"schema": schema_of("")}, {"rows": 5}),
     "reconstruct": (

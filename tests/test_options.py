@@ -15,6 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError
+from tests.options import CHANGED, COARSE, is_regressor, of_class, schema_of
 
 ESTIMATORS = {name: one for name in hr.__all__ if inspect.isclass(one := getattr(hr, name)) and hasattr(one, "fit")}
 ORACLE_LEARNERS = ("Expril", "Marginal")  # which ask an oracle in place of reading labels
@@ -27,22 +28,6 @@ def rows(n=120):
     frame = pd.DataFrame({"age": age, "smoker": smoker, "dose": dose})
     risk = 9 * ((age > 50) & (smoker == 0)) + 4 * (dose == 0) + age / 50 + rng.integers(0, 3, n)
     return frame, np.clip(np.round(risk), 0, 16)
-
-
-ATTRIBUTES = {
-    "age": hr.Integer(0, 100, cuts=(25, 50, 75)),
-    "smoker": hr.Boolean(),
-    "dose": hr.Integer(0, 3, cuts=(0, 1, 2)),
-}
-COARSE = ATTRIBUTES | {"age": hr.Integer(0, 100, cuts=(50,))}
-
-
-def is_regressor(name):
-    return "Regressor" in name
-
-
-def schema_of(name, attributes=ATTRIBUTES):
-    return hr.Schema(attributes, hr.Number("risk", 0, 16, 4) if is_regressor(name) else hr.Label("risk", (0, 1)))
 
 
 def labels_of(name):
@@ -81,44 +66,6 @@ NEEDED = {
 }
 """Settings without which an option need not change anything, for the classes that have them."""
 NOTHING_TO_SHOW = {("greedy", "verbose")}  # it shows how far an exact search is, as documented
-CHANGED = {
-    "epsilon": 3.0,
-    "max_rules": 4,
-    "max_literals": 2,
-    "negations": False,
-    "max_depth": 1,
-    "min_support": 0.49,
-    "regularization": 0.45,
-    "time_limit": 1e-9,
-    "random_state": 7,
-    "lookahead": 1,
-    "search": "greedy",
-    "release_counts": True,
-    "release_means": False,
-    "stop_probability": 0.4,
-    "verbose": True,
-    "objective": {"classes": "brier", "numbers": "absolute"},
-    "costs": {0: {1: 3}, 1: {0: 1}},
-    "class_weight": {0: 1, 1: 3},
-    "quantile": 0.9,
-    "clip": 0.1,
-    "max_attributes": 1,
-    "points": 5,
-    "monotone": {"age": "decreasing"},
-    "delta": 1e-6,
-    "smooth": 0.3,
-    "C": 0.01,
-    "n_models": 3,
-    "mechanism": "laplace",
-    "min_remaining": 0.5,
-    "confidence": 0.5,
-    "reweight": True,
-    "bins": 3,
-    "variant": "instantaneous",
-    "queries": 1,
-    "estimator": {"classes": LogisticRegression(C=1e-3), "numbers": LinearRegression(fit_intercept=False)},
-}
-"""For each option another value than the settings have. The schema and the budget are changed below."""
 
 
 class Terminal(io.StringIO):
@@ -146,11 +93,6 @@ def observed(name, settings, budget):
             learned["encoded"] = estimator.transform(X)
     kept = {key: pickle.dumps(value) for key, value in learned.items()}
     return kept, said.getvalue() != "", [str(one.message) for one in told], None if budget is None else budget.remaining
-
-
-def of_class(name, value):
-    both = isinstance(value, dict) and set(value) == {"classes", "numbers"}
-    return value["numbers" if is_regressor(name) else "classes"] if both else value
 
 
 def settings_of(name, way, option):
