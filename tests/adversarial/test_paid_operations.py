@@ -135,6 +135,26 @@ def test_a_warning_of_the_model_names_the_line_that_called_fit(budget, call, mon
     assert [one.filename for one in caught] == [__file__]
 
 
+@pytest.mark.parametrize("name", paid.LEARNERS)
+def test_a_warning_of_little_overlap_that_is_an_error_says_the_same_and_the_learner_is_fitted(name):
+    kind, parameters = paid.LEARNERS[name]
+    more = {key: value for key, value in parameters.items() if key not in ("questions", "number")}
+    oracle = paid.oracle_of(None, 400, parameters.get("number"), parameters.get("questions", 1))
+    source = paid.rows()[["age", "smoker"]].assign(age=[10] * 198 + [45, 80])
+    clf = kind(**more, bins=hr.Schema({"age": paid.BINS["age"]}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", hr.errors.OverlapWarning)
+        with pytest.raises(hr.errors.OverlapWarning, match="The epsilon of 400 stays charged") as caught:
+            clf.fit(source, oracle=oracle)
+    assert len(charge_notes(caught.value)) == 1
+    assert clf.privacy_.epsilon == 400
+    assert len(clf.predict(source)) == 200
+    oracle = paid.oracle_of(None, 400, parameters.get("number"), parameters.get("questions", 1))
+    with pytest.warns(hr.errors.OverlapWarning, match="hardly overlap") as said:
+        clf.fit(source, oracle=oracle)
+    assert [one.filename for one in said] == [__file__]
+
+
 # No result is narrower than its mechanism: the least and the largest ε that is accepted is answered, and read back.
 
 OF_AN_ORACLE = {"rows", "classes", "errors", "levels", "ratios", "Gaussian", "federated", *paid.LEARNERS}

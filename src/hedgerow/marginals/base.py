@@ -1,5 +1,6 @@
 """Base classes of the estimators that learn from a public source and an oracle's answers."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -8,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.boundary.arrays import Array, Floats
-from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.errors import ArgumentError, DomainError, OverlapWarning
 from hedgerow.learn.contract import AccuracyMixin, R2Mixin
 from hedgerow.marginals.reweight import Weights, equal_weights, reweight
 from hedgerow.oracle.answers import ClassCounts, LevelSums
@@ -39,6 +40,11 @@ class MarginalEstimator(BaseEstimator):
         oracle : Oracle
             Who answers questions about the target.
 
+        Warns
+        -----
+        OverlapWarning
+            If source and target hardly overlap. The estimator is fitted by then.
+
         Raises
         ------
         TypeError
@@ -60,8 +66,10 @@ class MarginalEstimator(BaseEstimator):
             raise DomainError(f"expected the target's columns {expected}, got {found}.")
         before = charged_for_answers(oracle)
         try:
-            self._learn(X, oracle)
+            weights = self._learn(X, oracle)
             self.n_features_in_ = source.width
+            if weights.problem is not None:  # last: a warning can be an error, and the model is paid for
+                warnings.warn(weights.problem, OverlapWarning, stacklevel=2)
         except BaseException as error:
             note_answers(error, oracle, before)
             raise
@@ -73,8 +81,8 @@ class MarginalEstimator(BaseEstimator):
     def _check_parameters(self, oracle: MarginalOracle) -> None:
         """Check parameters, and what the oracle releases; bins are checked before they are asked about."""
 
-    def _learn(self, X: Any, oracle: MarginalOracle) -> None:
-        """Ask the oracle, and set the fitted attributes."""
+    def _learn(self, X: Any, oracle: MarginalOracle) -> Weights:
+        """Ask the oracle, set the fitted attributes, and return the last weights of the source's rows."""
         raise NotImplementedError
 
     def _weighed(self, matrix: Floats, answer: ClassCounts | LevelSums, n: int) -> Weights:

@@ -53,7 +53,7 @@ class Expril(MarginalEstimator):
     random_state: RandomState = None
     _fitted = "hypothesis_"
 
-    def _learn(self, X: Any, oracle: MarginalOracle) -> None:
+    def _learn(self, X: Any, oracle: MarginalOracle) -> Weights:
         self._try_estimator(Table.of(X), oracle)
         self._begin(oracle)
         questions: list[Question] = []
@@ -70,6 +70,7 @@ class Expril(MarginalEstimator):
         self.hypothesis_, self.history_ = hypothesis, history
         self.synthetic_ = Synthetic(X, self._rounded(labels), weights.values, labels)
         self.privacy_ = oracle.privacy
+        return weights
 
     def _begin(self, oracle: MarginalOracle) -> None:
         """Set what is known of the target."""

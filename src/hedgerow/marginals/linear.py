@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 from hedgerow.boundary.arrays import Floats
 from hedgerow.marginals.base import MarginalRegressor
 from hedgerow.marginals.logistic import card_of, prior_of, source_bins
-from hedgerow.marginals.reweight import LEAST_MEAN, LEAST_NOISE, by_sampling, log_evidence
+from hedgerow.marginals.reweight import LEAST_MEAN, LEAST_NOISE, Weights, by_sampling, log_evidence
 from hedgerow.oracle import LevelSums, MarginalOracle
 from hedgerow.oracle.binning import bin_matrix
 from hedgerow.schema import Number, Schema
@@ -92,7 +92,7 @@ class MarginalLinearRegressor(MarginalRegressor):
     True
     """
 
-    def _learn(self, X: Any, oracle: MarginalOracle) -> None:
+    def _learn(self, X: Any, oracle: MarginalOracle) -> Weights:
         bins, left_out = source_bins(self.bins, X, oracle.noise_scale)
         matrix, number = bin_matrix(bins, X), oracle.label.as_number
         assert number is not None  # checked before
@@ -101,6 +101,7 @@ class MarginalLinearRegressor(MarginalRegressor):
         shares, self.smooth_ = estimated(matrix, answer, self.weights_.values, prior_of(bins))
         self.model_ = _model(bins, matrix @ self.weights_.values, shares, number)
         self.privacy_ = card_of(oracle, left_out)
+        return self.weights_
 
 
 def _model(bins: Schema, rows: Floats, shares: Floats, number: Number) -> AdditiveModel:

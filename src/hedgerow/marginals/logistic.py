@@ -18,7 +18,7 @@ from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.rounding import rounded
 from hedgerow.learn.scorecard.smoothing import Part, Prior
 from hedgerow.marginals.base import MarginalClassifier
-from hedgerow.marginals.reweight import LEAST_NOISE, by_sampling, log_evidence
+from hedgerow.marginals.reweight import LEAST_NOISE, Weights, by_sampling, log_evidence
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.oracle.binning import bin_matrix, bins_or_chosen, is_constant
 from hedgerow.oracle.protocol import MarginalOracle
@@ -89,7 +89,7 @@ class MarginalLogisticClassifier(ReadablePoints, MarginalClassifier):
     model_: Scorecard = field(init=False)
     _fitted = "model_"
 
-    def _learn(self, X: Any, oracle: MarginalOracle) -> None:
+    def _learn(self, X: Any, oracle: MarginalOracle) -> Weights:
         bins, left_out = source_bins(self.bins, X, oracle.noise_scale)
         matrix, schema = bin_matrix(bins, X), replace(bins, label=oracle.label)
         answer = oracle.class_marginals(bins)
@@ -101,6 +101,7 @@ class MarginalLogisticClassifier(ReadablePoints, MarginalClassifier):
         learned = _learned(found, schema, matrix @ rows, int(self.points), is_exact=not answer.noise)
         self.model_ = learned.model(schema, card_of(oracle, left_out))
         self.smooth_, self.classes_ = found.spreads, np.array(oracle.classes)
+        return self.weights_
 
     def _check_parameters(self, oracle: MarginalOracle) -> None:
         check_up_to("points", self.points, 1, LARGEST_POINTS)

@@ -1,6 +1,5 @@
 """Weights of the source's rows under which its marginals are the target's (Pb. 1 of EXPRIL)."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +7,7 @@ from scipy.linalg import cho_factor, solve_triangular
 from scipy.optimize import minimize
 
 from hedgerow.boundary.arrays import Floats, Mask
-from hedgerow.errors import ArgumentError, OverlapWarning
+from hedgerow.errors import ArgumentError
 
 ALPHA = 1e-3  # regularisation towards equal weights without noise
 LEAST_MEAN = 0.02
@@ -26,6 +25,19 @@ class Weights:
     uncovered: float  # the share of the target's mass in bins without a row of the source, averaged over attributes
     # The mean distance of the weighted source's marginals from the target's, in total variation by attribute
     misfit: float
+    noise: float = 0.0  # the standard deviation of `uncovered` by the noise of the answers
+
+    @property
+    def problem(self) -> str | None:
+        """How source and target fail to overlap by more than the noise explains, in a sentence, or None."""
+        problems: list[str] = []
+        if self.effective_sample_size < _FEW * len(self.values):
+            size, rows = f"{self.effective_sample_size:.0f}", len(self.values)
+            problems.append(f"the effective sample size is {size} of {rows} source rows")
+        if self.uncovered > _MUCH + self.noise:
+            problems.append(f"{100 * self.uncovered:.0f} % of the target is in bins without source rows")
+        what = f"source and target hardly overlap: {'; '.join(problems)}. What is learned may not hold for the target."
+        return what if problems else None
 
     @property
     def effective_sample_size(self) -> float:
@@ -69,23 +81,7 @@ def reweight(
     total = max(float(masses.sum()), np.finfo(float).tiny)
     uncovered = float(masses[~covered].sum()) / total
     misfit = float(np.abs(matrix @ values - masses * n_attributes / total).sum()) / 2 / n_attributes
-    found = Weights(values, uncovered, misfit)
-    _warn(found, float(np.sqrt(variance)) * int((~covered).sum()) / n_attributes)
-    return found
-
-
-def _warn(found: Weights, noise: float) -> None:
-    """Warn if the overlap assumption is violated by more than the noise explains."""
-    problems: list[str] = []
-    if found.effective_sample_size < _FEW * len(found.values):
-        problems.append(
-            f"the effective sample size is {found.effective_sample_size:.0f} of {len(found.values)} source rows"
-        )
-    if found.uncovered > _MUCH + noise:
-        problems.append(f"{100 * found.uncovered:.0f} % of the target is in bins without source rows")
-    if problems:
-        what = f"source and target hardly overlap: {'; '.join(problems)}. What is learned may not hold for the target."
-        warnings.warn(what, OverlapWarning, stacklevel=3)
+    return Weights(values, uncovered, misfit, float(np.sqrt(variance)) * int((~covered).sum()) / n_attributes)
 
 
 def bounded_least_squares(
