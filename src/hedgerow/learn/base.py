@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self, cast
+from typing import Any, ClassVar, Literal, Protocol, Self, cast
 
 import numpy as np
 
@@ -129,7 +129,8 @@ class ReadablePoints(Readable):
         return self._read.get_points()
 
 
-class TrainingRows(NamedTuple):
+@dataclass(frozen=True)
+class TrainingRows:
     """The rows of a fit: `count` returns their tally, and `most` the largest number of rows that it can have."""
 
     count: Callable[[], Tally]
