@@ -9,8 +9,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def guarded(call: Callable[[], T], problem: Exception) -> T:
-    """Return the result of `call`, or raise `problem` if it fails.
+def guarded(call: Callable[[], T], problem: Exception | Callable[[], Exception]) -> T:
+    """Return the result of `call`, or raise `problem` if it fails; a function makes it only then.
 
     Whatever foreign code raises can quote a value: its text, its arguments, its notes, the exceptions before it. So
     nothing of it is kept; `problem` is raised once it is gone, and has no context. Warnings can quote a value too, and
@@ -20,10 +20,12 @@ def guarded(call: Callable[[], T], problem: Exception) -> T:
         with _without_warnings():
             return call()
     except (SystemExit, GeneratorExit) as error:
-        replacement: BaseException = type(error)()
+        replacement: BaseException | None = type(error)()
     except BaseException as error:  # a panic of polars is not an Exception
-        problem = MemoryError() if isinstance(error, MemoryError) else problem
-        replacement = KeyboardInterrupt() if isinstance(error, KeyboardInterrupt) else problem
+        same = next((kind for kind in (MemoryError, KeyboardInterrupt) if isinstance(error, kind)), None)
+        replacement = None if same is None else same()
+    if replacement is None:
+        replacement = problem if isinstance(problem, Exception) else problem()
     raise replacement
 
 

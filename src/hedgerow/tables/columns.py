@@ -87,7 +87,7 @@ class Column:
             found = pc.index_in(text, pa.array(map(plain_word, words), pa.large_string()))
             return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32)
 
-        return guarded(find, unreadable(self.name))
+        return guarded(find, lambda: unreadable(self.name))
 
     def codes_of(self, spellings: Iterable[tuple[Value, int]], *, ignore_case: bool = False) -> NDArray[np.int32]:
         """Return the code of the value that each row holds, -1 for none; letters' case is ignored in text alone."""
@@ -109,7 +109,7 @@ class Column:
 
     def words(self) -> Array:
         """Return the values of a text column as an array of `str`, whole numbers without zeros after their point."""
-        found = guarded(lambda: pc.replace_substring_regex(self.values, WHOLE, r"\1"), unreadable(self.name))
+        found = guarded(lambda: pc.replace_substring_regex(self.values, WHOLE, r"\1"), lambda: unreadable(self.name))
         return found.to_numpy(zero_copy_only=False)
 
     def without(self, values: Sequence[Value]) -> Self:
@@ -176,7 +176,7 @@ class Column:
                 return None
             return reduce(pa.Array.cast, kinds, text).to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
 
-        found = guarded(parse, unreadable(self.name))
+        found = guarded(parse, lambda: unreadable(self.name))
         if found is None:
             raise DomainError(problem, column=self.name)
         return found
@@ -185,7 +185,7 @@ class Column:
         """Return which values are dates, or text that spells them, as `days` takes them."""
         if not self.is_text:
             return np.full(len(self), self.holds_dates)
-        found = guarded(lambda: pc.fill_null(_spells_dates(self.values), False), unreadable(self.name))
+        found = guarded(lambda: pc.fill_null(_spells_dates(self.values), False), lambda: unreadable(self.name))
         return found.to_numpy(zero_copy_only=False)
 
     def plain_dates(self, form: str) -> Self:
@@ -205,7 +205,7 @@ class Column:
                 text = pc.replace_substring_regex(text, pattern, replacement)
             return text if serials is None else _plain_serials(text, serials)
 
-        return replace(self, values=guarded(rewrite, unreadable(self.name)))
+        return replace(self, values=guarded(rewrite, lambda: unreadable(self.name)))
 
     def _stored(self, value: Value) -> float | None:
         """Return a value as the array holds it, None if it cannot; of text, dates hold only the date that it spells."""
@@ -228,15 +228,15 @@ class Column:
         """Return which values are finite numbers, or text that spells them, as `numbers` takes them."""
         if not self.is_text:
             return np.isfinite(self.values) & (self.values.dtype.kind != "b")
-        found = guarded(lambda: pc.fill_null(_spelled(self.values), False), unreadable(self.name))
+        found = guarded(lambda: pc.fill_null(_spelled(self.values), False), lambda: unreadable(self.name))
         return found.to_numpy(zero_copy_only=False)
 
     @classmethod
     def from_numpy(cls, values: Array, name: str) -> Self:
         """Make a column of a one-dimensional array; DomainError if it is not of booleans, numbers, dates or text."""
         if values.dtype.kind in "biuf":
-            return cls._of_numbers(guarded(lambda: _wide(values), unreadable(name)), name)
-        return cls.from_arrow(guarded(lambda: _arrow_of(values), unreadable(name)), name)
+            return cls._of_numbers(guarded(lambda: _wide(values), lambda: unreadable(name)), name)
+        return cls.from_arrow(guarded(lambda: _arrow_of(values), lambda: unreadable(name)), name)
 
     @classmethod
     def from_arrow(cls, array: pa.Array | pa.ChunkedArray, name: str) -> Self:

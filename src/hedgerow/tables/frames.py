@@ -122,14 +122,14 @@ class Table:
         DomainError also for times, and for decimals of more than 15 digits of dtype object.
         """
         series = self.series(name)
-        text = guarded(lambda: _text_of_decimals(series), unreadable(name))
+        text = guarded(lambda: _text_of_decimals(series), lambda: unreadable(name))
         return series_column(series, name) if text is None else Column.from_arrow(text, name)
 
     def series(self, name: str) -> Any:
         """Return a frame's column of this name as it is; DomainError without the library's words where it fails."""
         if self.names is None or name not in self.names:
             raise DomainError.absent(name, self.names or ())
-        return guarded(partial(self.data.get_column, name), unreadable(name))
+        return guarded(partial(self.data.get_column, name), lambda: unreadable(name))
 
 
 _TABLE = "a frame or a two-dimensional array"
@@ -155,7 +155,7 @@ def series_column(series: Any, name: str) -> Column:
                 return arrow_of_categories(series.to_native())
         return series.to_native() if series.implementation.is_pyarrow() else series.to_arrow()
 
-    found = guarded(read, unreadable(name))
+    found = guarded(read, lambda: unreadable(name))
     return Column.from_numpy(found, name) if isinstance(found, np.ndarray) else Column.from_arrow(found, name)
 
 
