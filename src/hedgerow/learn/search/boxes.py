@@ -261,20 +261,27 @@ def lines_of(space: Space) -> Iterator[tuple[int, slice, Line]]:
 def sets_of(line: Line, branches: tuple[int, ...], choices: int) -> tuple[Mask, tuple[int, ...]] | None:
     """Return the sets of bins of one attribute, breadth first, and how many within 0, 1, …: None if too many."""
     caught, root = line.bins
-    kept = [caught if branch == CAUGHT else ~caught for branch in branches]
-    sets, within = root[None], [1]
+    kept = [np.packbits(caught if branch == CAUGHT else ~caught, axis=-1) for branch in branches]
+    packed, within = np.packbits(root[None], axis=-1), [1]  # eight bins a byte: sets are many
     for _ in range(choices):
-        fresh = sets[within[-2] if len(within) > 1 else 0 :]
+        fresh = packed[within[-2] if len(within) > 1 else 0 :]
         if len(fresh) * caught.size > MOST_WORK:
             return None
-        divided = (meet(fresh, caught) & meet(fresh, ~caught)).ravel()
-        parts = [(fresh[:, None] & part).reshape(-1, line.n_bins)[divided] for part in kept]
-        _, first = np.unique(_keys(np.concatenate([sets, *parts])), return_index=True)
-        sets = np.concatenate([sets, *parts])[np.sort(first)]
-        if len(sets) > MOST_SETS:
+        sets = _unpacked(fresh, line.n_bins)
+        places, options = np.nonzero(meet(sets, caught) & meet(sets, ~caught))
+        packed = np.concatenate([packed, *(fresh[places] & part[options] for part in kept)])
+        _, first = np.unique(_packed_keys(packed), return_index=True)
+        packed = packed[np.sort(first)]
+        if len(packed) > MOST_SETS:
             return None
-        within.append(len(sets))
-    return None if within[max(len(within) - 2, 0)] * caught.size > MOST_WORK else (sets, tuple(within))
+        within.append(len(packed))
+    if within[max(len(within) - 2, 0)] * caught.size > MOST_WORK:
+        return None
+    return _unpacked(packed, line.n_bins), tuple(within)
+
+
+def _unpacked(packed: NDArray[np.uint8], n_bins: int) -> Mask:
+    return np.unpackbits(packed, axis=-1, count=n_bins).astype(bool)
 
 
 def _axis(line: Line, branches: tuple[int, ...], choices: int) -> Axis | None:
@@ -299,7 +306,11 @@ def n_divisions(caught: Mask) -> int:
 
 
 def _keys(sets: Mask) -> NDArray[np.void]:
-    packed = np.ascontiguousarray(np.packbits(sets, axis=-1))
+    return _packed_keys(np.packbits(sets, axis=-1))
+
+
+def _packed_keys(packed: NDArray[np.uint8]) -> NDArray[np.void]:
+    packed = np.ascontiguousarray(packed)
     return packed.view(np.dtype((np.void, packed.shape[-1])))[..., 0]
 
 
