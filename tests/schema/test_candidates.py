@@ -1,3 +1,4 @@
+from collections import Counter
 from itertools import combinations, product
 
 import numpy as np
@@ -167,3 +168,10 @@ def test_no_candidate_is_about_a_bin_that_no_row_of_the_domain_is_in(no_guarante
     assert found.truth.shape == (len(found.literals), 7)
     kept = Candidates.of(Schema(words, no_guarantee_reason="seeded"), 1, negations=negations)
     assert {"outside"} <= {literal.operator for literal in kept.literals}
+
+
+def test_forms_of_a_schema_are_its_attributes_with_like_literals():
+    schema = Schema({"a": Boolean(), "b": Categorical(("x", "y", "z")), "c": Boolean(), "d": Boolean(missing="bin")})
+    forms = [attribute.form for _, attribute in schema.attributes]
+    assert {form: times for form, (_, times) in schema.forms.items()} == Counter(forms)
+    assert [attribute for attribute, _ in schema.forms.values()] == [schema["a"], schema["b"], schema["d"]]

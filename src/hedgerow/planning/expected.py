@@ -89,7 +89,8 @@ def expected_draws(
         estimator = _CLASSIFIERS[kind](epsilon) if number is None else _REGRESSORS[kind](epsilon)
         try:
             cost = estimator.search_cost(schema)
-            bounds, usual = (excess_bounds(estimator, schema, missed) for missed in (None, 1 - CONFIDENCE))
+            planned = _whole_draw(estimator, schema)
+            bounds, usual = (_bounds(planned, missed) for missed in (None, 1 - CONFIDENCE))
         except SearchTooLargeError:
             continue
         unit, absolute = 1.0, (0.0,) * len(bounds)
@@ -204,7 +205,10 @@ def excess_bounds(estimator: SearchEstimator, schema: Schema, missed: float | No
     weigh at most e^(−t)·π(m)·exp(−w·loss(m)) together, which is at most e^(−t)·Z: a draw is one of them with
     probability e^(−t) at most.
     """
-    planned = _whole_draw(estimator, schema)
+    return _bounds(_whole_draw(estimator, schema), missed)
+
+
+def _bounds(planned: tuple[Draw, float] | None, missed: float | None) -> tuple[float, ...]:
     more = 0.0 if missed is None else -log(missed)
     return tuple((surprise(planned[0], size) + more) / planned[1] for size in planned[0].sizes) if planned else ()
 

@@ -1,6 +1,5 @@
 """Candidate antecedents: all conjunctions of up to `max_literals` literals over different attributes; public."""
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -57,11 +56,7 @@ class Form:
 
 
 def by_form(schema: Schema) -> dict[Hashable, Form]:
-    times, first = Counter[Hashable](), dict[Hashable, Attribute]()
-    for _, attribute in schema.attributes:
-        times[attribute.form] += 1
-        first.setdefault(attribute.form, attribute)
-    return {form: Form(one, reachable(schema, one), times[form]) for form, one in first.items()}
+    return {form: Form(one, reachable(schema, one), times) for form, (one, times) in schema.forms.items()}
 
 
 def reachable(schema: Schema, attribute: Attribute) -> Attribute:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -152,6 +152,16 @@ class Schema:
         label, unit, weight = self.label, self.unit, self.weight
         found = [(label and label.name, label), (unit and unit.column, unit), (weight and weight.name, weight)]
         return {name: one for name, one in found if name is not None and one is not None}
+
+    @cached_property
+    def forms(self) -> Mapping[Hashable, tuple[Attribute, int]]:
+        """The first attribute of each form, whose literals are alike, and how many attributes have this form."""
+        found = dict[Hashable, tuple[Attribute, int]]()
+        for _, attribute in self.attributes:
+            form = attribute.form
+            first, times = found.get(form, (attribute, 0))
+            found[form] = first, times + 1
+        return found
 
     @cached_property
     def derivations(self) -> Mapping[str, Derivation]:
