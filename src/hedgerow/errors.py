@@ -242,6 +242,8 @@ class LedgerMissingError(LedgerError):
 class LedgerUnavailableError(HedgerowError, RuntimeError):
     """A ledger's database cannot be read or written now. The same request, sent again later, is charged once."""
 
+    charged: bool | None = None  # whether the question was charged; None if that is unknown
+
 
 class RequestConflictError(HedgerowError, ValueError):
     """A request has the idempotency key of an earlier one of another body; nothing was charged."""

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hedgerow import Categorical, Date, Integer, Label, Real, Schema, Tally
-from hedgerow.engines.sources import open_table
-from hedgerow.errors import DomainError, EngineError
+from hedgerow.engines.sources import ask, open_table
+from hedgerow.errors import DomainError, EngineError, SourceUnavailableError
 from tests.engines.addresses import SCHEMA, tallied
 from tests.engines.rows import as_rows
 from tests.engines.servers import JAVA
@@ -326,3 +326,18 @@ def test_dates_are_no_numbers(load):
     for count in (lambda: Tally.from_table(load(table), schema), lambda: Tally.count(table, "y", schema)):
         with pytest.raises(DomainError, match="column 'born': expected numbers or booleans, found dates"):
             count()
+
+
+@pytest.mark.parametrize("change", [lambda path: path.unlink(), lambda path: path.write_bytes(b"PAR1")])
+def test_a_file_that_is_removed_or_replaced_while_it_is_read_is_a_fault_of_the_environment(tmp_path, table, change):
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path)
+
+    def count():
+        with open_table(str(path)) as opened:
+            change(path)
+            ask(opened.aggregate(n=opened.count()))
+
+    with pytest.raises(SourceUnavailableError, match="replaced or removed") as raised:
+        count()
+    assert raised.value.cause == "file"

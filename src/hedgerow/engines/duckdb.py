@@ -14,7 +14,7 @@ from hedgerow.engines.engine import Engine, Expression, Settings
 from hedgerow.engines.files import EXPECTED, CsvForm, Files, check_names, list_files, shown
 from hedgerow.engines.packages import ibis
 from hedgerow.engines.time_limits import limited
-from hedgerow.errors import ArgumentError, EngineError, MissingFileError
+from hedgerow.errors import ArgumentError, EngineError, MissingFileError, SourceUnavailableError
 
 _SETTINGS = {
     "temp_directory": "",  # groups of private rows are not written to a disk
@@ -86,6 +86,20 @@ class DuckDB(Engine):
 
     @contextmanager
     def _open_files(self, files: Files, memory: str) -> Generator[Expression]:
+        before, changed = _stamps(files.paths), False
+        try:
+            with self._read_files(files, memory) as table:
+                yield table
+        except EngineError:
+            changed = _stamps(files.paths) != before  # DuckDB's exceptions are those of a forbidden or malformed file
+            if not changed:
+                raise
+        if changed:
+            problem = f"{self.name} did not answer: a file was replaced or removed while it was read."
+            raise SourceUnavailableError(problem, cause="file")
+
+    @contextmanager
+    def _read_files(self, files: Files, memory: str) -> Generator[Expression]:
         connection = self.answered(lambda: ibis.duckdb.connect(memory_limit=memory, **_SETTINGS))
         try:
             self.answered(lambda: _shut(connection, files.paths))
@@ -170,6 +184,19 @@ def _shut(connection: Any, paths: Sequence[str]) -> None:
     connection.con.execute("SET allowed_paths = ?", [allowed])
     connection.raw_sql("SET enable_external_access = false")
     connection.raw_sql("SET lock_configuration = true")
+
+
+def _stamps(paths: Sequence[str]) -> list[tuple[int, ...] | None]:
+    """Return what changes if a file is replaced or written to; None for a file that is missing."""
+    found: list[tuple[int, ...] | None] = []
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except OSError:
+            found.append(None)
+        else:
+            found.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+    return found
 
 
 def _table_of(connection: Any, files: Files, kinds: Sequence[Mapping[str, str]]) -> Expression:

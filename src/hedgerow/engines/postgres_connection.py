@@ -2,12 +2,15 @@
 
 import os
 import socket
+import threading
 from contextlib import suppress
 from typing import Any, Self
 
 import psycopg
 
 from hedgerow.engines.time_limits import TimeLimits, limited, waiting_seconds
+
+_CANCEL_SECONDS = 2.0
 
 
 class LimitedConnection(psycopg.Connection[Any]):
@@ -34,5 +37,12 @@ class LimitedConnection(psycopg.Connection[Any]):
         raise psycopg.errors.QueryCanceled("no answer within the time limit")
 
     def _cut(self) -> None:
-        with suppress(OSError), socket.socket(fileno=os.dup(self.fileno())) as own:
+        own = socket.socket(fileno=os.dup(self.fileno()))
+        threading.Thread(target=self._end, args=(own,), name="hedgerow cut", daemon=True).start()
+
+    def _end(self, own: socket.socket) -> None:
+        """Ask the server to cancel the query, which would else run on there; then shut the connection."""
+        with own, suppress(OSError):
+            with suppress(psycopg.Error):
+                self.cancel_safe(timeout=_CANCEL_SECONDS)
             own.shutdown(socket.SHUT_RDWR)

@@ -226,7 +226,11 @@ class Curator:
             raise
         if isinstance(found, Answered):
             return Answer.read(found.content)
-        return self._evaluate(caller, dataset, question, asked, found)
+        try:
+            return self._evaluate(caller, dataset, question, asked, found)
+        except BaseException:
+            self.ledger.put_down(found)  # else it would be taken for one that is still being answered
+            raise
 
     def _admit(self, request: Request, subject: str, connection: Connection) -> None:
         """Check, in the transaction that is about to charge a request, what may have changed since it was checked."""
@@ -290,9 +294,16 @@ class Curator:
 
     def finish(self, evaluation: Evaluation) -> Answer:
         """Store the answer of an evaluation that is due, and return it; raises if there is none."""
-        reserved, answer, cause = evaluation.reserved, evaluation.answer, evaluation.cause
+        try:
+            return self._finished(evaluation.reserved, evaluation.answer, evaluation.cause)
+        except errors.LedgerUnavailableError as error:
+            error.charged = True
+            raise
+        finally:
+            self.ledger.put_down(evaluation.reserved)  # whatever fails
+
+    def _finished(self, reserved: Reserved, answer: Answer | None, cause: errors.Cause | None) -> Answer:
         if cause is not None:
-            self.ledger.put_down(reserved)
             raise errors.ServiceUnavailableError(charged=True, retry_after=_PAUSE)
         if answer is None:
             self.ledger.fail(reserved, "the evaluation failed")

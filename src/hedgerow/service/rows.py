@@ -95,14 +95,16 @@ class TableRows:
     def probe(self) -> None:
         """Check that the table is there, with the columns of the schema; no row is touched.
 
-        Raises SourceUnavailableError if it cannot be opened. Of files of text, only that they are there: to open these,
-        DuckDB needs their lines read once.
+        Raises SourceUnavailableError if it cannot be opened and queried. Files of text are not opened, since their
+        lines would have to be read: they have to be there.
         """
         if "://" not in self.address and self.address.lower().endswith(".csv"):
             check_readable(self.address)
             return
-        with self._kept():
-            pass
+        from hedgerow.engines.sources import ask  # Ibis takes long to import
+
+        with self._kept() as table:
+            ask(table.limit(0).select(one=1))  # which needs the right to read, and no lock of others
 
     @contextmanager
     def opened(self) -> Generator[OracleRows]:

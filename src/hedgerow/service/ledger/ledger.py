@@ -248,8 +248,8 @@ class Ledger:
 
     def put_down(self, reserved: Reserved) -> None:
         """Evaluate a request no further, and leave it charged: asked again, it is evaluated again."""
-        self._answering.pop(reserved.request, None)
-        self._put_down[reserved.request] = time.monotonic()
+        if self._answering.pop(reserved.request, None) is not None:
+            self._put_down[reserved.request] = time.monotonic()
 
     @property
     def path(self) -> Path | None:
