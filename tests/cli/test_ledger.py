@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from hedgerow.service.config import Config
 from hedgerow.service.ledger.ledger import Ledger
@@ -141,6 +142,10 @@ def restored(ledger_url, tmp_path, monkeypatch):  # noqa: F811
     HeadFile(head).keep(latest)
     later = head.read_bytes()
     head.unlink()
+    url = sa.make_url(ledger_url)
+    if url.password is not None:  # none is taken on the command line
+        monkeypatch.setenv("PGPASSWORD", str(url.password))
+        ledger_url = url._replace(password=None).render_as_string()
     return ledger_url, earlier, later, latest.hash
 
 

@@ -152,6 +152,8 @@ def test_init_begins_the_ledger_that_is_named(run):
     Path("other/ledger.db").touch()
     assert "expected a folder without ledger.db" in run("serve", "init", "other")[2]
     assert [path.name for path in Path("other").iterdir()] == ["ledger.db"]
+    code, out, err = run("serve", "init", "third", "--ledger", "postgresql://curator:SECRET@127.0.0.1:1/none")
+    assert (code, out, "$PGPASSWORD" in err, "SECRET" in err, Path("third").exists()) == (2, "", True, False, False)
 
 
 @pytest.mark.usefixtures("folder")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from importlib.util import find_spec
@@ -15,7 +14,7 @@ import typer
 from hedgerow.boundary.durable import reserved, sync_folder
 from hedgerow.cli.options import Force, option
 from hedgerow.cli.output import check_output, progress, say
-from hedgerow.cli.serve import CONFIG, read_config
+from hedgerow.cli.serve import CONFIG, read_config, refuse_password
 from hedgerow.errors import ArgumentError, MissingFileError, MissingPackageError
 
 if TYPE_CHECKING:
@@ -135,9 +134,8 @@ def _opened(address: str | None, config: Path | None) -> closing[Log]:
         if not Path(address).is_file():
             raise MissingFileError.of(2, "No such ledger", address)
         address = f"sqlite:///{Path(address).absolute()}"
-    if address is not None and ("password" in address or re.search(r"://[^/]*:[^/]*@", address)):
-        problem = "expected a URL without a password, which everybody on this machine could read in the list of"
-        raise ArgumentError(f"{problem} processes. Keep the password in ~/.pgpass or $PGPASSWORD.")
+    if address is not None:
+        refuse_password(address)
     if config is None and (address is not None or not CONFIG.exists()):
         if address is None:
             raise ArgumentError(f"expected a LEDGER, or --config FILE, since there is no {CONFIG} here; got neither.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -111,6 +112,7 @@ def init(
     from hedgerow.service.config import Config
     from hedgerow.service.receipts import Signer
 
+    refuse_password(ledger)
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / CONFIG
     for path in (target, folder / ledger):
@@ -309,6 +311,12 @@ def read_config(path: Path) -> Config:
     from hedgerow.service.config import Config
 
     return Config.read(path)
+
+
+def refuse_password(address: str) -> None:
+    if "password" in address or re.search(r"://[^/]*:[^/]*@", address):
+        problem = "expected a URL without a password, which everybody on this machine could read in the list of"
+        raise ArgumentError(f"{problem} processes. Keep the password in ~/.pgpass or $PGPASSWORD.")
 
 
 def require_service() -> None:
