@@ -297,8 +297,16 @@ BAD = {
     "control character": ("age,\x1b[31mSECRET\n", [], "a file that is not UTF-8 text"),
     "non-finite number": (GOOD + "41,F,1e999,no\n", [], "column 'dose': expected numbers, found text"),
     "text for a number": (GOOD + "SECRET,F,0.5,no\n", [], "column 'age': expected numbers, found text"),
-    "duplicate columns": ("age,age,sex,dose,ill\n1,2,F,0.1,no\n", [], "more than once: age"),
-    "blank column name": ("age,,sex,dose,ill\n1,2,F,0.1,no\n", [], "a blank one in the header"),
+    "duplicate columns": (
+        "age,age,sex,dose,ill\n1,2,F,0.1,no\n",
+        [],
+        "column 'age': expected this column, found: \"age (column 1)\"",
+    ),
+    "blank column name": (
+        ",sex,dose,ill\n1,F,0.1,no\n",
+        [],
+        "column 'age': expected this column, found: \"(column 1)\"",
+    ),
     "not text": (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe", [], "a file that is not UTF-8 text"),
     "not text further down": (GOOD.encode() + b"41,\xff\xfe,0.5,no\n", [], "a file that is not UTF-8 text"),
     "a line too short": (GOOD + "41,SECRET\n", [], "expected 4 fields on every line, found more or fewer on line 3"),
