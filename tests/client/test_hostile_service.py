@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 import hedgerow as hr
+from hedgerow.client import http
 from hedgerow.errors import ServiceError
 from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema import Schema
@@ -152,6 +153,8 @@ def sent_as_jobs(keys, polled):
             keys.append(request.headers["Idempotency-Key"])
             return httpx2.Response(202, json={"job": "j", "state": "queued"})
         state = next(polled)
+        if state == "away":
+            raise httpx2.ConnectError("away")
         if state in ("running", "pending"):
             return httpx2.Response(200, json={"job": "j", "state": state})
         problem = {"type": f"urn:hedgerow:problem:{state}", "title": "a", "detail": "b", "charged": None}
@@ -166,6 +169,18 @@ def test_a_job_that_the_service_lost_is_asked_for_again_with_its_key(monkeypatch
     with pytest.raises(ServiceError) as raised:
         dataset.fit(hr.PrivateTreeClassifier(epsilon=0.5))
     assert (raised.value.kind, len(keys), len(set(keys))) == ("evaluation-failed", 3, 1)
+
+
+@pytest.mark.parametrize(("timeout", "kind"), [(120, "evaluation-failed"), (0, "unreachable")])
+def test_a_service_that_is_restarted_during_a_fit_may_be_out_of_reach(monkeypatch, timeout, kind):
+    keys, polled = [], iter(["running", *["away"] * 20, "pending", "evaluation-failed"])
+    answer = sent_as_jobs(keys, polled)
+    dataset = connected(monkeypatch, {}, handle=answer)["wards"]
+    dataset._connection.timeout = timeout
+    monkeypatch.setattr(http, "_TRIES", 1)
+    with pytest.raises(ServiceError) as raised:
+        dataset.fit(hr.PrivateTreeClassifier(epsilon=0.5))
+    assert (raised.value.kind, len(set(keys))) == (kind, 1)
 
 
 @pytest.mark.parametrize("state", ["running", "pending", "unknown-job"])

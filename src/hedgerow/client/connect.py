@@ -13,7 +13,7 @@ from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.signatures import public_keys
 from hedgerow.client.answers import STAYS, Asked, Counts, Received
 from hedgerow.client.free import is_public, read_budget, read_cost
-from hedgerow.client.http import RECEIPT, Connection
+from hedgerow.client.http import RECEIPT, UNREACHABLE, Connection
 from hedgerow.client.question_files import body_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, OracleExhaustedError, ServiceError
 from hedgerow.hypotheses import Hypothesis, TargetColumns
@@ -253,18 +253,25 @@ class RemoteDataset(OfOneProcess):
         return found
 
     def _awaited(self, send: Callable[[], httpx2.Response]) -> httpx2.Response:
-        """Send a fit, and again with its key if the service has lost its job; return the answer of the job."""
+        """Send a fit, and again with its key if the service has lost its job; return the answer of the job.
+
+        A service that is restarted meanwhile may be out of reach for `timeout` seconds.
+        """
         ends, pause, job = time.monotonic() + self._connection.job_timeout, _POLL, None
+        away_until = float("-inf")
         while time.monotonic() < ends:
             try:
                 job = _job(self._connection.json(send() if job is None else self._connection.read(job.path)))
+                away_until = time.monotonic() + self._connection.timeout
                 if job.state not in _UNFINISHED or job.has_problem:
                     return self._connection.read(f"{job.path}/answer")
                 job = None if job.state == "pending" else job
             except ServiceError as error:
-                if error.kind not in ("unknown-job", "still-running"):
+                is_lost = error.kind in ("unknown-job", "still-running")
+                is_away = error.kind == UNREACHABLE and time.monotonic() < away_until
+                if not (is_lost or is_away):
                     raise
-                job = None
+                job = None if is_lost else job
             time.sleep(pause)
             pause = min(1.1 * pause, _LONGEST_POLL)
         problem = f"the fit has no answer after {self._connection.job_timeout:g} seconds, and may be charged"

@@ -30,6 +30,7 @@ _HERE = ("127.0.0.1", "localhost", "::1")
 _AGAIN = ("still-running", "busy")  # problems that another try may solve
 _OUTAGES = ("unavailable", "ledger-unavailable")  # faults of the service, after which the question is sent again
 _LONGEST_PAUSE = 3600  # seconds that a service may ask to wait
+UNREACHABLE = "unreachable"  # the kind of an error without a response
 SETTLED = ("evaluation-failed", "key-reused")
 """Problems that the same key would meet again. After any other the question is sent with its key: it may be charged."""
 
@@ -47,7 +48,7 @@ class Connection(OfOneProcess):
         headers["Accept-Encoding"] = "identity"  # a few compressed bytes may be many
         proxies = _check_url(url)
         self._client = httpx2.Client(base_url=url, headers=headers, timeout=timeout, trust_env=proxies)
-        self._timeout, self.job_timeout = timeout, job_timeout
+        self.timeout, self.job_timeout = timeout, job_timeout
         self._pending = defaultdict[str, list[str]](list)
 
     def close(self) -> None:
@@ -73,7 +74,7 @@ class Connection(OfOneProcess):
             key = unanswered.pop()
         key = key or str(uuid4())
         headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
-        ends = time.monotonic() + self._timeout
+        ends = time.monotonic() + self.timeout
         try:
             send = partial(self._until_answered, "POST", path, content=body, headers=headers)
             while True:
@@ -118,7 +119,8 @@ class Connection(OfOneProcess):
                     break
                 problem = ServiceError(
                     f"the service did not answer ({type(error).__name__}). If it was asked a question, that may be "
-                    "charged; ask the same again on this connection, which costs nothing twice."
+                    "charged; ask the same again on this connection, which costs nothing twice.",
+                    kind=UNREACHABLE,
                 )
                 continue
             if response.is_success:
@@ -132,7 +134,7 @@ class Connection(OfOneProcess):
         """Return a response, read no further, and no longer, than an answer may be and take."""
         import httpx2
 
-        body, ends = bytearray(), time.monotonic() + self._timeout
+        body, ends = bytearray(), time.monotonic() + self.timeout
         with self._client.stream(method, path, **sent) as response:
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 raise ServiceError("expected an answer that is not compressed from the service, got another answer.")
