@@ -1,13 +1,14 @@
 """What files of models hold apart from the model: rows, statistics, values and text, wherever they are."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
 
 import hedgerow as hr
 from hedgerow.models import Leaf, Split, Tree
-from hedgerow.models.contents import text_content
+from hedgerow.models.contents import Content, text_content
 from hedgerow.models.readers.pmml import model_of_pmml
 from hedgerow.models.readers.rules_text import rules_of_text
 from hedgerow.models.readers.sql_case import model_of_sql
@@ -66,8 +67,16 @@ def test_without_a_schema_every_interval_is_reported():
 
 def test_comments_of_rules_are_found():
     text = "# age, ill\n# 97, yes\n# 41, no\nif age <= 40 then no # by hand\nelse yes"
-    found = [(one.kind, one.line) for one in rules_of_text(text, None).contents]
-    assert found == [("text", 1), ("rows", 2), ("rows", 3), ("text", 4)]
+    assert rules_of_text(text, None).contents == (Content("rows", "comment", 2, 1),)
+    (found,) = rules_of_text("if age <= 40 then no # by hand\nelse yes", None).contents
+    assert (found.kind, found.line) == ("text", 1)
+
+
+@pytest.mark.parametrize("part", ["1;", "a;", "(", "1 ", "=1", "1,"])
+def test_long_comments_are_read_in_time(part):
+    start = time.perf_counter()
+    assert model_of_pmml(FILE.replace("<Header/>", f"<Header/><!--{part * 1_000_000}-->"), SCHEMA).contents
+    assert time.perf_counter() - start < 10
 
 
 def test_a_comment_of_sql_is_found_unless_it_states_a_guarantee():

@@ -1,7 +1,9 @@
 """Contents of a model's file that its predictions do not show: rows, statistics of rows, lists of values, free text."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 ContentKind = Literal["rows", "extremes", "statistics", "bounds", "values", "counts", "text", "unread"]
@@ -67,26 +69,34 @@ _OWN_GUARANTEE = re.compile(
     f"guarantee: (epsilon-differential privacy with epsilon = {_AMOUNT}"
     f"|[(]epsilon, delta[)]-differential privacy with [(]{_AMOUNT}, {_AMOUNT}[)])"
 )
-_MOST_RECORDS = 100_000
+_MOST_RECORDS, _MOST_CELLS = 100_000, 1_000
+
+
+def comments_content(comments: Sequence[tuple[int, str]]) -> tuple[Content, ...]:
+    """Return what all comments of a file hold together, with the line of the first; empty if they are blank."""
+    found = text_content("\n".join(text for _, text in comments), "comment", comments[0][0]) if comments else None
+    return () if found is None else (found,)
 
 
 def text_content(text: str, place: str, line: int = 0) -> Content | None:
     """Return what free text holds: rows if some of it has cells with numbers, else text; None if it is blank."""
     if not text.strip() or _OWN_GUARANTEE.fullmatch(text.strip()):
         return None
-    rows = sum(map(_is_record, re.split(r"[\n;|]", text)[:_MOST_RECORDS]))
-    rows += sum(map(_is_record_by_bars, text.splitlines()[:_MOST_RECORDS]))
+    parts = (part[0] for part in re.finditer(r"[^\n;|]+", text))
+    rows = sum(map(_is_record, islice(parts, _MOST_RECORDS)))
+    rows += sum(_is_record_by_bars(line[0]) for line in islice(re.finditer(r"[^\n]+", text), _MOST_RECORDS))
+    rows = rows or (1 if next(parts, None) is not None else 0)  # more than anybody writes as a comment
     return Content("rows", place, rows, line) if rows else Content("text", place, len(text.strip()), line)
 
 
 def _is_record(part: str) -> bool:
     """Return whether text has cells, by commas or tabs, of which one is a number, or is numbers by spaces alone."""
-    cells, words = re.split(r"[,\t]", part), part.split()
+    cells, words = re.split(r"[,\t]", part, maxsplit=_MOST_CELLS), part.split(None, _MOST_CELLS)[:_MOST_CELLS]
     has_cells = len(cells) > 1 and any(map(_NUMBER.fullmatch, cells))
     return has_cells or (len(words) > 1 and all(map(_NUMBER.fullmatch, words)))
 
 
 def _is_record_by_bars(line: str) -> bool:
-    cells = re.split(r"[;|]", line)
+    cells = re.split(r"[;|]", line, maxsplit=_MOST_CELLS)
     is_flat = not any(map(_is_record, cells))  # else its parts are records themselves
     return len(cells) > 1 and is_flat and any(map(_NUMBER.fullmatch, cells))

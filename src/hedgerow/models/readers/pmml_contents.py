@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from hedgerow.models.contents import Content, text_content
+from hedgerow.models.contents import Content, comments_content, text_content
 from hedgerow.models.readers.documents import Document, Element
 from hedgerow.models.readers.pmml_forms import FORMS, TEXT
 from hedgerow.schema import Schema
@@ -25,8 +25,7 @@ def contents_of(
     found = [*_rows(root), *_statistics(root), *_declared(root, schema, _target(model))]
     found += _counts(model, counts_are_read=counts_are_read)
     found += [one for one in _texts(root) if one is not None]
-    comments = (text_content(text, "comment", line) for line, text in document.comments)
-    return (*found, *(one for one in comments if one is not None))
+    return (*found, *comments_content(document.comments))
 
 
 def _target(model: Element) -> str | None:

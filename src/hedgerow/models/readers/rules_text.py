@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.errors import ModelFormatError
-from hedgerow.models.contents import Content, text_content
+from hedgerow.models.contents import Content, comments_content
 from hedgerow.models.model import Model
 from hedgerow.models.readers.questions import MOST_PARTS, Asked, Question, conjunction, derived, no_guarantee, target_of
 from hedgerow.models.rule_list import Rule, RuleList
@@ -118,14 +118,20 @@ class _Rule:
     line: int
 
 
-def _rules(text: str) -> tuple[list[_Rule], tuple[Content, ...]]:
-    """Return the rules of a text, and the content of its comments."""
-    found, comments = list[_Rule](), list[Content | None]()
+def _lines(text: str, comments: list[tuple[int, str]]) -> Iterator[_Line]:
+    """Yield the lines that are not blank, and append the comments with their lines to `comments`."""
     for number, written in enumerate(text.splitlines(), 1):
         line = _Line.of(number, written)
-        comments.append(text_content(line.comment.lstrip("#"), "comment", number))
-        if not line.tokens:
-            continue
+        if line.comment:
+            comments.append((number, line.comment.lstrip("#")))
+        if line.tokens:
+            yield line
+
+
+def _rules(text: str) -> tuple[list[_Rule], tuple[Content, ...]]:
+    """Return the rules of a text, and the content of its comments."""
+    found, comments = list[_Rule](), list[tuple[int, str]]()
+    for line in _lines(text, comments):
         if len(found) > MOST_PARTS:
             raise line.problem(f"expected at most {MOST_PARTS:,} rules, got more")
         if found and not found[-1].conditions:
@@ -139,10 +145,10 @@ def _rules(text: str) -> tuple[list[_Rule], tuple[Content, ...]]:
                 raise line.problem(_FORM)
         elif not is_else:
             raise line.problem(_FORM)
-        found.append(_Rule(tuple(conditions), *line.rest(), number))
+        found.append(_Rule(tuple(conditions), *line.rest(), line.number))
     if not found or found[-1].conditions:
         raise ModelFormatError("expected a last line with `else` and what is predicted of all other rows, got none.")
-    return found, tuple(one for one in comments if one is not None)
+    return found, comments_content(comments)
 
 
 def rules_of_text(text: str, schema: Schema | None) -> Model:
