@@ -2,10 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+from hedgerow.engines.time_limits import TimeLimits
+
 if TYPE_CHECKING:
     from hedgerow.engines.sources import open_table
 
-__all__ = ["open_table"]
+__all__ = ["TimeLimits", "open_table"]
 
 
 def __getattr__(name: str) -> Any:

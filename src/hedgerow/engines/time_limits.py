@@ -13,11 +13,27 @@ _GRACE = 2.0  # seconds that a server has to end a query by itself
 
 @dataclass(frozen=True)
 class TimeLimits:
-    """Seconds that a database may take."""
+    """Seconds that a database may take.
 
-    connect: float = 10  # to open a connection
-    query: float = 600  # for one query
-    lock: float = 10  # to wait for a lock of another transaction
+    Attributes
+    ----------
+    connect : float, default=10
+        Seconds to open a connection.
+    query : float, default=600
+        Seconds for one query.
+    lock : float, default=10
+        Seconds to wait for a lock of another transaction.
+
+    Examples
+    --------
+    >>> from hedgerow.engines import TimeLimits
+    >>> TimeLimits(query=30)
+    TimeLimits(connect=10, query=30, lock=10)
+    """
+
+    connect: float = 10
+    query: float = 600
+    lock: float = 10
 
     def postgres_settings(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return settings of a connection to PostgreSQL: those of its address, and these limits where it has none.

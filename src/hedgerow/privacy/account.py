@@ -97,7 +97,7 @@ class Account:
             raise ArgumentError(f"delta must be in [0, 1), got {float(self.delta):g}.")
         check_choice("accounting", self.accounting, get_args(Accounting))
         self._check_caps()
-        _ = self.totals  # raises if a sum has too many digits
+        _ = self._totals  # raises if a sum has too many digits
         unit_of(self.charges)
 
     def _check_caps(self) -> None:
@@ -109,24 +109,24 @@ class Account:
         _ = self.largest_rho  # raises if (ε, δ) allows none
 
     @cached_property
-    def totals(self) -> Totals:
+    def _totals(self) -> Totals:
         """The sums of all charges. `charged` and `marked` carry them over to the account that they return."""
         return Totals.of(self.charges)
 
     @property
     def spent(self) -> Fraction:
         """ε of all charges."""
-        return self.totals.epsilon
+        return self._totals.epsilon
 
     @property
     def spent_delta(self) -> Fraction:
         """δ of all charges."""
-        return self.totals.delta
+        return self._totals.delta
 
     @property
     def spent_rho(self) -> Fraction | None:
         """ρ of all charges; None if the ρ of a charge is not known."""
-        return None if self.totals.without_rho else self.totals.known_rho
+        return None if self._totals.without_rho else self._totals.known_rho
 
     @property
     def largest_rho(self) -> Fraction | None:
@@ -184,7 +184,7 @@ class Account:
     @property
     def warning(self) -> str | None:
         """The charges that the cap does not cover, in a sentence; None where it covers all."""
-        number = self.totals.without_guarantee
+        number = self._totals.without_guarantee
         if not number:
             return None
         return f"no guarantee for {number} of {len(self.charges)} charges: the cap does not bound what they released"
@@ -226,7 +226,7 @@ class Account:
     def charged(self, charge: Charge) -> "Account":
         """Return the account with one charge more; raises BudgetExceededError if it has too little left."""
         self.check(charge)
-        return self._holding((*self.charges, charge), self.totals.plus(charge))
+        return self._holding((*self.charges, charge), self._totals.plus(charge))
 
     def marked(self, place: int, no_guarantee_reason: str) -> "Account":
         """Return the account with one of its charges marked as void, for this reason."""
@@ -234,14 +234,14 @@ class Account:
             raise ArgumentError("expected a budget whose charges are only added to, found fewer charges than before.")
         charge = self.charges[place]
         marked = replace(charge, no_guarantee_reason=join_reasons(charge.no_guarantee_reason, no_guarantee_reason))
-        without = self.totals.without_guarantee + (charge.no_guarantee_reason is None)
-        totals = replace(self.totals, without_guarantee=without)
+        without = self._totals.without_guarantee + (charge.no_guarantee_reason is None)
+        totals = replace(self._totals, without_guarantee=without)
         return self._holding((*self.charges[:place], marked, *self.charges[place + 1 :]), totals)
 
     def _holding(self, charges: tuple[Charge, ...], totals: Totals) -> "Account":
         """Return the account with these charges, whose sums are known; caps and charges have been checked."""
         account = copy(self)
-        vars(account).update(charges=charges, totals=totals)
+        vars(account).update(charges=charges, _totals=totals)
         return account
 
     @property
