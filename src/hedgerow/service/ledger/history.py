@@ -123,12 +123,12 @@ class History:
     def spending(self, declared: Declared, analyst: str | None, currency: Currency) -> list[tuple[datetime, float]]:
         """Return what was spent in an epoch, by an analyst or by all: at each charge, or at some if there are many."""
         name = currency if analyst is not None else f"whole_{currency}"
-        chosen = [_CHARGES, *_about(analyst, declared.name), ENTRY_INDEX.c.sequence > declared.sequence]
-        spent = sa.select(ENTRY_INDEX.c.sequence, ENTRY_INDEX.c[name]).order_by(ENTRY_INDEX.c.sequence)
+        spent = sa.select(ENTRY_INDEX.c.sequence, ENTRY_INDEX.c[name]).where(_CHARGES, *_about(analyst, declared.name))
+        later = spent.where(ENTRY_INDEX.c.sequence > declared.sequence).order_by(ENTRY_INDEX.c.sequence)
         with self._log.database.reading() as connection:
-            points = connection.execute(spent.where(*chosen).limit(MOST_POINTS + 1)).all()
+            points = connection.execute(later.limit(MOST_POINTS + 1)).all()
             if len(points) > MOST_POINTS:
-                points = _sample(connection, spent.where(*chosen), points[0].sequence)
+                points = _sample(connection, spent, points[0].sequence)
             times = _times(connection, [row.sequence for row in points])
         return [(datetime.fromisoformat(times[number]), amount) for number, amount in points if amount is not None]
 
@@ -159,12 +159,13 @@ def _about(analyst: str | None, dataset: str | None) -> list[sa.ColumnElement[bo
 
 def _sample(connection: Connection, chosen: sa.Select[Any, Any], first: int) -> Sequence[Any]:
     """Return charges at even distances, the first and the last included."""
-    last = connection.execute(chosen.order_by(None).order_by(ENTRY_INDEX.c.sequence.desc()).limit(1)).one()
+    last = connection.execute(chosen.order_by(ENTRY_INDEX.c.sequence.desc()).limit(1)).one()
     points = dict[int, Any]()
-    at = ENTRY_INDEX.c.sequence >= sa.bindparam("at")
+    # One bound alone: of two, SQLite may seek by the lower one, and read all charges up to the other.
+    later = chosen.where(ENTRY_INDEX.c.sequence >= sa.bindparam("at")).order_by(ENTRY_INDEX.c.sequence).limit(1)
     for step in range(MOST_POINTS):
         place = first + step * (last.sequence - first) // MOST_POINTS
-        row = connection.execute(chosen.where(at).limit(1), {"at": place}).one()
+        row = connection.execute(later, {"at": place}).one()
         points[row.sequence] = row
     return [*points.values(), *([] if last.sequence in points else [last])]
 
