@@ -47,7 +47,7 @@ def test_the_help_groups_commands_and_options(run, monkeypatch):
     panels = [name for name in GROUPS if f"─ {name} ─" in run("--help")[1]]
     assert panels == ["Learn", "Read", "Report", "Serve", "Account"]
     lines = run("fit", "--help")[1].splitlines()
-    assert len(lines) <= 56  # a line each for 41 options
+    assert len(lines) <= 57  # a line each for 42 options
     assert [line.split()[1] for line in lines if line.startswith("╭")] == ["Arguments", "Options", "Advanced"]
 
 

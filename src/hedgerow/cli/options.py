@@ -45,9 +45,7 @@ SchemaOutput = Annotated[Path, option("File for the schema (.yaml or .json).", "
 TextOutput = Annotated[Path | None, option("Write to a file, not the screen.", "-o", "--output")]
 Force = Annotated[bool, option("Replace output files if they exist.", "--force")]
 AsJson = Annotated[bool, option("Print JSON.", "--json")]
-Delimiter = Annotated[
-    str | None, advanced("Between the fields of CSV: one character, or tab.  \\[by the header]", metavar="CHARACTER")
-]
+Delimiter = Annotated[str | None, advanced("Of CSV: a character or tab.  \\[by the header]", metavar="MARK")]
 Encoding = Annotated[str | None, advanced("Of a text file, such as cp1252.  \\[utf-8]", metavar="NAME")]
 
 
