@@ -54,8 +54,9 @@ predictions_of <- function(object) {
   else printable(shown_classes(object)[object$predictions])
 }
 
-# Whether counts have noise: those of a model without charges are as they are.
-has_noise <- function(object) length(object$privacy$charges) > 0L
+# Whether counts have noise, or may have it: a card without charges that states no noise, "none", says that they are
+# exact; models read from other formats have the noise "unknown".
+has_noise <- function(object) length(object$privacy$charges) > 0L || !identical(object$privacy$noise, "none")
 
 rows_of <- function(object) {
   steps <- length(object$target$values) - 1

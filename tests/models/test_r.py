@@ -27,7 +27,7 @@ from hedgerow.errors import DomainError, LabelsOnlyWarning
 from hedgerow.models import Rule, RuleList
 from hedgerow.models.model import Model
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Number, OrderedLabel, Schema
+from hedgerow.schema import Boolean, Label, Number, OrderedLabel, Schema
 from tests.models import strategies
 from tests.schema import derived_values
 
@@ -379,6 +379,19 @@ def test_csv_rows_read_as_factors(library: Path, tmp_path: Path) -> None:
         "yes",
         "no",
     ]
+
+
+@pytest.mark.parametrize(
+    ("noise", "shown"), [("none", "91.3 % of 379 rows"), ("unknown", "about 91 % of about 379 rows")]
+)
+def test_counts_are_printed_as_exact_only_if_no_noise_is_stated(
+    noise: str, shown: str, library: Path, tmp_path: Path
+) -> None:
+    """Models that were read from PMML have the noise "unknown", since their counts may come from a private model."""
+    schema = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
+    card = PrivacyCard((), noise=noise, software="hedgerow", no_guarantee_reason="example")
+    RuleList(schema, (Rule((), (346, 33)),), card).save(tmp_path / "rules.json")
+    assert f"# {shown}" in run(library, "print", tmp_path / "rules.json")
 
 
 def test_the_package_passes_the_check_of_r(tmp_path: Path) -> None:

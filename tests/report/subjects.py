@@ -12,11 +12,14 @@ from sklearn.tree import DecisionTreeClassifier
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
+from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
 
 SCHEMA = Schema({"age": Integer(0, 99, cuts=(30, 60)), "smoker": Boolean()}, Label("ill", ("no", "yes")))
 CHARGES = (Charge("draw of a tree", Fraction(1, 2), mechanism="exponential"), Charge("counts", Fraction(1, 2)))
 CARD = PrivacyCard(CHARGES, noise="OpenDP", software="hedgerow", notes=("columns are public",))
+OF_COUNTS = Charge("counts of the leaves by class", Fraction(1, 2), mechanism=str(DiscreteLaplace(Fraction(1, 2))))
+COUNTED = replace(CARD, charges=(CHARGES[0], OF_COUNTS))  # states the noise on the counts, which CARD does not
 
 
 def a_tree(card: PrivacyCard = CARD, *, counts: tuple[tuple[int, int], ...] = ((4, 30), (50, 1), (-2, 0))) -> Tree:

@@ -11,7 +11,7 @@ from hedgerow.models import Leaf, Split, Tree
 from hedgerow.report import Report, Subject, accuracy
 from hedgerow.report.accuracy import Accuracy, released_accuracy
 from hedgerow.schema import Integer, Literal, OrderedLabel, Schema
-from tests.report.subjects import CARD, a_table, a_tree, overfitted, without_privacy
+from tests.report.subjects import CARD, COUNTED, a_table, a_tree, overfitted, without_privacy
 
 
 def counted(X, y, predict, groups):
@@ -156,7 +156,7 @@ def test_costs_are_those_of_the_estimator_and_missing_ones_are_named():
     assert without.notes[0].startswith("The model was learned by costs")
     with pytest.raises(ValueError, match="expected class_weight or costs, got both"):
         Report.of(learner, costs=COSTS, class_weight={"yes": 2})
-    counted = [fact.value for fact in released_accuracy(Subject.of(a_tree(), costs=COSTS)).facts]
+    counted = [fact.value for fact in released_accuracy(Subject.of(a_tree(COUNTED), costs=COSTS)).facts]
     assert counted[2:] == pytest.approx([(5 * 1 + 4 * 1) / 85, 54 / 85])  # a "yes" missed, four told ill, of 85 rows
 
 

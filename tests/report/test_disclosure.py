@@ -1,12 +1,18 @@
 """Sections on the model itself."""
 
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 from hedgerow.models import Leaf, Rule, RuleList
+from hedgerow.models.count_noise import CountNoise
+from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.report import Report, Subject, accuracy, disclosure
 from tests.cli.table import SCHEMA as CLINIC
 from tests.cli.table import a_scorecard
-from tests.report.subjects import CARD, SCHEMA, a_tree, overfitted, without_privacy
+from tests.report.subjects import CARD, COUNTED, SCHEMA, a_tree, overfitted, without_privacy
 
 
 def test_the_model_is_readable_as_it_is():
@@ -63,19 +69,52 @@ def test_a_page_has_the_ten_worst_leaves_of_another_librarys_tree_and_what_they_
 
 
 def test_accuracy_by_released_counts():
-    section = accuracy.released_accuracy(Subject.of(a_tree()))  # (4, 30), (50, 1), (-2, 0): 80 of 85, and 54
+    section = accuracy.released_accuracy(Subject.of(a_tree(COUNTED)))  # (4, 30), (50, 1), (-2, 0): 80 of 85, and 54
     assert [fact.value for fact in section.facts] == [80 / 85, 54 / 85]
-    assert "right on about 94.1 % of the training rows; always saying the commonest class, on 63.5 %" in section.answer
+    assert "right on about 94.1 % (78.3 to 100.0 %) of the training rows; always saying" in section.answer
+    assert "the commonest class, on about 63.5 % (50.0 to 78.3 %)" in section.answer
+
+
+EXACT = np.array([[40, 300], [500, 10], [20, 60]])
+SAID = [1, 0, 1]
+
+
+@pytest.mark.parametrize(("scale", "is_right"), [(1, True), (5, False)])
+def test_intervals_of_accuracy_by_released_counts_hold_in_95_of_100(scale, is_right):
+    """Of 40 releases at ε = 1/2, at most 5 % miss on average: more than 8 misses have a chance below 0.1 %."""
+    truth, rng, misses = EXACT[range(3), SAID].sum() / EXACT.sum(), np.random.default_rng(0), 0
+    mechanism = DiscreteLaplace(Fraction(1, 2) / scale)
+    for _ in range(40):
+        noisy = np.reshape(mechanism.simulate(EXACT.ravel(), rng), EXACT.shape)
+        tree = a_tree(counts=tuple(map(tuple, noisy.tolist())))
+        _, (low, high) = accuracy._by_counts(tree, CountNoise(2.0), None)["share"]
+        misses += not low <= truth <= high
+    assert (misses <= 8) is is_right
+
+
+@pytest.mark.parametrize("word", ["geometric", ""])
+def test_accuracy_by_counts_of_unknown_noise_is_unknown(word):
+    """A card that does not state the noise must not lead to an accuracy without an interval."""
+    draw, counts = COUNTED.charges
+    reworded = replace(counts, mechanism=counts.mechanism.replace("discrete Laplace", word))
+    tree = a_tree(replace(COUNTED, charges=(draw, reworded)))
+    section = accuracy.released_accuracy(Subject.of(tree, costs={"no": {"yes": 1}, "yes": {"no": 5}}))
+    assert section.facts == ()
+    assert section.answer == "Unknown. The privacy card does not state the noise on the released counts."
 
 
 @pytest.mark.parametrize(
     "model",
-    [without_privacy(), a_tree(counts=((0, 0), (-1, 0), (0, 0))), RuleList(SCHEMA, (Rule((), label="no"),), CARD)],
+    [
+        without_privacy(),
+        a_tree(COUNTED, counts=((0, 0), (-1, 0), (0, 0))),
+        RuleList(SCHEMA, (Rule((), label="no"),), CARD),
+    ],
 )
 def test_accuracy_is_not_measured_without_released_counts(model):
     assert accuracy.released_accuracy(Subject.of(model)).answer.startswith("Not measured.")
 
 
 def test_a_leaf_without_counts_beside_one_with_them():
-    rules = RuleList(SCHEMA, (Rule((), Leaf((5, 3)).counts),), CARD)
+    rules = RuleList(SCHEMA, (Rule((), Leaf((5, 3)).counts),), COUNTED)
     assert [fact.value for fact in accuracy.released_accuracy(Subject.of(rules)).facts] == [5 / 8, 5 / 8]

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from hedgerow.audit.entropy.result import groups_of
 from hedgerow.audit.inference.labelled import LabelledRows, distinct
-from hedgerow.boundary.arrays import Array, Floats, Index
+from hedgerow.boundary.arrays import Array, Floats, Index, Integers
+from hedgerow.evaluation.measures import Interval, mean_on_rows
+from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import Model
 from hedgerow.report.contents import Bucket, Fact, Finding, Grid, Section, section
 from hedgerow.report.findings import finding
@@ -184,30 +186,57 @@ def _is_worse(hits: Hits, cost: int | None) -> bool:
 
 
 def released_accuracy(subject: Subject) -> Section:
+    """Return the section on accuracy and costs by released counts, with intervals by their noise, if it is known."""
     model = subject.released if subject.is_private else None
-    has_counts, facts = model is not None and model.has_counts, list[Fact]()
-    counts = _released_counts(model) if model is not None and has_counts else np.zeros((0, 0))
-    rows, share, base, costs = float(counts.sum()), None, None, None
-    if rows:
-        share, base = float(np.trace(counts)) / rows, float(counts.sum(axis=1).max()) / rows
-        facts.append(Fact("accuracy on the training rows, by released counts", _percent(share), share))
-        facts.append(Fact("baseline: the commonest class", _percent(base), base))
-    if rows and subject.costs is not None:
-        ours = float((counts * subject.costs).sum()) / rows
-        constant = float((counts.sum(axis=1) @ subject.costs).min()) / rows
-        costs = {"ours": f"{ours:.4g}", "base": f"{constant:.4g}"}
-        facts.append(Fact("mean cost on the training rows, by released counts", f"{ours:.4g}", ours))
-        facts.append(Fact("baseline: mean cost of always one class", f"{constant:.4g}", constant))
-    has = {"has_counts": has_counts, "has_leaves": subject.has_leaves}
-    values: dict[str, Any] = {"share": share, "base": base, "costs": costs, **has}
+    has_counts = model is not None and model.has_counts
+    noise = CountNoise.of(model.privacy) if model is not None and has_counts else None
+    found = {} if model is None or noise is None else _by_counts(model, noise, subject.costs)
+    texts = {name: _released_text(of, "g" if name.startswith("cost") else "%") for name, of in found.items()}
+    facts = [Fact(_RELEASED[name], texts[name], found[name][0]) for name in found]
+    values: dict[str, Any] = {name: texts.get(name) for name in _RELEASED}
+    values |= {"has_counts": has_counts, "has_noise": noise is not None, "has_leaves": subject.has_leaves}
     return section("accuracy", facts, template="accuracy-released", **values)
 
 
-def _released_counts(released: Model) -> Floats:
-    """Return the released rows of each class that each class is predicted for; negative counts are none."""
+_RELEASED = {
+    "share": "accuracy on the training rows, by released counts",
+    "base": "baseline: the commonest class",
+    "cost": "mean cost on the training rows, by released counts",
+    "cost_of_constant": "baseline: mean cost of always one class",
+}
+_Mean = tuple[float, Interval]  # by the released counts, and its 95 % interval by the noise
+
+
+def _by_counts(released: Model, noise: CountNoise, costs: Floats | None) -> dict[str, _Mean]:
+    """Return means over the training rows by released counts; none if no count is above 0."""
+    counted = [leaf.counts is not None for leaf in released.leaves]
+    own = np.array([leaf.counts for leaf in released.leaves if leaf.counts is not None])
     classes = released.schema.classes
-    found = np.zeros((len(classes), len(classes)))
-    for leaf, said in zip(released.leaves, released.outcomes, strict=True):
-        if leaf.counts is not None:
-            found[:, classes.index(said)] += np.maximum(leaf.counts, 0)
-    return found
+    said = np.array(
+        [classes.index(one) for one, is_counted in zip(released.outcomes, counted, strict=True) if is_counted]
+    )
+    of_class = np.maximum(own, 0.0).sum(axis=0)
+    if not of_class.any():
+        return {}
+    is_class = np.eye(len(classes))
+    values = {"share": is_class[said], "base": is_class[[of_class.argmax()] * len(own)]}
+    if costs is not None:
+        cheapest = (of_class @ costs).argmin()
+        values |= {"cost": costs.T[said], "cost_of_constant": costs.T[[cheapest] * len(own)]}
+    return {name: _mean_by_counts(own, of_cell, noise) for name, of_cell in values.items()}
+
+
+def _mean_by_counts(own: Integers, values: Floats, noise: CountNoise) -> _Mean:
+    held = np.maximum(own, 0.0)  # a negative count is noise
+    mean, of_cell = float((held * values).sum() / held.sum()), values.ravel()
+    if noise.is_exact:
+        return mean, (mean, mean)
+    low, high = mean_on_rows(own.ravel(), of_cell, of_cell, noise)
+    return mean, (min(low, mean), max(high, mean))
+
+
+def _released_text(found: _Mean, form: Literal["g", "%"]) -> str:
+    mean, ends = found
+    if form == "g":
+        return f"{mean:.4g} ({ends[0]:.4g} to {ends[1]:.4g})"
+    return f"{_percent(mean)} ({100 * ends[0]:.1f} to {_percent(ends[1])})"
