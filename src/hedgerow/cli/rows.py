@@ -166,7 +166,7 @@ def open_rows(data: str, options: TableOptions, of_tally: Schema | None = None) 
         delimiter = options.text_format.delimiter
         from hedgerow.engines.sources import open_table  # Ibis takes long to import
 
-        settings = {"master": options.master, "memory": options.memory, "delimiter": delimiter}
+        settings: dict[str, Any] = {"master": options.master, "memory": options.memory, "delimiter": delimiter}
         with open_table(data, engine=engine, **settings) as table:
             yield TableRows(table, data, of_tally)
 
