@@ -29,7 +29,7 @@ from hedgerow.service.receipts import Signer
 from hedgerow.service.rows import open_rows
 from hedgerow.service.tokens import Tokens
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat
-from hedgerow.text.messages import shown
+from hedgerow.text.messages import PlaceNote, shown
 
 AmountValue = str | int | float
 
@@ -216,7 +216,7 @@ def _noting(dataset: str) -> Generator[None]:
     try:
         yield
     except Exception as error:
-        error.add_note(f"dataset {dataset}")
+        error.add_note(PlaceNote(f"dataset {dataset}"))
         raise
 
 

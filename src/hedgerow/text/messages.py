@@ -82,14 +82,20 @@ class ChargeNote(str):
     __slots__ = ()
 
 
+class PlaceNote(str):
+    """A note on an error that states where it was raised, such as for which dataset."""
+
+    __slots__ = ()
+
+
 def charge_notes(error: BaseException) -> list[ChargeNote]:
     """Return the notes on an error that state which charges stay."""
     return [note for note in _notes_of(error) if isinstance(note, ChargeNote)]
 
 
-def place_notes(error: BaseException) -> list[str]:
-    """Return the other notes on an error, which state where it was raised, such as for which dataset."""
-    return [note for note in _notes_of(error) if isinstance(note, str) and not isinstance(note, ChargeNote)]
+def place_notes(error: BaseException) -> list[PlaceNote]:
+    """Return the notes on an error that state where it was raised."""
+    return [note for note in _notes_of(error) if isinstance(note, PlaceNote)]
 
 
 def add_charge_note(error: BaseException, note: ChargeNote) -> None:
