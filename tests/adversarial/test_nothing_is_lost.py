@@ -336,6 +336,36 @@ def test_an_error_after_a_release_without_a_budget_says_what_was_charged(command
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_interrupt_between_a_release_and_its_file_says_what_was_charged(command, shared, run, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hedgerow.cli.budget.write_or_print", stop)
+    code, out, err = run(*(COMMANDS[command] if shared else COMMANDS[command][:-2]), "-o", "out.json")
+    assert (code, out) == (130, "")
+    assert len(re.findall(r"The epsilon of 1 (?:stays charged to|is spent)", err)) == 1
+
+
+def test_a_model_is_shown_if_its_digest_has_no_room_in_the_budget(folder, run, monkeypatch):
+    before = import_module("hedgerow.cli.budget").spent_text
+
+    def fill(*words):
+        monkeypatch.setattr("hedgerow.privacy.budget_file.LARGEST_FILE", (folder / "b.json").stat().st_size)
+        return before(*words)
+
+    monkeypatch.setattr("hedgerow.cli.budget.spent_text", fill)
+    code, out, err = run(*FIT, "-o", "out.json")
+    assert code == 0
+    assert str(hr.models.RuleList.load("out.json")) in out
+    assert "no entry of its digest: a budget file of more than" in err
+    assert "Nothing was charged" not in err
+    code, _, err = run(*FIT, "-o", "next.json")
+    assert (code, spent(), "Start a new budget with what is left" in err) == (2, 1, True)
+
+
+@pytest.mark.usefixtures("folder")
 def test_two_signals_at_once_are_one(run, monkeypatch):
     """Where the second was ignored, Python printed a traceback: "ignored due to race condition"."""
     seen, both = [], {signal.SIGHUP, signal.SIGTERM}

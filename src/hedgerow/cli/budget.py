@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -14,6 +15,7 @@ from hedgerow.privacy.account import Accounting
 from hedgerow.privacy.budget import note_charges
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.charge import amount_text
+from hedgerow.text.messages import ChargeNote, add_charge_note
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Keep one privacy budget over several runs, in a file."
@@ -96,15 +98,19 @@ def write_release(
     budget: FileBudget | None,
 ) -> Kind:
     """Return what `learn` releases, once its text is written, or else printed with what was charged."""
-    before = Fraction(0) if budget is None else budget.spent_here
+    before, released = Fraction(0) if budget is None else budget.spent_here, None
     try:
         released = learn()
-        data = released.to_dict()
+        data, spent = released.to_dict(), spent_text(epsilon, budget)
+        problem = write_or_print(write, partial(text, released), data)
     except BaseException as error:
         if budget is not None:
             note_charges(error, budget, before)
+        elif released is not None:  # an error of `learn` has the note
+            add_charge_note(error, ChargeNote(f"{spent_text(epsilon, None)}."))
         raise
-    write_or_print(write, lambda: text(released), data, spent_text(epsilon, budget))
+    if problem is not None:
+        raise ArgumentError(f"{problem}. {spent}, and the JSON printed above is the only copy of the release: keep it.")
     return released
 
 
@@ -114,7 +120,7 @@ def enter_digest(budget: FileBudget | None, model: str) -> None:
         return
     try:
         budget.add_digest(model)
-    except (OSError, ModelFormatError) as error:
+    except (OSError, ModelFormatError, ArgumentError) as error:
         say(f"the model is written and charged, but the budget has no entry of its digest: {error}", err=True)
 
 

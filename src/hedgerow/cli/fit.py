@@ -147,6 +147,8 @@ def fit(
             write, lambda: _learn(classifier, rows, label), lambda model: model.to_json(), amount, account
         )
     with written(output):
+        for caveat in classifier.caveats:
+            say(f"warning: {caveat.sentence}", err=True)
         enter_digest(account, released.to_dict()["digest"])
         say(json.dumps(released.to_dict(), ensure_ascii=False) if as_json else f"{released}\n\n{released.privacy}")
 
@@ -222,6 +224,4 @@ def _learn(classifier: PrivateEstimator, rows: Rows, label: str) -> Model:
         rows.learn(classifier, label, quietly=cost is not None)
     model = released_model(classifier)
     assert model is not None
-    for caveat in classifier.caveats:
-        say(f"warning: {caveat.sentence}", err=True)
     return model

@@ -131,19 +131,19 @@ def check_outputs(paths: Sequence[Path | None], *inputs: Path | str | None, forc
             raise ArgumentError(f"two outputs have the name {path}; give each its own.")
 
 
-def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: Mapping[str, Any], spent: str) -> None:
-    """Write a release that has been charged; if that fails for any reason, print it as JSON."""
+def write_or_print(write: Callable[[str], None], text: Callable[[], str], data: Mapping[str, Any]) -> str | None:
+    """Write a release that has been charged. If that fails for any reason, print it as JSON, and return the reason."""
     try:
         write(text())
     except BaseException as error:  # an interrupt, too
         problem = problem_of(error)
     else:
-        return
+        return None
     for to_stderr in (False, True):
         with suppress(OSError):
             typer.echo(json.dumps(data, indent=2), err=to_stderr)
             break
-    raise ArgumentError(f"{problem}. {spent}, and the JSON printed above is the only copy of the release: keep it.")
+    return problem
 
 
 def problem_of(error: BaseException) -> str:

@@ -292,7 +292,8 @@ def _write(path: Path, handle: int, text: str) -> None:
 def _text(record: Record) -> str:
     text = record.to_json()
     if len(text) > LARGEST_FILE:
-        raise ArgumentError(f"a budget file of more than {LARGEST_FILE:,} bytes cannot be read. Nothing was charged.")
+        problem = f"a budget file of more than {LARGEST_FILE:,} bytes cannot be read, so nothing was entered"
+        raise ArgumentError(f"{problem}. Start a new budget with what is left of this one.")
     return text
 
 
