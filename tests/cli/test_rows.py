@@ -72,7 +72,7 @@ def test_an_engine_that_fails_costs_nothing_and_leaves_nothing(folder, run):
     (folder / "data.parquet").write_bytes(cut)
     code, out, err = run("fit", "data.parquet", *FIT, "--budget", "budget.json")
     assert (code, out) == (2, "")
-    assert err.startswith("error: duckdb did not answer: a file is missing, truncated or in use")
+    assert "a file is truncated" in err
     assert FileBudget(folder / "budget.json").spent == 0
     assert not (folder / "model.json").exists()
 
