@@ -36,6 +36,7 @@ def test_columns_are_attributes_with_what_they_declare(data):
         ({"datatype": {"base": "double", "minInclusive": 1}}, ["high"]),
         ({"datatype": "boolean"}, []),
         ({"datatype": "date"}, ["low", "high"]),
+        ({"datatype": "any"}, ["kind"]),
     ],
 )
 def test_what_a_column_does_not_say_is_a_gap(column, gaps):

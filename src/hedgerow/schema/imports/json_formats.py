@@ -273,6 +273,7 @@ _TEXT = {"string", "normalizedString", "token", "language", "Name", "NMTOKEN", "
 _OF_CSVW: dict[str, Any] = dict.fromkeys(_WHOLE | _LEAST.keys(), "integer") | dict.fromkeys(_REAL, "real")
 _OF_CSVW |= dict.fromkeys(_TEXT, "categorical") | {"boolean": "boolean"}
 _OF_CSVW |= dict.fromkeys(_CSVW_DATES, "date")
+_OF_CSVW |= dict.fromkeys(("any", "anyAtomicType"))  # the kind is left for a person to fill in
 
 
 def csvw_draft(data: object) -> Draft:
