@@ -153,6 +153,13 @@ def test_csv_has_the_columns_and_fields_that_it_has_in_memory(tmp_path, request,
         assert table.to_pyarrow().cast(expected.schema).equals(expected)
 
 
+@pytest.mark.parametrize("text", ["sep=;\r\na;b\nx;y\n", "sep=;\na;b\r\nx;y\r\n", "sep=;\ra;b\nx;y\n"])
+def test_no_row_is_lost_if_the_first_line_of_csv_ends_otherwise(tmp_path, text):
+    (tmp_path / "a.csv").write_bytes(text.encode())
+    with pytest.raises(DomainError, match="found another end on line"), open_table(str(tmp_path / "a.csv")):
+        pass
+
+
 @pytest.mark.parametrize("address", ["duckdb:///t.duckdb::t", "postgresql://u@h/d::t", "{}/a.parquet"])
 def test_only_csv_has_a_delimiter(tmp_path, address):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")

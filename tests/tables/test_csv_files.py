@@ -126,6 +126,7 @@ def test_names_of_positions_that_are_there_already_are_refused(tmp_path):
         ("a^b", "found none"),
         ('"a" "b"', "quotes do not match"),
         ("sep=.\na.b", "expected a delimiter in the first line"),
+        ('"sep=;\na;b', "quotes do not match"),
     ],
 )
 def test_an_ambiguous_delimiter_is_to_be_declared(tmp_path, header, problem):
@@ -155,6 +156,22 @@ def test_a_declared_delimiter_has_to_agree_with_the_first_line(tmp_path):
     assert lines_of_rows(path, [0], read_header(path)) == {0: 3}
     path.write_text("sep=;\na;b")
     assert read_csv(path).num_rows == 0
+
+
+def test_no_row_is_taken_for_the_header_below_a_declared_delimiter(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"sep=;\ra;b\n40;SECRET\n")
+    assert read_header(path) == Header(("a", "b"), ";", 2, True)
+    with pytest.raises(DomainError, match="found another end on line 1"):
+        read_csv(path)
+
+
+@pytest.mark.parametrize("text", ["sep=;\r\na;b\n1;2\n", "sep=;\na;b\r\n1;2\r\n"])
+def test_the_line_of_a_declared_delimiter_ends_as_other_lines(tmp_path, text):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    with pytest.raises(DomainError, match="found another end on line 2"):
+        read_csv(path)
 
 
 @pytest.mark.parametrize("mark", ["", ",,", "a", "0", '"', ".", "-", "\n", "é", "\x01"])

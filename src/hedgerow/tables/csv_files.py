@@ -27,7 +27,7 @@ from hedgerow.text.values import listed
 
 _DELIMITERS = (",", ";", "\t", "|")  # those that are recognised in a header
 _OTHERS = re.compile("[ :^~]")  # may delimit the fields of a header in which no delimiter is recognised
-_DECLARED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # Excel reads such a first line as the delimiter of the file
+_DECLARED = re.compile(r'("?)sep=(.)\1', re.IGNORECASE)  # Excel reads such a first line as the delimiter of the file
 _FORBIDDEN = re.compile(r"""[A-Za-z0-9"'\r\n.+_-]|[^ -~\t]""")
 _BLOCK = 2**26  # bytes read at a time; the longest line
 _LONGEST_HEADER = 2**20
@@ -153,15 +153,17 @@ def _source(path: str | PathLike[str] | Source) -> Source:
 def _header_line(path: Source, shown: str, declared: str | None) -> tuple[str, int, bool, str | None]:
     """Return the header's line, its number, whether it ends, and the delimiter that is declared for the file."""
     with path.open("rb") as file:
-        line, ends = _line(file.readline(_LONGEST_HEADER), shown)
+        raw = file.readline(_LONGEST_HEADER)
+        line, ends = _line(raw, shown)
         own = _DECLARED.fullmatch(line)
         if own is None:
             return line, 1, ends, declared
-        line, ends = _line(file.readline(_LONGEST_HEADER), shown)
-    if _FORBIDDEN.search(own[1]) or declared not in (None, own[1]):
-        problem = f"{shown}: expected a delimiter in the first line, sep={own[1]}"
+        below = b"".join(raw.splitlines(keepends=True)[1:])  # if a carriage return alone ends the first line
+        line, ends = _line(below or file.readline(_LONGEST_HEADER), shown)
+    if _FORBIDDEN.search(own[2]) or declared not in (None, own[2]):
+        problem = f"{shown}: expected a delimiter in the first line, sep={own[2]}"
         raise DomainError(f"{problem}, and no other one declared; remove the line, or declare the same delimiter.")
-    return line, 2, ends, own[1]
+    return line, 2, ends, own[2]
 
 
 def _line(raw: bytes, shown: str) -> tuple[str, bool]:

@@ -17,6 +17,10 @@ from hedgerow.errors import DomainError
 _BLOCK = 2**18  # bytes, few enough to stay in the processor's cache
 _QUOTE, _RETURN, _FEED, _SPACE = b'"\r\n '
 _MARK = codecs.BOM_UTF8
+_ROW_NAMES = (
+    ". If every line begins with a row name that the header lacks, as R's write.table writes it, add a name for this "
+    "column to the header, or write the table with row.names = FALSE."
+)
 
 
 def not_text(shown: str, line: int) -> DomainError:
@@ -49,8 +53,7 @@ def check_grammar(path: Any, fields: int, delimiter: str, *, shown: str, skipped
         if file.read(len(_MARK)) != _MARK:
             file.seek(0)
         for _ in range(skipped):
-            file.readline()
-            scan.feeds += 1
+            scan.skip(file.readline())
         while block := file.read(_BLOCK):
             scan.feed(block)
     scan.end()
@@ -66,9 +69,18 @@ class _Scan:
         self.decoder = codecs.getincrementaldecoder("utf-8")()
         self.last = _FEED
         self.inside = 0  # 1 within quotes
+        self.skipped = 0  # lines above the header
         self.feeds = 0  # lines that ended, also within quotes
         self.ending: bool | None = None  # whether lines end in a carriage return and a line feed
         self.delimiters = self.visible = self.length = 0  # of the row that has begun
+
+    def skip(self, line: bytes) -> None:
+        """Count a line above the header. Its line ending must be the ending of all lines."""
+        if b"\r" in line.removesuffix(b"\r\n"):
+            raise self._unlike_endings(0, np.zeros(0, np.uint8))
+        self.ending = line.endswith(b"\r\n")
+        self.skipped += 1
+        self.feeds += 1
 
     def feed(self, block: bytes) -> None:
         self._check_text(block)
@@ -146,9 +158,13 @@ class _Scan:
         if self.fields == 1:
             wrong |= self._blank(here, ends)
         if wrong.any():
-            line = self._line(ends[np.argmax(wrong)], here)
+            place = np.argmax(wrong)
             problem = f"{self.shown}: expected {self.fields} fields on every line"
-            raise DomainError(f"{problem}, found more or fewer on line {line}.")
+            has_one_more = self.feeds == self.skipped and place == 1 and delimiters[place] == self.fields
+            raise DomainError(
+                f"{problem}, found more or fewer on line {self._line(ends[place], here)}"
+                f"{_ROW_NAMES if has_one_more else '.'}"
+            )
 
     def _blank(self, here: Array, ends: Array) -> Array:
         """Return which lines hold white space only, which some readers take for rows and others skip."""
