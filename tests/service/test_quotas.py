@@ -7,14 +7,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from hedgerow.errors import ArgumentError, HedgerowError, QuestionError, QuotaExceededError, ServiceBusyError
+from hedgerow.errors import (
+    ArgumentError,
+    HedgerowError,
+    QuestionError,
+    QuotaExceededError,
+    ServiceBusyError,
+    ServiceUnavailableError,
+)
 from hedgerow.service import quotas as module
 from hedgerow.service.app import problem_of
 from hedgerow.service.config import Config
 from hedgerow.service.forms import read_form
 from hedgerow.service.ledger.tables import SIZES
 from hedgerow.service.questions import read_question
-from hedgerow.service.quotas import MIB, Quota, Quotas
+from hedgerow.service.quotas import MIB, Quota, Quotas, unfinished_bytes
 from hedgerow.service.receipts import Signer
 from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
 from tests.service.wards import ANA, BINS, BOB, MARGINALS, SCHEMA, WatchedRows, curator_of, question, table
@@ -30,6 +37,11 @@ def ask(curator, key, body=CHEAP, caller=ANA, kind="marginals"):
 def size(curator, body=CHEAP, kind="marginals"):
     rows = curator._datasets["wards"].rows
     return read_question(read_form(kind, body), SCHEMA, rows.target).largest_answer
+
+
+def unfinished(curator):
+    with curator.ledger.reading() as connection:
+        return unfinished_bytes(connection)
 
 
 def test_concurrent_questions_do_not_exceed_the_quota_and_leave_nothing(ledger_url):  # noqa: F811
@@ -74,14 +86,15 @@ def test_room_for_an_answer_is_kept_until_it_is_known_and_given_back_by_failures
     rows, kept = WatchedRows(fails=True), []
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
         used = lambda: curator.describe(ANA, "wards")["quota"]["stored_bytes"]["used"]  # noqa: E731
-        rows.when = lambda: kept.append((used(), curator.ledger.unfinished_bytes))
+        rows.when = lambda: kept.append((used(), unfinished(curator)))
         with pytest.raises(HedgerowError, match="final"):
             ask(curator, "one")
         assert kept == [(size(curator), size(curator))]
-        assert (used(), curator.ledger.unfinished_bytes) == (0, 0)
+        assert (used(), unfinished(curator)) == (0, 0)
         rows.fails = False
         answer = ask(curator, "two")
         assert used() == len(answer.content) < size(curator)
+        assert unfinished(curator) == 0
 
 
 def test_stored_bytes_are_bounded_by_the_size_that_a_question_may_need(ledger_url):  # noqa: F811
@@ -143,6 +156,29 @@ def test_a_disk_that_is_nearly_full_takes_no_new_question_and_finishes_charged_o
         assert ask(curator, "two").body
 
 
+def test_room_is_kept_for_questions_that_are_pending_after_an_outage_and_a_restart(tmp_path, monkeypatch):
+    def fail():
+        raise ConnectionResetError
+
+    url, free = f"sqlite:///{tmp_path}/ledger.db", [MIB]
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda _: SimpleNamespace(free=free[0]))
+    rows, quotas = WatchedRows(), Quotas(disk_reserve=0)
+    rows.when = fail
+    with curator_of(url, rows, quotas=quotas) as curator:
+        for key in ("one", "two"):
+            with pytest.raises(ServiceUnavailableError) as raised:
+                ask(curator, key)
+            assert raised.value.charged
+        assert unfinished(curator) == 2 * size(curator)
+    with curator_of(url, quotas=quotas) as curator:
+        free[0] = 9 * size(curator) - 1
+        with pytest.raises(ServiceBusyError, match="nearly full"):
+            ask(curator, "three", caller=BOB)
+        assert ask(curator, "one").body
+        assert unfinished(curator) == size(curator)
+        assert ask(curator, "three", caller=BOB).body
+
+
 def test_a_dataset_has_a_least_epsilon_of_a_question(tmp_path):
     with curator_of(f"sqlite:///{tmp_path}/l.db", min_epsilon=Fraction(1, 100)) as curator:
         assert curator.describe(ANA, "wards")["min_epsilon"] == "1/100"
@@ -163,6 +199,7 @@ def test_a_ledger_of_before_counts_the_questions_that_it_has(tmp_path):
     with curator_of(url) as curator:
         quota = curator.describe(ANA, "wards")["quota"]
         assert (quota["questions"]["used"], quota["stored_bytes"]["used"]) == (1, len(answer.content))
+        assert unfinished(curator) == 0
 
 
 def test_quotas_are_configured_by_default_and_by_analyst(tmp_path):

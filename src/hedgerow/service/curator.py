@@ -212,7 +212,8 @@ class Curator:
             state, approval = self.ledger.state(request), self._datasets[dataset].approval
             subject = approval_subject(approval, epoch, key, asked)
             if state is None:
-                self._quotas.check_disk(self.ledger.path, self.ledger.unfinished_bytes + size)
+                with self.ledger.reading() as connection:
+                    self._quotas.check_disk(connection, self.ledger.path, size)
             if approval != "off" and state is None:
                 self._approve(caller, dataset, question, subject, readable(kind, form))
             if state in (None, "reserved"):
@@ -235,7 +236,7 @@ class Curator:
     def _admit(self, request: Request, subject: str, connection: Connection) -> None:
         """Check, in the transaction that is about to charge a request, what may have changed since it was checked."""
         self._quotas.check(connection, request.analyst, request.size)
-        self._quotas.check_disk(self.ledger.path, self.ledger.unfinished_bytes + request.size)
+        self._quotas.check_disk(connection, self.ledger.path, request.size)
         if self._datasets[request.dataset].approval != "off":
             self.approvals.check(connection, request.dataset, request.analyst, subject)
 

@@ -44,9 +44,15 @@ class Quotas:
         if stored + size > quota.stored_bytes:
             raise QuotaExceededError("stored_bytes", limit=quota.stored_bytes, used=stored, requested=size)
 
-    def check_disk(self, ledger: Path | None, size: int) -> None:
-        """Check that answers of `size` bytes altogether leave the reserve free; the disk of PostgreSQL is not seen."""
-        if ledger is not None and shutil.disk_usage(ledger.absolute().parent).free < self.disk_reserve + _COPIES * size:
+    def check_disk(self, connection: Connection, ledger: Path | None, size: int) -> None:
+        """Check that an answer of `size` bytes, and those of all charged questions, leave the reserve free.
+
+        The disk of PostgreSQL is not seen.
+        """
+        if ledger is None:
+            return
+        needed = _COPIES * (unfinished_bytes(connection) + size)
+        if shutil.disk_usage(ledger.absolute().parent).free < self.disk_reserve + needed:
             problem = "the disk of the ledger is nearly full, and the rest is kept for questions that are charged"
             raise ServiceBusyError(f"{problem}. Ask again later, with the same key, or ask the curator.")
 
@@ -60,6 +66,12 @@ class Quotas:
 
     def _of(self, analyst: str) -> Quota:
         return self.analysts.get(analyst, self.default)
+
+
+def unfinished_bytes(connection: Connection) -> int:
+    """Return the most bytes that the answers of all charged questions without an answer may have."""
+    query = sa.select(sa.func.coalesce(sa.func.sum(SIZES.c.bytes), 0)).where(SIZES.c.is_unfinished)
+    return int(connection.execute(query).scalar_one())
 
 
 def _used(connection: Connection, analyst: str) -> tuple[int, int]:

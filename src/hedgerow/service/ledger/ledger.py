@@ -43,7 +43,11 @@ _FREE_ATTEMPTS = 8  # of a request, one right after the other
 _FIRST_PAUSE, _LONGEST_PAUSE = 5, 3600  # seconds, doubled after each further attempt
 State = Literal["reserved", "answered", "failed"]
 
-_SIZED = SIZES.update().where(SIZES.c.request == sa.bindparam("of_request"))
+_SIZED = (
+    SIZES.update()
+    .where(SIZES.c.request == sa.bindparam("of_request"))
+    .values(bytes=sa.bindparam("stored"), is_unfinished=False)
+)
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ class Ledger:
         self._database = self.log.database
         self.verifying = VerificationJob(self.log)
         self._run = begin_run(self._database)
-        self._answering = dict[str, int]()  # requests that this process evaluates, with the sizes of their answers
+        self._answering = set[str]()  # requests that this process evaluates
         self._began = time.monotonic()
         self._put_down = dict[str, float]()  # when this process put down requests without an answer, by their names
 
@@ -202,10 +206,10 @@ class Ledger:
             with self.log.changing() as connection:
                 found = self._reserved(connection, request, admit)
                 if isinstance(found, Reserved):
-                    self._answering[found.request] = request.size  # before anybody else can see it
+                    self._answering.add(found.request)  # before anybody else can see it
         except BaseException:
             if isinstance(found, Reserved):
-                self._answering.pop(found.request, None)
+                self._answering.discard(found.request)
             raise
         if found is None:  # raised once the transaction, which may have noted the failure, has ended
             problem = "the request was charged and has failed, which is final: it is not evaluated again"
@@ -235,9 +239,8 @@ class Ledger:
     def answer(self, reserved: Reserved, content: bytes) -> None:
         """Store the answer of a request, and mark it as answered, in one transaction. Only then may it be sent."""
         with self._ending(reserved), self.log.changing() as connection:
-            self._finish(connection, reserved, "answered", {"answer": digest(content)})
+            self._finish(connection, reserved, "answered", {"answer": digest(content)}, stored=len(content))
             connection.execute(ANSWERS.insert(), {"request": reserved.request, "content": content})
-            connection.execute(_SIZED.values(bytes=len(content)), {"of_request": reserved.request})
         self._put_down.pop(reserved.request, None)
 
     def fail(self, reserved: Reserved, reason: str) -> None:
@@ -248,18 +251,14 @@ class Ledger:
 
     def put_down(self, reserved: Reserved) -> None:
         """Evaluate a request no further, and leave it charged: asked again, it is evaluated again."""
-        if self._answering.pop(reserved.request, None) is not None:
+        if reserved.request in self._answering:
+            self._answering.discard(reserved.request)
             self._put_down[reserved.request] = time.monotonic()
 
     @property
     def path(self) -> Path | None:
         """The file of a ledger in SQLite."""
         return self._database.path
-
-    @property
-    def unfinished_bytes(self) -> int:
-        """The most bytes that the answers of the requests that this process evaluates may have."""
-        return sum(list(self._answering.values()))
 
     def reading(self) -> AbstractContextManager[Connection]:
         """Open a transaction that reads one state of the ledger."""
@@ -339,7 +338,8 @@ class Ledger:
         entry = self.log.append(connection, "reserved", {**charged, "charge": _charge_data(charge)}, totals)
         run = {"state": "reserved", "attempt": 1, "run": self._run.name}
         connection.execute(REQUESTS.insert(), {**charged, **run})
-        connection.execute(SIZES.insert(), {"request": name, "analyst": request.analyst, "bytes": request.size})
+        size = {"analyst": request.analyst, "bytes": request.size, "is_unfinished": True}
+        connection.execute(SIZES.insert(), {"request": name, **size})
         return Reserved(name, 1, epoch, entry)
 
     def _again(self, connection: Connection, known: Row[Any], epoch: int | None) -> Reserved | Answered | None:
@@ -380,17 +380,26 @@ class Ledger:
         connection.execute(RETRIES.update().where(RETRIES.c.request == request).values(attempts=attempts + 1))
 
     def _finish(
-        self, connection: Connection, reserved: Reserved, state: Kind, data: dict[str, Any], *, run: str | None = None
+        self,
+        connection: Connection,
+        reserved: Reserved,
+        state: Kind,
+        data: dict[str, Any],
+        *,
+        run: str | None = None,
+        stored: int = 0,
     ) -> None:
-        """Mark a request that is this run's, or that of a `run` that has ended, as answered or failed."""
+        """Mark a request that is this run's, or that of a `run` that has ended, as answered or failed.
+
+        `stored` is the size of its answer in bytes.
+        """
         run = run or self._run.name
         ended = {"ended": reserved.request, "of_attempt": reserved.attempt, "of_run": run, "to_state": state}
         changed = connection.execute(_FINISHED, ended)
         if changed.rowcount != 1:
             problem = "the request is not to be answered here: it has ended, or another process has taken it."
             raise errors.RequestRunningError(f"{problem} Ask again, with the same key.")
-        if state == "failed":
-            connection.execute(_SIZED.values(bytes=0), {"of_request": reserved.request})
+        connection.execute(_SIZED, {"of_request": reserved.request, "stored": stored})
         self.log.append(connection, state, {"request": reserved.request, **data})
 
 

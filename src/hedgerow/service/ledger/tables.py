@@ -97,7 +97,9 @@ SIZES = sa.Table(  # for quotas
     sa.Column("request", sa.String(36), primary_key=True),
     sa.Column("analyst", sa.String(200), nullable=False),
     sa.Column("bytes", sa.BigInteger, nullable=False),  # of the answer; until there is one, the most that it may have
+    sa.Column("is_unfinished", sa.Boolean, nullable=False),  # neither answered nor failed
     sa.Index("sizes_of_analyst", "analyst", "bytes"),
+    sa.Index("sizes_unfinished", "is_unfinished", "bytes"),
 )
 KEYS = sa.Table(
     "keys",
@@ -125,8 +127,8 @@ _MADE = [
     (
         SIZES,  # made after the tables that it is filled from, in the order of their names
         None,
-        "INSERT INTO sizes SELECT requests.request, requests.analyst, COALESCE(LENGTH(answers.content), 0) "
-        "FROM requests LEFT JOIN answers ON answers.request = requests.request",
+        "INSERT INTO sizes SELECT requests.request, requests.analyst, COALESCE(LENGTH(answers.content), 0), "
+        "requests.state = 'reserved' FROM requests LEFT JOIN answers ON answers.request = requests.request",
     ),
     (HEAD, None, f"INSERT INTO head VALUES (1, 0, '', {VERSION})"),
     (ENTRIES, "sqlite", f"CREATE TRIGGER entries_no_update BEFORE UPDATE ON entries {_REFUSED}"),
