@@ -22,7 +22,7 @@ def test_names_of_persons(name):
     assert names_key(name)
 
 
-@pytest.mark.parametrize("name", ["id", "visit_id", "record_id", "uuid"])
+@pytest.mark.parametrize("name", ["id", "visit_id", "record_id", "uuid", "Unnamed: 0"])
 def test_names_of_rows_are_no_persons(name):
     assert not names_person(name)
     assert names_key(name)

@@ -92,7 +92,7 @@ _NAMES = re.compile(
     f"(.* )?(({_PERSON})s? ?({_KEY})|pid|mrn|ssn|pseudonym)"
     "|patient|person|subject|participant|respondent|proband|customer|household|account|nhs number"
 )
-_IDENTIFIES = re.compile(r"(.* )?(id|uid|uuid|guid|key|mrn|ssn|nhs number)")
+_IDENTIFIES = re.compile(r"(.* )?(id|uid|uuid|guid|key|mrn|ssn|nhs number)|unnamed [0-9]+")  # the latter: pandas
 _FEWEST = 20  # different values of text that says whose row each is
 
 
