@@ -1,5 +1,7 @@
 """Estimators of scikit-learn that store rows, statistics or values: all that their pickles would hold."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,6 +106,69 @@ def test_categories_are_reported_unless_the_schema_lists_them():
     assert [(one.kind, one.amount) for one in stored_contents(encoder, schema)] == [("values", 1)]
     whole = Schema({"ward": Categorical(("a", "b", "c d"))}, Label("ill", (0, 1)))
     assert stored_contents(encoder, whole) == ()
+
+
+class Listed(list):
+    """A list with attributes."""
+
+
+def _with_rows(found):
+    found.rows = X
+    return found
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        "97,yes\n41,no",
+        [{"age": 97, "ill": "yes"}, {"age": 41, "ill": None}],
+        X.tolist(),
+        X.astype(object),
+        _with_rows(Listed()),
+        _with_rows(np.zeros(0).view(type("Own", (np.ndarray,), {}))),
+        _with_rows(type("Own", (str,), {})("a")),
+        functools.partial(np.add, X),
+        X.sum,
+    ],
+)
+def test_rows_in_attributes_of_any_kind_are_found(held):
+    assert set(kinds(Holder(n_features_in_=3, held=held))) == {"rows"}
+
+
+@pytest.mark.parametrize("held", [X.tobytes(), lambda rows=X: rows, _with_rows(lambda: 0)])
+def test_bytes_and_functions_that_may_hold_rows_are_reported(held):
+    assert set(kinds(Holder(held=held))) == {"unread"}
+
+
+def test_keys_that_are_no_names_are_found():
+    assert set(kinds(Holder(held={97.5: None, 41.2: None}))) == {"statistics"}
+    assert set(kinds(Holder(held={(97.5, "yes"): None}))) == {"values"}
+
+
+def test_parameters_and_results_of_a_search_are_no_rows():
+    search = GridSearchCV(DecisionTreeClassifier(criterion="gini"), [{"max_depth": [1, 2]}], cv=2).fit(X, Y)
+    assert set(kinds(search)) == {"statistics"}
+
+
+def test_no_code_of_metaclasses_and_subclasses_is_run():
+    def run(*_):
+        raise AssertionError
+
+    kind = type("Kind", (type,), {"__getattribute__": run, "__hash__": run, "__module__": property(run)})
+    array = type("Array", (np.ndarray,), {"__getattribute__": run})
+    text = type("Text", (str,), dict.fromkeys(("__str__", "translate", "__iter__", "__getitem__", "__eq__"), run))
+    text.__hash__ = str.__hash__
+    frame = type("Frame", (pd.DataFrame,), {"shape": property(run), "__module__": "pandas.core.frame"})
+    fake = type("KDTree", (), {"data": property(run)})
+    mapping = type("Mapping", (dict,), {"__len__": run, "__iter__": run})
+    held = [kind("Own", (), {})(), X.view(array), [text("a"), text("b")], frame(X), fake(), mapping(a=X)]
+    found = {one.place: one.kind for one in stored_contents(Holder(held=held, n_features_in_=3))}
+    assert found == {
+        "held[1]": "rows",
+        "held[2]": "values",
+        "held[5][…]": "rows",
+        "objects without attributes, or of code": "unread",
+    }
 
 
 def test_objects_that_cannot_be_looked_into_are_reported():

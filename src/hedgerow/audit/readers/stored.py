@@ -1,6 +1,9 @@
 """Data that a fitted estimator stores apart from what it predicts: training rows, statistics of rows, and values."""
 
+import sys
 from collections.abc import Iterator
+from datetime import date, time, timedelta
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -10,7 +13,7 @@ from scipy import sparse
 
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError
-from hedgerow.models.contents import Content, ContentKind
+from hedgerow.models.contents import Content, ContentKind, text_content
 from hedgerow.models.released import released_model
 from hedgerow.schema import Schema
 from hedgerow.text.values import plain_word, printable
@@ -26,7 +29,8 @@ _PARAMETERS = _names(
     "dual_coef_ _dual_coef_ _intercept_ _n_support class_weight_ class_weight classes transformer_weights "
     "feature_range ngram_range quantile_range estimator_params _seeds active_features_ n_categories_ shape_fit_ "
     "_num_iter _n_features_outs n_bins_non_missing_ is_categorical_ constant_value_bounds length_scale_bounds "
-    "noise_level_bounds supports rules_ rules features final_itemsets feature_dict_"
+    "noise_level_bounds supports rules_ rules features final_itemsets feature_dict_ params param_grid "
+    "param_distributions _columns"
 )
 """Attributes that say what the model predicts, or how it was set up."""
 _ROWS = _names(
@@ -42,8 +46,9 @@ _STATISTICS = _names(
     "feature_log_prob_ covariance_ xbar_ scalings_ rotations_ singular_values_ explained_variance_ encodings_ "
     "target_mean_ X_offset_ X_scale_ bin_thresholds_ idf_ location_ precision_"
 )
-_MOST_OBJECTS, _DEEPEST = 100_000, 40
-_PLAIN = (str, bytes, int, float, complex, bool, type(None), type, np.generic, np.dtype)
+_MOST_OBJECTS, _DEEPEST, _LONGEST_NAME = 100_000, 40, 100
+_CELLS = (str, bytes, int, float, complex, np.generic, date, time, timedelta)
+_PLAIN = (*_CELLS, type(None), type, np.dtype)
 _UNSHOWN = (np.random.RandomState, np.random.Generator)
 
 
@@ -91,32 +96,39 @@ class _Walk:
         unread = 0
         while waiting:
             found, path, name, width, depth = waiting.pop()
-            if _is(found, *_PLAIN, *_UNSHOWN) or id(found) in self.seen:
+            if _is(found, *_UNSHOWN) or id(found) in self.seen:
                 continue
-            self.seen.add(id(found))
-            self.kept.append(found)  # so that no other object gets its id
-            shape = None if _own_name(name) in _PARAMETERS else _shape(found)
-            if shape is not None:
-                yield from self._content(found, path, name, width, shape)
-                continue
-            parts = _parts(found) if len(self.seen) <= _MOST_OBJECTS and depth <= _DEEPEST else None
+            if _is(found, *_PLAIN):
+                yield from _written(found, path)
+                unread += _is(found, bytes) and bytes.__len__(found) > 0
+                parts = _extra_parts(found)
+            else:
+                self.seen.add(id(found))
+                self.kept.append(found)  # so that no other object gets its id
+                shape = None if _own_name(name) in _PARAMETERS else _shape(found)
+                if shape is not None:
+                    yield from self._content(found, path, name, width, shape)
+                    parts = _extra_parts(found)
+                else:
+                    parts = _parts(found) if len(self.seen) <= _MOST_OBJECTS and depth <= _DEEPEST else None
             unread += parts is None
             width = _width(found) or width
             for key, is_attribute, part in reversed(parts or []):
                 below = f"{path}.{key}" if path and is_attribute else f"{path}{key}"
-                own = f"{type(found).__name__}.{key}" if is_attribute else name
+                own = f"{_class(found)[1]}.{key}" if is_attribute else name
                 waiting.append((part, below, own, width, depth + 1))
         if unread:
             yield Content("unread", "objects without attributes, or of code", unread)
 
     def _content(self, found: Any, path: str, name: str, width: int, shape: tuple[int, ...]) -> Iterator[Content]:
         """Yield what an array, a table or a list of plain values holds."""
-        if _own_name(name) in ("categories_", "categories") or _is_text(found):
+        is_table = len(shape) == 2 and (_is_records(found, name) or _kind(name, shape, width) == "rows")
+        if not is_table and (_own_name(name) in ("categories_", "categories") or _is_text(found)):
             new = [value for value in _values(found) if plain_word(value) not in self.known]
             if new:
                 yield Content("values", path, len(new))
         elif 0 not in shape:
-            kind = _kind(name, shape, width)
+            kind = "rows" if is_table else _kind(name, shape, width)
             yield Content(kind, path, shape[0] if kind == "rows" else int(np.prod(shape)))
 
 
@@ -144,19 +156,63 @@ def _is(found: Any, *kinds: type) -> bool:
     return issubclass(type(found), kinds)
 
 
+def _class(found: Any) -> tuple[str, str]:
+    """Return the module and the name of an object's class, without code of a metaclass."""
+    kind = type(found)
+    module, name = (vars(type)[key].__get__(kind) for key in ("__module__", "__name__"))
+    return (module if type(module) is str else "", name)
+
+
+def _is_of_library(found: Any, *libraries: str) -> bool:
+    """Return whether an object's class is the one that a module of some libraries has under its name."""
+    module, name = _class(found)
+    is_named = module.partition(".")[0] in libraries
+    return is_named and vars(sys.modules.get(module, sys)).get(name) is type(found)
+
+
 def _shape(found: Any) -> tuple[int, ...] | None:
     """Return the shape of an array, a table, or a list of plain values; None of any other object."""
-    if type(found).__name__.rstrip("0123456789") in ("KDTree", "BallTree"):
+    if _class(found)[1].rstrip("0123456789") in ("KDTree", "BallTree") and _is_of_library(found, "sklearn", "scipy"):
         return guarded(lambda: np.asarray(found.data).shape, ArgumentError("expected a tree with data, got none."))
-    if _is(found, np.ndarray) and found.dtype != object:
+    if _is(found, np.ndarray) and np.ndarray.dtype.__get__(found).kind != "O":
         return np.asarray(found).shape or None
-    if type(found).__module__.partition(".")[0] in ("pandas", "scipy") and _is(found, *_TABLES):
-        return tuple(found.shape)
-    if _is(found, dict) and len(found) > 1:
-        return (len(found),) if all(_is(one, int, float) for one in dict.values(found)) else None
+    if _is(found, *_TABLES):
+        return tuple(found.shape) if _is_of_library(found, "pandas", "scipy") else None
+    if _is(found, dict) and dict.__len__(found) > 1:
+        return (dict.__len__(found),) if _are(list(dict.values(found)), int, float) else None
     values = _listed(found)
-    plain = values is not None and len(values) > 1 and all(_is(one, str, int, float, np.generic) for one in values)
-    return (len(values),) if values is not None and plain else None
+    return None if values is None else _shape_of_list(found, values)
+
+
+def _shape_of_list(found: Any, values: list[Any]) -> tuple[int, ...] | None:
+    """Return the shape of a list of plain values or of records, which are lists or mappings of as many plain values."""
+    if len(values) > 1 and _are(values, *_CELLS):
+        whole = np.asarray(found).shape if _is(found, np.ndarray) else ()
+        return whole if len(whole) == 2 else (len(values),)
+    records = [_cells(one) for one in values]
+    sizes = {0 if one is None else len(one) for one in records}
+    is_table = len(sizes) == 1 and len(records) * min(sizes) > 1
+    return (len(records), sizes.pop()) if is_table else None
+
+
+def _cells(record: Any) -> list[Any] | None:
+    cells = list(dict.values(record)) if _is(record, dict) else None if _is(record, np.ndarray) else _listed(record)
+    return cells if cells and _are(cells, *_CELLS, type(None)) else None
+
+
+def _are(values: list[Any], *kinds: type) -> bool:
+    """Return whether all values are of some types."""
+    own = {id(type(one)): type(one) for one in values}  # a class could have a hash of its own
+    return all(issubclass(one, kinds) for one in own.values())
+
+
+def _is_records(found: Any, name: str) -> bool:
+    """Return whether an object is a list of mappings, as of rows; those in results of a search are parameters."""
+    return (
+        _own_name(name) != "cv_results_"
+        and not _is(found, np.ndarray)
+        and all(_is(one, dict) for one in _listed(found) or [None])
+    )
 
 
 def _listed(found: Any) -> list[Any] | None:
@@ -168,33 +224,68 @@ def _listed(found: Any) -> list[Any] | None:
 
 
 def _values(found: Any) -> list[Any]:
+    """Return the texts and numbers of a list, or of a mapping's keys, as Python's own types."""
     values = list(dict.keys(found)) if _is(found, dict) else _listed(found) or []
-    return [one for one in values if _is(one, str, int, float) and one == one]
+    parts = [part for one in values for part in (_listed(one) or [one])]
+    exact = [next((kind(one) for base, kind in _EXACT if _is(one, base)), None) for one in parts]
+    return [one for one in exact if one is not None and one == one]
 
 
 def _is_text(found: Any) -> bool:
-    return any(_is(one, str) for one in _values(found))
+    values = list(dict.keys(found)) if _is(found, dict) else _listed(found) or []
+    return any(_is(part, str) for one in values for part in (_listed(one) or [one]))
+
+
+def _written(found: Any, path: str) -> Iterator[Content]:
+    """Yield what a text holds, if it is longer than a parameter or looks like rows."""
+    content = text_content(str.__str__(found), path) if _is(found, str) else None
+    if content is not None and (content.kind == "rows" or content.amount > _LONGEST_NAME):
+        yield content
 
 
 def _parts(found: Any) -> list[tuple[str, bool, Any]] | None:
     """Return the parts of an object, each with its name and whether it is an attribute's; None if they are unknown."""
+    extra = _extra_parts(found)
     if _is(found, dict):
-        return [("[…]", False, part) for part in dict.values(found)]  # a key can be a value of a row
+        keys = [key for key in dict.keys(found) if not _is(key, str, int)]
+        return [("[…]", False, part) for part in (*dict.values(found), keys)] + extra  # a key can be a value of a row
     values = _listed(found)
     if values is not None:
-        return [(f"[{place}]", False, one) for place, one in enumerate(values)]
-    if type(found).__module__.startswith(_COUNTED) or _is(found, slice):
+        return [(f"[{place}]", False, one) for place, one in enumerate(values)] + extra
+    if _class(found)[0].startswith(_COUNTED) or _is(found, slice):
         return []
-    if _is(found, FunctionType, BuiltinFunctionType, MethodType, ModuleType, np.ufunc):
-        is_library = str(getattr(found, "__module__", "")).partition(".")[0] in (
-            "sklearn",
-            "numpy",
-            "scipy",
-            "builtins",
-        )
-        return [] if is_library or getattr(found, "__closure__", None) is None else None
+    if _is(found, FunctionType, BuiltinFunctionType, MethodType, ModuleType, np.ufunc, partial):
+        return _parts_of_code(found)
     own = _attributes(found)
-    return None if own is None else [(printable(name)[:40], True, part) for name, part in own.items()]
+    return None if own is None else _named(own)
+
+
+def _parts_of_code(found: Any) -> list[tuple[str, bool, Any]] | None:
+    """Return what a function holds besides its code; None if the code is not a library's."""
+    if _is(found, partial):
+        held = (vars(partial)[name].__get__(found) for name in ("func", "args", "keywords"))
+        return [("", False, one) for one in held]
+    if _is(found, BuiltinFunctionType, MethodType):
+        self = found.__self__
+        return [] if self is None or _is(self, ModuleType, type) else [("", False, self)]
+    if not _is(found, FunctionType):
+        return []
+    module = found.__module__
+    return [] if type(module) is str and module.partition(".")[0] in ("sklearn", "numpy", "scipy") else None
+
+
+def _extra_parts(found: Any) -> list[tuple[str, bool, Any]]:
+    """Return the attributes of an object that is of a subclass of a plain value, a list, a mapping or an array."""
+    if _is(found, type):
+        return []
+    own = _attributes(found) or {}
+    if _is(found, *_TABLES):
+        own = {name: part for name, part in own.items() if name == "_attrs"}
+    return _named(own)
+
+
+def _named(own: dict[str, Any]) -> list[tuple[str, bool, Any]]:
+    return [(printable(name)[:40], True, part) for name, part in own.items() if name != "__doc__"]
 
 
 def _attributes(found: Any) -> dict[str, Any] | None:
@@ -202,9 +293,11 @@ def _attributes(found: Any) -> dict[str, Any] | None:
         own = object.__getattribute__(found, "__dict__")
     except AttributeError:
         return None
-    return {name: part for name, part in dict.items(own) if _is(name, str)} if _is(own, dict) else None
+    return {str.__str__(name): part for name, part in dict.items(own) if _is(name, str)} if _is(own, dict) else None
 
 
+_EXACT = ((str, str.__str__), (float, float.__float__), (int, int.__int__))
+"""Functions that make a value of a subclass one of Python's own types, without code of the subclass."""
 _TABLES = (pd.DataFrame, pd.Series, pd.Index, sparse.spmatrix, sparse.sparray)
 _COUNTED = ("sklearn.tree._tree", "sklearn._loss", "sklearn.linear_model._sgd_fast")
 """Modules whose objects hold the counts of leaves, or no data."""
@@ -213,4 +306,4 @@ _COUNTED = ("sklearn.tree._tree", "sklearn._loss", "sklearn.linear_model._sgd_fa
 def _width(found: Any) -> int:
     """Return the number of columns that an estimator was fitted on; 0 if it does not say."""
     width = (_attributes(found) or {}).get("n_features_in_", 0)
-    return int(width) if _is(width, int) else 0
+    return width if type(width) is int else 0
