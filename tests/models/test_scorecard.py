@@ -5,6 +5,8 @@ import json
 import math
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ import hedgerow as hr
 from hedgerow.errors import ArgumentTypeError, DomainError, ModelFormatError, SchemaError
 from hedgerow.models import AttributePoints, Scorecard, load_model
 from hedgerow.models.envelope import seal
+from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Label, Schema
 from tests.models.scorecards import AGE, NONE, SCHEMA, SMOKER, THREE, TWO, WARD
 from tests.models.strategies import Case, added_up, cards, cases, scorecards
@@ -150,6 +154,24 @@ def test_points_must_fit_the_schema_and_be_whole(change: dict, error: type[Excep
     fields = {"schema": SCHEMA, "base": (0,), "parts": (AGE,), "unit": 1, "error": None, "privacy": NONE}
     with pytest.raises(error, match=f"^{message}"):
         Scorecard(**(fields | change))
+
+
+CHARGED = PrivacyCard((Charge("points", Fraction(1)),), noise="OpenDP", software="hedgerow")
+UNKNOWN = PrivacyCard((), noise="unknown", software="unknown", no_guarantee_reason="read from PMML")
+
+
+@pytest.mark.parametrize(
+    ("card", "error", "is_unknown"),
+    [(CHARGED, None, True), (UNKNOWN, None, True), (CHARGED, 0.1, False), (NONE, None, False)],
+)
+@pytest.mark.parametrize("model", [TWO, THREE], ids=["two classes", "three classes"])
+def test_a_scorecard_says_if_the_noise_on_its_points_is_unknown(
+    model: Scorecard, card: PrivacyCard, error: float | None, is_unknown: bool
+) -> None:
+    """Without a standard error, a private scorecard must not look like a scorecard without noise."""
+    model = replace(model, error=error, privacy=card)
+    for text in (str(model), model.to_html()):
+        assert ("the noise on the points is unknown" in text) is is_unknown
 
 
 def test_three_classes_have_three_numbers() -> None:

@@ -14,6 +14,7 @@ from hedgerow.models import pmml
 from hedgerow.models import points as point_sums
 from hedgerow.models.caveats import Caveat, of_totals
 from hedgerow.models.conditions import Dialect
+from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import DialectName, Listing, Model, RowDecisions, class_titles
 from hedgerow.models.plot import points_bars, points_curves
 from hedgerow.models.points import AttributePoints, PointBin, Points
@@ -22,8 +23,11 @@ from hedgerow.models.totals import Totals, totals_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes
+from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, printable, shown_text
+
+_UNKNOWN_NOISE = "the noise on the points is unknown: totals and what they mean are not known to be exact"
 
 
 @dataclass(frozen=True, repr=False)
@@ -336,7 +340,7 @@ class Scorecard(Model):
 
     @property
     def _parts_html(self) -> str:
-        return form_html(self._totals)
+        return form_html(self._totals) + Html("".join(element("p", remark) for remark in self._remarks))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes.
@@ -370,7 +374,14 @@ class Scorecard(Model):
 
     @property
     def _text(self) -> str:
-        return card_text(self._totals)
+        return "\n".join([card_text(self._totals), *(f"({remark})" for remark in self._remarks)])
+
+    @property
+    def _remarks(self) -> list[str]:
+        """What is said once, below the totals."""
+        noise = CountNoise.of(self.privacy)
+        is_exact = noise is not None and noise.is_exact
+        return [_UNKNOWN_NOISE] if self.error is None and not is_exact else []
 
     def __repr__(self) -> str:
         return f"<Scorecard of {number_of(len(self), 'attribute')}; {self._guarantee}>"
