@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.errors import BudgetExceededError, DomainError, SchemaError
+from hedgerow.errors import BudgetExceededError, DomainError, SchemaError, TooManyRowsError
+from hedgerow.privacy import exponential_mechanism as em
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.gate import Gate
@@ -192,6 +193,21 @@ def test_a_schema_charged_for_rows_is_not_learned_on_for_persons(with_budget):
     with pytest.raises(ValueError, match="charges of one unit of privacy"):
         Schema.learn(pd.DataFrame({"age": [1], "who": ["a"]}), paid, epsilon=1, budget=budget if with_budget else None)
     assert budget.spent == 0
+
+
+@pytest.mark.parametrize(
+    ("unit", "is_refused"), [(None, True), (Unit("who", 1), False), (Unit("who", 2), True)], ids=["rows", "one", "two"]
+)
+def test_too_many_rows_are_refused_before_the_charge(monkeypatch, unit, is_refused):
+    monkeypatch.setattr(em, "MOST_ROWS", 20)
+    frame, budget = pd.DataFrame({"age": [1] * 20, "who": [f"p{i // 2}" for i in range(20)]}), Budget(1)
+    declared = replace(AGE, unit=unit)
+    if is_refused:
+        with pytest.raises(TooManyRowsError, match=r"fewer than 20 rows .* Nothing was charged"):
+            Schema.learn(frame, declared, epsilon=1, budget=budget)
+    else:
+        Schema.learn(frame, declared, epsilon=1, budget=budget)
+    assert budget.spent == (0 if is_refused else 1)
 
 
 def test_a_failure_in_the_rows_is_not_refunded():

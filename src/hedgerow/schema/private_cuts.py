@@ -13,7 +13,8 @@ import numpy as np
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Integers
-from hedgerow.errors import ArgumentError, SchemaError
+from hedgerow.errors import ArgumentError, SchemaError, TooManyRowsError
+from hedgerow.privacy import exponential_mechanism as em
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Amount, Charge, check_total, join_reasons, total
 from hedgerow.privacy.gate import Gate, spend_share
@@ -115,6 +116,9 @@ def with_private_cuts(
     charge = Charge("cut points of a schema", amount, no_guarantee_reason=reason, rho=rho, unit=unit)
     check_total((*declared.charges, charge))  # raises before the charge
     counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
+    if len(table) >= em.MOST_ROWS and len(counted()) >= em.MOST_ROWS:
+        problem = f"Expected fewer than {em.MOST_ROWS:,} rows to learn cut points from, got as many or more"
+        raise TooManyRowsError(f"{problem}. Nothing was charged.")
 
     def learned(gate: Gate) -> Declared:
         cuts = learn_cuts(lambda name: declared.column(counted(), name), planned, gate)

@@ -404,6 +404,8 @@ class Schema:
             If the budget has less than `epsilon` left; nothing is charged then.
         SchemaError
             If all declared numbers have cut points, and other ones than their default grids; nothing is charged then.
+        TooManyRowsError
+            If 2³² rows or more would be counted; nothing is charged then.
         ValueError
             If `bins` is not a whole number from 2 to 1,000, `epsilon` is below the supported minimum, or charges of the
             schema are of another unit of privacy; nothing is charged then.
