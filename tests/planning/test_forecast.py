@@ -186,6 +186,7 @@ def test_at_most_max_rows_of_each_unit_are_counted(max_rows, units, counted):
     forecast = hr.plan(schema, 4000, 1, units=units)
     assert (forecast.rows, forecast.table_rows, forecast.units) == (counted, 4000, 500)
     assert f"{counted:,} rows are counted, at most {max_rows} of each of about 500 units (patient)" in str(forecast)
+    assert ("if units have very different numbers of rows" in str(forecast)) == (max_rows > 1)
     assert forecast.to_dict()["rows_counted"] == counted
 
 

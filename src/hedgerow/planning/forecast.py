@@ -400,7 +400,11 @@ def _counted_lines(forecast: Forecast) -> list[str]:
     if unit is None:
         return []
     each = f"at most {unit.max_rows} of each of about {forecast.units:,} units ({printable(unit.column)})"
-    return [f"{forecast.rows:,} rows are counted, {each}; shares and losses are of these rows"]
+    lines = [f"{forecast.rows:,} rows are counted, {each}; shares and losses are of these rows"]
+    if unit.max_rows > 1:
+        few = "fewer rows are counted, and shares and losses are larger"
+        lines.append(f"if units have very different numbers of rows, {few}")
+    return lines
 
 
 def _draws(forecast: Forecast) -> list[str]:
