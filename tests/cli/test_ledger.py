@@ -187,7 +187,15 @@ def test_a_ledger_whose_head_is_elsewhere_is_backed_up_with_its_configuration(tm
     assert (code, out.startswith("1 entries, whole")) == (0, True)
 
 
-@pytest.mark.parametrize("where", ["curator:SECRET@127.0.0.1:1/none", "curator@127.0.0.1:1/none?password=SECRET"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "curator:SECRET@127.0.0.1:1/none",
+        "curator:SEC/RET@127.0.0.1:1/none",
+        "curator@server:SECRET@127.0.0.1:1/none",
+        "curator@127.0.0.1:1/none?password=SECRET",
+    ],
+)
 @pytest.mark.parametrize("command", ["verify", "show"])
 def test_a_password_on_the_command_line_is_refused_and_not_printed(run, command, where):
     code, out, err = run("ledger", command, f"postgresql://{where}")

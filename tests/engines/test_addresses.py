@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.engines.files import is_address, shown
+from hedgerow.engines.files import has_password, is_address, shown
 from hedgerow.engines.sources import open_table
 
 SECRET = "s3cr3t"
@@ -37,6 +37,22 @@ def test_a_csv_file_alone_is_read_in_memory(tmp_path):
 )
 def test_an_address_is_shown_as_it_is_but_for_passwords(address, expected):
     assert shown(address) == expected
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("postgresql://ann@host:5432/db::t", False),
+        ("postgresql://[::1]:5432/db?passfile=/run/secrets/pgpass&sslkey=/run/secrets/key", False),
+        ("duckdb:///clinic.duckdb::patients", False),
+        ("sqlite:////srv/passwords/ledger.db", False),
+        ("postgresql://ann@server:pw@host/db", True),
+        ("postgresql://ann:p/w@host/db", True),
+        ("host=server PASSWORD = pw", True),
+    ],
+)
+def test_a_password_in_an_address_is_found_and_a_file_with_one_is_none(address, expected):
+    assert has_password(address) == expected
 
 
 WITH_SECRETS = [

@@ -154,7 +154,9 @@ def test_what_is_not_there_or_does_not_fit_is_told(folder):
     [
         {"ledger": "postgresql://curator:SECRET@127.0.0.1:1/none"},
         {"ledger": "postgresql://curator@127.0.0.1:1/none?password=SECRET"},
+        {"ledger": "postgresql://curator@server:SEC/RET@127.0.0.1:1/none"},
         {"datasets": {"wards": DATASET | {"table": "postgresql://a:SECRET@127.0.0.1/b::c"}}},
+        {"tokens": {"issuer": "a", "audience": "b", "keys": "https://a:SECRET@127.0.0.1/keys", "callers": {}}},
     ],
 )
 def test_a_configuration_with_a_password_is_not_for_everybody(folder, top):

@@ -26,7 +26,7 @@ def check_closed(path: str | Path, kind: str, others: int = stat.S_IRWXO) -> Non
     """Raise ArgumentError for a file that everybody on the machine can read, or write; a group's right may be meant."""
     mode = stat.S_IMODE(os.stat(path).st_mode)
     if mode & others:
-        done, advice = ("write", "o-w") if others == stat.S_IWOTH else ("read", "600")
+        done, advice = ("write", "o-w") if others == stat.S_IWOTH else ("read", "600, or mount a secret with mode 0440")
         problem = f"{path}: expected {kind} that not everybody can {done}, got one of mode {mode:o}"
         raise ArgumentError(f"{problem}; run chmod {advice}.")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import tempfile
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -314,7 +313,9 @@ def read_config(path: Path) -> Config:
 
 
 def refuse_password(address: str) -> None:
-    if "password" in address or re.search(r"://[^/]*:[^/]*@", address):
+    from hedgerow.engines.files import has_password
+
+    if has_password(address):
         problem = "expected a URL without a password, which everybody on this machine could read in the list of"
         raise ArgumentError(f"{problem} processes. Keep the password in ~/.pgpass or $PGPASSWORD.")
 

@@ -33,6 +33,7 @@ _SERVER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _SECRET = re.compile(r"(pass|pwd|token|secret|key|credential)\w*\s*=|:[^@]*@", re.IGNORECASE)
+_PASSWORD = re.compile(r"(password|passwd|pwd|secret)\w*\s*=|:[^@]*@", re.IGNORECASE)
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _SUFFIXES = (".parquet", ".csv")
 
@@ -67,6 +68,11 @@ def shown(address: str) -> str:
     asked = "" if query is None else "?" + "&".join(map(_shown_option, query.split("&")))
     place = "".join(found[part] or "" for part in ("host", "port", "path"))
     return f"{found['scheme']}://{person}{place}{asked}{found['table'] or ''}"
+
+
+def has_password(address: str) -> bool:
+    """Return whether an address holds a password, or a text that may be one."""
+    return _PASSWORD.search(address.partition("://")[2] or address) is not None
 
 
 def _shown_option(option: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.boundary.durable import check_closed
-from hedgerow.engines.files import is_address
+from hedgerow.engines.files import has_password, is_address
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account, Accounting
@@ -157,7 +157,8 @@ class Config:
         if found is None:
             raise ArgumentError(problem)
         check_closed(path, "a configuration", stat.S_IWOTH)
-        if any(map(_has_password, (found.ledger, *(dataset.table for dataset in found.datasets.values())))):
+        keys = () if found.tokens is None else (found.tokens.keys,)
+        if any(map(has_password, (found.ledger, *keys, *(dataset.table for dataset in found.datasets.values())))):
             check_closed(path, "a configuration with a password")
         for name in found.datasets:
             if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii() or len(name) > 100:
@@ -218,13 +219,6 @@ def _noting(dataset: str) -> Generator[None]:
     except Exception as error:
         error.add_note(PlaceNote(f"dataset {dataset}"))
         raise
-
-
-def _has_password(address: str) -> bool:
-    """Return whether an address of a server holds a password, or a text that may be one."""
-    if "://" not in address:
-        return "password" in address
-    return "password=" in address or (":" in address.partition("://")[2].partition("@")[0] and "@" in address)
 
 
 def _check_analysts(path: str | Path, found: _File) -> None:
