@@ -195,7 +195,9 @@ def test_a_job_that_never_ends_is_polled_for_a_bounded_time_and_keeps_its_key(mo
     assert len(set(keys)) == 1
 
 
-@pytest.mark.parametrize("job", [{"job": 1, "state": "x"}, {"job": "a/b", "state": "x"}, {"job": "j"}, [], None])
+@pytest.mark.parametrize(
+    "job", [{"job": 1, "state": "x"}, {"job": "a/b", "state": "x"}, {"job": "..", "state": "x"}, {"job": "j"}, [], None]
+)
 def test_a_job_of_another_shape_is_refused(monkeypatch, job):
     curator = connected(monkeypatch, job, 202)
     assert "a job with its name" in refused(curator, lambda one: one.fit(hr.PrivateTreeClassifier(epsilon=1)))
@@ -235,6 +237,7 @@ def test_a_good_cost_is_taken(monkeypatch):
         {"epsilon": {"cap": "two", "spent": "1/3", "left": "5/3"}},
         {"epsilon": {"cap": "9" * 501, "spent": "1/3", "left": "5/3"}},
         {"epsilon": {"cap": "-1", "spent": "1/3", "left": "5/3"}},
+        {"epsilon": {"cap": "2", "spent": "1/3", "left": "5/0"}},
         {"epsilon": 2},
         {"accounting": "\x1b[2J"},
         {"more": 1},

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _NOT_SENT = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
 _POLL, _LONGEST_POLL = 0.2, 2.0  # seconds between questions about a job, at first and at most
+_JOB = re.compile(r"[\w-]{1,100}(\.[\w-]{1,300})?", re.ASCII)  # names of jobs
 _UNFINISHED = ("queued", "running", "pending")  # states of a job without an answer yet
 
 
@@ -325,7 +326,11 @@ class _Job:
 
 def _job(found: Any) -> _Job:
     name, state = (found.get("job"), found.get("state")) if isinstance(found, dict) else (None, None)
-    if isinstance(name, str) and isinstance(state, str) and re.fullmatch(r"[\w.-]{1,400}", name, re.ASCII):
+    if (
+        isinstance(name, str)
+        and isinstance(state, str)
+        and re.fullmatch(r"[\w-]{1,100}(\.[\w-]{1,300})?", name, re.ASCII)
+    ):
         return _Job(f"/v1/jobs/{name}", state, "problem" in found)
     raise ServiceError("expected a job with its name and state from the service, got another answer.")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hedgerow.errors import ServiceError
 
-_AMOUNT = re.compile(r"[0-9]{1,500}(/[0-9]{1,500})?", re.ASCII)
+_AMOUNT = re.compile(r"[0-9]{1,500}(/[1-9][0-9]{0,499})?", re.ASCII)
 _AMOUNTS = ("epsilon", "delta", "rho")
 _LONGEST = 1000  # characters of a text
 _LARGEST = 10**30  # of a number
