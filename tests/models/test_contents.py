@@ -26,10 +26,10 @@ def test_a_file_of_the_model_alone_holds_nothing_else():
 
 
 _TASK = ("rows", "MiningBuildTask/Extension", 1)
-_CELLS = ("text", "Header/Extension", 12)  # the cells of the same rows
 _IMPORTANCE = ("statistics", "TreeModel/MiningSchema/MiningField/@importance", 1)
 FIELD, HEAD, BOUNDED = "DataDictionary/DataField", "<Header/>", f"{AGE}>{INTERVAL}</DataField>"
 ZIP = '<DataField name="zip" optype="categorical" dataType="string"><Value value="2A"/></DataField></DataDictionary>'
+XSI = 'xmlns:x="http://www.w3.org/2001/XMLSchema-instance"'
 PLACES: list[tuple[str, str, list[tuple[str, str, int]]]] = [
     ("</TreeModel>", f"{VERIFICATION}</TreeModel>", [("rows", "TreeModel/ModelVerification/InlineTable", 2)]),
     (
@@ -43,7 +43,7 @@ PLACES: list[tuple[str, str, list[tuple[str, str, int]]]] = [
     (HEAD, '<Header description="97, yes; 41, no"/>', [("rows", "Header/@description", 2)]),
     (HEAD, '<Header description="For Mrs Smith"/>', [("text", "Header/@description", 13)]),
     (HEAD, "<Header><Annotation>age,ill\n97,yes\n41,no</Annotation></Header>", [("rows", "Header/Annotation", 2)]),
-    (HEAD, f"<Header><Extension>{ROWS}</Extension></Header>", [("rows", "Header/Extension/InlineTable", 2), _CELLS]),
+    (HEAD, f"<Header><Extension>{ROWS}</Extension></Header>", [("rows", "Header/Extension/InlineTable", 2)]),
     (HEAD, '<Header/><MiningBuildTask><Extension value="97|yes"/></MiningBuildTask>', [_TASK]),
     (HEAD, '<Header><Application name="R" version="4.5.1"/><Timestamp>2026-01-01</Timestamp></Header>', []),
     (HEAD, '<Header><Application name="97;yes"/></Header>', [("rows", "Header/Application/@name", 1)]),
@@ -51,6 +51,12 @@ PLACES: list[tuple[str, str, list[tuple[str, str, int]]]] = [
     (HEAD, '<Header xmlns:x="97,yes"/>', [("rows", "comment", 1)]),
     ('name="age" optype', 'displayName="97,yes" name="age" optype', [("rows", f"{FIELD}/@displayName", 1)]),
     ('functionName="c', 'modelName="97,yes" functionName="c', [("rows", "TreeModel/@modelName", 1)]),
+    (HEAD, "<Header><Extension><x><a>97</a><b>yes</b></x></Extension></Header>", [("rows", "Header/Extension", 1)]),
+    (HEAD, '<Header><Extension name="mean" value="5.5"/></Header>', [("text", "Header/Extension", 9)]),
+    (HEAD, "<Header><Extension><age97/></Extension></Header>", [("text", "Header/Extension", 5)]),
+    ('version="4.4"', f'version="4.4" {XSI} x:schemaLocation="97,yes"', [("rows", "@schemaLocation", 1)]),
+    ('version="4.4"', f'version="4.4" {XSI} x:schemaLocation="http://www.dmg.org/PMML-4_4"', []),
+    ('<Value value="yes"/>', '<Value value="yes"/><Value value="rare"/>', [("values", FIELD, 1)]),
     ('<MiningField name="age"/>', '<MiningField name="age" importance="0.7"/>', [_IMPORTANCE]),
 ]
 
@@ -59,6 +65,30 @@ PLACES: list[tuple[str, str, list[tuple[str, str, int]]]] = [
 def test_data_is_found_in_every_part_of_a_pmml_file(old, new, expected):
     assert old in FILE
     assert contents(FILE.replace(old, new)) == expected
+
+
+@pytest.mark.parametrize(
+    ("inner", "extremes"),
+    [
+        ('<NumericInfo><Quantile quantileLimit="100" quantileValue="97"/></NumericInfo>', 1),
+        ('<NumericInfo><Quantile quantileLimit="50" quantileValue="97"/></NumericInfo>', 0),
+        (f"<ContStats>{INTERVAL.format(19, 97)}</ContStats>", 2),
+    ],
+)
+def test_least_and_largest_values_are_told_from_other_statistics(inner, extremes):
+    stats = f'<ModelStats><UnivariateStats field="age">{inner}</UnivariateStats></ModelStats>'
+    found = contents(FILE.replace('<Node score="no"><True/>', f'{stats}<Node score="no"><True/>'))
+    assert [amount for kind, _, amount in found if kind == "extremes"] == [extremes] * (extremes > 0)
+
+
+def test_bounds_of_the_target_are_found():
+    text = FILE.replace('functionName="classification"', 'functionName="regression"').replace('score="no"', 'score="1"')
+    text = re.sub("<ScoreDistribution[^>]*>", "", text.replace('score="yes"', 'score="2"'))
+    target = f'<DataField name="ill" optype="continuous" dataType="double">{INTERVAL.format(0.3, 97.1)}</DataField>'
+    text = re.sub('<DataField name="ill".*</DataField>', target, text)
+    assert contents(text, None) == [("bounds", f"{FIELD}/Interval", 1)]
+    schema = Schema(dict(SCHEMA.attributes), hr.Number("ill", 0.3, 97.1))
+    assert contents(text, schema) == []
 
 
 def test_without_a_schema_every_interval_is_reported():

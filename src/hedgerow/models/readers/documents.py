@@ -10,7 +10,7 @@ from hedgerow.errors import ModelFormatError
 from hedgerow.text.messages import shown
 
 _DEEPEST, _MOST_ELEMENTS = 150, 400_000
-_ADDRESS = re.compile("(https?|urn):[A-Za-z0-9_./:#-]{1,100}")
+ADDRESS = re.compile("(https?|urn):[A-Za-z0-9_./:#-]{1,100}")
 _DECLARATION = re.compile(
     r"""^\s*<\?xml(\s+(version|encoding|standalone)\s*=\s*("[\w.-]{1,40}"|'[\w.-]{1,40}')){1,3}\s*\?>"""
 )
@@ -108,7 +108,7 @@ class _Reader:
         self.comments.append((self.parser.CurrentLineNumber, text))
 
     def namespace(self, _: str | None, name: str | None) -> None:
-        if not _ADDRESS.fullmatch(name or ""):
+        if not ADDRESS.fullmatch(name or ""):
             self.comment(name or "")
 
     def refuse_instruction(self, *_: object) -> None:

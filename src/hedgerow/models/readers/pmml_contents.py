@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 
 from hedgerow.models.contents import Content, comments_content, text_content
-from hedgerow.models.readers.documents import Document, Element
+from hedgerow.models.readers.documents import ADDRESS, Document, Element
 from hedgerow.models.readers.pmml_forms import FORMS, TEXT
 from hedgerow.schema import Schema
 from hedgerow.schema.numbers import as_number
-from hedgerow.text.values import plain_word
+from hedgerow.text.values import plain_word, value_text
 
 _PLAIN_NAME = re.compile(r"[A-Za-z][\w .()+-]{0,80}")  # of a program, a version or a model
 _VERSION = re.compile(r"[0-9]+([.-][0-9A-Za-z]+){0,5}")
@@ -43,7 +43,7 @@ def _rows(root: Element) -> Iterator[Content]:
 def _statistics(root: Element) -> Iterator[Content]:
     for one in (x for x in root.walk() if x.tag == "ModelStats"):
         inside = list(one.walk())
-        extremes = sum(len({"minimum", "maximum"} & set(x.given)) for x in inside)
+        extremes = sum(map(_extremes, inside))
         numbers = sum(len(x.text.split()) if x.tag == "Array" else len(set(x.given) - {"field"}) for x in inside)
         if extremes:
             yield Content("extremes", one.path, extremes, one.line)
@@ -54,30 +54,42 @@ def _statistics(root: Element) -> Iterator[Content]:
         yield Content("statistics", f"{fields[0].path}/@importance", len(fields), fields[0].line)
 
 
+def _extremes(one: Element) -> int:
+    """Return how many least and largest values of rows an element of statistics has: the ends of bins are some."""
+    if one.tag == "Quantile" and float(one.given.get("quantileLimit", "50")) in (0, 100):
+        return len({"quantileValue"} & set(one.given))
+    return len({"minimum", "maximum", "leftMargin", "rightMargin"} & set(one.given))
+
+
 def _declared(root: Element, schema: Schema | None, target: str | None) -> Iterator[Content]:
     """Yield bounds of numbers that are not the schema's, and names and values that the schema does not list."""
-    fields = [one for one in root.walk() if one.tag == "DataField" and one.given.get("name") != target]
-    bounds = [one for one in fields if one.all("Interval") and not _are_bounds_known(one, schema)]
+    fields = [one for one in root.walk() if one.tag == "DataField"]
+    bounds = [one for one in fields if one.all("Interval") and not _are_bounds_known(one, schema, target)]
     if bounds:
         yield Content("bounds", f"{bounds[0].path}/Interval", len(bounds), bounds[0].line)
     if schema is None:
         return
-    unknown = {one: _unlisted(one, schema) for one in fields}
+    unknown = {one: _unlisted(one, schema, target) for one in fields}
     places = [one for one, amount in unknown.items() if amount]
     if places:
         yield Content("values", places[0].path, sum(unknown.values()), places[0].line)
 
 
-def _are_bounds_known(field: Element, schema: Schema | None) -> bool:
+def _are_bounds_known(field: Element, schema: Schema | None, target: str | None) -> bool:
     name = field.need("name")
     number = None if schema is None or name not in schema else as_number(schema[name])
+    if schema is not None and name == target:
+        number = schema.target.as_number
     ends = [float(one.given[side]) for one in field.all("Interval") for side in one.given if side.endswith("Margin")]
     return number is not None and set(ends) <= {number.low, number.high}
 
 
-def _unlisted(field: Element, schema: Schema) -> int:
+def _unlisted(field: Element, schema: Schema, target: str | None) -> int:
     """Return how many names and values of a field the schema does not list."""
     name, values = field.need("name"), [plain_word(one.need("value")) for one in field.all("Value")]
+    if name == target:
+        classes = () if schema.target.as_number else schema.target.values
+        return len(set(values) - {plain_word(value_text(one)) for one in classes})
     if name not in schema:
         return 1 + len(values)
     attribute = schema[name]
@@ -101,8 +113,9 @@ def _texts(root: Element) -> Iterator[Content | None]:
         form = FORMS[one.tag]
         for name, value in one.given.items():
             if form.attributes.get(name) is TEXT and name not in ("value", "score", "reasonCode", "modalValue"):
-                is_plain = name in _NAMES and (_PLAIN_NAME.fullmatch(value) or _VERSION.fullmatch(value))
-                yield None if is_plain or " " in name else text_content(value, f"{one.path}/@{name}", one.line)
+                is_plain = name in _NAMES and bool(_PLAIN_NAME.fullmatch(value) or _VERSION.fullmatch(value))
+                is_plain |= " " in name and all(map(ADDRESS.fullmatch, value.split()))
+                yield None if is_plain else text_content(value, f"{one.path}/@{name.rpartition(' ')[2]}", one.line)
         if one.tag == "Extension":
             yield text_content(_inside(one), one.path, one.line)
         elif one.tag in ("Annotation", "Timestamp") and not _TIME.fullmatch(one.text.strip()):
@@ -111,6 +124,17 @@ def _texts(root: Element) -> Iterator[Content | None]:
 
 
 def _inside(extension: Element) -> str:
-    """Return all text in an element: its attributes, cells and parts."""
-    parts = list(extension.walk())
-    return "\n".join(", ".join([*x.given.values(), x.text.strip()]) for x in parts if x.given or x.text.strip())
+    """Return a line for each element in an extension but for rows: its attributes, its text and that of its leaves.
+
+    If there is no text, the names of the elements are returned.
+    """
+    lines, names, waiting = list[str](), list[str](), [extension]
+    while waiting:
+        one = waiting.pop()
+        leaves = [x for x in one.children if x.tag != "row" and not (x.children or x.given)]
+        inner = [x for x in one.children if x.tag != "row" and (x.children or x.given)]
+        given = [": ".join(one.given.values())] if one is extension else list(one.given.values())
+        lines.append(", ".join(cell for cell in (*given, one.text.strip(), *(x.text.strip() for x in leaves)) if cell))
+        names += [x.tag for x in (*leaves, *inner) if x.tag != "InlineTable"]
+        waiting += reversed(inner)
+    return "\n".join(filter(None, lines)) or " ".join(names)
