@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from hedgerow.boundary.canonical import digest
-from hedgerow.errors import LedgerError, LedgerUnavailableError
+from hedgerow.errors import LedgerError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
@@ -96,7 +96,7 @@ def test_an_edited_table_is_not_what_the_entries_say(ledger, statement):
 
 @pytest.mark.parametrize("statement", ENTRIES.values(), ids=ENTRIES)
 def test_entries_are_only_added_to(ledger, statement):
-    with pytest.raises((sa.exc.DBAPIError, LedgerUnavailableError), match=r"only added to|cannot be read or written"):
+    with pytest.raises(sa.exc.DBAPIError, match="only added to"):  # not LedgerUnavailableError: it is no outage
         edit(ledger, statement)
     assert ledger.verify().entries == 5
 

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError as SQLAlchemyArgumentError
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from hedgerow.boundary.durable import check_closed
@@ -34,6 +34,8 @@ _WAIT = 60  # seconds for other transactions to end: of SQLite, or those of this
 LEDGER_LIMITS = TimeLimits(connect=5, query=15, lock=10)
 _OURS = 0x68656467  # by which PostgreSQL knows the lock of who makes tables
 _LOCKED = sa.select(HEAD.c.place, sa.func.set_config("synchronous_commit", "on", True)).with_for_update(of=HEAD)
+_REFUSED = ("22", "23", "42", "P0")  # classes of SQLSTATE: a statement is wrong, or a constraint or trigger refuses it
+_WITHDRAWN = ("42501", "42P01")  # a right was revoked, or a table is missing: an operator can restore both
 _DURABLE = {"journal_mode = WAL": "wal", "synchronous = FULL": 2, "fullfsync = ON": 1}
 
 
@@ -129,14 +131,23 @@ def _without_text() -> Generator[None]:
     """Replace what the database raises where it fails: its text names hosts and files."""
     try:
         yield
-    except IntegrityError:  # a contradiction, which is no outage
-        raise
-    except (DBAPIError, PoolTimeoutError):
+    except DBAPIError as error:
+        if _is_refused(error):
+            raise
+    except PoolTimeoutError:
         pass
     else:
         return
     problem = "the ledger's database cannot be read or written now: it is full, broken or out of reach."
     raise LedgerUnavailableError(f"{problem} Send the same request again later, with the same key: it is charged once.")
+
+
+def _is_refused(error: DBAPIError) -> bool:
+    """Return whether a database refuses a statement, which is no outage: the same statement never succeeds."""
+    state: str | None = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        return isinstance(error, IntegrityError | DataError)
+    return state.startswith(_REFUSED) and state not in _WITHDRAWN
 
 
 def _checked(url: str) -> URL:
