@@ -40,7 +40,8 @@ def roll_back(url):
         for guard in ("entries_no_delete", "entries_stay"):
             connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {guard}{on}")
         kept = "(SELECT max(sequence) - 1 FROM entries)"
-        connection.exec_driver_sql(f"DELETE FROM entries WHERE sequence > {kept}")
+        for name in ("entry_index", "entries"):
+            connection.exec_driver_sql(f"DELETE FROM {name} WHERE sequence > {kept}")
         connection.exec_driver_sql(
             "UPDATE head SET sequence = (SELECT max(sequence) FROM entries), "
             "hash = (SELECT hash FROM entries ORDER BY sequence DESC LIMIT 1)"
