@@ -25,7 +25,6 @@ from unittest import mock
 
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.privacy.account import Account
-from hedgerow.privacy.noise import noise_source
 from hedgerow.service.app import create_app
 from hedgerow.service.curator import Curator, HostedDataset
 from hedgerow.service.jobs import Jobs
@@ -158,24 +157,26 @@ class WatchedRows:
         self._steps.reach(STEPS[1])
         with self._rows.opened() as target:
             self._steps.reach(STEPS[2])
-            yield target
+            yield WatchedTarget(target, self._steps)
 
 
-class WatchedNoise:
-    """The usual noise, which notes when it is drawn."""
+class WatchedTarget:
+    """Open rows, which note when they were counted."""
 
-    def __init__(self, steps: Steps) -> None:
-        self._source, self._steps = noise_source(None), steps
-        self.description, self.no_guarantee_reason = self._source.description, self._source.no_guarantee_reason
+    def __init__(self, target: Any, steps: Steps) -> None:
+        self._target, self._steps = target, steps
 
-    def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
-        run = self._source.prepare(mechanism)
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._target, name)
+        if not name.endswith("_by_bin"):
+            return found
 
-        def drawing(values: Any) -> Any:
+        def counting(*given: Any) -> Any:
+            counts = found(*given)
             self._steps.reach(STEPS[3])
-            return run(values)
+            return counts
 
-        return drawing
+        return counting
 
 
 @contextmanager
@@ -186,7 +187,7 @@ def curator(place: Place, steps: Steps) -> Iterator[Curator]:
         steps.watch(ledger)
         rows = open_rows(place.rows, SCHEMA, limits=LIMITS) if place.rows else FrameRows.of(*table(), SCHEMA)
         held = HostedDataset(SCHEMA, WatchedRows(rows, steps))
-        yield Curator(ledger, {"wards": held}, noise=WatchedNoise(steps))
+        yield Curator(ledger, {"wards": held})
 
 
 def outcome(outage: Outage, step: str, place: Place) -> Row:

@@ -7,7 +7,7 @@ import hedgerow as hr
 from hedgerow.errors import BudgetExceededError
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Charge
-from hedgerow.privacy.gate import Gate, spend, spend_share
+from hedgerow.privacy.gate import Gate, spend, spend_share, watched_draws
 from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, SecureNoise, SeededNoise
 from hedgerow.privacy.unit import Unit
 
@@ -92,6 +92,18 @@ def test_a_failure_after_the_charge_is_not_refunded():
     with pytest.raises(RuntimeError, match="disk on fire"):
         Gate(budget, SecureNoise()).release(DiscreteLaplace(Fraction(1)), failing, purpose="x")
     assert budget.spent == 1
+
+
+def test_a_draw_is_noted_before_it_begins_and_not_while_rows_are_counted():
+    noted = []
+
+    class Noting(SecureNoise):
+        def prepare(self, _):
+            return lambda _: noted.append(draws.is_set())
+
+    with watched_draws() as draws:
+        Gate(Budget(1), Noting()).release(DiscreteLaplace(1), lambda: noted.append(draws.is_set()), purpose="counts")
+    assert noted == [False, True]
 
 
 def test_whether_numbers_of_rows_overflow_or_underflow_is_told_by_no_warning_or_error():

@@ -30,6 +30,7 @@ from hedgerow.models.files import model_from_dict
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import total
+from hedgerow.privacy.noise import noise_source
 from hedgerow.schema import Schema
 from hedgerow.service.curator import Caller
 from hedgerow.service.questions import LARGEST_DIVISOR
@@ -407,7 +408,14 @@ def test_where_the_service_runs_short_the_charge_is_for_the_same_request_asked_a
         curator.ledger.verify()
 
 
-@pytest.mark.parametrize("error", [DomainError("CANARY"), EngineError("CANARY"), RuntimeError("CANARY")])
+class PanicException(BaseException):
+    """What a library in Rust raises."""
+
+
+FINAL = [DomainError("CANARY"), EngineError("CANARY"), RuntimeError("CANARY"), PanicException("CANARY")]
+
+
+@pytest.mark.parametrize("error", FINAL)
 def test_failures_that_values_of_rows_may_cause_are_final(tmp_path, error):
     """What is drawn again until nothing fails would have another law than what was charged for."""
     rows = ShortRows(error)
@@ -428,6 +436,73 @@ def test_an_unknown_failure_of_a_process_without_room_is_not_final(tmp_path, mon
         monkeypatch.undo()
         rows.when = lambda: None
         assert curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+
+
+class FailingNoise(Exact):
+    """Noise without effect, whose draws are counted, and fail with the errors that are left."""
+
+    def __init__(self, *errors):
+        self.errors, self.draws = list(errors), 0
+
+    def prepare(self, mechanism):
+        run = super().prepare(mechanism)
+
+        def draw(values):
+            self.draws += 1
+            if self.errors:
+                raise self.errors.pop()
+            return run(values)
+
+        return draw
+
+
+def failing(call, *errors):
+    """Return a function that raises these errors first, and then does what `call` does."""
+    left = list(errors)
+
+    def instead(*args):
+        if left:
+            raise left.pop()
+        return call(*args)
+
+    return instead
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+@pytest.mark.parametrize("error", [LedgerUnavailableError("the disk is full"), MemoryError("CANARY")], ids=type)
+def test_an_answer_that_cannot_be_stored_is_kept_and_not_drawn_again(url, kind, error):
+    """Whether it can be stored may depend on its length, and so on the noise."""
+    rows, signer = WatchedRows(), Signer.new()
+    with curator_of(url, rows, noise=noise_source(0), signer=signer) as curator:
+        store, contents = curator.ledger.answer, []
+        fails = failing(store, error, error)
+        curator.ledger.answer = lambda reserved, content: contents.append(content) or fails(reserved, content)
+        for _ in range(2):
+            with pytest.raises(type(error)):
+                curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+        answer = curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+        assert [*contents, answer.content] == [answer.content] * 4
+        assert curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]) == answer
+        assert rows.touched == 1
+        curator.ledger.verify()
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+@pytest.mark.parametrize("error", [MemoryError("CANARY"), OSError(errno.EMFILE, "CANARY"), ImportError("CANARY")])
+def test_a_failure_after_a_draw_is_final_also_if_the_ledger_cannot_note_it(url, kind, error, monkeypatch):
+    """Whether it fails may depend on the noise: a second draw would be rejection sampling."""
+    noise = FailingNoise(error)
+    monkeypatch.setattr("hedgerow.service.curator.has_room", lambda: noise.draws == 0)
+    with curator_of(url, noise=noise) as curator:
+        curator.ledger.fail = failing(curator.ledger.fail, LedgerUnavailableError("the disk is full"))
+        with pytest.raises(LedgerUnavailableError) as raised:
+            curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+        assert raised.value.charged
+        monkeypatch.undo()
+        for _ in range(2):
+            with pytest.raises(RequestFailedError, match="final"):
+                curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+        assert noise.draws == 1
 
 
 class LostRows(WatchedRows):

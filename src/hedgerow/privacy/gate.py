@@ -1,6 +1,9 @@
 """The gate that every release passes: charge, query, noise; and the only way to open one: `spend` or `spend_share`."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -13,6 +16,17 @@ from hedgerow.privacy.noise import Mechanism, NoiseSource
 from hedgerow.privacy.unit import Unit, loss_of, rows_of
 
 Result = TypeVar("Result")
+_DRAWS = ContextVar[threading.Event | None]("draws", default=None)
+
+
+@contextmanager
+def watched_draws() -> Generator[threading.Event]:
+    """Yield an event that is set once a release in this context has begun to draw noise."""
+    token = _DRAWS.set(event := threading.Event())
+    try:
+        yield event
+    finally:
+        _DRAWS.reset(token)
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,10 @@ class Gate:
                 epsilon, delta, rho=rho, purpose=purpose, mechanism=text, no_guarantee_reason=reasons, unit=self.unit
             )
         with np.errstate(all="ignore"):  # a warning, or an error made of one, would disclose a number
-            return run(query())
+            counts = query()
+            if (event := _DRAWS.get()) is not None:
+                event.set()
+            return run(counts)
 
 
 def spend(

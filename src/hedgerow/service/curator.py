@@ -16,6 +16,7 @@ from hedgerow.boundary.canonical import digest
 from hedgerow.boundary.environment import environment_cause
 from hedgerow.privacy import Account, NoiseSource, PrivacyCard
 from hedgerow.privacy.charge import exact
+from hedgerow.privacy.gate import watched_draws
 from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.dummy import dummy_rows
 from hedgerow.schema.schema import Schema
@@ -121,10 +122,10 @@ class Curator:
     """Holder of private datasets, who answers what their ledger allows."""
 
     # Every question is checked against what is public, then charged in the ledger, on disk, then answered from the
-    # rows. An answer is on disk before it leaves. A failure of the environment leaves the question pending: asked
-    # again, it is evaluated again under the same charge, with new noise; nothing of an earlier attempt has left. Any
-    # other failure after the charge is final: to draw again until nothing fails would change the law of what is
-    # released, beyond what was charged.
+    # rows. An answer is on disk before it leaves. A failure of the environment before noise is drawn leaves the
+    # question pending: asked again, it is evaluated again under the same charge. Any other failure is final, and an
+    # answer that cannot be stored is kept until it can. If whether a draw is stored depended on the drawn values, a
+    # second draw would be rejection sampling, whose loss is up to twice that charged.
 
     def __init__(
         self,
@@ -143,6 +144,7 @@ class Curator:
         self.approvals, self._quotas = Approvals(ledger.log), quotas or Quotas()
         self._history = History(ledger.log)
         self._signer, self._noise = signer, noise
+        self._unstored = dict[str, Evaluation]()  # by request: results, which are not evaluated again
         self._rows = {name: Probe(f"dataset {name}", held.rows.probe) for name, held in self._datasets.items()}
         self._ledger = Probe("the ledger", ledger.probe)
 
@@ -226,7 +228,10 @@ class Curator:
             error.charged = known is not None
             raise
         if isinstance(found, Answered):
+            self._unstored.pop(found.request, None)  # another process may have answered it
             return Answer.read(found.content)
+        if (kept := self._unstored.get(found.request)) is not None:
+            return replace(kept, reserved=found)
         try:
             return self._evaluate(caller, dataset, question, asked, found)
         except BaseException:
@@ -269,7 +274,7 @@ class Curator:
         return [entry.own_line if is_own else entry.line for entry in page], following
 
     def abandon(self, evaluation: Evaluation) -> None:
-        """Drop an evaluation that was not stored: asked again, the question is evaluated again under its charge."""
+        """Leave an evaluation that is not stored: asked again, the question is evaluated or stored under its charge."""
         self.ledger.put_down(evaluation.reserved)
 
     def _evaluate(self, caller: Caller, dataset: str, question: Question, asked: str, reserved: Reserved) -> Evaluation:
@@ -279,19 +284,27 @@ class Curator:
             return replace(card, notes=(*card.notes, *_notes(dataset, reserved.epoch, held)))
 
         answer = cause = None
-        try:
-            found = question.answer(held.rows, noted, self._noise)
-            head = {"format": "hedgerow/answer", "version": 1, "dataset": dataset, "epoch": reserved.epoch}
-            body = json.dumps({**head, "request": reserved.request, **found}, separators=(",", ":")).encode()
-            answer = Answer(body, self._receipt(caller, dataset, question, asked, reserved, body, found))
-        except Exception as error:  # its text could quote a row
-            kind, cause = type(error).__name__, environment_cause(error) or (None if has_room() else "process")
-            state = "failed" if cause is None else f"is pending: {CAUSES[cause]}"
-            _LOG.warning("request %s of dataset %s %s (%s)", reserved.request, dataset, state, kind)
+        with watched_draws() as draws:
+            try:
+                found = question.answer(held.rows, noted, self._noise)
+                head = {"format": "hedgerow/answer", "version": 1, "dataset": dataset, "epoch": reserved.epoch}
+                body = json.dumps({**head, "request": reserved.request, **found}, separators=(",", ":")).encode()
+                answer = Answer(body, self._receipt(caller, dataset, question, asked, reserved, body, found))
+            except (KeyboardInterrupt, SystemExit):  # the process ends
+                raise
+            except BaseException as error:  # as panics of Rust are; its text could quote a row
+                kind = type(error).__name__
+                if not draws.is_set():  # else the failure may depend on what was drawn
+                    cause = environment_cause(error) or (None if has_room() else "process")
+                state = "failed" if cause is None else f"is pending: {CAUSES[cause]}"
+                _LOG.warning("request %s of dataset %s %s (%s)", reserved.request, dataset, state, kind)
         due = time.monotonic()
         if (step := held.answer_after) is not None:  # at a multiple of it after the charge
             due += step - (due - began) % step
-        return Evaluation(reserved, answer, cause, due)
+        evaluation = Evaluation(reserved, answer, cause, due)
+        if cause is None:
+            self._unstored[reserved.request] = evaluation
+        return evaluation
 
     def finish(self, evaluation: Evaluation) -> Answer:
         """Store the answer of an evaluation that is due, and return it; raises if there is none."""
@@ -308,9 +321,11 @@ class Curator:
             raise errors.ServiceUnavailableError(charged=True, retry_after=_PAUSE)
         if answer is None:
             self.ledger.fail(reserved, "the evaluation failed")
+            self._unstored.pop(reserved.request, None)
             problem = "the evaluation of the request failed, which is final; the charge stays. Ask the curator why."
             raise errors.RequestFailedError(problem)
         self.ledger.answer(reserved, answer.content)
+        self._unstored.pop(reserved.request, None)
         return answer
 
     def _check_available(self, dataset: str, *, is_charged: bool) -> None:
