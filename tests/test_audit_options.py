@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError
-from tests.options import CHANGED, is_regressor, of_class, schema_of
+from tests.options import CHANGED, COARSE, is_regressor, of_class, schema_of
 
 AUDITS = {name: one for name in hr.audit.__all__ if inspect.isfunction(one := getattr(hr.audit, name))}
 SAME = {"n_jobs": "the number of processes or threads changes no result"}
@@ -265,6 +265,48 @@ def result_or_refusal(audit, given):
 @pytest.mark.parametrize("audit", [one for one in CASES if one not in ("reconstruct",)])
 def test_an_audit_gives_the_same_result_again(audit):
     assert result(audit, CASES[audit][0]()) == unchanged(audit)
+
+
+ATTACKS = {  # for each attack with options: the audit that runs it, what it needs, and another value of each option
+    "LabelOnlyAttack": (
+        "membership",
+        {"schema": schema_of("")},
+        {"schema": schema_of("", COARSE), "max_distance": 1, "draws": 1},
+    ),
+    "OfflineRmia": ("lira", {}, {"a": 0.9}),
+    "RandomForestAttack": ("membership", {}, {"trees": 1}),
+}
+
+
+def measured(name, options):
+    """Return what an audit measures by an attack, without the attack's own description."""
+    audit, needed, _ = ATTACKS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        target = DecisionTreeClassifier(max_depth=3, random_state=0)  # whose scores are more than labels
+        given = CASES[audit][0]() | {"target": target, "attack": getattr(hr.audit, name)(**needed | options)}
+        found = AUDITS[audit](**given)
+    return content(found.aucs), content(found.curves)
+
+
+def test_every_attack_and_every_option_of_it_is_listed():
+    options = {
+        name: {field.name for field in fields(one)}
+        for name in hr.audit.__all__
+        if is_dataclass(one := getattr(hr.audit, name)) and hasattr(one, "scores")
+    }
+    assert {name: found for name, found in options.items() if found} == {
+        name: set(changed) for name, (*_, changed) in ATTACKS.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [(name, option) for name, (*_, more) in ATTACKS.items() for option in more]
+)
+def test_each_option_of_an_attack_changes_what_it_measures(name, option):
+    usual = measured(name, {})
+    assert measured(name, {}) == usual
+    assert measured(name, {option: ATTACKS[name][-1][option]}) != usual
 
 
 DRAWS = [
