@@ -112,13 +112,13 @@ class Derivation(ABC):
     def check_read(self, column: Column) -> None:
         """Raise DomainError, which quotes no cell, if a cell that a column was computed from is refused."""
         if not column.is_text and np.isinf(column.values).any():
-            raise self.refusal(column.name)
+            raise self.refusal(column.name, column.serials_advice if "format" in self.optional else "")
 
-    def refusal(self, name: str) -> DomainError:
+    def refusal(self, name: str, advice_on_serials: str = "") -> DomainError:
         """Return the error of cells that it cannot be computed from."""
         problem = f"is derived from {listed(self.columns)}: expected {self.expected.format(**vars(self))} there"
         advice = "name those that stand for a missing value under `missing_values` inside `derived` in the schema"
-        return DomainError(f"{problem}, found others; correct them, or {advice}.", column=name)
+        return DomainError(f"{problem}, found others; correct them, or {advice}.{advice_on_serials}", column=name)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data; defaults are left out."""

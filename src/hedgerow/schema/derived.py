@@ -45,7 +45,8 @@ class _Number(Derivation):
         values = np.asarray(self.made(_Arrays, cells), dtype=np.float64)
         bad = np.logical_or.reduce(refused)
         empty = (np.logical_or.reduce(missing) | np.isnan(values)) & ~bad
-        return Column(name, np.where(bad, np.inf, np.where(empty, 0.0, values)), empty if empty.any() else None)
+        found = np.where(bad, np.inf, np.where(empty, 0.0, values))
+        return Column(name, found, empty if empty.any() else None, date_system=columns[0].date_system)
 
     def _read(self, column: Column) -> tuple[Floats, Mask, Mask]:
         """Return the numbers of a column, where it is missing, and where it holds what is refused."""

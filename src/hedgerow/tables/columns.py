@@ -162,10 +162,15 @@ class Column:
         if not self.is_text:
             values = self.values if self.missing is None else np.where(self.missing, 0, self.values)
             return values.astype(np.float64)
-        problem = FOUND_NO_DATE
-        if self.date_system:
-            problem += f" Serial days in this workbook need `format: {self.date_system}`, or cells formatted as dates."
+        problem = FOUND_NO_DATE + self.serials_advice
         return self._parsed("1970-01-01", _spells_dates, problem, pa.date32(), pa.int32())
+
+    @property
+    def serials_advice(self) -> str:
+        """A sentence on the format of serial days, to append to an error; empty if no workbook states their system."""
+        if not self.date_system:
+            return ""
+        return f" Serial days in this workbook need `format: {self.date_system}`, or cells formatted as dates."
 
     def _parsed(self, blank: str, spells: Any, problem: str, *kinds: pa.DataType) -> Floats:
         """Return text as numbers, cast by way of types, `blank` where missing; DomainError if some spells none."""
