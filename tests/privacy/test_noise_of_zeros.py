@@ -15,6 +15,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.learn.learned import LeafCounts, LeafSums
+from hedgerow.learn.ssrl.mechanisms import Exponential, global_gaussian, global_laplace, smooth_cauchy, smooth_laplace
 from hedgerow.oracle.release_forms import PublishedRatios
 from hedgerow.privacy.gate import spend
 from hedgerow.privacy.joint_quantiles import JointQuantiles
@@ -39,6 +40,8 @@ ADDED = {
     "Laplace": LAPLACE,
     "Laplace of several counts": DiscreteLaplace(Fraction(3, 2), sensitivity=3, each=1),
     "Gaussian": GAUSSIAN,
+    "Gaussian, the second of a series": GaussianCounts(Fraction(3), Fraction("1e-6"), 2, 2, 1),
+    "Gaussian, of unequal parts": GaussianCounts(Fraction(2), Fraction("1e-6"), 4, 2, 1, Fraction(5, 2)),
     "Gaussian of a unit": GaussianCounts(Fraction(8), Fraction("1e-6"), 2, 1, 2, rows=2),
 }
 VALUES = (0, 1, 7, -7, 2**40)
@@ -54,9 +57,10 @@ VECTORS = {
 def chances(mechanism, factor=1):
     """Return the exact chances of noise of −REACH or less, …, REACH or more, by the definition of the mechanism."""
     wide = np.arange(-2000, 2001)
-    scale = float(factor) * float(getattr(mechanism, "scale", mechanism.sensitivity / mechanism.epsilon))
-    away = np.abs(wide) / scale
-    mass = np.exp(-away if isinstance(mechanism, DiscreteLaplace) else -(away**2) / 2)
+    if isinstance(mechanism, GaussianCounts):
+        mass = np.exp(-((wide / (float(factor) * mechanism.scale)) ** 2) / 2)
+    else:
+        mass = np.exp(-np.abs(wide) / float(factor * mechanism.sensitivity / mechanism.epsilon))
     found = np.zeros(2 * REACH + 1)
     np.add.at(found, np.clip(wide, -REACH, REACH) + REACH, mass / mass.sum())
     return found
@@ -149,6 +153,29 @@ def test_choices_have_their_exact_chances_at_scores_of_zero_and_at_equal_ones(so
         run = source.prepare(kind(Fraction(1), 2))
         counts = np.bincount([run(np.array(scores)) for _ in range(200)], minlength=4)
         assert p_value(counts, law(scores, 2 * sides)) > ALARM, scores
+
+
+DELTA = Fraction("1e-6")
+PUBLISHED = {
+    "smooth-laplace": smooth_laplace(Fraction(1), DELTA),
+    "smooth-cauchy": smooth_cauchy(Fraction(1)),
+    "global-laplace": global_laplace(Fraction(1)),
+    "global-gaussian": global_gaussian(Fraction(1), DELTA),
+    "exponential": Exponential(Fraction(1)),
+}
+EQUAL = [(0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.5, 0.5), (0.5, 0.5, 0.5, 0.5), (-0.5, -0.5, 0.0, 0.0)]
+
+
+@pytest.mark.parametrize("mechanism", PUBLISHED.values(), ids=PUBLISHED)
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+def test_published_mechanisms_choose_evenly_among_scores_of_zero_and_among_equal_ones(source, mechanism):
+    """Without noise on equal scores the first of them would always be chosen before the others."""
+    run = source.prepare(mechanism)
+    for scores in EQUAL:
+        counts = np.bincount([run(np.array(scores)) for _ in range(100)], minlength=4)
+        for value in set(scores):
+            equal = counts[np.array(scores) == value]
+            assert p_value(equal, [1 / len(equal)] * len(equal)) > ALARM, scores
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
