@@ -204,7 +204,7 @@ def test_a_key_answers_for_its_own_analyst_alone(tmp_path):
         assert bob.get("/v1/datasets").status_code == 401
 
 
-@pytest.mark.claim("told in one sentence, the same for all")
+@pytest.mark.claim("reported in one of two fixed sentences")
 def test_a_private_value_is_nowhere_but_in_the_table(tmp_path, caplog):
     """Names are in a column that the schema leaves out; a ward that only one row has fails each evaluation."""
     seen = []

@@ -137,7 +137,7 @@ def test_an_analyst_pays_to_learn_that_there_are_too_many_rows_for_a_fit(url, mo
 
 
 @pytest.mark.parametrize("kind", QUESTIONS)
-@pytest.mark.claim("told in one sentence, the same for all")
+@pytest.mark.claim("reported in one of two fixed sentences")
 def test_a_failure_is_final_charged_and_tells_nothing(url, kind, caplog):
     with curator_of(url, WatchedRows(fails=True)) as curator:
         for _ in range(2):
@@ -470,6 +470,7 @@ def failing(call, *errors):
 
 @pytest.mark.parametrize("kind", QUESTIONS)
 @pytest.mark.parametrize("error", [LedgerUnavailableError("the disk is full"), MemoryError("CANARY")], ids=type)
+@pytest.mark.claim("no failure leads to a second draw of noise")
 def test_an_answer_that_cannot_be_stored_is_kept_and_not_drawn_again(url, kind, error):
     """Whether it can be stored may depend on its length, and so on the noise."""
     rows, signer = WatchedRows(), Signer.new()
@@ -489,6 +490,7 @@ def test_an_answer_that_cannot_be_stored_is_kept_and_not_drawn_again(url, kind, 
 
 @pytest.mark.parametrize("kind", QUESTIONS)
 @pytest.mark.parametrize("error", [MemoryError("CANARY"), OSError(errno.EMFILE, "CANARY"), ImportError("CANARY")])
+@pytest.mark.claim("no failure leads to a second draw of noise")
 def test_a_failure_after_a_draw_is_final_also_if_the_ledger_cannot_note_it(url, kind, error, monkeypatch):
     """Whether it fails may depend on the noise: a second draw would be rejection sampling."""
     noise = FailingNoise(error)
