@@ -37,6 +37,9 @@ ONE = ' recordCount="1"'
         ((OF_50, "", "1", "0", "0", "1"), None),
         ((OF_50, OF_50, "3", "1", "0", "2"), None),  # neither
         (("", "", "-3", "1", "0", "2"), None),
+        ((' recordCount="0"', ' recordCount="0"', "1", "0", "0", "1"), None),
+        (("", "", "100", "0", "25", "75"), None),  # rows, or percentages
+        ((' recordCount="100"', ' recordCount="100"', "100", "0", "25", "75"), ((100, 0), (25, 75))),
     ],
 )
 def test_counts_are_rows_only_where_the_document_says_so(given, counts):
@@ -44,6 +47,20 @@ def test_counts_are_rows_only_where_the_document_says_so(given, counts):
     assert [leaf.counts for leaf in model.leaves] == (list(counts) if counts else [None, None])
     kinds = [one.kind for one in model.contents]
     assert kinds == ([] if counts else ["counts"])  # numbers of rows that are not read are reported
+
+
+@pytest.mark.parametrize(("size", "is_read"), [("6", True), ("90", False)])
+def test_counts_that_contradict_those_of_the_parent_are_not_read(size, is_read):
+    text = TREE.format("", "", 3, 1, 0, 2).replace("<Node><True/>", f'<Node recordCount="{size}"><True/>')
+    model = model_of_pmml(text, None)
+    assert [leaf.counts is not None for leaf in model.leaves] == [is_read] * 2
+    assert [one.kind for one in model.contents] == ([] if is_read else ["counts"])
+
+
+def test_shares_without_numbers_of_rows_are_no_counts_and_are_reported():
+    model = model_of_pmml(TREE.format("", "", 1, 0, 0, 1).replace("recordCount", "probability"), None)
+    assert [leaf.counts for leaf in model.leaves] == [None, None]
+    assert [one.kind for one in model.contents] == ["counts"]
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,24 @@ def test_boolean_fields_take_booleans():
         model_of_pmml(text, None)
 
 
+@pytest.mark.parametrize(
+    "listed", ["", '<Value value="true"/><Value value="false"/>', '<Value value="1"/><Value value="0"/>']
+)
+@pytest.mark.parametrize("attribute", [None, Boolean(missing="bin")])
+def test_as_missing_leaves_the_two_values_of_boolean_fields_alone(listed, attribute):
+    mining = 'invalidValueTreatment="asMissing"'
+    field = WORD.format("categorical", "boolean", listed)
+    text = tree(field, simple("equal", "false"), simple("equal", "true"), mining)
+    schema = None if attribute is None else Schema({"x": attribute}, Label("y", ("n", "p")))
+    assert predicted(model_of_pmml(text, schema), True, False, None) == ["p", "n", "n"]
+
+
+def test_other_words_of_a_schema_are_invalid_in_boolean_fields():
+    text = tree(WORD.format("categorical", "boolean", ""), simple("equal", "true"), simple("equal", "false"))
+    schema = Schema({"x": Categorical(("true", "false", "yes"))}, Label("y", ("n", "p")))
+    assert predicted(model_of_pmml(text, schema), "true", "false", "yes") == ["n", "p", None]
+
+
 def test_ordinal_fields_have_the_order_of_their_values():
     values = "".join(f'<Value value="{x}"/>' for x in ("low", "middle", "high"))
     one, other = simple("lessOrEqual", "middle"), simple("greaterThan", "middle")
@@ -174,6 +192,7 @@ def test_equal_numbers_are_equal_categories():
         (NUMBER.format("double", '<Value value="3"/>'), "a list of valid Values of the continuous field"),
         (NUMBER.format("double", INTERVAL * 2), "several Intervals"),
         (NUMBER.format("double", INTERVAL.replace('"10"', '"0"')), "holds more than one number"),
+        (NUMBER.format("double", '<Interval closure="openOpen"/>'), "with a leftMargin or a rightMargin, got neither"),
         (NUMBER.format("string", ""), 'dataType="string" of the continuous field'),
         (WORD.format("categorical", "float", ""), 'dataType="float" of the categorical field'),
         (WORD.format("categorical", "string", INTERVAL), "an Interval of the categorical field"),

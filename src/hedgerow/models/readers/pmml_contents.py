@@ -14,7 +14,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z][\w .()+-]{0,80}")  # of a program, a version
 _VERSION = re.compile(r"[0-9]+([.-][0-9A-Za-z]+){0,5}")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,18}(Z|[-+][0-9:]{4,6})?)?")
 _NAMES = ("modelName", "algorithmName", "copyright", "modelVersion", "name", "version")
-_UNREAD = ("recordCount", "nbCorrect")
+_UNREAD = ("recordCount", "nbCorrect", "probability")
 
 
 def contents_of(

@@ -23,13 +23,33 @@ def leaf_counts(nodes: Sequence[Element], spelled: Callable[[str, Element], str]
     has_shares = has_shares or any(_size(node) not in (None, sum(rows.values())) for node, rows in leaves.items())
     found = {node: _as_rows(rows, _size(node) if has_shares else Fraction(1)) for node, rows in leaves.items()}
     read = {node: rows for node, rows in found.items() if rows is not None}
-    if len(read) < len(leaves) or all(sum(rows.values()) == 1 for rows in read.values()):
-        return {}  # of leaves that all have 1, nobody knows whether it is one row or all of the rows
+    if len(read) < len(leaves) or _may_be_shares(read) or not _is_consistent(nodes, read):
+        return {}
     return read
+
+
+def _may_be_shares(leaves: Mapping[Element, Mapping[str, int]]) -> bool:
+    """Return whether all leaves have 1, which can be one row or all rows, or all have 100, without a number of rows."""
+    sums = {sum(rows.values()) for rows in leaves.values()}
+    return sums <= {1} or (sums == {100} and not any("recordCount" in node.given for node in leaves))
+
+
+def _is_consistent(nodes: Sequence[Element], leaves: Mapping[Element, Mapping[str, int]]) -> bool:
+    """Return whether the leaves below each node have as many rows as the node, if it states a number."""
+    sums = {node: sum(rows.values()) for node, rows in leaves.items()}
+    for node in reversed(nodes):  # children come after their parents
+        children = node.all("Node")
+        if children and all(child in sums for child in children):
+            sums[node] = sum(sums[child] for child in children)
+            if _size(node) not in (None, sums[node]):
+                return False
+    return True
 
 
 def _distribution(node: Element, spelled: Callable[[str, Element], str]) -> dict[str, Fraction]:
     found = dict[str, Fraction]()
+    if not all("recordCount" in one.given for one in node.all("ScoreDistribution")):
+        return found  # shares alone
     for one in node.all("ScoreDistribution"):
         value = spelled(one.need("value"), one)
         if value in found:
@@ -47,7 +67,7 @@ def _as_rows(counts: Mapping[str, Fraction], times: Fraction | None) -> dict[str
     if times is None:
         return None
     rows = {value: count * times for value, count in counts.items()}
-    is_sum = times == 1 or abs(sum(counts.values()) - 1) <= _WHOLE_TO
+    is_sum = times == 1 or (times > 0 and abs(sum(counts.values()) - 1) <= _WHOLE_TO)
     whole = {value: round(count) for value, count in rows.items()}
     is_whole = all(abs(rows[value] - count) <= _WHOLE_TO for value, count in whole.items())
     return whole if is_whole and is_sum else None

@@ -58,9 +58,10 @@ class Field:
 
     @cached_property
     def valid(self) -> tuple[str, ...]:
-        """The values that alone are valid, if the file lists any."""
+        """The values that alone are valid, if the file lists any or the type has two."""
         held = [one for one in self.data.all("Value") if one.given.get("property", "valid") == "valid"]
-        return tuple(dict.fromkeys(self.spelled_value(one.need("value"), one) for one in held))
+        found = tuple(dict.fromkeys(self.spelled_value(one.need("value"), one) for one in held))
+        return found or (("false", "true") if self.type == "boolean" else ())
 
     @cached_property
     def interval(self) -> tuple[float, float] | None:
@@ -73,6 +74,8 @@ class Field:
         (one,), closure = held, held[0].need("closure")
         low = self._end(one, "leftMargin", is_open=closure.startswith("open"), is_low=True)
         high = self._end(one, "rightMargin", is_open=closure.endswith("Open"), is_low=False)
+        if not {"leftMargin", "rightMargin"} & set(one.given):
+            one.refuse(f"expected an Interval of {shown(self.name)} with a leftMargin or a rightMargin, got neither")
         if not low < high:
             one.refuse(f"expected an Interval of {shown(self.name)} that holds more than one number")
         return low, high
@@ -236,7 +239,8 @@ class Field:
             is_all_outside = number.low <= low and high <= number.high
             is_known = number.outside == "error" or is_all_outside
         else:
-            places = {plain_word(value): place for place, value in enumerate(attribute.listed)}
+            listed = ("false", "true") if isinstance(attribute, Boolean) else attribute.listed
+            places = {plain_word(value): place for place, value in enumerate(listed)}
             for word in set(places) - set(self.valid):
                 found[places[word]] = True
             is_known = attribute.outside == "error" or set(self.valid) <= set(places)
