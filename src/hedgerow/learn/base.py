@@ -146,7 +146,7 @@ class TrainingRows:
             return self.count
         tally = self.count()
         if tally.total().sum() >= limit:
-            problem = f"Expected fewer than {limit:,} rows for the exact search of this model, got as many or more"
+            problem = f"Expected fewer than {limit:,} rows for the search of this model, got as many or more"
             advice = "A single model with search='greedy' (--search greedy) takes fewer than 2^43 rows."
             raise TooManyRowsError(f"{problem}. Nothing was charged. {advice}")
         return lambda: tally

@@ -22,6 +22,7 @@ from hedgerow.learn.search.sampler import ModelSampler, Progress, conditioned
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.gini import MOST_ROWS
 from hedgerow.privacy.noise import NoiseSource, PermuteAndFlip, Siblings
 from hedgerow.privacy.zcdp import pure_rho
 from hedgerow.schema.candidates import Antecedent, Candidates
@@ -47,7 +48,7 @@ class Plan:
 
     @property
     def most_rows(self) -> int | None:
-        """The public row limit of the exact searches, or None: a fit takes fewer rows than this."""
+        """The public row limit of the search, or None: a fit takes fewer rows than this."""
         return None
 
     @property
@@ -93,6 +94,10 @@ class GreedyPlan(LeafPlan):
     most: int  # how many rules, or levels, are chosen
     of_leaves: LeafCounts
     choice: type[PermuteAndFlip] = PermuteAndFlip  # `GumbelChoice` where a budget adds up ρ
+
+    @property
+    def most_rows(self) -> int:
+        return MOST_ROWS
 
     @property
     def _choice(self) -> PermuteAndFlip:

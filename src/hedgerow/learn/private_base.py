@@ -131,7 +131,7 @@ class PrivateEstimator(TallyEstimator):
             self.budget.check(epsilon, delta, rho=rho, unit=schema.unit)
 
     def most_rows(self, schema: Schema) -> int | None:
-        """Return the public row limit of the exact search of a fit, or None. A fit takes fewer rows than this."""
+        """Return the public row limit of the search of a fit, or None. A fit takes fewer rows than this."""
         self._check_parameters()
         return self._plan(schema).most_rows
 

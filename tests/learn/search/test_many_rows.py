@@ -230,7 +230,7 @@ SMALL, WIDE = (hr.Schema({f"x{i}": hr.Boolean() for i in range(n)}, hr.Label("y"
     [
         (hr.PrivateTreeClassifier(1, max_depth=2), SMALL, MOST_WHOLE),
         (hr.PrivateTreeClassifier(Fraction(1, 10**7), max_depth=2), SMALL, MOST_ROWS),
-        (hr.PrivateTreeClassifier(1, max_depth=2, search="greedy"), SMALL, None),
+        (hr.PrivateTreeClassifier(1, max_depth=2, search="greedy"), SMALL, 2**43),
         (hr.PrivateTreeSet(1, 2, max_depth=1), SMALL, MOST_ROWS),
         (hr.PrivateTreeClassifier(1, max_depth=4), WIDE, MOST_WHOLE),
         (hr.PrivateRuleListClassifier(Fraction(1, 10**6), max_rules=4), WIDE, MOST_ROWS),
@@ -255,6 +255,9 @@ NUMBER = replace(SMALL, label=hr.Number("y", 0, 10))
         (hr.PrivateTreeSet(1, 2, max_depth=1), SMALL, MOST_ROWS),
         (hr.PrivateRuleListClassifier(1, max_rules=2), SMALL, MOST_WHOLE),
         (hr.PrivateTreeRegressor(Fraction(1, 10**7), max_depth=1), NUMBER, MOST_ROWS),
+        (hr.PrivateTreeClassifier(1, max_depth=2, search="greedy"), SMALL, 2**43),
+        (hr.PrivateRuleListClassifier(1, max_rules=2, search="greedy"), WEIGHTED, 2**43),
+        (hr.PrivateTreeRegressor(1, max_depth=1, search="greedy"), NUMBER, 2**43),
     ],
 )
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
