@@ -13,6 +13,8 @@ from hedgerow.errors import LedgerError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.unit import Unit
+from hedgerow.service.keys import Keys
+from hedgerow.service.ledger import database as database_module
 from hedgerow.service.ledger import log as log_module
 from hedgerow.service.ledger import verify as verify_module
 from hedgerow.service.ledger.accounts import account_of, all_so_far, set_total
@@ -32,7 +34,6 @@ EDITS = {
     "an answer is forgotten": "DELETE FROM answers",
     "the head is set back": "UPDATE head SET sequence = 2",
     "an entry is hidden from its analyst": "UPDATE entry_index SET analyst = 'bob' WHERE sequence = 3",
-    "an entry leaves the index": "DELETE FROM entry_index WHERE sequence = 5",
     "a chart is changed": "UPDATE entry_index SET whole_epsilon = 0.125 WHERE sequence = 2",
     "the index has an entry more": "INSERT INTO entry_index (sequence, kind) VALUES (6, 'failed')",
 }
@@ -199,11 +200,37 @@ def test_a_ledger_from_before_the_index_is_verified_as_it_is_and_indexed_when_it
         assert ledger.verify().entries == 5
         assert [entry.sequence for entry in History(ledger.log).page("ana", None, 9)] == [2, 3, 5]
         ledger.check_signer("new")
-        edit(
-            ledger, "DELETE FROM entry_index WHERE sequence = 3"
-        )  # as an earlier version that runs beside it leaves it
-    with ledger_at(earlier) as ledger:
-        assert ledger.verify().entries == 5
+
+
+@pytest.mark.parametrize("sequence", [3, 5])
+def test_an_incomplete_index_is_reported_and_made_again_at_the_next_start(ledger, ledger_url, sequence):
+    """An earlier version that appends entries leaves it so."""
+    edit(ledger, f"DELETE FROM entry_index WHERE sequence = {sequence}")
+    with pytest.raises(LedgerError, match="the ledger's index of entries is incomplete"):
+        ledger.verify()
+    with ledger_at(ledger_url) as opened:
+        assert opened.verify().entries == 5
+
+
+def test_the_index_of_an_earlier_ledger_is_made_whole_by_whatever_opens_it_first(earlier):
+    Keys(earlier).close()
+    with closing(log_module.Log(earlier, head_of(earlier), read_only=True)) as log:
+        assert sa.inspect(log.database.engine).has_table("entry_index")
+        assert str(log.verify()).startswith("5 entries, whole")
+
+
+def test_an_index_that_could_not_be_filled_is_not_there(earlier, monkeypatch):
+    """A process that is killed meanwhile leaves no empty index, by which the ledger would be broken."""
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(database_module, "fill_index", killed)
+    with pytest.raises(KeyboardInterrupt):
+        Keys(earlier)
+    with closing(log_module.Log(earlier, head_of(earlier), read_only=True)) as log:
+        assert not sa.inspect(log.database.engine).has_table("entry_index")
+        assert str(log.verify()).startswith("5 entries, whole")
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3])

@@ -24,7 +24,8 @@ from hedgerow.boundary.durable import check_closed
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError, MissingPackageError
 from hedgerow.privacy.process import OfOneProcess
-from hedgerow.service.ledger.tables import ENTRIES, HEAD, METADATA, VERSION
+from hedgerow.service.ledger.tables import ENTRIES, ENTRY_INDEX, HEAD, METADATA, VERSION
+from hedgerow.service.ledger.verify import fill_index
 
 MISSING = (
     "expected a database with a ledger, got none. Begin a ledger with `hedgerow serve init`, or, for a configuration "
@@ -179,9 +180,14 @@ def _has_tables(connection: Connection, *, create: bool, read_only: bool) -> boo
     """
     if not read_only and connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_OURS)))
-    is_there = sa.inspect(connection).has_table(ENTRIES.name)
+    inspector = sa.inspect(connection)
+    is_there, is_indexed = inspector.has_table(ENTRIES.name), inspector.has_table(ENTRY_INDEX.name)
     if not read_only and (is_there or create):
         METADATA.create_all(connection)  # those that are not there
+        if is_there and not is_indexed:  # in the same transaction: an empty index would contradict the entries
+            if connection.dialect.name == "postgresql":
+                connection.execute(_LOCKED)
+            fill_index(connection, connection.execute(sa.select(HEAD.c.sequence)).scalar_one())
     return is_there or create
 
 

@@ -303,6 +303,7 @@ class Log:
                 "the ledger has no head beside it, and may be a copy that lacks entries. If its head is elsewhere,"
             )
             raise LedgerError(f"{problem} give --config with the configuration of the service.")
+        self.check_head()  # the mark, too, which may be ahead of an older head
         self.database.backup(path)
         with closing(Log(f"sqlite:///{path}", read_only=True)) as copy:
             return copy.verify(kept.hash or None)

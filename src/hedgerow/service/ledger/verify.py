@@ -32,6 +32,10 @@ _UNCOMPARED = (
     "A restored backup or dump lacks the newest entries and looks the same. Compare with the head that is kept outside "
     "the database: give --config with the configuration of the service, or --head with a hash that you kept."
 )
+_INCOMPLETE = (
+    "the ledger's index of entries is incomplete: an older version of hedgerow appended entries, or rows of the table "
+    "entry_index were removed. The next start of the service makes the index again; then verify again."
+)
 _APART = timedelta(minutes=5)  # as far may clocks of processes be apart
 
 
@@ -244,6 +248,8 @@ class Verification:
             entry = Entry.read(row.sequence, row.content, row.hash, previous)
             previous = entry.hash
             expected.append(self._replay.take(entry))
+        if indexed is not None and len(indexed) < len(expected):
+            raise LedgerError(_INCOMPLETE)
         if indexed not in (None, expected):
             raise _broken("entry_index")
         self.entries, self.head = self.entries + len(rows), previous
