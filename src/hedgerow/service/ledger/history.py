@@ -159,15 +159,14 @@ def _about(analyst: str | None, dataset: str | None) -> list[sa.ColumnElement[bo
 
 def _sample(connection: Connection, chosen: sa.Select[Any, Any], first: int) -> Sequence[Any]:
     """Return charges at even distances, the first and the last included."""
-    last = connection.execute(chosen.order_by(ENTRY_INDEX.c.sequence.desc()).limit(1)).one()
-    points = dict[int, Any]()
+    number = ENTRY_INDEX.c.sequence
+    last = connection.execute(chosen.order_by(number.desc()).limit(1)).one().sequence
+    steps = [(first + step * (last - first) // MOST_POINTS,) for step in range(MOST_POINTS)]
+    places = sa.values(sa.column("at", sa.BigInteger), name="places").data(steps).cte()
     # One bound alone: of two, SQLite may seek by the lower one, and read all charges up to the other.
-    later = chosen.where(ENTRY_INDEX.c.sequence >= sa.bindparam("at")).order_by(ENTRY_INDEX.c.sequence).limit(1)
-    for step in range(MOST_POINTS):
-        place = first + step * (last.sequence - first) // MOST_POINTS
-        row = connection.execute(later, {"at": place}).one()
-        points[row.sequence] = row
-    return [*points.values(), *([] if last.sequence in points else [last])]
+    later = chosen.with_only_columns(number).where(number >= places.c.at).order_by(number).limit(1)
+    numbers = connection.execute(sa.select(later.correlate(places).scalar_subquery()).select_from(places)).scalars()
+    return connection.execute(chosen.where(number.in_({*numbers, last})).order_by(number)).all()
 
 
 def _times(connection: Connection, sequences: Sequence[int]) -> dict[int, str]:
