@@ -123,6 +123,9 @@ def test_pages_work_on_either_database(tmp_path, ledger_url):
         assert post(curator, "/keys/add", name="new", role="analyst").status_code == 200
         for part in DOWNLOADS:
             assert get(analyst, f"/requests/{boards.asked['ana']}/{part}").status_code == 200
+            assert get(analyst, f"/requests/%00/{part}").status_code == 404  # PostgreSQL refuses NUL in texts
+        for query in ("before=%00", "analyst=%00", "dataset=%00wards"):
+            assert get(curator, f"/requests?{query}").status_code == 200
 
 
 def test_a_cap_that_is_kept_by_rho_is_shown_as_what_it_guarantees(tmp_path):

@@ -334,7 +334,7 @@ async def ledger(
     caller: CallerDep,
     turn: FreeLimiterDep,
     after: Annotated[
-        str | None, Query(min_length=64, max_length=64, description="Hash of the last entry of the page before.")
+        str | None, Query(pattern="^[0-9a-f]{64}$", description="Hash of the last entry of the page before.")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=MOST_ENTRIES, description="The most entries of the page.")] = MOST_ENTRIES,
 ) -> Response:

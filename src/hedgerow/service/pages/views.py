@@ -77,9 +77,8 @@ class Views:
         return visit.render("overview.html", datasets=found, waiting=waiting)
 
     def requests(self, visit: Visit) -> Response:
-        query = visit.request.query_params
-        chosen = {"analyst": _own(visit) or query.get("analyst") or None, "dataset": query.get("dataset") or None}
-        before = query.get("before") or None
+        chosen = {"analyst": _own(visit) or _queried(visit, "analyst"), "dataset": _queried(visit, "dataset")}
+        before = _queried(visit, "before")
         found = self._history.asked(**chosen, before=before, limit=_LENGTH + 1)
         rows = found[:_LENGTH]
         following = rows[-1].request if len(found) > _LENGTH else ""
@@ -140,7 +139,7 @@ class Views:
         return visit.go("/approvals")
 
     def _stored(self, visit: Visit, kind: str, suffix: str, part: Any) -> Response:
-        request: str = visit.request.path_params["request"]
+        request = visit.request.path_params["request"].replace("\0", "")
         try:
             content = self._ledger.stored(visit.session.caller.name, request)
         except LedgerError:
@@ -174,6 +173,11 @@ def _own(visit: Visit) -> str | None:
     """Return the name of the analyst whose charges alone are shown; None for those who see all."""
     caller = visit.session.caller
     return caller.name if caller.role == "analyst" else None
+
+
+def _queried(visit: Visit, name: str) -> str | None:
+    """Return a parameter of the query, or None; without NUL, which PostgreSQL refuses in texts."""
+    return visit.request.query_params.get(name, "").replace("\0", "") or None
 
 
 def _parts(account: Account) -> list[Part]:
