@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow as hr
-from hedgerow.models import Leaf, Split, Tree
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.models.contents import Content, text_content
 from hedgerow.models.readers.pmml import model_of_pmml
 from hedgerow.models.readers.rules_text import rules_of_text
@@ -107,6 +107,12 @@ def test_long_comments_are_read_in_time(part):
     start = time.perf_counter()
     assert model_of_pmml(FILE.replace("<Header/>", f"<Header/><!--{part * 1_000_000}-->"), SCHEMA).contents
     assert time.perf_counter() - start < 10
+
+
+def test_the_pmml_of_a_rule_list_holds_no_text_but_its_guarantee():
+    rules = (Rule((Literal("smoker", "true"),), label="yes"), Rule((), label="no"))
+    text = RuleList(SCHEMA, rules, PrivacyCard.none("example", software="hedgerow")).to_pmml()
+    assert {place for _, place, _ in contents(text)} <= {"Header/@description"}
 
 
 def test_a_comment_of_sql_is_found_unless_it_states_a_guarantee():

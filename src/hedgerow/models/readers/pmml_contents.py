@@ -14,6 +14,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z][\w .()+-]{0,80}")  # of a program, a version
 _VERSION = re.compile(r"[0-9]+([.-][0-9A-Za-z]+){0,5}")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,18}(Z|[-+][0-9:]{4,6})?)?")
 _NAMES = ("modelName", "algorithmName", "copyright", "modelVersion", "name", "version")
+_PREDICTED = ("value", "score", "defaultScore", "reasonCode", "modalValue")
 _UNREAD = ("recordCount", "nbCorrect", "probability")
 
 
@@ -112,7 +113,7 @@ def _texts(root: Element) -> Iterator[Content | None]:
         one = waiting.pop()
         form = FORMS[one.tag]
         for name, value in one.given.items():
-            if form.attributes.get(name) is TEXT and name not in ("value", "score", "reasonCode", "modalValue"):
+            if form.attributes.get(name) is TEXT and name not in _PREDICTED:
                 is_plain = name in _NAMES and bool(_PLAIN_NAME.fullmatch(value) or _VERSION.fullmatch(value))
                 is_plain |= " " in name and all(map(ADDRESS.fullmatch, value.split()))
                 yield None if is_plain else text_content(value, f"{one.path}/@{name.rpartition(' ')[2]}", one.line)
