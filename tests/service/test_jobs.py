@@ -96,15 +96,14 @@ def test_jobs_that_have_ended_are_forgotten_in_time_and_the_ledger_has_their_ans
     monkeypatch.setattr(module, "_MOST_KEPT", 1)
     rows.go.set()
     dear = question(epsilon="9", model="tree")
-    first, answered, *_ = ended = [
-        submit(jobs, "1", body=dear),
-        submit(jobs, "2"),
-        *(submit(jobs, k, body=dear) for k in "34"),
-    ]
-    assert all(job.ended.wait(10) for job in ended)
+    ended = []
+    for key, body in (("1", dear), ("2", TREE), ("3", dear), ("4", dear)):
+        ended.append(submit(jobs, key, body=body))
+        assert ended[-1].ended.wait(30)
+    first, answered, *_ = ended
     assert jobs.get(ANA, first.name) is None
     assert jobs.answer(jobs.get(ANA, answered.name)).body
-    assert len(jobs._jobs) == 2  # the refusal that is kept, and the last one
+    assert len(jobs._jobs) == 1  # the last refusal
     assert curator.ledger.account("wards", "ana").spent == 1 / 4
     assert threading.active_count() < 10
 
@@ -172,6 +171,21 @@ def test_an_answer_waits_outside_the_workers_and_holds_the_turn_of_its_analyst_a
     with curator_of(f"sqlite:///{tmp_path}/ledger.db") as curator:
         assert curator.ask(ANA, "wards", "fits", "two", TREE).body
         assert curator.ledger.account("wards", "ana").spent == 1 / 2
+
+
+def test_a_job_whose_failure_cannot_be_logged_ends_and_gives_up_the_turn_of_its_analyst(opened, monkeypatch):
+    def warning(*_):
+        raise ValueError("the log is closed")
+
+    jobs, rows, _ = opened
+    monkeypatch.setattr(module._LOG, "warning", warning)
+    rows.fails = True
+    rows.go.set()
+    first = submit(jobs)
+    assert first.ended.wait(30)
+    second = submit(jobs, "two")
+    assert second.ended.wait(30)
+    assert first.error is not None
 
 
 def test_after_a_restart_the_ledger_knows_the_question_of_a_job_and_its_state(tmp_path):

@@ -2,14 +2,13 @@
 
 import json
 import logging
-import time
 import warnings
 
 import pytest
 
 from hedgerow.errors import LedgerError, UselessModelWarning
 from hedgerow.service.monitoring import Lines, log_to_stderr
-from tests.service.wards import BINS, MARGINALS, WatchedRows, question
+from tests.service.wards import ANA, BINS, MARGINALS, WatchedRows, question
 from tests.service.web import JSON, web
 
 WARDS = "/v1/datasets/wards"
@@ -91,8 +90,8 @@ def test_a_job_that_failed_is_logged_by_the_type_of_its_error(tmp_path, capsys, 
         monkeypatch.setattr(service.curator.ledger, "reserve", reserve)
         ana, body = service.client(), question(epsilon="1/4", model="tree")
         at = ana.post(f"{WARDS}/fits", content=body, headers=JSON | {"Idempotency-Key": "1"}).headers["location"]
-        while ana.get(at).json()["state"] in ("queued", "running"):
-            time.sleep(0.01)
+        job = service.app.state.jobs.get(ANA, at.rpartition("/")[2])
+        assert job.ended.wait(60)
         told_of = ana.get(f"{at}/answer")
     lines = told(capsys)
     assert told_of.status_code == 500

@@ -211,9 +211,11 @@ class Jobs:
 
     def _fail(self, job: Job, error: Exception) -> None:
         job.error = error.with_traceback(None)
-        _LOG.warning("job %s failed: %s", job.name[:32], type(error).__name__)  # not its text: it could quote a row
-        with self._lock:
-            self._end(job, _state_after(error))
+        try:
+            _LOG.warning("job %s failed: %s", job.name[:32], type(error).__name__)  # not its text: it could quote a row
+        finally:  # also if the log cannot be written: a job that never ended would keep its analyst's turn
+            with self._lock:
+                self._end(job, _state_after(error))
 
     def _end(self, job: Job, state: State) -> None:
         job.state = state
