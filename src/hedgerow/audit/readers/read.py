@@ -72,7 +72,8 @@ def _unsupported(model: Any) -> str:
         "object with\n"
         "    supports = (40, 60)    # rows in each region, or None\n"
         "    def regions(self):     # a row belongs to the first conjunction that holds\n"
-        '        return [[Literal("age", "<=", (30,))], []]'
+        '        return [[Literal("age", "<=", (30,))], []]\n'
+        "To find the rows that a model of another kind stores, call hedgerow.audit.stored_contents(model)."
     )
 
 
