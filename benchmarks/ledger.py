@@ -213,11 +213,10 @@ def main():
                 {"ledger": name, "entries": given.entries, "what": what, "value": round(value, 3), "unit": unit}
             )
             print(*rows[-1].values(), flush=True)
-    if given.entries == MILLION:
-        table = pd.DataFrame(rows).assign(day=datetime.now(UTC).date().isoformat(), commit=commit())
-        earlier = pd.read_csv(OUTPUT) if OUTPUT.exists() else table[:0]
-        whole = pd.concat([earlier[earlier["ledger"] != name], table]).sort_values("ledger", kind="stable")
-        whole.to_csv(OUTPUT, index=False, lineterminator="\n")
+    table = pd.DataFrame(rows).assign(day=datetime.now(UTC).date().isoformat(), commit=commit())
+    earlier = pd.read_csv(OUTPUT) if OUTPUT.exists() else table[:0]
+    whole = pd.concat([earlier[earlier["ledger"] != name], table]).sort_values("ledger", kind="stable")
+    whole.to_csv(OUTPUT, index=False, lineterminator="\n")
 
 
 if __name__ == "__main__":
