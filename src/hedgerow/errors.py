@@ -331,7 +331,7 @@ class ServiceUnavailableError(HedgerowError, RuntimeError):
     def __init__(self, *, charged: bool, retry_after: int) -> None:
         self.charged, self.retry_after = charged, retry_after
         charge = "The charge stays, and is for this question: it is pending." if charged else "Nothing was charged."
-        advice = f"Ask again in {retry_after} seconds, with the same key."
+        advice = f"Ask again in {retry_after} seconds, with the same idempotency key."
         super().__init__(f"the rows cannot be read, or the service lacks resources, at the moment. {charge} {advice}")
 
 

@@ -78,6 +78,7 @@ def test_keys_are_added_listed_and_revoked(folder, run):
     configure()
     code, out, _ = run("serve", "check")
     assert (code, "0 of 4 spent" in out) == (0, True)
+    assert "no problem was found\nnext: hedgerow serve key add NAME" in out
     assert run("serve", "key", "add", "ana")[1].strip()
     assert run("serve", "key", "list")[1] == "ana  analyst\n"
     assert run("serve", "key", "revoke", "ana")[0] == 0
@@ -150,7 +151,7 @@ def test_init_begins_the_ledger_that_is_named(run):
     assert yaml.safe_load(Path("curator.yaml").read_text())["ledger"] == "charges.db"
     Path("other").mkdir()
     Path("other/ledger.db").touch()
-    assert "expected a folder without ledger.db" in run("serve", "init", "other")[2]
+    assert "ledger.db exists already" in run("serve", "init", "other")[2]
     assert [path.name for path in Path("other").iterdir()] == ["ledger.db"]
     code, out, err = run("serve", "init", "third", "--ledger", "postgresql://curator:SECRET@127.0.0.1:1/none")
     assert (code, out, "$PGPASSWORD" in err, "SECRET" in err, Path("third").exists()) == (2, "", True, False, False)
@@ -163,7 +164,7 @@ def test_decisions_that_do_not_fit_together_decide_nothing(run):
     run("serve", "check")
     with Config.read("curator.yaml").open_ledger() as ledger:
         for key in ("one", "two"):
-            with pytest.raises(ApprovalError, match="Ask the same again later, with the same key"):
+            with pytest.raises(ApprovalError, match="Ask the same again later, with the same idempotency key"):
                 Approvals(ledger.log).require("wards", "ana", key, "rows by bin", "{}")
     for words in (
         ("--approve", "1", "--refuse", "1"),

@@ -81,8 +81,12 @@ def test_who_is_new_gets_a_cap_and_no_cap_changes(folder):
         {"analysts": {"ana": {"epsilon": 1}}},
         {"analysts": {"ana": {"epsilon": 0.1, "delta": 1e-6}}},
     ):
-        with pytest.raises(LedgerError, match="caps cannot change"):
+        with pytest.raises(LedgerError, match="Caps cannot change"):
             opened(write(folder, change))
+    with pytest.raises(
+        LedgerError, match=r"'ana' of 'wards', epsilon [0-9/]+ with basic accounting; got epsilon 1 with"
+    ):
+        opened(write(folder, {"analysts": {"ana": {"epsilon": 1}}}))
     with pytest.raises(ArgumentError, match="add up to at most"):
         opened(write(folder, {"analysts": {**more, "kim": {"epsilon": 3}}}))
 
@@ -119,6 +123,15 @@ def test_a_schema_with_another_unit_than_was_declared_is_not_opened(folder):
 def test_an_entry_at_fault_is_named(folder, change, named):
     with pytest.raises(ArgumentError, match=named):
         Config.read(write(folder, change))
+
+
+def test_a_key_in_the_wrong_part_of_a_configuration_is_named_with_its_place(folder):
+    with pytest.raises(ArgumentError, match=r"wards\.quotas' is not a key of this part; move it to the top level"):
+        Config.read(write(folder, {"quotas": {"questions": 2}}))
+    with pytest.raises(ArgumentError, match="'min_epsilon' is not a key of this part; move it into each dataset"):
+        Config.read(write(folder, min_epsilon=1))
+    with pytest.raises(ArgumentError, match="'min_epsilom' is not a known key; correct its spelling"):
+        Config.read(write(folder, min_epsilom=1))
 
 
 def test_timeouts_are_the_curators_to_set_and_have_defaults(folder):

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import stat
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from pathlib import Path
 from secrets import token_hex
 
 from hedgerow.errors import ArgumentError, FileAccessError, FileError
+
+_SECRET = ", or mount a secret with mode 0440"
 
 
 def write_synced(handle: int, text: str | bytes | Iterable[str]) -> None:
@@ -26,9 +29,9 @@ def check_closed(path: str | Path, kind: str, others: int = stat.S_IRWXO) -> Non
     """Raise ArgumentError for a file that everybody on the machine can read, or write; a group's right may be meant."""
     mode = stat.S_IMODE(os.stat(path).st_mode)
     if mode & others:
-        done, advice = ("write", "o-w") if others == stat.S_IWOTH else ("read", "600, or mount a secret with mode 0440")
+        done, mend, more = ("write", "o-w", "") if others == stat.S_IWOTH else ("read", "600", _SECRET)
         problem = f"{path}: expected {kind} that not everybody can {done}, got one of mode {mode:o}"
-        raise ArgumentError(f"{problem}; run chmod {advice}.")
+        raise ArgumentError(f"{problem}; run chmod {mend} {shlex.quote(str(path))}{more}.")
 
 
 def sync_folder(path: Path) -> None:

@@ -116,7 +116,7 @@ def init(
     target = folder / CONFIG
     for path in (target, folder / ledger):
         if path.exists():
-            raise ArgumentError(f"expected a folder without {path.name}, got one that has it.")
+            raise ArgumentError(f"{path} exists already; use it as it is, or name another folder.")
     Signer.new().save(folder / "curator.key")
     target.write_text(_TEMPLATE.replace("{ledger}", json.dumps(ledger) if "://" in ledger else ledger))
     Config.read(target).open_ledger(new_ledger=True).close()
@@ -133,6 +133,8 @@ def check(config: ConfigPath = CONFIG, new_ledger: NewLedger = False, accept_rol
             ledger.verify(progress=advanced)
         for name in found.datasets:
             say(f"{name}:\n{ledger.account(name)}")
+    say("the configuration, all rows and the ledger were checked: no problem was found")
+    say(f"next: hedgerow serve key add NAME for each analyst, then hedgerow serve --config {config}")
 
 
 @app.command("epoch")

@@ -73,7 +73,7 @@ def problem_of(error: Exception) -> ProblemError:
     return ProblemError(500, "internal", "The service failed", _AGAIN, None)
 
 
-_AGAIN = "Send the request again, with the same key: it is charged once."
+_AGAIN = "Send the request again, with the same idempotency key: it is charged once."
 _RETRY_AFTER = 5  # seconds
 
 

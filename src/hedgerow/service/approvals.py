@@ -128,4 +128,4 @@ def _check_approved(state: str | None) -> None:
         raise ApprovalError("the curator has refused this or withdrawn the approval.", refused=True)
     if state != "approved":
         problem = "the curator has to approve this first"
-        raise ApprovalError(f"{problem}. Ask the same again later, with the same key.", refused=False)
+        raise ApprovalError(f"{problem}. Ask the same again later, with the same idempotency key.", refused=False)

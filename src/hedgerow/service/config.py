@@ -152,8 +152,7 @@ class Config:
         try:
             found = _File.model_validate(read_mapping(path))
         except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-            problem = f"{path}: {shown('.'.join(map(str, first['loc'])))}: {first['msg']}."
+            problem = f"{path}: {_first_problem(error)}."
         if found is None:
             raise ArgumentError(problem)
         check_closed(path, "a configuration", stat.S_IWOTH)
@@ -211,6 +210,21 @@ class Config:
         )
 
 
+def _first_problem(error: ValidationError) -> str:
+    """Return where a configuration differs from the expected form, and how; a misplaced key with its right place."""
+    first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    place, key = shown(".".join(map(str, first["loc"]))), first["loc"][-1]
+    if first["type"] != "extra_forbidden":
+        return f"{place}: {first['msg']}"
+    if key in _File.model_fields and len(first["loc"]) > 1:
+        return (
+            f"{place} is not a key of this part; move it to the top level of the file, where it holds for all datasets"
+        )
+    if key in DatasetConfig.model_fields:
+        return f"{place} is not a key of this part; move it into each dataset that it is for"
+    return f"{place} is not a known key; correct its spelling, or remove it"
+
+
 @contextmanager
 def _noting(dataset: str) -> Generator[None]:
     """Note on an error which dataset it is about."""
@@ -250,8 +264,11 @@ def declare(ledger: Ledger, name: str, config: DatasetConfig, unit: Unit | None)
             ledger.grant(name, one, cap, reason=config.reason)
         elif _caps(known[one]) != _caps(cap):
             whose = "the dataset" if one == WHOLE else shown(one)
-            problem = f"the ledger has another cap for {whose} of {shown(name)}, and caps cannot change within an epoch"
-            raise LedgerError(f"{problem}. For new rows, declare a new epoch: hedgerow serve epoch NAME --reason TEXT.")
+            problem = f"expected the cap of the ledger for {whose} of {shown(name)}, {_cap_text(known[one])}"
+            raise LedgerError(
+                f"{problem}; got {_cap_text(cap)}. Caps cannot change within an epoch: write the earlier cap again. "
+                "For new rows, declare a new epoch: hedgerow serve epoch NAME --reason TEXT."
+            )
 
 
 def declare_epoch(ledger: Ledger, name: str, config: DatasetConfig, reason: str, unit: Unit | None) -> int:
@@ -259,6 +276,12 @@ def declare_epoch(ledger: Ledger, name: str, config: DatasetConfig, reason: str,
     shares = {one: cap.account for one, cap in config.analysts.items()}
     oversubscribed = config.oversubscribed
     return ledger.declare(name, config.cap.account, shares, reason=reason, oversubscribed=oversubscribed, unit=unit)
+
+
+def _cap_text(account: Account) -> str:
+    """Return the caps of an account, exactly."""
+    caps = [f"{name} {value}" for name in ("epsilon", "delta", "rho") if (value := getattr(account, name))]
+    return f"{', '.join(caps)} with {account.accounting} accounting"
 
 
 def _caps(account: Account) -> tuple[Any, ...]:

@@ -147,7 +147,8 @@ class Jobs:
             waiting = [other for queue in self._queues.values() for other, _ in queue]
             own = sum(other.caller.name == name for other in (*waiting, *self._running))
             if own >= MOST_OF_ONE or (own and len(waiting) >= MOST_WAITING):  # everybody may have one
-                raise ServiceBusyError("too many questions are waiting. Ask again later, with the same key.")
+                problem = "too many questions are waiting"
+                raise ServiceBusyError(f"{problem}. Ask again later, with the same idempotency key.")
             self._jobs[name, job.name] = job
             ended = [place for place, other in self._jobs.items() if other.ended.is_set()]
             for place in ended[: max(0, len(self._jobs) - _MOST_KEPT)]:

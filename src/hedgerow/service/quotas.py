@@ -54,7 +54,7 @@ class Quotas:
         needed = _COPIES * (unfinished_bytes(connection) + size)
         if shutil.disk_usage(ledger.absolute().parent).free < self.disk_reserve + needed:
             problem = "the disk of the ledger is nearly full, and the rest is kept for questions that are charged"
-            raise ServiceBusyError(f"{problem}. Ask again later, with the same key, or ask the curator.")
+            raise ServiceBusyError(f"{problem}. Ask again later, with the same idempotency key, or ask the curator.")
 
     def described(self, connection: Connection, analyst: str) -> dict[str, Any]:
         """Return the limits of an analyst, with what is used of them."""

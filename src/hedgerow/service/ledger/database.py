@@ -140,7 +140,8 @@ def _without_text() -> Generator[None]:
     else:
         return
     problem = "the ledger's database cannot be read or written now: it is full, broken or out of reach."
-    raise LedgerUnavailableError(f"{problem} Send the same request again later, with the same key: it is charged once.")
+    advice = "Send the same request again later, with the same idempotency key: it is charged once."
+    raise LedgerUnavailableError(f"{problem} {advice}")
 
 
 def _is_refused(error: DBAPIError) -> bool:

@@ -350,7 +350,8 @@ class Ledger:
         if known.state == "failed":
             return None
         if self._is_answered_by(known.run, known.request):
-            raise errors.RequestRunningError("the same request is being answered; ask again later, with the same key.")
+            problem = "the same request is being answered"
+            raise errors.RequestRunningError(f"{problem}; ask again later, with the same idempotency key.")
         if epoch not in (None, known.epoch):
             ended = Reserved(known.request, known.attempt, known.epoch, "")
             reason = "no answer got on disk, and the rows are those of another epoch"
@@ -398,7 +399,7 @@ class Ledger:
         changed = connection.execute(_FINISHED, ended)
         if changed.rowcount != 1:
             problem = "the request is not to be answered here: it has ended, or another process has taken it."
-            raise errors.RequestRunningError(f"{problem} Ask again, with the same key.")
+            raise errors.RequestRunningError(f"{problem} Ask again, with the same idempotency key.")
         connection.execute(_SIZED, {"of_request": reserved.request, "stored": stored})
         self.log.append(connection, state, {"request": reserved.request, **data})
 

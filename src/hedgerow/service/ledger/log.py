@@ -72,7 +72,7 @@ class HeadFile:
                 self.known = self._written(mark, back=back)
             return
         problem = "the file with the ledger's head cannot be written now. Send the same request again later"
-        raise LedgerUnavailableError(f"{problem}, with the same key: it is charged once.")
+        raise LedgerUnavailableError(f"{problem}, with the same idempotency key: it is charged once.")
 
     def _written(self, mark: Mark, *, back: bool) -> Mark:
         """Write a head, and return the one that is kept: another process may have written a later one."""
