@@ -23,10 +23,13 @@ NUMBER = Evaluation("tree", "ab" * 32, TARGETS["number"], ((90, 800, 95),), CARD
 def test_the_text_has_the_matrix_the_figures_and_what_the_noise_does():
     text = str(PLAIN)
     assert text.startswith("evaluation of the tree abababababab on about 1,500 rows (1,421 to 1,579)\n")
-    assert "true  said no  said yes\nno      1,100        43\nyes       102       255\n" in text
+    assert (
+        "true  predicted no  predicted yes\nno           1,100             43\nyes            102            255\n"
+        in text
+    )
     assert "accuracy: 90.3 % (on these rows " in text
-    assert "always saying the commonest class, no: 76.2 %" in text
-    assert "the model is more often right than always saying one class" in text
+    assert "always predicting the most frequent class, no: 76.2 %" in text
+    assert "the model is more often right than always predicting one class" in text
     assert "sex = m: about 500 rows" in text
     assert "off by up to 30 rows (95 %), by the noise. Some are below 0 for that reason; none is changed." in text
     assert "below 0" not in str(NUMBER)
@@ -44,16 +47,18 @@ def test_what_is_too_noisy_says_so():
     assert few.accuracy.value is not None or not few.accuracy.says_something
     assert str(few.accuracy) == "too noisy to say"
     assert few.verdict == "too noisy to say"
-    assert "too noisy to say whether it is more often right than always saying one class" in str(few)
+    assert "too noisy to say whether it is more often right than always predicting one class" in str(few)
     nothing = replace(PLAIN, counts=((-1, -1, -1, -1), (0, 0, 0, 0)))
     assert nothing.accuracy.value is None
     assert nothing.rows("m")[1] == (0, nothing._noise.spread(4))
+    assert nothing.rows("f") == (0, (0, nothing._noise.spread(4) - 4))
+    assert "on about 0 rows (0 to " in str(nothing)
 
 
 def test_a_model_worse_than_one_class_is_said_to_be():
     worse = replace(PLAIN, counts=((700, 500, 90, 160), (400, 400, 12, 95)))
     assert worse.verdict == "worse"
-    assert "the model is less often right than always saying one class" in str(worse)
+    assert "the model is less often right than always predicting one class" in str(worse)
 
 
 def test_a_verdict_is_wrong_in_no_more_cases_than_said():

@@ -131,14 +131,17 @@ class Evaluation(envelope.SealedFile):
         return self.estimates[0]
 
     def rows(self, group: str | None = None) -> tuple[int, tuple[int, int]]:
-        """Return about how many rows were counted, in all or in a group, with an interval for the exact number."""
+        """Return about how many rows were counted, in all or in a group, with an interval for the exact number.
+
+        Noise can make the sum of the counts negative. The result is then 0, as no table has fewer rows.
+        """
         at = None if group is None else self.groups.index(group)
         own = self._cells.ravel() if at is None else self._cells[at]
-        return sum_of(own), self._noise.interval(sum_of(own), own.size)
+        return max(sum_of(own), 0), self._noise.interval(sum_of(own), own.size)
 
     @cached_property
     def baseline(self) -> tuple[Any, Estimate]:
-        """The commonest true class by the noisy counts, and its share of the rows: what always saying it gets right."""
+        """The most frequent true class by the noisy counts, and the accuracy of always predicting it."""
         place = int(self.matrix.astype(object).sum(axis=1).argmax())
         own = np.zeros((self.target.n_levels,) * 2, dtype=bool)
         own[place] = True
@@ -207,9 +210,9 @@ class Evaluation(envelope.SealedFile):
         if isinstance(self.target, Label):
             value, share = self.baseline
             than = {"better": "more often right than", "worse": "less often right than"}.get(self.verdict)
-            lines.append(f"always saying the commonest class, {shown_text(value)}: {share}")
+            lines.append(f"always predicting the most frequent class, {shown_text(value)}: {share}")
             compared = "too noisy to say whether it is more often right" if than is None else f"the model is {than}"
-            lines.append(f"{compared} {'than ' if than is None else ''}always saying one class")
+            lines.append(f"{compared} {'than ' if than is None else ''}always predicting one class")
         return lines
 
     def __str__(self) -> str:
@@ -238,7 +241,7 @@ class Evaluation(envelope.SealedFile):
         if not isinstance(self.target, Label) or self.target.n_levels > _MOST_CLASSES:
             return []
         names = [shown_text(value) for value in self.target.values]
-        rows = [["true", *(f"said {name}" for name in names)]]
+        rows = [["true", *(f"predicted {name}" for name in names)]]
         found = zip(names, self.matrix.tolist(), strict=True)
         rows += [[name, *(f"{count:,}" for count in line)] for name, line in found]
         return [*aligned(rows, left=1), ""]
