@@ -22,7 +22,7 @@ _KINDS: tuple[tuple[type[BaseException], Cause], ...] = (
 
 
 def environment_cause(error: BaseException) -> Cause | None:
-    """Return what of the environment failed, by the type and errno of an exception; None for any other failure."""
+    """Return the cause of an environment failure, from the type and errno of an exception; None for other failures."""
     if isinstance(error, SourceUnavailableError):
         return error.cause
     if isinstance(error, OSError) and error.errno in _ERRNOS:

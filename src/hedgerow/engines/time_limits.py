@@ -36,7 +36,7 @@ class TimeLimits:
     lock: float = 10
 
     def postgres_settings(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Return settings of a connection to PostgreSQL: those of its address, and these limits where it has none.
+        """Return settings of a connection to PostgreSQL: those of its address, with these limits for omitted settings.
 
         The server ends a query in time; TCP notices that a host is gone. A server that accepts a query and hangs is
         left by `limited`.

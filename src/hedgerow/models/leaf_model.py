@@ -143,7 +143,7 @@ class LeafModel(Model):
 
     @property
     def _remarks(self) -> list[str]:
-        """What is said once, below the leaves."""
+        """Remarks below the leaves."""
         if not self._has_rows:
             return [_NO_COUNTS] if self.has_probabilities and self.privacy.charges else []
         if self._noise is None:

@@ -378,7 +378,7 @@ class Scorecard(Model):
 
     @property
     def _remarks(self) -> list[str]:
-        """What is said once, below the totals."""
+        """Remarks below the totals."""
         noise = CountNoise.of(self.privacy)
         is_exact = noise is not None and noise.is_exact
         return [_UNKNOWN_NOISE] if self.error is None and not is_exact else []

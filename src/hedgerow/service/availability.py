@@ -38,7 +38,7 @@ class Probe:
         self._ended = 0.0
 
     def begin(self) -> Future[Cause | None]:
-        """Return what is found: that of a check which runs or has just ended, else of a new one."""
+        """Return the finding of the running check or of the one that just ended; begin a check if there is none."""
         with self._lock:
             found = self._found
             if found is None or (found.done() and time.monotonic() - self._ended > _FRESH):

@@ -117,7 +117,7 @@ class _Pmml:
         return self._rule_set(card) if self.model.tag == "RuleSetModel" else self._scorecard(card)
 
     def asked(self, parts: Sequence[Element], scores: Sequence[str]) -> Asked:
-        """Return the schema, the given one or else one of the model's tests, with all cut points of the model."""
+        """Return the given schema, or a schema built from the model's tests, with all cut points of the model."""
         predicates = [one for part in parts for one in part.all(*PREDICATES)]
         questions = [self.spelled(one) for predicate in predicates for one in questions_of(predicate)]
         tested = dict.fromkeys(one.attribute for one in questions if one.attribute in self.fields)
@@ -225,7 +225,7 @@ class _Pmml:
         return found
 
     def _points(self, asked: Asked, number: Number, parts: Sequence[Element], start: Fraction, card: Any) -> Scorecard:
-        """Return the scorecard of a number: its unit is the largest of which all scores are multiples."""
+        """Return the scorecard of a number: its unit is the greatest common divisor of all scores."""
         found: dict[str, list[Fraction]] = {}
         for part in parts:
             name, scores = self._bin_scores(asked, part)
@@ -261,7 +261,7 @@ class _Pmml:
         text = one.given.get(name, default) or one.need(name)
         found = Fraction(text) if len(text) <= _LONGEST_AMOUNT else asking.LARGEST
         if abs(found) >= asking.LARGEST:
-            one.refuse(f"expected a number below 1e150 as {name}, got another text")
+            one.refuse(f"expected a number below 1e150 as {name}")
         if self.target is not None and self.target.type == "integer" and Fraction(found).denominator != 1:
             one.refuse(f"expected a whole number as {name}, as the target is an integer")
         return Fraction(found)

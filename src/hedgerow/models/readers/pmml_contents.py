@@ -125,7 +125,7 @@ def _texts(root: Element) -> Iterator[Content | None]:
 
 
 def _inside(extension: Element) -> str:
-    """Return a line for each element in an extension but for rows: its attributes, its text and that of its leaves.
+    """Return a line for each element of an extension, except rows: its attributes and text, and the text of its leaves.
 
     If there is no text, the names of the elements are returned.
     """
