@@ -28,6 +28,7 @@ from hedgerow.text.values import printable, quoted_text
 NEIGHBOURS = neighbours_of(None)
 _FOLLOWS = ("guarantee", "neighbours", "epsilon", "epsilon_exact", "delta", "delta_exact")  # from the charges
 NO_NOISE = "none"  # the source of noise on cards of models learned without privacy
+UNKNOWN_NOISE = "unknown"  # the source of noise on cards of models that were read from other formats
 SOFTWARE = f"hedgerow {__version__}"  # the software that made a model, as cards name it
 
 
@@ -148,8 +149,8 @@ class PrivacyCard:
 
     @property
     def has_noise(self) -> bool:
-        """True if something was charged for and the card states a source of noise."""
-        return bool(self.charges) and self.noise != NO_NOISE
+        """True if the card states a source of noise."""
+        return self.noise not in (NO_NOISE, UNKNOWN_NOISE)
 
     @property
     def guarantee(self) -> str:

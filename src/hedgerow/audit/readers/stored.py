@@ -73,8 +73,9 @@ def stored_contents(model: Any, schema: Schema | None = None) -> tuple[Content, 
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> stored_contents(KNeighborsClassifier(1, algorithm="brute").fit([[19.0], [97.0]], [0, 1]))
-    (Content(kind='rows', place='_fit_X', amount=2, line=0), Content(kind='rows', place='_y', amount=2, line=0))
+    >>> found = stored_contents(KNeighborsClassifier(1, algorithm="brute").fit([[19.0], [97.0]], [0, 1]))
+    >>> sorted((content.place, content.kind, content.amount) for content in found)
+    [('_fit_X', 'rows', 2), ('_y', 'rows', 2)]
     """
     own = released_model(model)
     if own is not None:

@@ -17,7 +17,7 @@ from hedgerow.models.leaf import Leaf
 from hedgerow.models.model import Model
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.tree import Node, Split, Tree
-from hedgerow.privacy.card import PrivacyCard
+from hedgerow.privacy.card import UNKNOWN_NOISE, PrivacyCard
 from hedgerow.schema import Attribute, Boolean, Categorical, Extent, Literal, Schema
 from hedgerow.schema.numbers import Numeric, Real, as_number
 from hedgerow.schema.targets import Label, Number, Target
@@ -353,4 +353,4 @@ def no_guarantee(origin: str, *, is_ours: bool = False) -> PrivacyCard:
     own = "; the file that hedgerow saved may state one" if is_ours else ""
     # Nor do such files state the noise on the numbers of rows that they hold: a private model may have been exported.
     reason = f"read from {origin}, which states none{own}"
-    return PrivacyCard((), noise="unknown", software="unknown", no_guarantee_reason=reason)
+    return PrivacyCard((), noise=UNKNOWN_NOISE, software="unknown", no_guarantee_reason=reason)
