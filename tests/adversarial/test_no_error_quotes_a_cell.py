@@ -114,7 +114,7 @@ def told(name, call, *, ours=True):
     said = [str(warning.message) for warning in shown]
     if error is not None:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        assert isinstance(error, (ValueError, TypeError)) or ours is None, (type(error), place)
+        assert isinstance(error, (ValueError, TypeError, MemoryError)) or ours is None, (type(error), place)
         said += said_by(error)
         home = sklearn if "from the data" in name and "sklearn" in place.filename else hr
         if ours:

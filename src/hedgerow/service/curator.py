@@ -17,6 +17,7 @@ from hedgerow.boundary.environment import environment_cause
 from hedgerow.privacy import Account, NoiseSource, PrivacyCard
 from hedgerow.privacy.charge import exact
 from hedgerow.privacy.gate import watched_draws
+from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema.dummy import dummy_rows
 from hedgerow.schema.schema import Schema
@@ -118,7 +119,7 @@ def check_key(key: str) -> None:
         raise errors.QuestionError("expected an idempotency key of 1 to 200 printable ASCII characters, got another.")
 
 
-class Curator:
+class Curator(OfOneProcess):
     """Holder of private datasets, who answers what their ledger allows."""
 
     # Every question is checked against what is public, then charged in the ledger, on disk, then answered from the
@@ -136,6 +137,7 @@ class Curator:
         noise: NoiseSource | None = None,
         quotas: Quotas | None = None,
     ) -> None:
+        super().__init__()
         self.ledger = ledger
         self._datasets = {
             name: held if held.epoch is not None else replace(held, epoch=ledger.epoch(name))

@@ -17,6 +17,7 @@ from hedgerow import errors
 from hedgerow.boundary.canonical import digest
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.privacy import Account, Charge
+from hedgerow.privacy.process import OfOneProcess
 from hedgerow.privacy.unit import Unit
 from hedgerow.service.ledger import accounts
 from hedgerow.service.ledger.database import LEDGER_LIMITS, begin_run
@@ -92,7 +93,7 @@ class KnownRequest:
     state: Literal["answered", "failed", "running", "pending"]  # pending: charged, and no process evaluates it
 
 
-class Ledger:
+class Ledger(OfOneProcess):
     """Record of all charges and answers. A change is one transaction, on disk before the call returns."""
 
     # Any number of processes may share the database.
@@ -107,6 +108,7 @@ class Ledger:
         accept_rollback: bool = False,
         limits: TimeLimits = LEDGER_LIMITS,
     ) -> None:
+        super().__init__()
         start = {"new_ledger": new_ledger, "accept_rollback": accept_rollback}
         self.log = Log(url, head, mark=mark, limits=limits, **start)
         self.entries, self.verify = self.log.entries, self.log.verify
