@@ -109,7 +109,11 @@ def _connected(address: str, options: Mapping[str, str], limits: TimeLimits | No
     from hedgerow.engines.postgres_connection import LimitedConnection
 
     connection = LimitedConnection.opened(limits, conninfo=address, autocommit=True, **options)
-    return ibis.postgres.from_connection(connection)
+    try:
+        return ibis.postgres.from_connection(connection)
+    except BaseException:
+        connection.close()
+        raise
 
 
 _NO_RIGHT = engine.Fault("the right to SELECT from the table or view is needed", "table")
