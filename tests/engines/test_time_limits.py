@@ -59,8 +59,8 @@ def waiting(postgres_url):
     import psycopg
 
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute("CREATE OR REPLACE VIEW slow AS SELECT 1 AS i FROM pg_sleep(60)")
-        connection.execute("CREATE TABLE IF NOT EXISTS quick AS SELECT 1 AS i")
+        connection.execute("CREATE OR REPLACE VIEW sleeping AS SELECT 1 AS i FROM pg_sleep(60)")
+        connection.execute("CREATE TABLE IF NOT EXISTS not_waiting AS SELECT 1 AS i")
         yield postgres_url, connection
 
 
@@ -77,7 +77,7 @@ def cause_of(address, limits, work=lambda _: None):
 
 
 def test_a_query_of_postgresql_is_stopped_in_time(waiting):
-    cause, seconds = cause_of(f"{waiting[0]}::slow", SHORT)
+    cause, seconds = cause_of(f"{waiting[0]}::sleeping", SHORT)
     assert cause == "timeout"
     assert seconds < 5
 
@@ -85,8 +85,8 @@ def test_a_query_of_postgresql_is_stopped_in_time(waiting):
 def test_a_lock_in_postgresql_is_not_waited_for_without_end(waiting):
     url, connection = waiting
     with connection.transaction():
-        connection.execute("LOCK TABLE quick IN ACCESS EXCLUSIVE MODE")
-        cause, seconds = cause_of(f"{url}::quick", TimeLimits(connect=2, query=30, lock=0.3))
+        connection.execute("LOCK TABLE not_waiting IN ACCESS EXCLUSIVE MODE")
+        cause, seconds = cause_of(f"{url}::not_waiting", TimeLimits(connect=2, query=30, lock=0.3))
     assert cause == "lock"
     assert seconds < 5
 
@@ -111,13 +111,13 @@ def test_a_server_that_hangs_is_given_up(waiting):
         pids[0].__enter__()
 
     try:
-        cause, seconds = cause_of(f"{url}::quick", SHORT, hang)
+        cause, seconds = cause_of(f"{url}::not_waiting", SHORT, hang)
     finally:
         pids[0].__exit__(None, None, None)
     assert cause == "timeout"
     assert 2 < seconds < 8
     ((postmaster,),) = connection.execute("SELECT pg_read_file('postmaster.pid')").fetchall()
     with hanging(int(postmaster.split()[0])):
-        cause, seconds = cause_of(f"{url}::quick", SHORT)
+        cause, seconds = cause_of(f"{url}::not_waiting", SHORT)
     assert cause == "connection"
     assert seconds < 8

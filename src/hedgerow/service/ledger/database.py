@@ -52,10 +52,7 @@ class Database(OfOneProcess):
             raise LedgerMissingError(MISSING)
         self.engine = _engine(self.url, limits, read_only=read_only)
         if self.path is not None and not read_only:
-            with suppress(OSError):  # there is one, or the database tells why there can be none
-                os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            if self.path.exists():
-                check_closed(self.path, "a ledger", stat.S_IWOTH)
+            _check_file(self.path)
         # SQLite lets writers try again at lengthening intervals, so that threads starve; those of PostgreSQL would
         # each hold a connection while they wait. Here they queue.
         self._queue = threading.Lock()
@@ -67,6 +64,9 @@ class Database(OfOneProcess):
                     version = connection.execute(sa.select(HEAD.c.version)).scalar_one_or_none()
         except SQLAlchemyError as error:
             problem = type(getattr(error, "orig", error)).__name__
+        except BaseException:
+            self.close()
+            raise
         if version == VERSION:
             return
         self.close()
@@ -125,6 +125,14 @@ class Database(OfOneProcess):
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+def _check_file(path: Path) -> None:
+    """Create a file that only its owner can read, if there is none, and refuse a file that everybody can write."""
+    with suppress(OSError):  # there is a file, or the database reports why there can be none
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    if path.exists():
+        check_closed(path, "a ledger", stat.S_IWOTH)
 
 
 @contextmanager
