@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow.cli.output import model_text
 from hedgerow.models import Tree, load_model
 from tests.cli.table import DELTA, FIT, GOOD, SSRL, TREE
 
@@ -20,7 +21,7 @@ def test_fit_show_and_predict_go_from_a_table_to_predictions(folder, run):
     assert "guarantee   epsilon-differential privacy with epsilon = 5" in out
     model = hr.models.RuleList.load("model.json")
     assert str(model) in out
-    assert run("show", "model.json")[1] == f"{model}\n\n{model.privacy}\n"
+    assert run("show", "model.json")[1] == f"{model_text(model)}\n"
     code, out, _ = run("predict", "model.json", "data.csv")
     lines = out.splitlines()
     assert lines[0] == '"ill","rule"'
@@ -124,7 +125,7 @@ def test_a_scorecard_goes_from_a_table_to_predictions(run):
     assert "guarantee   epsilon-differential privacy with epsilon = 5" in out
     data = pd.read_csv("data.csv")
     assert (card.predict(data) == data["ill"]).mean() > 0.95
-    assert run("show", "card.json")[1] == f"{card}\n\n{card.privacy}\n"
+    assert run("show", "card.json")[1] == f"{model_text(card)}\n"
     assert run("predict", "card.json", "data.csv")[1].startswith('"ill","total"')
 
 
@@ -155,7 +156,7 @@ def test_a_scorecard_of_a_number_goes_from_a_table_to_predictions(run):
     card = hr.models.Scorecard.load("card.json")
     assert str(card) in out
     assert np.abs(card.predict(data) - data["days"]).mean() < 3
-    assert run("show", "card.json")[1] == f"{card}\n\n{card.privacy}\n"
+    assert run("show", "card.json")[1] == f"{model_text(card)}\n"
     found = pd.read_csv(StringIO(run("predict", "card.json", "stays.csv", "--explain")[1]))
     assert found["days"].tolist()[: len(data)] == [float(f"{said:.15g}") for said in card.predict(data)]
     assert list(found) == ["days", "total", "explanation"]

@@ -6,6 +6,7 @@ import duckdb
 import pandas as pd
 
 import hedgerow as hr
+from hedgerow.cli.output import model_text
 from hedgerow.models.dialects import DIALECTS
 from tests.cli.table import FIT, a_scorecard, a_tree
 
@@ -31,7 +32,7 @@ def test_show_exports_every_form(folder, run):
 
 def test_a_tree_is_shown_exported_and_applied(folder, run):
     tree = a_tree(folder, old={"counts": (10, 90)}, young={"counts": (80, 20), "label": "no"})
-    assert run("show", "tree.json")[1] == f"{tree}\n\n{tree.privacy}\n"
+    assert run("show", "tree.json")[1] == f"{tree.size}\n\n{tree}\n\n{tree.privacy}\n"
     expected = tree.predict(pd.read_csv("data.csv")).tolist()
     sql = run("show", "tree.json", "--format", "sql")[1]
     assert [p for (p,) in duckdb.sql(f"SELECT {sql} AS p FROM 'data.csv'").fetchall()] == expected
@@ -49,7 +50,7 @@ def test_a_tree_is_shown_exported_and_applied(folder, run):
 
 def test_a_scorecard_is_shown_exported_and_drawn(folder, run):
     card = a_scorecard(folder)
-    assert run("show", "card.json")[1] == f"{card}\n\n{card.privacy}\n"
+    assert run("show", "card.json")[1] == f"{model_text(card)}\n"
     expected = card.predict(pd.read_csv("data.csv")).tolist()
     sql = run("show", "card.json", "--format", "sql")[1]
     assert [p for (p,) in duckdb.sql(f"SELECT {sql} AS p FROM 'data.csv'").fetchall()] == expected
@@ -87,7 +88,7 @@ def test_the_form_of_a_file_is_that_of_its_name(folder, run):
         assert start in (folder / name).read_text()[:200]
     assert (folder / "a.sql").read_text() == model.to_sql() + "\n"
     assert run("show", "tree.json", "-o", "b.html", "--format", "text")[0] == 0
-    assert (folder / "b.html").read_text().startswith("if ")
+    assert (folder / "b.html").read_text().startswith("tree with ")
     for name in ("c.pdf", "c.PNG", "c.svg"):
         code, out, err = run("show", "tree.json", "-o", name)
         assert (code, out, (folder / name).exists()) == (2, "", False)

@@ -16,16 +16,8 @@ from hedgerow.models.leaf import leaf_note, share_text
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.noise import DiscreteLaplace
-from hedgerow.schema import Boolean, Label, Literal, Number, Schema
-
-SCHEMA = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
-SMOKER = Literal("smoker", "true")
-
-
-def card(epsilon, purpose="counts of the leaves by class"):
-    mechanism = str(DiscreteLaplace(Fraction(epsilon)))
-    charges = (Charge("draw of the tree", Fraction(1)), Charge(purpose, Fraction(epsilon), mechanism=mechanism))
-    return PrivacyCard(charges, noise="OpenDP", software="hedgerow")
+from hedgerow.schema import Number, Schema
+from tests.models.noisy_counts import SCHEMA, SMOKER, card
 
 
 def chances(scale, number, reach=400):

@@ -15,7 +15,7 @@ from hedgerow.boundary.durable import reserved
 from hedgerow.cli import options
 from hedgerow.cli.budget import enter_digest, open_budget, write_release
 from hedgerow.cli.options import ADVANCED, advanced, named_values, number, option, with_groups
-from hedgerow.cli.output import ROOM, check_output, say, written
+from hedgerow.cli.output import ROOM, check_output, model_text, say, written
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import Rows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
@@ -150,7 +150,7 @@ def fit(
         for caveat in classifier.caveats:
             say(f"warning: {caveat.sentence}", err=True)
         enter_digest(account, released.to_dict()["digest"])
-        say(json.dumps(released.to_dict(), ensure_ascii=False) if as_json else f"{released}\n\n{released.privacy}")
+        say(json.dumps(released.to_dict(), ensure_ascii=False) if as_json else model_text(released))
 
 
 def _given(model: Kind, parameters: dict[str, Any], makers: Learners, schema: Schema | None) -> dict[str, Any]:

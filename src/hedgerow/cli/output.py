@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from hedgerow.boundary.durable import write_whole
 from hedgerow.errors import ArgumentError, FileError
 from hedgerow.text.axes import Axes
 from hedgerow.text.values import printable
+
+if TYPE_CHECKING:
+    from hedgerow.models.model import Model
 
 ROOM = 2**22
 """Bytes of disk that are reserved for a model before its budget is charged: more than all but the largest need."""
@@ -69,6 +72,11 @@ def _drop(stream: Any) -> None:
         os.dup2(nowhere, number)
         os.close(nowhere)
         stream.flush()
+
+
+def model_text(model: "Model") -> str:
+    """Return a model as `fit` and `show` print it: its size, the model itself, its privacy card."""
+    return f"{model.size}\n\n{model}\n\n{model.privacy}"
 
 
 @contextmanager

@@ -7,7 +7,15 @@ from typing import Annotated, Literal
 import typer
 
 from hedgerow.cli.options import Force, ModelFile, OthersSchema, TextOutput, any_model, option
-from hedgerow.cli.output import PICTURES, check_outputs, check_pictures, draw, print_or_write, without_a_window
+from hedgerow.cli.output import (
+    PICTURES,
+    check_outputs,
+    check_pictures,
+    draw,
+    model_text,
+    print_or_write,
+    without_a_window,
+)
 from hedgerow.errors import ArgumentError
 from hedgerow.models.model import DialectName, Model
 
@@ -67,7 +75,7 @@ def _form(given: Form | None, output: Path | None, *, as_json: bool) -> Form:
 
 def _render(model: Model, form: Form, dialect: DialectName) -> str:
     if form == "text":
-        return f"{model}\n\n{model.privacy}"
+        return model_text(model)
     if form == "sql":
         return model.to_sql(dialect)
     if form == "html":

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -77,6 +78,17 @@ class CountNoise:
             return None
         ends = low / max(low + most, 1), high / (high + least) if high + least else 0.0
         return ends if ends[1] - ends[0] < _SAYS_NOTHING else None
+
+    def least_share(self, rows: Sequence[int], number: int) -> float:
+        """Return a share of all rows that every leaf holds, with this module's confidence for all leaves together.
+
+        `rows` has the released rows of each leaf, each a sum of `number` counts. One interval for each leaf and one
+        for all rows have equal parts of the chance of an interval that misses, each on one side only.
+        """
+        confidence = 1 - 2 * (1 - CONFIDENCE) / (len(rows) + 1)
+        least = min(rows) - self.spread(number, confidence)
+        most = sum(rows) + self.spread(number * len(rows), confidence)
+        return max(least, 0) / max(most, 1)
 
 
 _SAYS_NOTHING = 0.9  # an interval of a share that is as wide says nothing

@@ -27,6 +27,7 @@ from hedgerow.models.leaf import (
     share_text,
 )
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
+from hedgerow.models.size import SmallestShare
 from hedgerow.schema import Literal, Number
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
@@ -115,6 +116,16 @@ class LeafModel(Model):
     def _noise(self) -> CountNoise | None:
         """The noise on the released counts; None if the card does not state it."""
         return CountNoise.of(self.privacy)
+
+    @property
+    def _smallest_share(self) -> SmallestShare | None:
+        rows, noise = list(map(self._released_rows, self.leaves)), self._noise
+        known = [one for one in rows if one is not None]
+        if noise is None or len(known) < len(rows):
+            return None
+        first = self.leaves[0]
+        share = noise.least_share(known, len(first.counts or first.sums or ()))
+        return SmallestShare(share, 1.0 if noise.is_exact else CONFIDENCE)
 
     @property
     def _has_rows(self) -> bool:

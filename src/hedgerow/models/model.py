@@ -22,6 +22,7 @@ from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix, decisions
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.model_card import model_card
 from hedgerow.models.plot import svg_of
+from hedgerow.models.size import ModelSize
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import BinCodes
 from hedgerow.schema.schema import Schema
@@ -93,6 +94,11 @@ class Model(envelope.SealedFile):
     @abstractmethod
     def sizes(self) -> dict[str, int]:
         """Its sizes, by the parameters of its learner that bound them."""
+
+    @property
+    @abstractmethod
+    def size(self) -> ModelSize:
+        """Its size as facts; as text, one sentence, such as "tree with 6 leaves, depth 3"."""
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:

@@ -13,6 +13,7 @@ from hedgerow.models.conditions import Cases, Dialect, Path, Pieces, check_liter
 from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.size import RuleListSize
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
 from hedgerow.text.axes import Axes
@@ -137,6 +138,11 @@ class RuleList(LeafModel):
     def sizes(self) -> dict[str, int]:
         """The rules, and the literals of the longest."""
         return {"max_rules": len(self.rules), "max_literals": max(len(rule.antecedent) for rule in self.rules)}
+
+    @property
+    def size(self) -> RuleListSize:
+        """The rules, the conditions of the longest, and the share of the rows that every rule decides at least."""
+        return RuleListSize(len(self), self.sizes["max_literals"], self._smallest_share)
 
     def _structure(self) -> dict[str, Any]:
         said = zip(self.rules, self.predictions, strict=True)

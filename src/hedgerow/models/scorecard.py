@@ -19,6 +19,7 @@ from hedgerow.models.model import DialectName, Listing, Model, RowDecisions, cla
 from hedgerow.models.plot import points_bars, points_curves
 from hedgerow.models.points import AttributePoints, PointBin, Points
 from hedgerow.models.scorecard_form import card_text, draw_form, form_html, row_texts
+from hedgerow.models.size import ScorecardSize
 from hedgerow.models.totals import Totals, totals_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
@@ -130,6 +131,13 @@ class Scorecard(Model):
         """The attributes that have points, and the largest points of a bin."""
         points = (abs(one) for part in self.parts for row in part.points for one in row)
         return {"max_attributes": len(self.parts), "points": max(points, default=0)}
+
+    @property
+    def size(self) -> ScorecardSize:
+        """The attributes that have points, the bins in print, and the lowest and highest points of a bin."""
+        bins = [one for bins in self._totals.bins for one in bins]
+        points = [points for one in bins for points in one.points]
+        return ScorecardSize(len(self), len(bins), min(points, default=0), max(points, default=0))
 
     @property
     def outcomes(self) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from hedgerow.models.conditions import Dialect, Path, Pieces, check_literals, in
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.plot import check_drawable, shade
+from hedgerow.models.size import TreeSize
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
 from hedgerow.text.axes import Axes
@@ -136,6 +137,11 @@ class Tree(LeafModel):
     @property
     def sizes(self) -> dict[str, int]:
         return {"max_depth": self.depth}
+
+    @property
+    def size(self) -> TreeSize:
+        """The leaves, the depth, and the share of the rows that every leaf holds at least by the released counts."""
+        return TreeSize(len(self), self.depth, self._smallest_share)
 
     @property
     def n_splits(self) -> int:

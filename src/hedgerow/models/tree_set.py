@@ -16,6 +16,7 @@ from hedgerow.models import envelope
 from hedgerow.models.caveats import box_of
 from hedgerow.models.model import page_template
 from hedgerow.models.plot import check_matplotlib, svg_of
+from hedgerow.models.size import TreeSetSize
 from hedgerow.models.tree import Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
@@ -72,6 +73,11 @@ class TreeSet(envelope.SealedFile):
     def privacy(self) -> PrivacyCard:
         """The card: what all of them cost together."""
         return self.models[0].privacy
+
+    @property
+    def size(self) -> TreeSetSize:
+        """The size of each tree."""
+        return TreeSetSize(tuple(one.size for one in self.models))
 
     def __len__(self) -> int:
         return len(self.models)

@@ -1,0 +1,161 @@
+"""Sizes of released models: how much a person has to read, as facts and as one sentence."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hedgerow.text.messages import number_of
+
+
+@dataclass(frozen=True)
+class SmallestShare:
+    """A share of the rows that every leaf holds at least, by the released counts.
+
+    Attributes
+    ----------
+    share : float
+        The share, from 0 to 1; 0 if a leaf may have no rows.
+    confidence : float
+        The probability, over the noise on the counts, that every leaf holds at least this share; 1 for exact counts.
+    """
+
+    share: float
+    confidence: float
+
+    def words(self, subject: str) -> str:
+        """Return the sentence about the leaves, or nothing if the counts support none."""
+        percent = 100 * self.share
+        shown = math.floor(percent) if percent >= 1 else math.floor(10 * percent) / 10
+        if not shown:
+            return ""
+        trust = "" if self.confidence == 1 else f" ({100 * self.confidence:g} % confidence)"
+        return f"; {subject} at least {shown:g} % of the rows{trust}"
+
+
+class ModelSize:
+    """Base class of the sizes of released models: facts that code reads, and the sentence that people read."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the size as JSON-ready data."""
+        return asdict(self)  # pyright: ignore[reportArgumentType] -- every subclass is a dataclass
+
+
+@dataclass(frozen=True)
+class TreeSize(ModelSize):
+    """Size of a tree.
+
+    Attributes
+    ----------
+    leaves : int
+        The number of leaves.
+    depth : int
+        The number of tests on the longest path.
+    smallest : SmallestShare or None
+        The share of the rows that every leaf holds at least. None if counts were not released for every leaf, or if
+        their noise is unknown.
+
+    Examples
+    --------
+    >>> print(TreeSize(leaves=6, depth=3, smallest=SmallestShare(0.0213, 0.95)))
+    tree with 6 leaves, depth 3; every leaf holds at least 2 % of the rows (95 % confidence)
+    """
+
+    leaves: int
+    depth: int
+    smallest: SmallestShare | None = None
+
+    def __str__(self) -> str:
+        support = "" if self.smallest is None or self.leaves == 1 else self.smallest.words("every leaf holds")
+        return f"tree with {number_of(self.leaves, 'leaf', 'leaves')}, depth {self.depth}{support}"
+
+
+@dataclass(frozen=True)
+class RuleListSize(ModelSize):
+    """Size of a rule list.
+
+    Attributes
+    ----------
+    rules : int
+        The number of rules, the default rule included.
+    conditions : int
+        The number of conditions of the longest rule.
+    smallest : SmallestShare or None
+        The share of the rows that every rule decides at least. None if counts were not released for every rule, or if
+        their noise is unknown.
+
+    Examples
+    --------
+    >>> print(RuleListSize(rules=4, conditions=2))
+    rule list with 4 rules, at most 2 conditions each
+    """
+
+    rules: int
+    conditions: int
+    smallest: SmallestShare | None = None
+
+    def __str__(self) -> str:
+        if self.rules == 1:
+            return "rule list with the default rule only"
+        support = "" if self.smallest is None else self.smallest.words("every rule decides")
+        conditions = f"at most {number_of(self.conditions, 'condition')} each"
+        return f"rule list with {self.rules} rules, {conditions}{support}"
+
+
+@dataclass(frozen=True)
+class ScorecardSize(ModelSize):
+    """Size of a scorecard.
+
+    Attributes
+    ----------
+    attributes : int
+        The number of attributes that have points.
+    bins : int
+        The number of printed lines with points: neighbouring intervals with the same points are one.
+    lowest, highest : int
+        The lowest and the highest points of a bin.
+
+    Examples
+    --------
+    >>> print(ScorecardSize(attributes=5, bins=18, lowest=-12, highest=20))
+    scorecard with 5 attributes, 18 bins, points from -12 to 20
+    """
+
+    attributes: int
+    bins: int
+    lowest: int
+    highest: int
+
+    def __str__(self) -> str:
+        if not self.attributes:
+            return "scorecard without attributes"
+        parts = f"{number_of(self.attributes, 'attribute')}, {number_of(self.bins, 'bin')}"
+        return f"scorecard with {parts}, points from {self.lowest} to {self.highest}"
+
+
+@dataclass(frozen=True)
+class TreeSetSize(ModelSize):
+    """Size of a set of trees.
+
+    Attributes
+    ----------
+    trees : tuple of TreeSize
+        The size of each tree.
+
+    Examples
+    --------
+    >>> print(TreeSetSize((TreeSize(4, 2), TreeSize(6, 3))))
+    2 trees with 4 to 6 leaves, depth 2 to 3
+    """
+
+    trees: tuple[TreeSize, ...]
+
+    def __str__(self) -> str:
+        leaves, depths = [one.leaves for one in self.trees], [one.depth for one in self.trees]
+        word = "leaf" if max(leaves) == 1 else "leaves"
+        return f"{number_of(len(self.trees), 'tree')} with {_range(leaves)} {word}, depth {_range(depths)}"
+
+
+def _range(values: Sequence[int]) -> str:
+    low, high = min(values), max(values)
+    return f"{low}" if low == high else f"{low} to {high}"
