@@ -11,8 +11,8 @@ read_model <- function(file) {
   if (file.size(file) > LARGEST_FILE) refuse(sprintf("expected at most %d bytes, found more", LARGEST_FILE))
   data <- tryCatch(parse_text(read_utf8(file)), hedgerow_unreadable = function(e) refuse(conditionMessage(e)))
   if (!is_object(data)) refuse("expected a mapping, found something else")
-  if (!is.null(data$version) && !identical(as.character(data$version), "1")) {
-    refuse("it is of another version than 1; read it with another release of the package")
+  if (!is.null(data$version) && !isTRUE(as.character(data$version) %in% c("1", "2"))) {
+    refuse("its version is neither 1 nor 2; read it with another release of the package")
   }
   tryCatch({
     problem <- fault(data, MODEL_SCHEMA)
@@ -337,7 +337,11 @@ part_of <- function(part, attributes, width) {
     cuts <- cuts_of_bins(bins[seq_len(known)], a)
     if (!is.null(a$cuts) && !identical(cuts, a$cuts)) unreadable("expected the bins of %s, found others", a$name)
   } else if (!identical(bins[seq_len(known)], a$listed)) unreadable("expected the bins of %s, found others", a$name)
-  list(attribute = a$name, bins = bins, cuts = cuts, points = do.call(rbind, points))
+  errors <- lapply(part$errors, function(row) as.numeric(unlist(row)))
+  if (length(errors) && !identical(lengths(errors), lengths(points))) unreadable("expected an error for each number of points of %s, found others", a$name)
+  unsupported <- as.numeric(unlist(part$unsupported)) + 1
+  if (any(diff(unsupported) <= 0) || any(unsupported > length(bins))) unreadable("expected unsupported bins of %s in rising order, found others", a$name)
+  list(attribute = a$name, bins = bins, cuts = cuts, points = do.call(rbind, points), errors = do.call(rbind, errors), unsupported = unsupported)
 }
 
 # The cut points between bins such as (30, 45]: where they are the default grid, the file has them here alone.

@@ -3,7 +3,7 @@
 MODEL_SCHEMA <- NULL # read when the package is loaded
 
 .onLoad <- function(libname, pkgname) {
-  path <- file.path(libname, pkgname, "model-1.schema.json")
+  path <- file.path(libname, pkgname, "model-2.schema.json")
   schema <- jsonlite::fromJSON(read_utf8(path), simplifyVector = FALSE)
   schema$`$defs` <- list2env(lapply(schema$`$defs`, prepared), parent = emptyenv())
   assign("MODEL_SCHEMA", prepared(schema), envir = parent.env(environment()))

@@ -67,6 +67,13 @@ def test_a_scorecard_has_attributes_in_the_schemas_order_without_those_whose_poi
     assert [part.attribute for part in fewer.parts] == ["b"]
 
 
+def test_a_scorecard_has_the_errors_of_its_points_in_three_digits_and_the_bins_without_support():
+    points, errors = {0: np.array([[1], [0]]), 1: np.array([[3], [3]])}, {0: np.array([[0.12345], [2]])}
+    model = LearnedScorecard(points, np.array([0]), 0.25, 0.5, errors, {1: [0], 0: []}).model(SCHEMA, CARD)
+    assert [part.errors for part in model.parts] == [((0.123,), (2.0,)), None]
+    assert [part.unsupported for part in model.parts] == [(), (0,)]
+
+
 def test_a_scorecard_of_three_classes_has_a_base_and_points_for_each():
     schema = Schema(dict(SCHEMA.attributes), Label("y", ("no", "perhaps", "yes")))
     model = LearnedScorecard({0: np.array([[1, 2, 3], [0, 0, -1]])}, np.array([4, 5, 6]), 1.0, None).model(schema, CARD)

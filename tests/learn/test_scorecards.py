@@ -63,6 +63,19 @@ def test_less_epsilon_has_a_larger_error():
     assert errors == sorted(errors)
 
 
+def test_bins_have_standard_errors_that_grow_with_the_noise_and_empty_bins_are_unsupported():
+    data = patients().assign(ward=lambda rows: np.where(rows["ill"], "a", "b"))
+    schema = Schema((*PATIENTS.attributes, ("ward", Categorical(("a", "b", "nobody")))), PATIENTS.target)
+    cards = [fit(data, epsilon, schema, random_state=0).scorecard_ for epsilon in (30.0, 3.0)]
+    errors = [np.mean([card.unit * np.mean(part.errors) for part in card.parts]) for card in cards]
+    assert 0 < 2 * errors[0] < errors[1]
+    assert [part.unsupported for part in cards[0].parts if part.attribute == "ward"] == [(2,)]
+    assert hr.models.Scorecard.from_json(cards[0].to_json()) == cards[0]
+    assert all(
+        part.errors is None for part in hr.ScorecardClassifier(schema=PATIENTS).fit(data, data["ill"]).scorecard_.parts
+    )
+
+
 @given(st.floats(0.05, 50), st.integers(1, 1000), st.one_of(st.none(), st.just(1e-6)), SEEDS)
 def test_points_are_whole_and_at_most_what_is_asked(epsilon, points, delta, seed):
     clf = fit(patients(300), epsilon, points=points, delta=delta, random_state=seed)

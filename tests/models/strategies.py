@@ -432,15 +432,25 @@ def trees(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None = None
 
 
 @st.composite
+def attribute_points(
+    draw: st.DrawFn, name: str, n_bins: int, row: st.SearchStrategy[tuple[int, ...]]
+) -> AttributePoints:
+    points = draw(st.lists(row, min_size=n_bins, max_size=n_bins))
+    errors = None
+    if draw(st.booleans()):
+        error = st.tuples(*[st.just(0.0) | st.floats(0, 1e6)] * len(points[0]))
+        errors = tuple(draw(st.lists(error, min_size=n_bins, max_size=n_bins)))
+    unsupported = sorted(draw(st.sets(st.integers(0, n_bins - 1), max_size=3)))
+    return AttributePoints(name, tuple(points), errors, tuple(unsupported))
+
+
+@st.composite
 def scorecards(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None = None) -> Scorecard:
     schema = draw(schemas())
     width = 1 if len(schema.classes) == 2 else len(schema.classes)
     row = st.tuples(*[st.integers(-2, 2) | st.integers(-(10**6), 10**6)] * width)
     used = draw(st.lists(st.sampled_from(schema.names), unique=True))
-    parts = [
-        AttributePoints(name, tuple(draw(st.lists(row, min_size=size, max_size=size))))
-        for name, size in ((name, schema[name].n_bins) for name in used)
-    ]
+    parts = [draw(attribute_points(name, schema[name].n_bins, row)) for name in used]
     unit, error = draw(st.floats(1e-9, 1e6)), draw(st.none() | st.floats(0, 1e6))
     return Scorecard(schema, draw(row), tuple(parts), unit, error, drawn_card(draw, privacy))
 
@@ -450,8 +460,9 @@ def number_scorecards(draw: st.DrawFn) -> Scorecard:
     given_, number = draw(schemas()), Number("the number", *draw(st.sampled_from(BOUNDS)))
     schema = Schema(given_.attributes, number)
     points = st.integers(-2, 2) | st.integers(-50, 50) | st.integers(-(10**6), 10**6)
+    row = st.tuples(points)
     used = draw(st.lists(st.sampled_from(schema.names), unique=True))
-    parts = tuple(AttributePoints(name, tuple((draw(points),) for _ in range(schema[name].n_bins))) for name in used)
+    parts = tuple(draw(attribute_points(name, schema[name].n_bins, row)) for name in used)
     unit = (number.high - number.low) / draw(st.sampled_from([1, 3, 100, 7.3, 999_999]))
     error = draw(st.none() | st.just(unit / 3))
     return Scorecard(schema, (draw(points),), parts, unit, error, drawn_card(draw, None))

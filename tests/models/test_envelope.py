@@ -37,8 +37,8 @@ def refused(text: str, match: str) -> None:
 
 def test_what_was_sealed_comes_back() -> None:
     data = seal({"format": "f", "version": 1, "é": [1, None, 0.5, True, "x"]})
-    assert unseal(parse(json.dumps(data)), format="f", version=1) == data
-    assert unseal(parse(json.dumps(data, indent=7, ensure_ascii=False)), format="f", version=1) == data
+    assert unseal(parse(json.dumps(data)), format="f", newest_version=1) == data
+    assert unseal(parse(json.dumps(data, indent=7, ensure_ascii=False)), format="f", newest_version=1) == data
 
 
 def test_layout_is_not_content() -> None:
@@ -124,7 +124,7 @@ def test_what_is_too_deep_is_refused() -> None:
     for _ in range(5000):
         nested = [nested]
     with pytest.raises(ModelFormatError, match="not a hedgerow model: expected at most 100 nested lists and mappings"):
-        unseal({"format": "f", "version": 1, "x": nested}, format="f", version=1)
+        unseal({"format": "f", "version": 1, "x": nested}, format="f", newest_version=1)
 
 
 def test_data_say_what_they_are() -> None:

@@ -93,3 +93,32 @@ def test_a_mapping_is_a_table_of_one_row_of_the_columns_that_are_used() -> None:
     table = one_row({"b": None, "a": 3, "c": object()}, ["a", "b", "d"])
     assert table.to_pydict() == {"a": [3], "b": [None]}
     assert one_row("anything else", ["a"]) == "anything else"
+
+
+def test_errors_have_the_shape_of_the_points() -> None:
+    part = AttributePoints("x", ((1, 0), (-2, 3)), np.array([[0.5, 1], [0, 2]]), np.array([1]))  # type: ignore[arg-type]
+    assert (part.errors, part.unsupported) == (((0.5, 1.0), (0.0, 2.0)), (1,))
+    assert AttributePoints("x", ((1,),)) == AttributePoints("x", ((1,),), None, ())
+
+
+@pytest.mark.parametrize(
+    "errors",
+    [
+        (),
+        ((0.5,),),
+        ((0.5,), (0.5, 1.0)),
+        (0.5, 1.0),
+        3,
+        "ab",
+        *(((x,), (1.0,)) for x in (-1, np.nan, np.inf, 10**399, True, "")),
+    ],
+)
+def test_errors_of_another_shape_or_below_0_are_refused(errors: object) -> None:
+    with pytest.raises(ValueError, match=r"^errors must have one number of at least 0"):
+        AttributePoints("x", ((1,), (-2,)), errors)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("places", [(2,), (-1,), (1, 0), (0, 0), (0.0,), 1, "0", (True,)])
+def test_unsupported_bins_are_rising_places_of_bins(places: object) -> None:
+    with pytest.raises(ValueError, match=r"places of the 2 bins in rising order|expected a tuple of whole numbers"):
+        AttributePoints("x", ((1,), (-2,)), unsupported=places)  # type: ignore[arg-type]

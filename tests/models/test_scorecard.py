@@ -225,6 +225,22 @@ def test_the_file_names_the_bins_that_points_are_of() -> None:
     assert (data["base"], data["unit"], data["error"]) == ([-7], 0.1, 0.25)
 
 
+def test_errors_and_unsupported_bins_need_version_2_of_the_file() -> None:
+    ward = replace(WARD, errors=((0.5,), (1.25,), (3.0,)), unsupported=(2,))
+    model = replace(TWO, parts=(AGE, ward, SMOKER))
+    data = json.loads(model.to_json())
+    assert (TWO.to_dict()["version"], data["version"]) == (1, 2)
+    assert data["parts"][1]["errors"] == [[0.5], [1.25], [3.0]]
+    assert data["parts"][1]["unsupported"] == [2]
+    assert "errors" not in data["parts"][0]
+    assert Scorecard.from_dict(data) == model
+    for version, match in ((1, "its parts contradict one another"), (3, "expected version 1 to 2 of .*, got 3")):
+        with pytest.raises(ModelFormatError, match=match):
+            Scorecard.from_dict(
+                seal({key: value for key, value in data.items() if key != "digest"} | {"version": version})
+            )
+
+
 def test_the_digest_of_a_scorecard_stays() -> None:
     assert TWO.to_dict()["digest"] == "f6e331f26cfdc95974a94adc8df87f2f0ab5f884ebb750489ae7ad2194b62106"
 
@@ -244,6 +260,10 @@ def test_the_digest_of_a_scorecard_stays() -> None:
         (lambda data: data["parts"][0].update(attribute="heigth"), "is used by a scorecard but not declared"),
         (lambda data: data["parts"][0].update(points="12345"), "expected a tuple of points, .* got '12345'"),
         (lambda data: data["parts"][0]["points"].pop(), "expected points for each of 5 bins, got 4"),
+        (lambda data: data["parts"][0].update(errors=[[0.5]]), "errors must have one number of at least 0"),
+        (lambda data: data["parts"][0].update(errors=None), "its parts contradict one another"),
+        (lambda data: data["parts"][0].update(unsupported=[5]), "unsupported must hold places of the 5 bins"),
+        (lambda data: data["parts"][0].update(unsupported=[]), "its parts contradict one another"),
         (lambda data: data["parts"][0]["bins"].reverse(), "its parts contradict one another"),
         (lambda data: data["schema"]["label"].update(classes=["a", "b", "c"]), "expected 3 numbers as base"),
     ],

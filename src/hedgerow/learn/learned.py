@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -97,12 +97,20 @@ class LearnedScorecard:
     base: Any  # the points that every row starts with
     unit: float  # the log-odds of one point
     error: float | None  # the standard error of a row's log-odds by the noise of the releases
+    errors: Mapping[int, Any] = field(default_factory=dict[int, Any])  # of points: their standard errors, in points
+    unsupported: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])  # bins without rows
 
     def model(self, schema: Schema, card: PrivacyCard) -> Scorecard:
         """Return the scorecard, without attributes whose points are all 0."""
-        used = [(schema.names[place], points) for place, points in sorted(self.points.items()) if points.any()]
-        parts = tuple(AttributePoints(name, tuple(map(tuple, points.tolist()))) for name, points in used)
+        parts = tuple(self._part(schema, place) for place, points in sorted(self.points.items()) if points.any())
         return Scorecard(schema, tuple(map(int, self.base)), parts, self.unit, self.error, card)
+
+    def _part(self, schema: Schema, place: int) -> AttributePoints:
+        errors = self.errors.get(place)
+        if errors is not None:
+            errors = tuple(tuple(float(f"{error:.3g}") for error in row) for row in errors.tolist())
+        points = tuple(map(tuple, self.points[place].tolist()))
+        return AttributePoints(schema.names[place], points, errors, tuple(map(int, self.unsupported.get(place, ()))))
 
 
 LEAF_SHARE = Fraction(1, 5)  # the share of a model's epsilon for its leaf counts

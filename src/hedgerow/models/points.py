@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ MOST_IN_ALL = 2**18  # the most points of all bins and classes: text and HTML of
 MOST_REASONS = 4  # the most reasons of a row: what lenders state at most
 Points = tuple[int, ...]
 """Whole points: one number for two classes, that of the second, or for a number; or else one for each class."""
+Errors = tuple[float, ...]
+"""Standard errors of `Points`."""
 
 
 @dataclass(frozen=True)
@@ -36,37 +39,78 @@ class AttributePoints:
     points : tuple of tuple of int
         For each of its bins, in their order, those of missing and outside values included: one whole number for two
         classes, the points of the second, or for a number; or one for each class.
+    errors : tuple of tuple of float, optional
+        The standard error of each of these points by the noise of the releases, in points and of the same shape as
+        `points`. None if there is no noise, or it is unknown.
+    unsupported : tuple of int
+        The bins whose released number of rows is within noise of none, by their places in `points`, in rising order.
+        Their points are those of other bins, or say nothing.
 
     Raises
     ------
     ValueError
-        If they are not whole numbers of at most 1,000,000 in size.
+        If points are not whole numbers of at most 1,000,000 in size, an error is negative or above
+        1,000,000,000, or the errors or unsupported bins do not fit the points.
 
     Examples
     --------
     >>> AttributePoints("smoker", ((0,), (4,))).points
     ((0,), (4,))
+    >>> AttributePoints("smoker", ((0,), (4,), (0,)), errors=((0.2,), (0.5,), (6.0,)), unsupported=(2,)).errors[1]
+    (0.5,)
     """
 
     attribute: str
     points: tuple[Points, ...]
+    errors: tuple[Errors, ...] | None = None
+    unsupported: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.attribute, str):
             raise ArgumentTypeError(f"expected text for the attribute of points, got {shown(self.attribute)}.")
         rows: Any = self.points
-        if not isinstance(rows, (tuple, list, np.ndarray)):
+        if not _is_sequence(rows):
             raise ArgumentTypeError(f"expected a tuple of points, one element for each bin, got {shown(rows)}.")
         object.__setattr__(self, "points", tuple(whole_points(row) for row in rows))
+        if self.errors is not None:
+            object.__setattr__(self, "errors", _standard_errors(self.errors, self.points))
+        object.__setattr__(self, "unsupported", _rising_places(self.unsupported, len(self.points)))
 
 
 def whole_points(values: Any) -> Points:
-    found = tuple(values) if isinstance(values, (tuple, list, np.ndarray)) else ()
+    found = tuple(values) if _is_sequence(values) else ()
     if not found or not all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in found):
         raise ArgumentError(f"expected a tuple of whole numbers as points, such as (3,), got {shown(values)}.")
     if any(abs(int(one)) > MOST_POINTS for one in found):
         raise ArgumentError(f"expected points of at most {MOST_POINTS:,} in size, got more.")
     return tuple(map(int, found))
+
+
+def _standard_errors(rows: Any, points: Sequence[Points]) -> tuple[Errors, ...]:
+    problem = ArgumentError(
+        "errors must have one number of at least 0, at most 1,000,000,000, for each number of points, such as "
+        f"((0.2,), (0.5,)); got {shown(rows)} for points of {len(points)} bins."
+    )
+    if not _is_sequence(rows) or not all(map(_is_sequence, rows)) or list(map(len, rows)) != list(map(len, points)):
+        raise problem
+    errors: list[Any] = [error for row in rows for error in row]
+    if any(isinstance(x, bool) or not isinstance(x, Real) for x in errors):
+        raise problem
+    if not all(0 <= error <= MOST_TOTAL for error in errors):
+        raise problem
+    return tuple(tuple(map(float, row)) for row in rows)
+
+
+def _rising_places(values: Any, n_bins: int) -> tuple[int, ...]:
+    places = whole_points(values) if _is_sequence(values) and len(values) else ()
+    allowed = _is_sequence(values) and list(places) == sorted({place for place in places if 0 <= place < n_bins})
+    if not allowed:
+        raise ArgumentError(f"unsupported must hold places of the {n_bins} bins in rising order, got {shown(values)}.")
+    return places
+
+
+def _is_sequence(value: object) -> bool:
+    return isinstance(value, (tuple, list, np.ndarray))
 
 
 def check_points(base: Points, parts: Sequence[AttributePoints], schema: Schema) -> None:

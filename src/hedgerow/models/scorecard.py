@@ -100,6 +100,7 @@ class Scorecard(Model):
 
     kind: ClassVar[str] = "scorecard"
     format: ClassVar[str] = "hedgerow/scorecard"
+    newest_version: ClassVar[int] = 2  # from which on bins may have errors, or too few rows
     decides_by: ClassVar[str] = "adds up points"
     has_points: ClassVar[bool] = True
 
@@ -394,16 +395,25 @@ class Scorecard(Model):
     def __repr__(self) -> str:
         return f"<Scorecard of {number_of(len(self), 'attribute')}; {self._guarantee}>"
 
+    @property
+    def _file_version(self) -> int:
+        return 2 if any(part.errors is not None or part.unsupported for part in self.parts) else 1
+
     def _structure(self) -> dict[str, Any]:
         parts = list[dict[str, Any]]()
         for part in self.parts:
             bins, points = list(self.schema[part.attribute].bins), list(map(list, part.points))
-            parts.append({"attribute": part.attribute, "bins": bins, "points": points})
+            errors = {} if part.errors is None else {"errors": list(map(list, part.errors))}
+            unsupported = {"unsupported": list(part.unsupported)} if part.unsupported else {}
+            parts.append({"attribute": part.attribute, "bins": bins, "points": points, **errors, **unsupported})
         return {"base": list(self.base), "parts": parts, "unit": self.unit, "error": self.error}
 
     @classmethod
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
-        parts = tuple(AttributePoints(part["attribute"], part["points"]) for part in data["parts"])
+        parts = tuple(
+            AttributePoints(part["attribute"], part["points"], part.get("errors"), part.get("unsupported", ()))
+            for part in data["parts"]
+        )
         return cls(schema, data["base"], parts, data["unit"], data["error"], privacy)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
-from hedgerow.learn.scorecard.plan import Fit, ScorecardPlan
+from hedgerow.learn.scorecard.plan import Fit, ScorecardPlan, unsupported_bins
 from hedgerow.learn.scorecard.rounding import to_points
 from hedgerow.learn.scorecard.smoothing import Part, Smoothed, smoothed
 from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS
@@ -140,7 +140,9 @@ class NumberFit(Fit):
         off = sum(part.mean(part.values - unit / span * points[part.attribute]) for part in parts)
         start = (low - number.low + span * (base + off)) / unit
         error = span * sqrt(sum(part.error() for part in parts))
-        return LearnedScorecard(points, np.rint(start).astype(np.int64), unit, error)
+        errors = {part.attribute: part.standard_errors() * span / unit for part in parts}
+        start = np.rint(start).astype(np.int64)
+        return LearnedScorecard(points, start, unit, error, errors, unsupported_bins(parts))
 
 
 def rounded_up(unit: float) -> float:

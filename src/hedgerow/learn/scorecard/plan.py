@@ -234,7 +234,8 @@ class Fit:
             noise = variance * ((1 - share) ** 2 + (len(self._shares) - 1) * share**2)
             slopes, spread = self._growth(share, rows)
             found.append(smoothed(column - share * table.sum(axis=1), slopes, spread, noise, priors, nothing))
-        part = Part(place, np.column_stack([one.values for one in found]), [one.covariance for one in found], rows)
+        values, covariances = np.column_stack([one.values for one in found]), [one.covariance for one in found]
+        part = Part(place, values, covariances, rows, sqrt(len(self._shares) * variance))
         part.centred()
         return part, float(np.mean([part.mean(np.diag(one.trust)) for one in found]))
 
@@ -347,12 +348,14 @@ class ClassFit(Fit):
     def _finish(self, parts: Sequence[Part], base: Floats, *, calibrates: bool) -> LearnedScorecard:
         """Round to whole points, fit the map from totals to probabilities, and return the scorecard."""
         points, unit = rounded(parts, self._plan.points)
+        errors = {part.attribute: part.standard_errors() / unit for part in parts}
         shift, factor = 0.0, 1.0
         if calibrates:
             shift, factor = self._calibrate(points, unit, base, sum(part.spread() for part in parts))
         error = factor * sqrt(sum(part.error() for part in parts))
         unit *= factor
-        return LearnedScorecard(points, np.rint((base + shift) / unit).astype(np.int64), unit, error)
+        start = np.rint((base + shift) / unit).astype(np.int64)
+        return LearnedScorecard(points, start, unit, error, errors, unsupported_bins(parts))
 
     def _calibrate(
         self, points: Mapping[int, Integers], unit: float, base: Floats, spread: float
@@ -368,6 +371,10 @@ class ClassFit(Fit):
         misses, hits = counts.reshape(-1, 2).T
         middle = float(base[0]) if self._binary else 0.0
         return calibrated(midpoints(spread), misses, hits, variance, shift=self._binary, start=middle)
+
+
+def unsupported_bins(parts: Sequence[Part]) -> dict[int, list[int]]:
+    return {part.attribute: part.unsupported() for part in parts}
 
 
 def _moved_by_residuals(schema: Schema) -> int:

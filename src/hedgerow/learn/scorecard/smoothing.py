@@ -11,6 +11,7 @@ from hedgerow.schema.attributes import Attribute, Direction
 ACROSS = 4.0
 """The prior's standard deviation of the log-odds from one end of a number to the other, where none is asked for."""
 EACH = 2.0  # the same of other bins, and of a number's mean
+SUPPORT = 2.0  # standard deviations of the noise, below which a bin may have no rows
 WIDTHS, NOTHING = (1.0, 0.5), 0.1  # times both: averaged over; and with this weight that all log-odds are 0
 
 
@@ -86,6 +87,7 @@ class Part:
     values: Floats  # log-odds: one column for two classes, those of the second; or one for each class
     covariances: list[Floats]  # their covariance by the noise of the releases, for each column
     rows: Floats  # about how many rows each bin has, by the releases; at least 0
+    noise: float = 0.0  # the standard deviation of the noise on these rows
 
     def mean(self, values: Floats) -> Floats:
         return self.rows @ values / max(self.rows.sum(), 1e-9)
@@ -105,6 +107,14 @@ class Part:
 
     def error(self) -> float:
         return float(np.mean([self.mean(np.diag(covariance)) for covariance in self.covariances]))
+
+    def standard_errors(self) -> Floats:
+        """Return the standard error of each value by the noise of the releases, of the shape of the values."""
+        return np.sqrt(np.column_stack([np.diag(covariance) for covariance in self.covariances]))
+
+    def unsupported(self) -> list[int]:
+        """Return the bins whose rows are within noise of none: fewer than two of its standard deviations."""
+        return np.flatnonzero(self.rows < SUPPORT * self.noise).tolist()
 
     def make_monotone(self, direction: Direction, n_ordered: int) -> None:
         """Replace the log-odds along a number by the nearest that only rise, or only fall (isotonic regression)."""
