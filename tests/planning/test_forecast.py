@@ -82,6 +82,10 @@ def test_a_public_table_is_fitted_to(capsys):
     assert all(len(one.accuracies) == 3 for one in forecast.simulated)
     baseline, *models = (one.mean for one in forecast.simulated)
     assert max(models) > baseline
+    assert [len(one.sizes) for one in forecast.simulated] == [0, 3, 3, 3]
+    leaves = [size.leaves for size in forecast.simulated[2].sizes]
+    assert f"{np.mean(leaves):.1f} leaves ({min(leaves)} to {max(leaves)})" in forecast.simulated[2].text()
+    assert forecast.simulated[3].to_dict()["sizes"][0].keys() == {"attributes", "bins", "lowest", "highest"}
     assert "on the public table" in str(forecast)
     assert forecast == hr.plan(SCHEMA, 400, 4, public=public(), runs=3)
     arrays = hr.plan(SCHEMA, 400, 4, public=(public()[0].to_numpy(dtype=object), public()[1]), runs=3)

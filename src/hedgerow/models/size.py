@@ -1,9 +1,10 @@
 """Sizes of released models: how much a person has to read, as facts and as one sentence."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from hedgerow.text.messages import number_of
 
@@ -33,8 +34,15 @@ class SmallestShare:
         return f"; {subject} at least {shown:g} % of the rows{trust}"
 
 
-class ModelSize:
+class ModelSize(ABC):
     """Base class of the sizes of released models: facts that code reads, and the sentence that people read."""
+
+    parts: ClassVar[str]  #: what a person reads one after the other: leaves, rules, bins or trees
+
+    @property
+    @abstractmethod
+    def n_parts(self) -> int:
+        """The number of these parts."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the size as JSON-ready data."""
@@ -64,6 +72,11 @@ class TreeSize(ModelSize):
     leaves: int
     depth: int
     smallest: SmallestShare | None = None
+    parts: ClassVar[str] = "leaves"
+
+    @property
+    def n_parts(self) -> int:
+        return self.leaves
 
     def __str__(self) -> str:
         support = "" if self.smallest is None or self.leaves == 1 else self.smallest.words("every leaf holds")
@@ -93,6 +106,11 @@ class RuleListSize(ModelSize):
     rules: int
     conditions: int
     smallest: SmallestShare | None = None
+    parts: ClassVar[str] = "rules"
+
+    @property
+    def n_parts(self) -> int:
+        return self.rules
 
     def __str__(self) -> str:
         if self.rules == 1:
@@ -125,6 +143,11 @@ class ScorecardSize(ModelSize):
     bins: int
     lowest: int
     highest: int
+    parts: ClassVar[str] = "bins"
+
+    @property
+    def n_parts(self) -> int:
+        return self.bins
 
     def __str__(self) -> str:
         if not self.attributes:
@@ -149,6 +172,11 @@ class TreeSetSize(ModelSize):
     """
 
     trees: tuple[TreeSize, ...]
+    parts: ClassVar[str] = "trees"
+
+    @property
+    def n_parts(self) -> int:
+        return len(self.trees)
 
     def __str__(self) -> str:
         leaves, depths = [one.leaves for one in self.trees], [one.depth for one in self.trees]

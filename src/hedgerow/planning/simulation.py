@@ -1,8 +1,9 @@
 """Fits of default models to rows of a public table: accuracy or R² on others of its rows, at an ε and a size."""
 
 import warnings
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from textwrap import fill
 from typing import Any, Self
@@ -15,6 +16,8 @@ from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning, UnitWarning
 from hedgerow.learn.private_base import PrivateEstimator
 from hedgerow.models.plot import axes_of, colour
+from hedgerow.models.released import released_model
+from hedgerow.models.size import ModelSize
 from hedgerow.privacy.unit import Unit
 from hedgerow.schema.contributions import check_unit, whose
 from hedgerow.schema.schema import Schema
@@ -39,12 +42,15 @@ class Simulated:
         The mean absolute error of a number, in its units, by run; empty of classes.
     constant : int
         In how many runs one class, or one number, was predicted for every row.
+    sizes : tuple of ModelSize
+        The size of the model, by run; empty for "most frequent" and "mean".
     """
 
     name: str
     accuracies: tuple[float, ...]
     errors: tuple[float, ...] = ()
     constant: int = 0
+    sizes: tuple[ModelSize, ...] = ()
 
     @property
     def mean(self) -> float:
@@ -52,17 +58,28 @@ class Simulated:
         return float(np.mean(self.accuracies))
 
     def text(self) -> str:
-        """Return the mean with the range of nine in ten runs: in rows of a hundred; of a number, R² and the error."""
+        """Return the mean with the range of nine in ten runs: in rows of a hundred; of a number, R² and the error.
+
+        The size of the models follows, in leaves, rules or bins.
+        """
         found, what = _ranged([100 * share for share in self.accuracies], ".1f"), "class"
         if self.errors:
             found, what = f"{_ranged(self.accuracies, '.3f')}   {_ranged(self.errors, '.4g')}", "number"
         always = f"   one {what} for every row in {self.constant} of {len(self.accuracies)} runs"
-        return found + (always if self.constant and self.name not in _CONSTANTS else "")
+        return found + self._parts + (always if self.constant and self.name not in _CONSTANTS else "")
+
+    @property
+    def _parts(self) -> str:
+        if not self.sizes:
+            return ""
+        counts = [one.n_parts for one in self.sizes]
+        return f"   {np.mean(counts):.1f} {self.sizes[0].parts} ({min(counts)} to {max(counts)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
         found = {"model": self.name, "mean": self.mean, "accuracies": list(self.accuracies), "constant": self.constant}
-        return found | ({"errors": list(self.errors)} if self.errors else {})
+        errors = {"errors": list(self.errors)} if self.errors else {}
+        return found | errors | {"sizes": [size.to_dict() for size in self.sizes]}
 
 
 _CONSTANTS = ("most frequent", "mean")
@@ -147,7 +164,7 @@ def simulate(
     table, is_number = PublicTable.of(schema, public), schema.target.as_number is not None
     labels, baseline = table.labels, _CONSTANTS[is_number]
     found: dict[str, list[Array]] = {name: [] for name in (baseline, *_models(schema, epsilon, delta, 0))}
-    tried = list[Index]()
+    tried, sizes = list[Index](), defaultdict[str, list[ModelSize]](list)
     for run in tracked(range(runs), "fitting to public rows", runs, verbose=verbose):
         train, drawn, others = table.split(rows, np.random.default_rng([_SEED, run]))
         tried.append(others)
@@ -160,8 +177,12 @@ def simulate(
                 warnings.simplefilter("ignore", SeededNoiseWarning)  # of public rows
                 warnings.simplefilter("ignore", UnitWarning)
                 found[name].append(model.fit(train, labels[drawn]).predict(test))
+            released = released_model(model)
+            assert released is not None
+            sizes[name].append(released.size)
     truths = [labels[rows] for rows in tried]
-    return tuple(_scored(name, truths, said, is_number=is_number) for name, said in found.items())
+    scored = (_scored(name, truths, said, is_number=is_number) for name, said in found.items())
+    return tuple(replace(one, sizes=tuple(sizes[one.name])) for one in scored)
 
 
 def simulate_others(
