@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 
 from hedgerow.errors import SchemaError
-from hedgerow.models.conditions import Pieces, check_literals, complement, in_words
+from hedgerow.models.conditions import Pieces, check_literals, complement, conditions
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
 from hedgerow.schema.attributes import Attribute
 from tests.models.strategies import attributes
@@ -18,22 +18,42 @@ YOUNG = Literal("x", "<=", (30,))
         (Integer(0, 90, cuts=(30, 60)), YOUNG, "x > 30"),
         (Integer(0, 90, cuts=(30, 60)), Literal("x", ">", (30,)), "x <= 30"),
         (Integer(0, 90, cuts=(30, 60)), Literal("x", "between", (30, 60)), "not (30 < x <= 60)"),
-        (Integer(0, 90, cuts=(30, 60), missing="bin"), YOUNG, "not (x <= 30)"),
+        (Integer(0, 90, cuts=(30, 60), missing="bin"), YOUNG, "x > 30 or missing"),
         (Integer(0, 90, cuts=(30, 60), missing="bin"), Literal("x", "missing"), "x is not missing"),
         (Integer(0, 90, cuts=(30, 60), outside="bin"), YOUNG, "not (x <= 30)"),
         (Boolean(), Literal("x", "true"), "not x"),
         (Boolean(), Literal("x", "false"), "x"),
-        (Boolean(missing="bin"), Literal("x", "true"), "not (x)"),
+        (Boolean(missing="bin"), Literal("x", "true"), "not x or missing"),
         (Categorical(("a", "b", "c")), Literal("x", "=", ("a",)), "x != a"),
         (Categorical(("a", "b", "c")), Literal("x", "!=", ("a",)), "x = a"),
         (Categorical(("a", "b")), Literal("x", "=", ("a",)), "x = b"),
-        (Categorical(("a", "b"), missing="bin"), Literal("x", "=", ("a",)), "not (x = a)"),
+        (Categorical(("a", "b"), missing="bin"), Literal("x", "=", ("a",)), "x = b or missing"),
         (Categorical(("a", "b"), outside="bin"), Literal("x", "=", ("a",)), "x != a"),
     ],
 )
 def test_the_words_of_a_failing_literal_by_hand(attribute: Attribute, literal: Literal, words: str) -> None:
-    assert in_words(literal, attribute, holds=False) == words
-    assert in_words(literal, attribute, holds=True) == str(literal)
+    paths = [((literal, False),), ((literal, True),)]
+    assert [*conditions(paths, Schema({"x": attribute}), "always")] == [words, str(literal)]
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([("<= 30", False), ("<= 60", True)], "30 < x <= 60"),
+        ([("<= 60", True), ("<= 30", False), ("y", True)], "30 < x <= 60 and y"),
+        ([("<= 60", False), ("<= 30", False)], "x > 60 or missing"),
+        ([("y", False), ("<= 60", False)], "(not y or missing) and (x > 60 or missing)"),
+        ([("missing", False), ("<= 60", False)], "x > 60"),
+        ([("<= 60", False), ("> 60", False)], "x is missing"),
+        ([("<= 30", True), ("> 60", True)], "x <= 30 and x > 60"),
+        ([], "always"),
+    ],
+)
+def test_the_tests_of_an_attribute_on_a_path_are_one_condition(steps: list[tuple[str, bool]], words: str) -> None:
+    schema = Schema({"x": Integer(0, 90, cuts=(30, 60), missing="bin"), "y": Boolean(missing="bin")})
+    literals = {"<= 30": YOUNG, "missing": Literal("x", "missing"), "y": Literal("y", "true")}
+    literals |= {"<= 60": Literal("x", "<=", (60,)), "> 60": Literal("x", ">", (60,))}
+    assert [*conditions([tuple((literals[name], holds) for name, holds in steps)], schema, "always")] == [words]
 
 
 @given(attribute=attributes() | schema_attributes)

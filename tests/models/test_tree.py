@@ -2,6 +2,9 @@ import copy
 import json
 import pickle
 from collections.abc import Callable
+from functools import partial
+from itertools import chain as chained
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +21,10 @@ from hedgerow.models import Leaf, RuleList, Split, Tree
 from hedgerow.models.envelope import seal
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
+from hedgerow.schema.attributes import Attribute
+from hedgerow.text.values import Value, printable, quoted_text
 from tests.models.markup import Markup
-from tests.models.strategies import Case, cards, cases, holds, trees, walked
+from tests.models.strategies import Case, Cell, cards, cases, holds, trees, walked
 
 NONE = PrivacyCard.none("example", software="hedgerow")
 SCHEMA = Schema(
@@ -301,7 +306,7 @@ def test_there_is_one_record_a_leaf() -> None:
     }
     assert records[3] == {
         "leaf": 4,
-        "condition": "age > 30 and not (sex = F)",
+        "condition": "age > 30 and (sex = M or missing)",
         "prediction": "yes",
         "probability": None,
         "counts": None,
@@ -310,19 +315,36 @@ def test_there_is_one_record_a_leaf() -> None:
     assert Tree(SCHEMA, Leaf((1, 3)), NONE).get_rules()[0]["condition"] == "always"
 
 
+def spoken(name: str, attribute: Attribute) -> dict[str, Callable[[Cell], bool]]:
+    """Return what each condition on an attribute says of a value."""
+
+    def within(values: tuple[Value, ...], is_in: bool, cell: Cell) -> bool:
+        return cell.role != "missing" and (cell.role == "known" and str(cell.typed) in map(str, values)) == is_in
+
+    found: dict[str, Callable[[Cell], bool]] = {}
+    for literal in attribute.literals(name, negations=True):
+        found[f"not ({literal})"] = lambda cell, literal=literal: not holds(literal, cell, attribute)
+        found[str(literal)] = lambda cell, literal=literal: holds(literal, cell, attribute)
+    for values in chained.from_iterable(combinations(attribute.listed, size) for size in range(1, 5)):
+        for word, is_in in (("in", True), ("not in", False)):
+            text = f"{printable(name)} {word} {{{', '.join(map(quoted_text, values))}}}"
+            found[text] = partial(within, values, is_in)
+    either = {f"{text} or missing": says for text, says in found.items()}
+    either |= {f"({text})": says for text, says in either.items()}
+    return found | {text: lambda cell, says=says: cell.role == "missing" or says(cell) for text, says in either.items()}
+
+
 @given(case=cases(trees()))
 def test_the_conditions_hold_of_the_rows_that_come_to_the_leaf(case: Case) -> None:
-    literals = [x for name in case.model.schema for x in case.model.schema[name].literals(name, negations=True)]
-    words = {str(x): (x, True) for x in literals} | {f"not ({x})": (x, False) for x in literals}
+    schema = case.model.schema
+    words = {text: (name, says) for name in schema for text, says in spoken(name, schema[name]).items()}
 
-    def satisfied(path: str, row: dict) -> bool:
+    def satisfied(path: str, row: dict[str, Cell]) -> bool:
         if path in ("", "always"):
             return True
         first = max(filter(path.startswith, words), key=len)
-        literal, wanted = words[first]
-        name = literal.attribute
-        found = holds(literal, row[name], case.model.schema[name]) == wanted
-        return found and satisfied(path[len(first) :].removeprefix(" and "), row)
+        name, says = words[first]
+        return says(row[name]) and satisfied(path[len(first) :].removeprefix(" and "), row)
 
     records = case.model.get_rules()
     for row in case.rows:

@@ -1,14 +1,15 @@
 """Conditions and decision paths of a model: literals that fit its schema, texts, and the first path that holds."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from hedgerow.boundary.arrays import Index, Mask, Whole
 from hedgerow.errors import ArgumentError, SchemaError
-from hedgerow.schema import Attribute, Literal, Schema
-from hedgerow.text.values import Value
+from hedgerow.schema import Attribute, Extent, Literal, Schema
+from hedgerow.text.values import Value, printable, quoted_text
 
 if TYPE_CHECKING:
     from hedgerow.models.dialects import Dialect as Dialect
@@ -56,14 +57,63 @@ def complement(literal: Literal, attribute: Attribute) -> Literal | None:
     return attribute.literal_on(literal.attribute, attribute.extent(literal).complement())
 
 
-def in_words(literal: Literal, attribute: Attribute, *, holds: bool) -> str:
-    if holds:
-        return str(literal)
-    other = complement(literal, attribute)
-    return f"not ({literal})" if other is None else str(other)
-
-
 Path = tuple[tuple[Literal, bool], ...]  # the literals on the decision path to a leaf, each with whether it holds there
+
+
+def conditions(
+    paths: Iterable[Path], schema: Schema, without: str, text: Callable[[Literal], str] = str
+) -> Iterator[str]:
+    """Yield each decision path in words, the tests of an attribute as one condition; `without` for one without tests.
+
+    A condition says what the tests of a path leave of an attribute, such as ``20 < age <= 30``. If no short condition
+    says it, the tests are written one by one.
+    """
+
+    @cache
+    def words(steps: Path) -> tuple[str, bool]:
+        """Return the condition of the tests of one attribute, and whether it has alternatives, joined by "or"."""
+        attribute = schema[steps[0][0].attribute]
+        alone = [literal if holds else complement(literal, attribute) for literal, holds in steps]
+        if len(steps) == 1 and alone[0] is not None:
+            return text(alone[0]), False
+        left = np.logical_and.reduce([attribute.truth(literal) == holds for literal, holds in steps])
+        plain = [f"not ({text(step[0])})" if one is None else text(one) for step, one in zip(steps, alone, strict=True)]
+        return _condition(steps[0][0].attribute, attribute, left, text) or (" and ".join(plain), False)
+
+    for path in paths:
+        steps = dict[str, dict[tuple[Literal, bool], None]]()
+        for step in path:
+            steps.setdefault(step[0].attribute, {})[step] = None
+        parts = [part for part in (words(tuple(own)) for own in steps.values()) if part[0]]
+        yield " and ".join(f"({part})" if either and len(parts) > 1 else part for part, either in parts) or without
+
+
+def _condition(name: str, attribute: Attribute, truth: Mask, text: Callable[[Literal], str]) -> tuple[str, bool] | None:
+    """Return the condition that holds on exactly these bins, and whether it has alternatives; None for no short one."""
+    known = truth[: attribute.n_known]
+    missing = bool(truth[attribute.n_known]) if attribute.missing == "bin" else None
+    outside = bool(truth[-1]) if attribute.outside == "bin" else None
+    if truth.all():
+        return "", False
+    places, others = np.flatnonzero(known), np.flatnonzero(~known)
+    if not len(places):
+        literal = attribute.literal_on(name, Extent(len(known), 0, 0, False, missing, outside)) if truth.any() else None
+        return None if literal is None else (text(literal), False)
+    for run, inverted in ((places, False), (others, True)):
+        if len(run) and run[-1] - run[0] < len(run):
+            for with_missing in dict.fromkeys([missing, missing and False]):
+                extent = Extent(len(known), int(run[0]), int(run[-1]) + 1, inverted, with_missing, outside)
+                literal = None if extent.is_trivial else attribute.literal_on(name, extent)
+                if literal is not None:
+                    either = bool(missing and not with_missing)
+                    return text(literal) + " or missing" * either, either
+    if not attribute.listed:
+        return None
+    is_in = len(places) <= len(others) if outside is None else not outside
+    values = ", ".join(quoted_text(attribute.listed[place]) for place in (places if is_in else others))
+    return f"{printable(name)} {'in' if is_in else 'not in'} {{{values}}}" + " or missing" * bool(missing), bool(
+        missing
+    )
 
 
 def literals_of(paths: Sequence[Path]) -> dict[Literal, None]:

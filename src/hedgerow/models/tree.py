@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import pmml, python_source, tree_plot
-from hedgerow.models.conditions import Dialect, Path, Pieces, check_literals, in_words, literals_of
+from hedgerow.models.conditions import Dialect, Path, Pieces, check_literals, conditions, literals_of
 from hedgerow.models.leaf import Leaf, check_leaves
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.plot import check_drawable, shade
@@ -152,11 +152,10 @@ class Tree(LeafModel):
     def conditions(self) -> tuple[str, ...]:
         """The decision path of each leaf in words; "always" for a leaf without splits above it.
 
-        A negated literal is written as its complement, such as ``age > 30``, if there is one; otherwise, such as where
-        an age may be missing, as ``not (age <= 30)``.
+        All splits on an attribute are one condition, such as ``20 < age <= 30``; of an age that may be missing,
+        ``age > 30 or missing`` is what does not satisfy ``age <= 30``.
         """
-        words = Pieces[tuple[Literal, bool]](lambda x: in_words(x[0], self.schema[x[0].attribute], holds=x[1]), "words")
-        return tuple(" and ".join(map(words, path)) or "always" for path, _ in self._paths)
+        return tuple(map(Pieces[str](str, "words"), conditions(self.paths, self.schema, "always")))
 
     def fold(self, split: Callable[[Literal, _T, _T], _T], leaf: Callable[[int], _T]) -> _T:
         """Fold the tree from the leaves up: `leaf` of a leaf's number, `split` of a literal and its two branches.

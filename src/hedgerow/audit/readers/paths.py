@@ -7,13 +7,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from hedgerow.boundary.arrays import Index, Mask, Whole
+from hedgerow.boundary.arrays import Index, Whole
 from hedgerow.errors import ArgumentError
-from hedgerow.models.conditions import Path, complement, first_that_holds, literals_of
-from hedgerow.schema import Attribute, Extent, Literal, Schema
+from hedgerow.models.conditions import Path, conditions, first_that_holds, literals_of
+from hedgerow.schema import Literal, Schema
 from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
-from hedgerow.text.values import printable, quoted_text
 
 _LONG = 10  # characters up to which a number is as it is
 _LARGEST = 1e38  # in single precision
@@ -93,15 +92,7 @@ class Paths:
 
     def conditions(self, schema: Schema) -> tuple[str, ...]:
         """Return the decision path to each leaf in words, with the shortest numbers that separate the same values."""
-        rest = "otherwise" if len(self) > 1 else "always"
-        truths, found = dict[tuple[Literal, bool], Mask](), list[str]()
-        for path in self.paths:
-            steps = dict[str, list[tuple[Literal, bool]]]()
-            for step in dict.fromkeys(path):
-                steps.setdefault(step[0].attribute, []).append(step)
-            parts = (_merged(schema[name], own, truths) for name, own in steps.items())
-            found.append(" and ".join(filter(None, parts)) or rest)
-        return tuple(found)
+        return tuple(conditions(self.paths, schema, "otherwise" if len(self) > 1 else "always", _text))
 
     def apply(self, data: Any, schema: Schema) -> Index:
         """Return the leaf of each row of a table, or pattern of a tally, shape ``(n_rows,)``, counted from 0."""
@@ -130,42 +121,6 @@ def leaf_paths(root: Any, children: Callable[[Any], Sequence[tuple[Any, Path]]])
         waiting += [(child, (*path, *step)) for child, step in reversed(below)]
         if not below:
             yield node, path
-
-
-def _merged(attribute: Attribute, steps: list[tuple[Literal, bool]], truths: dict[tuple[Literal, bool], Mask]) -> str:
-    """Return in words what steps say of one attribute, one by one where no condition says it; `truths` is a cache."""
-    name = steps[0][0].attribute
-    if len(steps) > 1:
-        for literal, holds in steps:
-            if (literal, holds) not in truths:
-                truths[literal, holds] = attribute.truth(literal) == holds
-        found = _condition(name, attribute, np.logical_and.reduce([truths[step] for step in steps]))
-        if found is not None:
-            return found
-    alone = [(literal, literal if holds else complement(literal, attribute)) for literal, holds in steps]
-    return " and ".join(f"not ({_text(literal)})" if same is None else _text(same) for literal, same in alone)
-
-
-def _condition(name: str, attribute: Attribute, truth: Mask) -> str | None:
-    """Return the condition that holds on exactly these bins; None if there is none in a few words."""
-    known = truth[: attribute.n_known]
-    missing = bool(truth[attribute.n_known]) if attribute.missing == "bin" else None
-    outside = bool(truth[-1]) if attribute.outside == "bin" else None
-    if truth.all() or not known.any():
-        return "" if truth.all() else None
-    places, others = np.flatnonzero(known), np.flatnonzero(~known)
-    for run, inverted in ((places, False), (others, True)):
-        if len(run) and run[-1] - run[0] < len(run):
-            for with_missing in dict.fromkeys([missing, missing and False]):
-                extent = Extent(len(known), int(run[0]), int(run[-1]) + 1, inverted, with_missing, outside)
-                literal = None if extent.is_trivial else attribute.literal_on(name, extent)
-                if literal is not None:
-                    return _text(literal) + " or missing" * bool(missing and not with_missing)
-    if not attribute.listed:
-        return None
-    is_in = len(places) <= len(others) if outside is None else not outside
-    values = ", ".join(quoted_text(attribute.listed[place]) for place in (places if is_in else others))
-    return f"{printable(name)} {'in' if is_in else 'not in'} {{{values}}}" + " or missing" * bool(missing)
 
 
 def _text(literal: Literal) -> str:
