@@ -20,13 +20,13 @@ from hedgerow.learn.blocks import (
     equal_blocks,
     list_costs,
     longest_path,
-    simplified,
     tree_costs,
 )
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.cost import Outline, space_cost, total_cost
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.learn.simplify import simplified, simplified_list
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import SeededNoise
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer
@@ -54,7 +54,6 @@ from tests.learn.enumerate_models import (
     chance,
     coarse_grid,
     executions,
-    holds,
     list_space,
     models,
     narrow,
@@ -68,14 +67,8 @@ SLOW = pytest.mark.slow
 
 
 def shortest(schema, rules, labels):
-    """A list that predicts the same: without rules that no world reaches, and last rules that repeat the default."""
-    first = {
-        next((i for i, rule in enumerate(rules) if holds(schema, rule, w)), len(rules)) for w in all_worlds(schema)
-    }
-    rules, labels = [rules[i] for i in sorted(first) if i < max(first)], [labels[i] for i in sorted(first)]
-    *own, default = labels
-    keep = max((i + 1 for i, label in enumerate(own) if label != default), default=0)
-    return tuple(rules[:keep]), (*own[:keep], default)
+    rules, places = simplified_list(schema, rules, labels)
+    return rules, tuple(labels[place] for place in places)
 
 
 def composed(plan, table, epsilon):
@@ -133,7 +126,7 @@ def composed_tree(plan, table, epsilon):
 
     total = defaultdict(float)
     for tree, probability in below(0, plan.space.root, table).items():
-        total[simplified(tree)] += probability
+        total[simplified(tree, plan.space)] += probability
     return dict(total)
 
 
@@ -497,26 +490,6 @@ def test_a_search_too_large_leaves_a_shared_budget_unspent_and_the_rows_uncounte
         with pytest.raises(SearchTooLargeError, match=r"at most .* 10 states"):
             learner.fit(*untouched)
     assert budget.charges == ()
-
-
-# Trees without what says nothing
-
-
-def nodes(model):
-    yield model
-    if isinstance(model, Take):
-        yield from nodes(model.caught)
-        yield from nodes(model.left)
-
-
-@given(models(150), st.data())
-def test_a_simplified_model_predicts_the_same_and_has_no_option_with_twice_the_same_label(found, data):
-    model = data.draw(st.sampled_from(list(found.priors)))
-    short = simplified(model)
-    assert all(found.value_of(short, world) == found.value_of(model, world) for world in found.worlds)
-    for node in nodes(short):
-        assert not (isinstance(node, Take) and isinstance(node.caught, Stop) and node.caught == node.left)
-    assert simplified(short) == short
 
 
 @given(models(150))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hedgerow.learn.learned import LearnedList, LearnedScorecard, LearnedTree, leaf_values
+from hedgerow.learn.learned import LearnedList, LearnedScorecard, LearnedTree, leaves_of
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
@@ -33,7 +33,7 @@ def test_labels_are_classes_by_their_numbers():
 def test_a_tree_has_what_a_test_catches_first_and_its_counts_in_this_order():
     options = {antecedent: option for option, antecedent in enumerate(SPACE.antecedents)}
     tree = Take(options[A,], Take(options[B,], Stop(1), Stop(0)), Stop(1))
-    assert list(leaf_values(tree)) == [1, 0, 1]
+    assert list(leaves_of(tree)) == [Stop(1), Stop(0), Stop(1)]
     drawn = LearnedTree(SPACE, tree).model(SCHEMA, CARD)
     assert drawn.root == Split(A, Split(B, Leaf(label="yes"), Leaf(label="no")), Leaf(label="yes"))
     counts = np.array([[0, 4], [3, 0], [1, 2]])

@@ -1,6 +1,6 @@
 """Draws in blocks: some rules of a list at a time, or some levels of a tree, each block jointly with its leaves."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -15,6 +15,7 @@ from hedgerow.learn.search.lattice import Stop, Take, value_of
 from hedgerow.learn.search.losses import Objective
 from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_models
 from hedgerow.learn.search.space import Space
+from hedgerow.learn.simplify import simplified, simplified_list
 from hedgerow.privacy.gate import Gate
 from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates, longest_candidate
 from hedgerow.schema.schema import Schema
@@ -102,8 +103,7 @@ def draw_list(
 
     A block is drawn jointly with its values, such as labels, among all lists of its length on the rows that the earlier
     blocks left. The last block's value of what it leaves is that of the default rule; those of earlier blocks are
-    dropped. Rules that no row can reach by the schema, and last rules with the value of the default rule, are left out,
-    which depends on what was drawn only.
+    dropped. The list is simplified by the schema, which depends on the drawn list only.
     """
     antecedents: list[Antecedent] = []
     values: list[int] = []
@@ -119,18 +119,16 @@ def draw_list(
             values.append(value_of(part.caught))
             tally, part = tally.without(antecedents[-1]), part.left
         values.append(value_of(part))
-    places = reachable_rules(plan.candidates.schema, antecedents)
-    antecedents, values = [antecedents[i] for i in places[:-1]], [values[i] for i in places]
-    while antecedents and values[-2] == values[-1]:
-        del antecedents[-1], values[-1]
-    return tuple(antecedents), tuple(values)
+    rules, places = simplified_list(plan.candidates.schema, antecedents, values)
+    return rules, tuple(values[place] for place in places)
 
 
 def draw_tree(tally: Tally, plan: TreeDraw, gate: Gate, epsilon: Fraction, progress: Progress) -> Take | Stop:
     """Draw a tree block by block, each for an equal share of `epsilon`.
 
     The subtrees of a block are drawn from different rows, so that one charge serves them all (parallel composition).
-    Values, such as labels, are those of the last block. Tests whose two leaves have the same value are left out.
+    Values, such as labels, are those of the last block. The tree is simplified by the schema, which depends on the
+    drawn tree only.
     """
     each, what = epsilon / len(plan.blocks), _drawn_values(plan.objective)
     drawn = f"its depth and its {what}" if plan.draws_size else f"its {what}"
@@ -142,7 +140,7 @@ def draw_tree(tally: Tally, plan: TreeDraw, gate: Gate, epsilon: Fraction, progr
         parts = draw_models(leaves, plan.block(number).mechanism(each), gate, purpose, progress)
         found = (_in_space(plan.space, draw.space, part) for (_, draw), part in zip(leaves, parts, strict=True))
         tree = grafted(tree, found)
-    return simplified(tree)
+    return simplified(tree, plan.space)
 
 
 def _leaves(tally: Tally, space: Space, tree: Take | Stop, box: Mask) -> Iterator[tuple[Tally, Mask]]:
@@ -163,51 +161,3 @@ def _in_space(space: Space, below: Space, part: Take | Stop) -> Take | Stop:
 
 def _drawn_values(objective: Objective) -> str:
     return "probabilities" if objective in ("brier", "mixed") else "predictions" if objective != "errors" else "labels"
-
-
-def simplified(part: Take | Stop) -> Take | Stop:
-    """Return a tree that predicts the same without options whose leaves both have the same value."""
-    if isinstance(part, Stop):
-        return part
-    caught, left = simplified(part.caught), simplified(part.left)
-    return caught if isinstance(caught, Stop) and caught == left else Take(part.option, caught, left)
-
-
-Box = dict[str, int]
-"""The rows of an antecedent: the bins of each attribute that it restricts, bit i for bin i. Others may have any bin."""
-_MOST_LOOKS = 1_000_000
-
-
-def reachable_rules(schema: Schema, antecedents: Sequence[Antecedent]) -> tuple[int, ...]:
-    """Return the places of the rules, the default included, that some row reaches; only the schema decides."""
-    whole = {name: (1 << attribute.n_bins) - 1 for name, attribute in schema.attributes}
-    boxes = [_box(schema, antecedent) for antecedent in (*antecedents, ())]
-    looks = iter(range(_MOST_LOOKS))
-    return tuple(place for place, box in enumerate(boxes) if _is_reached(whole, box, boxes[:place], looks))
-
-
-def _box(schema: Schema, antecedent: Antecedent) -> Box:
-    box: Box = {}
-    for literal in antecedent:
-        bins = sum(1 << int(place) for place in schema[literal.attribute].truth(literal).nonzero()[0])
-        box[literal.attribute] = box.get(literal.attribute, bins) & bins
-    return box
-
-
-def _is_reached(whole: Box, box: Box, earlier: Sequence[Box], looks: Iterator[int]) -> bool:
-    """Return whether a box has rows outside all of some others; also True once all looks at pairs are spent."""
-    stack = [(box, 0)] if all(box.values()) else []
-    while stack:
-        part, place = stack.pop()
-        while place < len(earlier) and not all(part.get(k, whole[k]) & bins for k, bins in earlier[place].items()):
-            place += 1
-            if next(looks, None) is None:
-                return True
-        if place == len(earlier) or next(looks, None) is None:
-            return True
-        for name, bins in earlier[place].items():
-            own = part.get(name, whole[name])
-            if own & ~bins:
-                stack.append(({**part, name: own & ~bins}, place + 1))
-            part = {**part, name: own & bins}
-    return False

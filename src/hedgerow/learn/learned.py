@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.boundary.arrays import Integers
-from hedgerow.learn.search.lattice import Stop, Take, value_of
+from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.models.leaf import Leaf
@@ -231,12 +231,13 @@ def leaf_totals(tally: Tally, space: Space, tree: Take | Stop) -> Iterator[Integ
     yield from leaf_totals(left, space, tree.left)
 
 
-def leaf_values(tree: Take | Stop) -> Iterator[int]:
+def leaves_of(tree: Take | Stop) -> Iterator[Stop]:
+    """Yield the leaves, those that satisfy a test first."""
     if isinstance(tree, Stop):
-        yield value_of(tree)
+        yield tree
         return
-    yield from leaf_values(tree.caught)
-    yield from leaf_values(tree.left)
+    yield from leaves_of(tree.caught)
+    yield from leaves_of(tree.left)
 
 
 def grafted(tree: Take | Stop, parts: Iterator[Take | Stop]) -> Take | Stop:

@@ -11,15 +11,16 @@ from hedgerow.boundary.arrays import Integers, Mask
 from hedgerow.errors import ArgumentError
 from hedgerow.learn import learned
 from hedgerow.learn.base import Learned
-from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree, reachable_rules
+from hedgerow.learn.blocks import ListDraw, TreeDraw, draw_list, draw_tree
 from hedgerow.learn.greedy import PrivateChoice, PrivateTests, Score, grow, grow_tree
 from hedgerow.learn.learned import LEAF_SHARE, LeafCounts, LearnedList, LearnedTree
 from hedgerow.learn.search.cost import Cost
-from hedgerow.learn.search.lattice import Stop
+from hedgerow.learn.search.lattice import Stop, value_of
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.outside import MOST_WEIGHT, DrawChances
 from hedgerow.learn.search.sampler import ModelSampler, Progress, conditioned
 from hedgerow.learn.search.space import Space
+from hedgerow.learn.simplify import simplified, simplified_list
 from hedgerow.privacy.exponential_mechanism import ModelDraw
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.gini import MOST_ROWS
@@ -133,8 +134,8 @@ class GreedyList(GreedyPlan):
     model = "rule list"
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
-        antecedents = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._choice, self.score))
-        antecedents = [antecedents[place] for place in reachable_rules(tally.schema, antecedents)[:-1]]
+        grown = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._choice, self.score))
+        antecedents = list(simplified_list(tally.schema, grown)[0])
         left = self._left(gate)
         counts = learned.release_leaf_counts(tally, antecedents, gate, left, self.of_leaves)
         while antecedents and not self.predicts_means:
@@ -154,7 +155,8 @@ class GreedyTree(GreedyPlan):
     model = "tree"
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedTree:  # noqa: ARG002
-        tree = grow_tree(tally, self.space, self.most, PrivateTests(gate, self._choice, self.score))
+        grown = grow_tree(tally, self.space, self.most, PrivateTests(gate, self._choice, self.score))
+        tree = simplified(grown, self.space)
         left = self._left(gate)
         counts = learned.release_tree_counts(tally, self.space, tree, gate, left, self.of_leaves)
         tree = tree if self.loss is None else learned.grafted(tree, map(Stop, self._values(counts) or ()))
@@ -267,5 +269,5 @@ class DrawnTree(DrawPlan):
         space, tree = self.draw.space, draw_tree(tally, self.draw, gate, self._for_draw, progress)
         left, of = self._for_leaves, self.of_leaves
         released = None if of is None else learned.release_tree_counts(tally, space, tree, gate, left, of)
-        found = self._found(released, left, list(learned.leaf_values(tree)))
+        found = self._found(released, left, [value_of(leaf) for leaf in learned.leaves_of(tree)])
         return LearnedTree(space, tree, loss=self.draw.block(0).loss, **found)

@@ -35,7 +35,7 @@ class PrivateRuleListClassifier(OfClasses, Classifier, PrivateRuleListEstimator)
     (sensitivity 1); 80 % of ε is shared equally by the choices. The rest of ε, and what unused choices leave, buys one
     histogram of rules by class (sensitivity 1), which gives all predictions and displayed counts.
 
-    Rules that no row can reach by the schema, and last rules that say the same as the default rule, are left out.
+    Rules and literals that change no prediction are left out, by the schema alone.
 
     Parameters
     ----------

@@ -42,9 +42,9 @@ class PrivateTreeClassifier(OfClasses, Classifier, PrivateTreeEstimator):
 
     An exact search draws the whole tree, its depth and its labels included, at once by the exponential mechanism from
     *all* trees, with score −loss (monotone, sensitivity 1). The model has labels and no counts, unless `release_counts`
-    asks for them at a fifth of ε. What the draw costs is known before any row is read (`search_cost`). A test whose two
-    leaves say the same is left out of the model. Of many attributes a few are chosen first (docs/mathematics.md, fact
-    5), unless the search is "exact".
+    asks for them at a fifth of ε. What the draw costs is known before any row is read (`search_cost`). The model is
+    the tree with the fewest leaves that predicts the same as the drawn one for every combination of values. Of many
+    attributes a few are chosen first (docs/mathematics.md, fact 5), unless the search is "exact".
 
     With `lookahead`, the upper levels are drawn jointly, then the subtrees below them, and so on, each block for an
     equal share of ε. The subtrees of a block hold different rows and share one charge (parallel composition).
