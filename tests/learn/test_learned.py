@@ -1,6 +1,7 @@
 """Models of what was learned, rule by rule and leaf by leaf."""
 
 import numpy as np
+import pytest
 
 from hedgerow.learn.learned import LearnedList, LearnedScorecard, LearnedTree, leaves_of
 from hedgerow.learn.search.lattice import Stop, Take
@@ -8,7 +9,7 @@ from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.models import AttributePoints, Leaf, Split
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Label, Literal, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
 
 SCHEMA = Schema({"a": Boolean(), "b": Boolean()}, Label("y", ("no", "yes")))
 CARD = PrivacyCard.none("example", software="hedgerow")
@@ -32,10 +33,10 @@ def test_labels_are_classes_by_their_numbers():
 
 def test_a_tree_has_what_a_test_catches_first_and_its_counts_in_this_order():
     options = {antecedent: option for option, antecedent in enumerate(SPACE.antecedents)}
-    tree = Take(options[A,], Take(options[B,], Stop(1), Stop(0)), Stop(1))
-    assert list(leaves_of(tree)) == [Stop(1), Stop(0), Stop(1)]
+    tree = Take(options[A,], Stop(1), Take(options[B,], Stop(1), Stop(0)))
+    assert list(leaves_of(tree)) == [Stop(1), Stop(1), Stop(0)]
     drawn = LearnedTree(SPACE, tree).model(SCHEMA, CARD)
-    assert drawn.root == Split(A, Split(B, Leaf(label="yes"), Leaf(label="no")), Leaf(label="yes"))
+    assert drawn.root == Split(A, Leaf(label="yes"), Split(B, Leaf(label="yes"), Leaf(label="no")))
     counts = np.array([[0, 4], [3, 0], [1, 2]])
     counted = LearnedTree(SPACE, tree, counts).model(SCHEMA, CARD)
     assert [leaf.counts for leaf in counted.leaves] == [(0, 4), (3, 0), (1, 2)]
@@ -55,6 +56,28 @@ def test_values_of_a_loss_are_labels_with_probabilities():
 def test_values_of_errors_are_labels_alone():
     model = LearnedList([(B,)], values=[1, 0], loss=Loss.of("errors", 2)).model(SCHEMA, CARD)
     assert [(rule.label, rule.probabilities) for rule in model.rules] == [("yes", None), ("no", None)]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "literal"),
+    [
+        (Boolean(), Literal("x", "false")),
+        (Boolean(missing="bin"), None),
+        (Categorical(("u", "v", "w")), Literal("x", "!=", ("u",))),
+        (Integer(0, 9, (3,)), Literal("x", ">", (3,))),
+    ],
+)
+def test_the_branch_with_fewer_leaves_comes_first_if_its_condition_is_a_literal(attribute, literal):
+    """Counts are in the order of the drawn tree, in which the rows that satisfy the test come first."""
+    schema = Schema({"x": attribute, "b": Boolean()}, Label("y", ("no", "yes")))
+    space = Space.of_trees(schema)
+    options = {antecedent: option for option, antecedent in enumerate(space.antecedents)}
+    test = space.antecedents[0][0]
+    tree = Take(0, Take(options[B,], Stop(1), Stop(0)), Stop(1))
+    below = Split(B, Leaf((0, 4), "yes"), Leaf((3, 0), "no"))
+    root = LearnedTree(space, tree, np.array([[0, 4], [3, 0], [1, 2]])).model(schema, CARD).root
+    single = Leaf((1, 2), "yes")
+    assert root == (Split(test, below, single) if literal is None else Split(literal, single, below))
 
 
 def test_a_scorecard_has_attributes_in_the_schemas_order_without_those_whose_points_are_all_0():

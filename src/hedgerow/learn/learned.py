@@ -12,6 +12,7 @@ from hedgerow.boundary.arrays import Integers
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.models.conditions import complement
 from hedgerow.models.leaf import Leaf
 from hedgerow.models.points import AttributePoints
 from hedgerow.models.rule_list import Rule, RuleList
@@ -66,9 +67,17 @@ class LearnedTree:
                 return _leaf(schema, self.loss, part.value, *(each and next(each) for each in released))
             (literal,) = self.space.antecedents[part.option]
             caught, left = node(part.caught), node(part.left)
-            return caught if schema.weight is not None and caught == left else Split(literal, caught, left)
+            if schema.weight is not None and caught == left:
+                return caught
+            opposite = complement(literal, schema[literal.attribute]) if _size(left) < _size(caught) else None
+            return Split(literal, caught, left) if opposite is None else Split(opposite, left, caught)
 
         return Tree(schema, node(self.tree), card)
+
+
+def _size(node: Split | Leaf) -> int:
+    """Return the number of leaves below a node: the smaller branch of a split comes first."""
+    return 1 if isinstance(node, Leaf) else _size(node.true) + _size(node.false)
 
 
 def _leaf(schema: Schema, loss: Loss | None, value: Any, counts: Any, sums: Any, mean: Any) -> Leaf:
