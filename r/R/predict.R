@@ -114,8 +114,12 @@ of_totals <- function(object, totals, type) {
     return(if (one) totals[, 1] else totals)
   }
   if (type == "response") return(value_of_total(object, totals[, 1]))
-  if (type == "class") return(as_classes(if (one) (totals[, 1] > 0) + 1L else max.col(totals, ties.method = "first"), object))
-  odds <- object$unit * totals
+  scale <- object$scale
+  if (type == "class") {
+    places <- if (one) (scale$sign * (totals[, 1] - scale$limit) > 0) + 1L else max.col(totals, ties.method = "first")
+    return(as_classes(places, object))
+  }
+  odds <- if (one) scale$sign * object$unit * (totals - scale$even) else object$unit * totals
   if (one) return(named_shares(cbind(plogis(-odds[, 1]), plogis(odds[, 1])), object))
   powers <- exp(odds - odds[cbind(seq_len(nrow(odds)), max.col(odds, ties.method = "first"))])
   named_shares(powers / rowSums(powers), object)

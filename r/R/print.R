@@ -138,6 +138,12 @@ meaning_line <- function(object) {
                    text_of_number(object$target$low), text_of_number(object$target$high)))
   }
   classes <- printable(shown_classes(object))
+  scale <- object$scale
+  if (!is.null(scale$pdo)) {
+    event <- sprintf("%s = %s", printable(object$target$name), classes[scale$favourable])
+    return(sprintf("a total of %s means odds of %s to 1 for %s; every %s points more double the odds", text_of_number(scale$score),
+                   text_of_number(scale$odds), event, text_of_number(scale$pdo)))
+  }
   if (length(classes) == 2L) return(sprintf("P(%s = %s) = plogis(%s * total): above 0, %s is predicted", printable(object$target$name), classes[2], unit, classes[2]))
   sprintf("the class with the largest total is predicted; a point is %s of log-odds", unit)
 }

@@ -321,7 +321,21 @@ scorecard_of <- function(model, data) {
   span <- if (model$target$number) model$target$high - model$target$low else 1e6
   if (model$unit > span) unreadable("expected a smaller unit, found one beyond its bounds")
   model$error <- data$error
+  model$scale <- scale_of(model, data$scale)
   model
+}
+
+# How totals of two classes are compared: log-odds of the second are sign * unit * (total - even). It is predicted when a
+# total is beyond the limit, which is `even` rounded so that the comparison of whole totals is the same.
+scale_of <- function(model, data) {
+  if (is.null(data)) return(list(sign = 1, even = 0, limit = 0, favourable = 2L))
+  if (model$target$number || length(model$target$values) != 2L) unreadable("expected two classes for points that double the odds, found another label")
+  if (abs(model$unit * data$pdo / log(2) - 1) > 1e-12) unreadable("expected a unit of ln 2 / pdo, found another")
+  favourable <- class_place(data$favourable, model$target)
+  even <- data$score - data$pdo * log2(data$odds)
+  sign <- if (favourable == 2L) 1 else -1
+  list(sign = sign, even = even, limit = if (sign > 0) floor(even) else ceiling(even), favourable = favourable, pdo = data$pdo,
+       score = data$score, odds = data$odds)
 }
 
 part_of <- function(part, attributes, width) {

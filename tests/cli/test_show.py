@@ -64,6 +64,24 @@ def test_a_scorecard_is_shown_exported_and_drawn(folder, run):
     assert "exists already" in run("show", "card.json", "--paper", "form.png")[2]
 
 
+def test_a_scorecard_is_shown_and_exported_on_the_scale_of_credit(folder, run):
+    scale = ("--pdo", "20", "--score", "600", "--odds", "50", "--favourable")
+    scaled = a_scorecard(folder).scaled(pdo=20, score=600, odds=50, favourable="no")
+    assert str(scaled) in run("show", "card.json", *scale, "no")[1]
+    assert run("show", "card.json", *scale, "no", "-o", "scaled.json")[0] == 0
+    assert hr.models.Scorecard.load("scaled.json") == scaled
+    expected = a_scorecard(folder).scaled(pdo=20, score=600, odds=50, favourable="yes")
+    assert run("show", "card.json", *scale, "yes", "--format", "sql")[1] == expected.to_sql() + "\n"
+    assert run("show", "card.json", *scale, "maybe")[2].endswith("one of no, yes, got 'maybe'.\n")
+    together = "expected --pdo, --score, --odds and --favourable (a class: no, yes) together, got --pdo only."
+    assert together in run("show", "card.json", *scale[:2])[2]
+    assert "got --favourable only" in run("show", "card.json", "--favourable", "no")[2]
+    assert "pdo must be a number above 0" in run("show", "card.json", "--pdo", "0", *scale[2:], "no")[2]
+    a_tree(folder, old={"label": "yes"}, young={"label": "no"})
+    problem = "expected a scorecard for points that double the odds, got a tree."
+    assert problem in run("show", "tree.json", *scale, "no")[2]
+
+
 def test_only_a_scorecard_is_a_form_to_fill_in(folder, run):
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
     code, out, err = run("show", "tree.json", "--paper", "form.png")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,13 +15,14 @@ import polars as pl
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
+from hedgerow.models import AttributePoints, Leaf, PointScale, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Literal, Number, Ordered, Real, Schema
 from hedgerow.schema.attributes import Attribute
 from hedgerow.text.date_formats import SERIAL_DAYS
 from hedgerow.text.days import Day, as_day
+from hedgerow.text.values import Value
 from tests.engines.generated import FORMATS, spellings
 
 NAMES = (
@@ -452,7 +454,16 @@ def scorecards(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None =
     used = draw(st.lists(st.sampled_from(schema.names), unique=True))
     parts = [draw(attribute_points(name, schema[name].n_bins, row)) for name in used]
     unit, error = draw(st.floats(1e-9, 1e6)), draw(st.none() | st.floats(0, 1e6))
-    return Scorecard(schema, draw(row), tuple(parts), unit, error, drawn_card(draw, privacy))
+    scale = draw(st.none() | point_scales(schema.classes)) if width == 1 else None
+    unit = unit if scale is None else scale.unit
+    return Scorecard(schema, draw(row), tuple(parts), unit, error, drawn_card(draw, privacy), scale)
+
+
+def point_scales(classes: Sequence[Value]) -> st.SearchStrategy[PointScale]:
+    """Return scales whose totals of even odds are whole numbers, fractions of them, or anything else."""
+    pdo, score = st.sampled_from([1, 20, 40.5]) | st.floats(0.01, 1e4), st.integers(-2, 2) | st.floats(-1e5, 1e5)
+    odds = st.sampled_from([0.5, 1, 2, 4, 50]) | st.floats(1e-3, 1e9)
+    return st.builds(PointScale, pdo, score, odds, st.sampled_from(classes))
 
 
 @st.composite

@@ -36,6 +36,14 @@ ROWS = pd.DataFrame(
 )
 
 
+def lead(model: Scorecard, total: int) -> Fraction:
+    """Return by how many points a total speaks for the second of two classes, exactly."""
+    if model.scale is None:
+        return Fraction(total)
+    points = total - Fraction(model.scale.even)
+    return points if model.scale.favourable == model.schema.classes[1] else -points
+
+
 # --- what a row is told --------------------------------------------------------------------------------------------
 
 
@@ -50,10 +58,10 @@ def test_a_total_is_the_sum_of_the_points_of_a_rows_bins(case: Case) -> None:
 
 @given(case=cases(scorecards()))
 def test_a_class_is_decided_by_whole_totals(case: Case) -> None:
-    """Two classes: the second above 0. More: the largest total, the first of equals."""
+    """Two classes: the second beyond the total of even odds. More: the largest total, the first of equals."""
     classes = case.model.schema.classes
     totals = [added_up(case.model, row) for row in case.rows]
-    expected = [classes[int(t[0] > 0)] if len(t) == 1 else classes[t.index(max(t))] for t in totals]
+    expected = [classes[int(lead(case.model, t[0]) > 0)] if len(t) == 1 else classes[t.index(max(t))] for t in totals]
     found = case.model.predict(case.arrow()).tolist()
     assert found == expected
     assert {type(value) for value in found} == {type(classes[0])}
@@ -63,8 +71,9 @@ def test_a_class_is_decided_by_whole_totals(case: Case) -> None:
 def test_probabilities_are_the_logistic_map_of_totals(case: Case) -> None:
     model, found = case.model, case.model.predict_proba(case.arrow())
     for row, shares in zip(case.rows, found.tolist(), strict=True):
-        odds = [model.unit * total for total in added_up(model, row)]
-        odds = [0.0, *odds] if len(odds) == 1 else odds
+        totals = added_up(model, row)
+        one = [0.0, model.unit * float(lead(model, totals[0]))] if len(totals) == 1 else []
+        odds = one or [model.unit * total for total in totals]
         weights = [math.exp(one - max(odds)) for one in odds]
         assert shares == pytest.approx([weight / sum(weights) for weight in weights], rel=1e-9, abs=1e-300)
     assert found.sum(axis=1) == pytest.approx(1.0)

@@ -71,10 +71,15 @@ def predictions(model: Model, rows: pa.Table, output: OutputColumns, *, copied: 
     return pa.table(columns)
 
 
-def _reasons(model: Model, rows: pa.Table, favourable: str) -> dict[str, Any]:
+def class_named(model: Model, word: str) -> Value:
+    """Return the class that an option names; the text itself if there is none, which is then an error."""
     named = {value_text(value): value for value in model.schema.target.values}
-    named |= {word.lower(): value for word, value in named.items() if isinstance(value, bool)}
-    found = model.reasons(rows, favourable=named.get(favourable, favourable))
+    named |= {text.lower(): value for text, value in named.items() if isinstance(value, bool)}
+    return named.get(word, word)
+
+
+def _reasons(model: Model, rows: pa.Table, favourable: str) -> dict[str, Any]:
+    found = model.reasons(rows, favourable=class_named(model, favourable))
     return {f"reason {place}": pa.array(names.tolist(), pa.string()) for place, names in enumerate(found.T, 1)}
 
 

@@ -16,8 +16,10 @@ from hedgerow.cli.output import (
     print_or_write,
     without_a_window,
 )
+from hedgerow.cli.predictions import class_named
 from hedgerow.errors import ArgumentError
 from hedgerow.models.model import DialectName, Model
+from hedgerow.text.values import listed
 
 app = typer.Typer(add_completion=False)
 Form = Literal["text", "json", "sql", "python", "pmml", "html", "card"]
@@ -32,24 +34,47 @@ def show(  # noqa: PLR0913 -- one an option
     dialect: Annotated[DialectName | None, option("SQL dialect, with --format sql.  \\[duckdb]")] = None,
     plot: Annotated[Path | None, option("Draw the model into this PNG, SVG or PDF file.")] = None,
     paper: Annotated[Path | None, option("Draw a scorecard as a form to fill in by hand.")] = None,
+    pdo: Annotated[float | None, option("Scorecard: points to double the odds, such as 20.", metavar="POINTS")] = None,
+    score: Annotated[float | None, option("Scorecard: total with the odds of --odds, such as 600.")] = None,
+    odds: Annotated[float | None, option("Scorecard: odds at --score, such as 50.")] = None,
+    favourable: Annotated[str | None, option("Scorecard: class of the odds.", metavar="CLASS")] = None,
     output: TextOutput = None,
     force: Force = False,
     as_json: Annotated[bool, option("Same as --format json.", "--json")] = False,
 ) -> None:
     """Show a model with its counts and privacy card; or export it: SQL, Python, PMML, HTML, JSON, hub card.
 
-    [bold]Example[/bold]: hedgerow show model.json --format sql
+    --pdo, --score, --odds and --favourable rescale a scorecard as in credit: a total of SCORE means odds of ODDS to 1
+    for CLASS, and POINTS more double them. This costs no privacy budget.
+
+    [bold]Examples[/bold]:
+
+    hedgerow show model.json --format sql
+
+    hedgerow show card.json --pdo 20 --score 600 --odds 50 --favourable repaid -o scaled.json
     """
     form = _form(form, output, as_json=as_json)
     if dialect is not None and form != "sql":
         raise ArgumentError("--dialect needs --format sql.")
     check_outputs((plot, paper, output), model, schema, force=force)
     check_pictures(plot, paper)
-    released = any_model(model, schema)
+    released = _scaled(any_model(model, schema), pdo, score, odds, favourable)
     text = _render(released, form, dialect or "duckdb")
     draw(released.form, paper)  # before anything else is written: only a scorecard has a form
     print_or_write(text, output)
     draw(released.plot, plot)
+
+
+def _scaled(model: Model, pdo: float | None, score: float | None, odds: float | None, favourable: str | None) -> Model:
+    """Return a scorecard on the scale of the options, if there are any."""
+    options = {"pdo": pdo, "score": score, "odds": odds, "favourable": favourable}
+    given = [f"--{name}" for name, value in options.items() if value is not None]
+    if not given:
+        return model
+    if pdo is None or score is None or odds is None or favourable is None:
+        together = f"--pdo, --score, --odds and --favourable (a class: {listed(model.schema.target.values)})"
+        raise ArgumentError(f"expected {together} together, got {' and '.join(given)} only.")
+    return model.scaled(pdo=pdo, score=score, odds=odds, favourable=class_named(model, favourable))
 
 
 _FORMS: Mapping[str, Form] = {

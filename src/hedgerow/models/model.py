@@ -266,6 +266,10 @@ class Model(envelope.SealedFile):
         """Draw a form to print and to fill in by hand, and return the axes; ValueError but for a scorecard."""
         raise ArgumentError(f"expected a scorecard for a form to fill in by hand, got a {self.kind}; use `plot`.")
 
+    def scaled(self, *, pdo: float, score: float, odds: float, favourable: Value) -> Self:  # noqa: ARG002 -- scorecards
+        """Return the model with points that double the odds every `pdo`; ValueError except for a scorecard."""
+        raise ArgumentError(f"expected a scorecard for points that double the odds, got a {self.kind}.")
+
     def reasons(self, X: Any, *, favourable: Value | None = None) -> Array:  # noqa: ARG002 -- of scorecards
         """Return the attributes that cost each row most points; ValueError but for a scorecard."""
         raise ArgumentError(f"expected a scorecard for reasons by points, got a {self.kind}; explain its rows instead.")

@@ -244,14 +244,16 @@ def total_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect) -> lis
     return _sum(bins, 0, base, sql.conditions(schema, dialect))
 
 
-def prediction_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect) -> list[str]:
+def prediction_sql(bins: Bins, base: Points, schema: Schema, dialect: Dialect, comparison: str) -> list[str]:
+    """Return what is predicted; the second of two classes if a comparison such as ``> 0`` holds of the total."""
     from hedgerow.models import sql  # sqlglot takes long to import
 
     classes = [sql.constant(value, dialect) for value in schema.classes]
     written = sql.conditions(schema, dialect)
     if len(base) == 1:
         total = indented(_sum(bins, 0, base, written))
-        return ["CASE (", *total, ") > 0", f"  WHEN TRUE THEN {classes[1]}", f"  WHEN FALSE THEN {classes[0]}", "END"]
+        cases = [f"  WHEN TRUE THEN {classes[1]}", f"  WHEN FALSE THEN {classes[0]}"]
+        return ["CASE (", *total, f") {comparison}", *cases, "END"]
     lines = ["CASE GREATEST("]
     for k in range(len(base)):
         total = indented(_sum(bins, k, base, written))

@@ -1,7 +1,7 @@
 """Scorecards: released models that add up points by bin, public by construction. No learning code."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -17,10 +17,11 @@ from hedgerow.models.conditions import Dialect
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import DialectName, Listing, Model, RowDecisions, class_titles
 from hedgerow.models.plot import points_bars, points_curves
+from hedgerow.models.point_scale import PointScale, not_two_classes
 from hedgerow.models.points import AttributePoints, PointBin, Points
 from hedgerow.models.scorecard_form import card_text, draw_form, form_html, row_texts
 from hedgerow.models.size import ScorecardSize
-from hedgerow.models.totals import Totals, totals_of
+from hedgerow.models.totals import ClassTotals, Totals, totals_of
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes
@@ -36,9 +37,9 @@ class Scorecard(Model):
     """Whole points by bin that add up: a row's total decides its class, and gives its probability, or is a number.
 
     For two classes, the log-odds of the second are `unit` times the total, and it is predicted where the total is above
-    0. For more, each class has its own total; the log-odds of two of them are `unit` times the difference of their
-    totals, and the class with the largest is predicted, the first of equals. A number is its lowest value plus `unit`
-    times the total, and no more or less than its bounds.
+    0; `scaled` returns a card with another scale. For more, each class has its own total; the log-odds of two of them
+    are `unit` times the difference of their totals, and the class with the largest is predicted, the first of equals. A
+    number is its lowest value plus `unit` times the total, and no more or less than its bounds.
 
     Everything in it is released: the schema, the points, the map from totals to probabilities and the privacy card.
 
@@ -57,13 +58,17 @@ class Scorecard(Model):
         or it is unknown. It does not include how much another sample of rows would change them.
     privacy : PrivacyCard
         What was spent and what is guaranteed.
+    scale : PointScale, optional
+        The scale of the points for two classes, if they are points to double the odds. `unit` is then
+        ``ln(2) / scale.pdo``, and a row has log-odds of ``unit * (total - scale.even)`` for the class
+        ``scale.favourable``.
 
     Raises
     ------
     SchemaError
         If points do not fit the schema.
     ValueError
-        If points are not whole or too large, or unit or error is out of range.
+        If points are not whole or too large, unit or error is out of range, or the scale does not fit.
 
     Examples
     --------
@@ -97,10 +102,11 @@ class Scorecard(Model):
     unit: float
     error: float | None
     privacy: PrivacyCard
+    scale: PointScale | None = None
 
     kind: ClassVar[str] = "scorecard"
     format: ClassVar[str] = "hedgerow/scorecard"
-    newest_version: ClassVar[int] = 2  # from which on bins may have errors, or too few rows
+    newest_version: ClassVar[int] = 2  # from which on bins may have errors, or too few rows, and points a scale
     decides_by: ClassVar[str] = "adds up points"
     has_points: ClassVar[bool] = True
 
@@ -117,7 +123,7 @@ class Scorecard(Model):
 
     @cached_property
     def _totals(self) -> Totals:
-        return totals_of(self.schema, self.base, self.parts, self.unit, self.error)
+        return totals_of(self.schema, self.base, self.parts, self.unit, self.error, self.scale)
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -146,6 +152,64 @@ class Scorecard(Model):
 
     def outcomes_of(self, bins: Mapping[str, Whole], n_rows: int) -> Index:
         return self._totals.places(self.totals_of(bins, n_rows))
+
+    def scaled(self, *, pdo: float, score: float, odds: float, favourable: Value) -> Self:
+        """Return the scorecard with the points of credit scorecards: `pdo` points double the odds.
+
+        This is post-processing of a released model and costs no ε. Every attribute's points and the base are multiplied
+        and rounded to whole numbers. A total is therefore off by at most half a point for each attribute and half a
+        point for the base, and a row's class changes only if its probability is within that of 1/2. A larger `pdo`
+        rounds less.
+
+        Parameters
+        ----------
+        pdo : float
+            The points to double the odds, above 0 and at most 10,000.
+        score : float
+            The total of a row with odds of `odds` to 1.
+        odds : float
+            The odds at `score`: the probability of the class `favourable` divided by that of the other class.
+        favourable : str, int or bool
+            The class whose odds these are: the higher the total, the more probable it is. In credit it is the class of
+            good customers.
+
+        Raises
+        ------
+        ValueError
+            If there are not two classes, a number is out of range, or the points become too large.
+
+        Examples
+        --------
+        >>> from hedgerow.schema import Boolean, Label, Schema
+        >>> schema = Schema({"arrears": Boolean()}, Label("default", ("no", "yes")))
+        >>> parts = (AttributePoints("arrears", ((-4,), (9,))),)
+        >>> card = Scorecard(schema, (-20,), parts, 0.1, None, PrivacyCard.none("example", software="hedgerow"))
+        >>> print(card.scaled(pdo=20, score=600, odds=50, favourable="no"))
+        attribute  bin    points
+        arrears    false      12
+                   true      -26
+        base                 545
+        <BLANKLINE>
+        A total of 600 means odds of 50 to 1 for default = no; every 20 points more double the odds.
+        <BLANKLINE>
+        total  P(default = yes)
+          519              25 %
+          520              24 %
+          525              21 %
+          530              18 %
+          535              16 %
+          540              14 %
+          545              12 %
+          550              10 %
+          555             8.7 %
+          557             8.2 %
+        """
+        totals = self._totals
+        if not isinstance(totals, ClassTotals) or not self.has_one_total:
+            raise not_two_classes(self.schema)
+        scale = PointScale(pdo, score, odds, favourable)
+        base, parts = totals.on_scale(scale)
+        return replace(self, base=base, parts=parts, unit=scale.unit, scale=scale)
 
     @property
     def has_one_total(self) -> bool:
@@ -322,7 +386,8 @@ class Scorecard(Model):
         Parameters
         ----------
         favourable : str, int or bool, optional
-            The class for which a row loses points; by default the second. Of a number, ``"high"`` or ``"low"``.
+            The class for which a row loses points; by default the one for which points speak: the second, or that of
+            the scale. Of a number, ``"high"`` or ``"low"``.
 
         Raises
         ------
@@ -340,7 +405,12 @@ class Scorecard(Model):
         choices = self.schema.classes if self.has_shares else ("low", "high")
         if favourable is not None and favourable not in choices:
             raise ArgumentError(f"favourable must be one of {listed(choices)}, got {shown(favourable)}.")
-        return favourable is None or favourable == choices[1]
+        return favourable is None or favourable == choices[self._points_for]
+
+    @property
+    def _points_for(self) -> int:
+        """The place of the class for which points speak, of two classes; 1 of a number."""
+        return self._totals.favourable if isinstance(self._totals, ClassTotals) else 1
 
     def to_pmml(self, *, favourable: Value | None = None) -> str:
         """Return the scorecard as PMML with total, prediction and `reasons`, of which some may cost nothing there."""
@@ -375,7 +445,7 @@ class Scorecard(Model):
         return self.schema.target.as_number is None
 
     def _caveats(self) -> Iterator[Caveat]:
-        return of_totals(self.outcomes, point_sums.extreme_totals(self.base, self.parts), has_classes=self.has_shares)
+        return of_totals(self.outcomes, self._totals.leads, has_classes=self.has_shares)
 
     @property
     def _caption(self) -> str:
@@ -397,7 +467,8 @@ class Scorecard(Model):
 
     @property
     def _file_version(self) -> int:
-        return 2 if any(part.errors is not None or part.unsupported for part in self.parts) else 1
+        has_noise = any(part.errors is not None or part.unsupported for part in self.parts)
+        return 2 if has_noise or self.scale is not None else 1
 
     def _structure(self) -> dict[str, Any]:
         parts = list[dict[str, Any]]()
@@ -406,7 +477,8 @@ class Scorecard(Model):
             errors = {} if part.errors is None else {"errors": list(map(list, part.errors))}
             unsupported = {"unsupported": list(part.unsupported)} if part.unsupported else {}
             parts.append({"attribute": part.attribute, "bins": bins, "points": points, **errors, **unsupported})
-        return {"base": list(self.base), "parts": parts, "unit": self.unit, "error": self.error}
+        scale = {} if self.scale is None else {"scale": asdict(self.scale)}
+        return {"base": list(self.base), "parts": parts, "unit": self.unit, "error": self.error, **scale}
 
     @classmethod
     def _assemble(cls, schema: Schema, data: Mapping[str, Any], privacy: PrivacyCard) -> Self:
@@ -414,7 +486,8 @@ class Scorecard(Model):
             AttributePoints(part["attribute"], part["points"], part.get("errors"), part.get("unsupported", ()))
             for part in data["parts"]
         )
-        return cls(schema, data["base"], parts, data["unit"], data["error"], privacy)
+        scale = PointScale(**data["scale"]) if "scale" in data else None
+        return cls(schema, data["base"], parts, data["unit"], data["error"], privacy, scale)
 
 
 def _cell(value: str | float | None) -> str | float | None:

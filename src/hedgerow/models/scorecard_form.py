@@ -32,7 +32,7 @@ def card_text(totals: Totals) -> str:
             name = "" if place else printable(one.attribute)
             lines.append([name, printable(one.label), *map(str, one.points)])
     lines.append(["base", "", *map(str, totals.base)])
-    below = [] if totals.classes else [totals.notes[0], ""]  # what a point of a number is worth
+    below = [totals.lead_text, ""] if totals.lead_text else []
     below += aligned(risk_lines(totals), 0, _WIDEST) if totals.has_one_total else totals.notes
     return "\n".join([*aligned(lines, 2, _WIDEST), "", *below])
 

@@ -1,10 +1,10 @@
 """Meanings of a scorecard's totals, classes with probabilities or a number, and how they are shown."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, isclose, log10
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -14,10 +14,11 @@ from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.errors import ArgumentError
 from hedgerow.models import pmml, points
 from hedgerow.models.conditions import Dialect
+from hedgerow.models.point_scale import PointScale, check_amount, not_two_classes
 from hedgerow.models.points import AttributePoints, PointBin, Points, extreme_totals, point_bins
 from hedgerow.schema import Number, Schema
-from hedgerow.text.messages import describe_argument
-from hedgerow.text.values import printable, shown_text
+from hedgerow.text.messages import describe_argument, shown
+from hedgerow.text.values import Value, listed, printable, shown_text
 
 _LARGEST = 1e6  # log-odds of a point, and of its standard error: totals of them are finite
 _FINEST = 10**6  # the most points from the lowest to the highest number: each is an outcome
@@ -89,21 +90,23 @@ def percent(probability: float) -> str:
     return f"{100 * probability:.{decimals}f} %"
 
 
-def risk_of(total: int, unit: float, error: float | None) -> Risk:
-    """Return the risk of a total, with points of `unit` log-odds and a standard error of the log-odds."""
+def risk_of(total: int, odds: float, error: float | None) -> Risk:
+    """Return the risk of a total, from the log-odds of the second class and their standard error."""
     from scipy.special import expit  # takes long to import
 
-    odds = total * unit
     ends = () if error is None else (float(expit(odds + sign * _NORMAL_95 * error)) for sign in (-1, 1))
     return Risk(total, float(expit(odds)), *ends)
 
 
-def tabulated_totals(low: int, high: int, unit: float, most: int) -> list[int]:
-    """Return at most `most` totals from `low` to `high` for a table: all, or the ends and round ones between."""
+def tabulated_totals(low: int, high: int, unit: float, most: int, even: float = 0.0) -> list[int]:
+    """Return at most `most` totals from `low` to `high` for a table: all, or the ends and round ones between.
+
+    Those between have log-odds of at most 5, where the log-odds of the total `even` are 0.
+    """
     if high - low < most:
         return list(range(low, high + 1))
     farthest = _FARTHEST / unit
-    return _ends_and_between(low, high, max(low + 1, -farthest), min(high - 1, farthest), most)
+    return _ends_and_between(low, high, max(low + 1, even - farthest), min(high - 1, even + farthest), most)
 
 
 def _ends_and_between(low: int, high: int, first: float, last: float, most: int) -> list[int]:
@@ -124,6 +127,7 @@ class _Totals:
     parts: tuple[AttributePoints, ...]
     unit: float  # what a point is worth: log-odds, or so much of the number
     error: float | None  # the standard error of what a total is worth, by the noise of the release
+    scale: PointScale | None = None  # of two classes: the scale of the points, if they are not log-odds of the second
 
     @cached_property
     def bins(self) -> tuple[tuple[PointBin, ...], ...]:
@@ -143,6 +147,16 @@ class _Totals:
         return () if self.schema.target.as_number is not None else tuple(map(shown_text, self.schema.classes))
 
     @property
+    def leads(self) -> list[tuple[int, int]]:
+        """The smallest and the largest total of each class, or of a number."""
+        return extreme_totals(self.base, self.parts)
+
+    @property
+    def lead_text(self) -> str:
+        """The sentence before the totals in a text; empty if there is none."""
+        return ""
+
+    @property
     def columns(self) -> tuple[str, ...]:
         return ("points",) if self.has_one_total else self.classes
 
@@ -151,8 +165,69 @@ class ClassTotals(_Totals):
     """Totals of two classes, or of more: one for each."""
 
     def check(self) -> None:
-        _check_amount("unit", self.unit, _LARGEST)
-        _check_amount("error", self.error, _LARGEST, zero=True)
+        check_amount("unit", self.unit, _LARGEST)
+        check_amount("error", self.error, _LARGEST, zero=True)
+        if self.scale is None:
+            return
+        if not self.has_one_total:
+            raise not_two_classes(self.schema)
+        if not any(_is_same(self.scale.favourable, one) for one in self.schema.classes):
+            got = shown(self.scale.favourable)
+            raise ArgumentError(f"favourable must be one of {listed(self.schema.classes)}, got {got}.")
+        if not isclose(self.unit, self.scale.unit, rel_tol=1e-12):
+            raise ArgumentError(f"unit must be ln 2 / pdo, {self.scale.unit}, got {describe_argument(self.unit)}.")
+
+    @property
+    def favourable(self) -> int:
+        """The place of the class for which points speak, of two classes."""
+        return 1 if self.scale is None else self.schema.classes.index(self.scale.favourable)
+
+    @property
+    def sign(self) -> int:
+        """1 if points speak for the second of two classes, -1 if for the first."""
+        return 1 if self.favourable else -1
+
+    @property
+    def even(self) -> float:
+        """The total at which two classes are as likely."""
+        return 0.0 if self.scale is None else self.scale.even
+
+    @property
+    def limit(self) -> int:
+        """The total above which the second of two classes is predicted, or below which, if points speak for the first.
+
+        It is `even` rounded so that the comparison of whole totals is the same.
+        """
+        return floor(self.even) if self.sign > 0 else ceil(self.even)
+
+    @property
+    def comparison(self) -> str:
+        """The comparison of a total that holds when the second of two classes is predicted."""
+        return f"{'>' if self.sign > 0 else '<'} {self.limit}"
+
+    def on_scale(self, scale: PointScale) -> tuple[Points, tuple[AttributePoints, ...]]:
+        """Return base and points on another scale, each rounded to a whole number."""
+        after = ClassTotals(self.schema, self.base, (), scale.unit, None, scale)
+        after.check()
+        ratio = self.sign * after.sign * self.unit / scale.unit
+
+        def scaled(amount: float, start: float = 0.0) -> int:
+            whole = round(start + ratio * amount)
+            if abs(whole) > points.MOST_POINTS:
+                expected = f"expected a scale with points of at most {points.MOST_POINTS:,} in size"
+                raise ArgumentError(f"{expected}, got {whole:,}; use a smaller pdo.")
+            return whole
+
+        def scaled_part(part: AttributePoints) -> AttributePoints:
+            errors = None if part.errors is None else tuple((abs(ratio) * error,) for (error,) in part.errors)
+            return replace(part, points=tuple((scaled(amount),) for (amount,) in part.points), errors=errors)
+
+        base = (scaled(self.base[0] - self.even, scale.even),)
+        return base, tuple(map(scaled_part, self.parts))
+
+    def log_odds(self, totals: Any) -> Any:
+        """Return the log-odds of the second of two classes."""
+        return self.sign * self.unit * (totals - self.even)
 
     @property
     def outcomes(self) -> tuple[Any, ...]:
@@ -160,13 +235,17 @@ class ClassTotals(_Totals):
 
     def places(self, totals: Integers) -> Index:
         """Return the place of what each total predicts among the outcomes."""
-        return (totals > 0).astype(np.intp) if self.has_one_total else totals.argmax(axis=1)
+        if not self.has_one_total:
+            return totals.argmax(axis=1)
+        return (self.sign * (totals - self.limit) > 0).astype(np.intp)
 
     def shares(self, totals: Integers) -> Floats:
         from scipy.special import expit, softmax  # takes long to import
 
-        odds = self.unit * totals
-        return np.column_stack([expit(-odds), expit(odds)]) if self.has_one_total else softmax(odds, axis=1)
+        if not self.has_one_total:
+            return softmax(self.unit * totals, axis=1)
+        odds = self.log_odds(totals)
+        return np.column_stack([expit(-odds), expit(odds)])
 
     @cached_property
     def risks(self) -> tuple[Risk, ...]:
@@ -174,8 +253,16 @@ class ClassTotals(_Totals):
         if not self.has_one_total:
             return ()
         ((low, high),) = extreme_totals(self.base, self.parts)
-        totals = tabulated_totals(low, high, self.unit, _MOST_TOTALS)
-        return tuple(risk_of(total, self.unit, self.error) for total in totals)
+        totals = tabulated_totals(low, high, self.unit, _MOST_TOTALS, self.even)
+        return tuple(risk_of(total, self.log_odds(total), self.error) for total in totals)
+
+    @property
+    def leads(self) -> list[tuple[int, int]]:
+        """The ends of the totals of each class; of two classes, the ends of how far totals are beyond `limit`."""
+        if not self.has_one_total:
+            return super().leads
+        low, high = sorted(self.sign * (end - self.limit) for end in super().leads[0])
+        return [(low, high)]
 
     @property
     def meaning(self) -> str:
@@ -184,7 +271,16 @@ class ClassTotals(_Totals):
 
     @property
     def title(self) -> str:
-        return f"Points for {self.label}" + (f" = {self.classes[1]}" if self.has_one_total else "")
+        return f"Points for {self.label}" + (f" = {self.classes[self.favourable]}" if self.has_one_total else "")
+
+    @property
+    def lead_text(self) -> str:
+        """The scale in words; empty if there is none."""
+        if self.scale is None:
+            return ""
+        pdo, score, odds = (f"{one:.10g}" for one in (self.scale.pdo, self.scale.score, self.scale.odds))
+        event = f"{self.label} = {self.classes[self.favourable]}"
+        return f"A total of {score} means odds of {odds} to 1 for {event}; every {pdo} points more double the odds."
 
     @property
     def notes(self) -> list[str]:
@@ -194,30 +290,34 @@ class ClassTotals(_Totals):
             odds = f"P(class) is proportional to exp({unit} * its total)."
             more = [f"The noise of the release adds {noise} to log-odds."] if noise else []
             return [f"The class with the largest total is predicted. {odds}", *more]
+        side, minus = ("above", "-") if self.sign > 0 else ("below", "")
+        total = "total" if self.scale is None else f"(total - {self.even:.6f})"
         found = [
-            f"{self.classes[1]} is predicted for totals above 0, else {self.classes[0]}.",
-            f"{self.meaning} = 1 / (1 + exp(-{unit} * total)).",
+            *([self.lead_text] if self.scale else []),
+            f"{self.classes[1]} is predicted for totals {side} {self.limit}, else {self.classes[0]}.",
+            f"{self.meaning} = 1 / (1 + exp({minus}{unit} * {total})).",
         ]
         alone = f"95 % intervals count the noise of the release alone, {noise} in log-odds"
         return [*found, *([f"{alone}; another sample of rows would add to it."] if noise else [])]
 
     def sql(self, dialect: Dialect) -> list[str]:
         """Return the lines of an expression for what is predicted; NULL for a row with a value without a bin."""
-        return points.prediction_sql(self.bins, self.base, self.schema, dialect)
+        return points.prediction_sql(self.bins, self.base, self.schema, dialect, self.comparison)
 
     @property
     def python(self) -> list[str]:
         """The lines that return what is predicted, from ``total(row)``."""
         classes = tuple(self.schema.classes)
         if self.has_one_total:
-            return [f"return {classes[1]!r} if total(row) > 0 else {classes[0]!r}"]
+            return [f"return {classes[1]!r} if total(row) {self.comparison} else {classes[0]!r}"]
         return ["totals = total(row)", f"return {classes!r}[totals.index(max(totals))]"]
 
     @property
     def pmml(self) -> Element:
         """The output of what is predicted, from the one total."""
         first, second = self.schema.classes
-        decided = pmml.applied("if", pmml.applied("greaterThan", pmml.total_of_row(), 0), second, first)
+        compared = "greaterThan" if self.sign > 0 else "lessThan"
+        decided = pmml.applied("if", pmml.applied(compared, pmml.total_of_row(), self.limit), second, first)
         return pmml.transformed(self.schema.target, decided)
 
 
@@ -231,12 +331,14 @@ class NumberTotals(_Totals):
         return found
 
     def check(self) -> None:
+        if self.scale is not None:
+            raise not_two_classes(self.schema)
         span = Fraction(self.number.high) - Fraction(self.number.low)
-        _check_amount("unit", self.unit, float(span))
+        check_amount("unit", self.unit, float(span))
         if Fraction(self.unit) * _FINEST < span:
             least = f"a {_FINEST:,}th of the number's range"
             raise ArgumentError(f"unit must be at least {least}, got {describe_argument(self.unit)}.")
-        _check_amount("error", self.error, float(span) * _FINEST, zero=True)
+        check_amount("error", self.error, float(span) * _FINEST, zero=True)
 
     @cached_property
     def most(self) -> int:
@@ -299,6 +401,11 @@ class NumberTotals(_Totals):
         return f"Points for {self.label}"
 
     @property
+    def lead_text(self) -> str:
+        """The worth of a point."""
+        return self.notes[0]
+
+    @property
     def notes(self) -> list[str]:
         low, high = map(_digits, (self.number.low, self.number.high))
         start = "" if not self.number.low else f"{low} + "
@@ -339,19 +446,20 @@ class NumberTotals(_Totals):
 Totals = ClassTotals | NumberTotals
 
 
-def totals_of(schema: Schema, base: Points, parts: tuple[AttributePoints, ...], unit: Any, error: Any) -> Totals:
-    """Return the meaning of totals for the schema's target; ValueError if unit or error is out of range."""
+def totals_of(
+    schema: Schema,
+    base: Points,
+    parts: tuple[AttributePoints, ...],
+    unit: Any,
+    error: Any,
+    scale: PointScale | None = None,
+) -> Totals:
+    """Return the meaning of totals for the schema's target; ValueError if unit, error or scale does not fit."""
     kind = ClassTotals if schema.target.as_number is None else NumberTotals
-    found = kind(schema, base, parts, unit, error)
+    found = kind(schema, base, parts, unit, error, scale)
     found.check()
     return found
 
 
-def _check_amount(name: str, value: Any, most: float, *, zero: bool = False) -> None:
-    """Check that a value is a number above 0, or None or at least 0 with `zero`, and not too large."""
-    if zero and value is None:
-        return
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not ((0 < value <= most and isfinite(value)) or (zero and value == 0)):
-        least, bound = "of at least 0" if zero else "above 0", f"{most:,.0f}" if 1000 <= most < 1e15 else f"{most:g}"
-        raise ArgumentError(f"{name} must be a number {least}, at most {bound}, got {describe_argument(value)}.")
+def _is_same(one: Value, other: Value) -> bool:
+    return type(one) is type(other) and one == other

@@ -1,0 +1,92 @@
+"""Scales of scorecards for two classes: points that double the odds."""
+
+from dataclasses import dataclass
+from math import isfinite, log, log2
+from typing import Any
+
+from hedgerow.errors import ArgumentError
+from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import describe_argument
+from hedgerow.text.values import Value
+
+_LARGEST_PDO, _LARGEST_SCORE, _LARGEST_ODDS = 10_000, 100_000, 1e9
+
+
+@dataclass(frozen=True)
+class PointScale:
+    """The scale of a scorecard's points for two classes, as credit scorecards state it.
+
+    A row with a total of `score` has odds of `odds` to 1 for the class `favourable`, and `pdo` points more double them:
+    ``total = score + pdo * log2(odds of the row / odds)``.
+
+    Attributes
+    ----------
+    pdo : float
+        The points to double the odds, above 0 and at most 10,000.
+    score : float
+        The target score, at most 100,000 in size.
+    odds : float
+        The odds at the target score: the probability of `favourable` divided by that of the other class. Above 0 and at
+        most 1,000,000,000.
+    favourable : str, int or bool
+        The class for which high totals speak.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    References
+    ----------
+    Siddiqi, *Credit Risk Scorecards*, Wiley 2006, chapter 6.
+
+    Examples
+    --------
+    >>> scale = PointScale(pdo=20, score=600, odds=50, favourable="repaid")
+    >>> round(scale.even, 3), round(scale.unit, 4)
+    (487.123, 0.0347)
+    """
+
+    pdo: float
+    score: float
+    odds: float
+    favourable: Value
+
+    def __post_init__(self) -> None:
+        check_amount("pdo", self.pdo, _LARGEST_PDO)
+        check_amount("odds", self.odds, _LARGEST_ODDS)
+        if not _is_number(self.score) or not abs(self.score) <= _LARGEST_SCORE:
+            got = describe_argument(self.score)
+            raise ArgumentError(f"score must be a number of at most {_LARGEST_SCORE:,} in size, got {got}.")
+        for name in ("pdo", "score", "odds"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+
+    @property
+    def unit(self) -> float:
+        """The log-odds of one point."""
+        return log(2) / self.pdo
+
+    @property
+    def even(self) -> float:
+        """The total at which both classes are as likely."""
+        return self.score - self.pdo * log2(self.odds)
+
+
+def not_two_classes(schema: Schema) -> ArgumentError:
+    """Return the error of a target for which points to double the odds have no meaning."""
+    is_classes = schema.target.as_number is None
+    got = f"{schema.target.n_levels} classes" if is_classes else "a label that is a number"
+    return ArgumentError(f"expected two classes for points that double the odds, got {got}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def check_amount(name: str, value: Any, most: float, *, zero: bool = False) -> None:
+    """Check that a value is a number above 0, or None or at least 0 with `zero`, and not too large."""
+    if zero and value is None:
+        return
+    if not _is_number(value) or not ((0 < value <= most and isfinite(value)) or (zero and value == 0)):
+        least, bound = "of at least 0" if zero else "above 0", f"{most:,.0f}" if 1000 <= most < 1e15 else f"{most:g}"
+        raise ArgumentError(f"{name} must be a number {least}, at most {bound}, got {describe_argument(value)}.")
