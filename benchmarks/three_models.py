@@ -1,4 +1,4 @@
-"""The three private models from one table at one ε, as pictures: the page docs/models.md shows them.
+"""The three private models from one table at one ε, as pictures with their sizes: the page docs/models.md shows them.
 
 COMPAS without sex and race, ε = 1 for each, secure noise: another run draws other models.
 """
@@ -6,6 +6,8 @@ COMPAS without sex and race, ε = 1 for each, secure noise: another run draws ot
 from pathlib import Path
 
 import matplotlib as mpl
+import sizes
+from measure import report
 
 import hedgerow as hr
 
@@ -23,6 +25,19 @@ def main():
     card = hr.PrivateScorecardClassifier(EPSILON).fit_tally(tally).scorecard_
     for name, axes in (("rule-list", rule_list.plot()), ("tree", tree.plot()), ("scorecard", card.form())):
         axes.figure.savefig(PICTURES / f"{name}.png", dpi=80, bbox_inches="tight")
+    found = {
+        "rule list": sizes.of_model(rule_list, data.frame),
+        "tree": sizes.of_model(tree, data.frame),
+        "scorecard": sizes.of_card(card),
+    }
+    names = [*sizes.OF_LEAVES, *sizes.OF_CARDS]
+    report(
+        "three_models",
+        [
+            {"model": model} | {name: f"{size[name]:.3g}" if name in size else "" for name in names}
+            for model, size in found.items()
+        ],
+    )
 
 
 if __name__ == "__main__":

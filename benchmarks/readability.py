@@ -1,0 +1,270 @@
+"""Sizes of private models beside their accuracy, and beside models of the same size without privacy: 20 splits 80/20.
+
+The tables of the league and HMDA (league_tables.py), default settings, pure ε, several seeded draws a split. Beside the
+models of today those of hedgerow 0.2.0, from the same seeds: trees with the prior of then (`stop_probability=0.1`), and
+scorecards without merging of bins. Beside each private tree, on the same split: CART with as many leaves
+(`max_leaf_nodes`), and the tree with the fewest errors (`OptimalTreeClassifier`, default settings, not private) of
+those with at most as many leaves that a penalty of leaves finds. Scorecards without privacy: `ScorecardClassifier`, and
+FasterRisk on tables of two classes (FASTERRISK_PYTHON, see risk_scores.py). `--learners` names some learners. Runs that
+the file of results has are kept: delete lines to repeat them.
+"""
+
+import argparse
+import csv
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import sizes
+from league import cart, scored
+from league_tables import TABLES, hmda
+from measure import RESULTS, use_all_cores
+from risk_scores import PEERS, as_columns, as_parts, asked
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+from sklearn.model_selection import train_test_split
+
+import hedgerow as hr
+from hedgerow.learn.search.sampler import ModelSampler
+from hedgerow.models import Scorecard
+from hedgerow.privacy import PrivacyCard
+
+ALL = {**TABLES, "hmda": hmda}
+EPSILONS = (0.05, 0.1, 1.0, 4.0)
+DRAWS, CARD_DRAWS = 4, 2
+DEPTHS = {"iris": 4, "german": 4, "compas": 4, "hmda": 4}  # that are certified within seconds; 3 elsewhere
+PENALTIES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.0)  # of a leaf, in shares of the rows
+LEAVES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
+LEAST = 1e-4  # probabilities are clipped at this for the log-loss
+SCORES = ["accuracy", "AUROC", "log-loss"]
+SIZES = [*sizes.OF_LEAVES, *sizes.OF_CARDS]
+KEYS = ["table", "split", "learner", "epsilon", "setting"]
+COLUMNS = [*KEYS, *SCORES, *SIZES, "seconds"]
+RAW = RESULTS / "readability_runs.csv"
+TREE, OLD_TREE, LIST = "tree", "tree of 0.2.0", "list"
+CARD, OLD_CARD, OPEN_CARD = "scorecard", "scorecard of 0.2.0", "ScorecardClassifier, points 5"
+CART, OPTIMUM, FASTERRISK = "CART", "optimum", "FasterRisk, 10 columns, points 5"
+NOT_PRIVATE = PrivacyCard.none("not private")
+EQUAL = "with the leaves of the private tree"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tables", nargs="*", default=list(ALL))
+    parser.add_argument("--splits", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="the first split")
+    parser.add_argument("--learners", nargs="*", default=list(RUNS), choices=list(RUNS))
+    parser.add_argument("--epsilons", nargs="*", type=float, default=EPSILONS)
+    parser.add_argument("--to", type=Path, default=RAW, help="the file of runs")
+    given = parser.parse_args()
+    use_all_cores()
+    warnings.simplefilter("ignore")  # of labels alone, and of seeds
+    for name in given.tables:
+        for split in range(given.first, given.splits):
+            run_split(name, split, given)
+    if given.to == RAW:
+        from readability_tables import report  # what is made of the runs
+
+        report()
+
+
+def run_split(name, split, given):
+    """Add what learners reach on one split of a table, except for what the file has."""
+    done, parts = recorded(given.to), None
+    for learner in given.learners:
+        for epsilon in given.epsilons if learner in PRIVATE else [""]:
+            if (name, str(split), learner, str(shortened(epsilon))) not in done:
+                parts = parts or Parts.of(name, split)
+                rows = list(RUNS[learner](parts, learner, epsilon))
+                write(given.to, rows)
+                print(name, split, learner, epsilon, flush=True)
+
+
+def recorded(path):
+    if not path.exists():
+        return set()
+    return {(row["table"], row["split"], row["learner"], row["epsilon"]) for row in csv.DictReader(path.open())}
+
+
+def write(path, rows):
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+        if not file.tell():
+            writer.writeheader()
+        writer.writerows({key: shortened(value) for key, value in row.items()} for row in rows)
+
+
+def shortened(value):
+    return f"{value:.5g}" if isinstance(value, (float, np.floating)) else value
+
+
+@dataclass
+class Parts:
+    """One split of a table."""
+
+    name: str
+    split: int
+    X: pd.DataFrame
+    X_test: pd.DataFrame
+    y: pd.Series
+    y_test: pd.Series
+    schema: hr.Schema
+
+    @classmethod
+    def of(cls, name, split):
+        frame, labels, schema = ALL[name]()
+        parts = train_test_split(frame, labels, test_size=0.2, random_state=split)
+        return cls(name, split, *(part.reset_index(drop=True) for part in parts), schema)
+
+    @cached_property
+    def tally(self):
+        return hr.Tally.count(self.X, self.y, self.schema)
+
+    @cached_property
+    def optima(self):
+        """The trees with the fewest errors plus a penalty of leaves, and their rows of results, by their leaves."""
+        found = {}
+        for penalty in PENALTIES:
+            estimator = hr.OptimalTreeClassifier(
+                max_depth=DEPTHS.get(self.name, 3), regularization=penalty, time_limit=60
+            )
+            start = time.process_time()
+            model = estimator.fit_tally(self.tally)
+            if model.optimal_:
+                found[len(model.tree_)] = self.row(model, time.process_time() - start)
+        return found
+
+    @cached_property
+    def carts(self):
+        """Rows of results of CART by the most leaves."""
+        return {leaves: self.cart(leaves) for leaves in LEAVES}
+
+    def cart(self, leaves):
+        start = time.process_time()
+        fitted = cart(self.X, self.y, self.schema, max_leaf_nodes=leaves)
+        seconds = time.process_time() - start
+        found = sizes.of_cart(fitted[-1], fitted[:-1].transform(self.X[list(self.schema)]))
+        return self.scores(fitted, seconds) | found
+
+    def row(self, fitted, seconds):
+        return self.scores(fitted, seconds) | sizes.of_fitted(fitted, self.X)
+
+    def scores(self, fitted, seconds):
+        accuracy, seconds, *others = scored(fitted, self.X_test, self.y_test, seconds, least=LEAST)
+        return dict(zip(SCORES, (accuracy, *others), strict=True)) | {"seconds": seconds}
+
+    def coded(self, labels):
+        return (np.asarray(labels) != self.schema.classes[0]).astype(int)
+
+    def key(self, learner, epsilon, setting=""):
+        return dict(zip(KEYS, (self.name, self.split, learner, epsilon, setting), strict=True))
+
+
+def drawn(parts, make, draws):
+    """Return the rows of several seeded fits; seconds are those of the first, whose search the others share."""
+    found, seconds = [], None
+    with one_search():
+        for draw in range(draws):
+            start = time.process_time()
+            fitted = make(random_state=1000 * parts.split + draw).fit_tally(parts.tally)
+            seconds = seconds or time.process_time() - start
+            found.append(parts.row(fitted, seconds))
+    return found
+
+
+@contextmanager
+def one_search():
+    """Let fits of the same learner, ε and table draw from the models of one search."""
+    search, found = ModelSampler._models, {}
+
+    def models(sampler, weight):
+        key = (id(sampler._tally), weight)
+        found[key] = found.get(key) or (search(sampler, weight), sampler)  # the sampler keeps its table alive
+        return found[key][0]
+
+    with patch.object(ModelSampler, "_models", models):
+        yield
+
+
+def mean(rows):
+    return {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
+
+
+def trees(parts, learner, epsilon):
+    """Yield the mean of private trees and, beside those of today, of the models with as many leaves as each."""
+    prior = {} if learner == TREE else {"stop_probability": 0.1}
+    found = drawn(parts, lambda **seed: hr.PrivateTreeClassifier(epsilon, **prior, **seed), DRAWS)
+    yield parts.key(learner, epsilon) | mean(found)
+    if learner == TREE:
+        leaves = [row["leaves"] for row in found]
+        yield parts.key(CART, epsilon, EQUAL) | mean([parts.cart(max(2, most)) for most in leaves])
+        if epsilon == 1:
+            smaller = [[n for n in parts.optima if n <= max(most, min(parts.optima))] for most in leaves]
+            yield parts.key(OPTIMUM, epsilon, EQUAL) | mean([parts.optima[max(each)] for each in smaller])
+
+
+def lists(parts, learner, epsilon):
+    yield parts.key(learner, epsilon) | mean(
+        drawn(parts, lambda **seed: hr.PrivateRuleListClassifier(epsilon, **seed), 1)
+    )
+
+
+def cards(parts, learner, epsilon):
+    def make(**seed):
+        return hr.PrivateScorecardClassifier(epsilon, **seed)
+
+    yield parts.key(learner, epsilon) | mean(drawn(parts, make, CARD_DRAWS))
+
+
+def by_leaves(parts, learner, epsilon):
+    for leaves, row in (parts.carts if learner == CART else parts.optima).items():
+        yield parts.key(learner, epsilon, leaves) | row
+
+
+def risk_scores(parts, learner, epsilon):
+    """Yield the sizes and scores of FasterRisk's risk score of usual size, where it is installed."""
+    if len(parts.schema.classes) > 2:
+        return
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "split.npz"
+        columns, attributes = as_columns(parts.X, parts.schema)
+        of = {"X": columns, "y": parts.coded(parts.y), "X_test": as_columns(parts.X_test, parts.schema)[0]}
+        np.savez(file, attributes=attributes, **of)
+        found = asked(file, PEERS["FasterRisk, 10 columns, points 5"])
+    if found is not None:
+        y, chances = parts.coded(parts.y_test), np.array(found["chances"])
+        scores = dict(zip(SCORES, (accuracy_score(y, chances > 0.5), roc_auc_score(y, chances)), strict=False))
+        scores["log-loss"] = log_loss(y, np.clip(chances, LEAST, 1 - LEAST))
+        card = Scorecard(parts.schema, (0,), as_parts(found["points"], parts.schema), 1.0, None, NOT_PRIVATE)
+        yield parts.key(learner, epsilon) | scores | sizes.of_card(card) | {"seconds": float(found["seconds"])}
+
+
+def open_cards(parts, learner, epsilon):
+    start = time.process_time()
+    fitted = hr.ScorecardClassifier(points=5).fit_tally(parts.tally)
+    yield parts.key(learner, epsilon) | parts.row(fitted, time.process_time() - start)
+
+
+RUNS: dict[str, Callable] = {
+    TREE: trees,
+    OLD_TREE: trees,
+    LIST: lists,
+    CARD: cards,
+    OLD_CARD: cards,
+    CART: by_leaves,
+    OPTIMUM: by_leaves,
+    OPEN_CARD: open_cards,
+    FASTERRISK: risk_scores,
+}
+PRIVATE = (TREE, OLD_TREE, LIST, CARD, OLD_CARD)
+
+
+if __name__ == "__main__":
+    main()
