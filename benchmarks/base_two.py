@@ -16,16 +16,17 @@ import hedgerow as hr
 from hedgerow.learn.search.sampler import Draw, ModelSampler
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.exponential_mechanism import gumbel_choice
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema import Candidates
 
-TIMES = 20
+TIMES, PRIOR = 20, StopPrior.constant(0.1)
 
 
 def main():
     frame, labels, schema = TABLES["adult"]()
     tally = hr.Tally.count(frame, labels, schema)
     spaces = {"tree": Space.of_trees(schema), "list": Space.of_lists(Candidates.of(schema, 1))}
-    report("base_two", [compared(kind, Draw(space, 3, 0.1), tally) for kind, space in spaces.items()])
+    report("base_two", [compared(kind, Draw(space, 3, PRIOR), tally) for kind, space in spaces.items()])
 
 
 def compared(kind, plan, tally):

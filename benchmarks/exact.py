@@ -15,9 +15,10 @@ from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema import Boolean, Candidates, Label, Schema
 
-EPSILON = 0.1
+EPSILON, PRIOR = 0.1, StopPrior.constant(0.5)
 
 
 def main():
@@ -90,11 +91,11 @@ def by_tables():
 
 
 def tabulated(tally, space, depth):
-    return Cubes(tally, Boxes.of(space, depth), all_models(EPSILON, 0.5)).total(depth)
+    return Cubes(tally, Boxes.of(space, depth), all_models(EPSILON, PRIOR)).total(depth)
 
 
 def masked(tally, space, depth):
-    return Search(PatternMatrix(tally, space), exhaustive_levels(space, depth), all_models(EPSILON, 0.5)).sweep()
+    return Search(PatternMatrix(tally, space), exhaustive_levels(space, depth), all_models(EPSILON, PRIOR)).sweep()
 
 
 def one_literal(max_rules):
@@ -107,7 +108,7 @@ def two_literals(jointly):
 
 def twin(rows, depth):
     """Return the logarithm of the summed weight of all lists, by recursion over sets of rules."""
-    semiring, space, known = all_models(EPSILON, 0.5), rows.space, {}
+    semiring, space, known = all_models(EPSILON, PRIOR), rows.space, {}
     caught = rows.caught(np.arange(space.n_options))
 
     def leaf(mask):

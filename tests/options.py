@@ -34,7 +34,7 @@ CHANGED = {
     "search": "greedy",
     "release_counts": True,
     "release_means": False,
-    "stop_probability": 0.4,
+    "stop_probability": 0.97,
     "verbose": True,
     "objective": {"classes": "brier", "numbers": "absolute"},
     "costs": {0: {1: 3}, 1: {0: 1}},

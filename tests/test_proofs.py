@@ -11,6 +11,7 @@ from hedgerow.learn.search.losses import Loss
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, UNIT, ModelDraw, Rounding
 from hedgerow.privacy.gini import RESOLUTION, SENSITIVITY, Gini
 from hedgerow.privacy.noise import DiscreteLaplace
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.privacy.zcdp import pure_rho
 
 PROOFS = Path(__file__).parents[1] / "proofs"
@@ -40,7 +41,7 @@ def test_no_row_loses_more_than_the_sensitivity_of_a_draw(objective: str) -> Non
 
 @pytest.mark.parametrize(("depth", "leaves", "siblings"), [(1, 2, 1), (3, 8, 1), (2, 4, 4)])
 def test_a_draw_pays_for_rounding_by_the_factor_of_the_proof(depth: int, leaves: int, siblings: int) -> None:
-    rounding, epsilon = Rounding(depth, leaves, 100, 2, 0.25, siblings=siblings), Fraction(1)
+    rounding, epsilon = Rounding(depth, leaves, 100, 2, StopPrior.constant(0.25), siblings=siblings), Fraction(1)
     weight = rounding.weight(epsilon)
 
     def paid(weight: Fraction) -> Fraction:

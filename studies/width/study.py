@@ -22,6 +22,7 @@ from hedgerow.learn.search.certified import SearchSettings, prune
 from hedgerow.learn.search.lattice import PatternMatrix
 from hedgerow.learn.search.sampler import Draw, ModelSampler, one_thread
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.tally import Tally
 from studies.results import write_csv
 from studies.width.estimate import CHANCES, TELLING, share_inside
@@ -81,7 +82,7 @@ def number_of_nodes(space: Space, depth: int) -> dict[int, int]:
 
 def today(tally: Tally, space: Space, depth: int) -> Callable[[], Any]:
     """Return hedgerow's own draw by errors, without noise: its work is the same for every choice."""
-    plan = Draw(space, depth, STOP)
+    plan = Draw(space, depth, StopPrior.constant(STOP))
 
     def choose(logs: Any, parts: float = 1, /) -> int:  # noqa: ARG001 -- the rounding of noise, of which there is none
         return int(logs.argmax())

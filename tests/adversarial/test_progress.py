@@ -9,6 +9,7 @@ from hedgerow.learn.search.sampler import Draw, ModelSampler
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Schema
 from hedgerow.tally import Tally
+from tests.learn.enumerate_models import constant
 
 SCHEMA = Schema({f"x{i}": Integer(0, 9, cuts=(1, 2, 3, 4)) for i in range(5)}, Label("y", (0, 1)))
 
@@ -19,7 +20,7 @@ def steps(patterns, block_bytes, monkeypatch):
     rows = np.unique(np.random.default_rng(0).integers(0, 6, (4000, 5)), axis=0)[:patterns]
     tally = Tally.count(rows, np.arange(len(rows)) % 2, SCHEMA)
     told = []
-    plan = Draw(Space.of_trees(SCHEMA), 3, 0.1)
+    plan = Draw(Space.of_trees(SCHEMA), 3, constant(0.1))
     ModelSampler(tally, plan, exhaustive_levels(plan.space, 3), told.append).sample(1.0, lambda _: 0)
     return told
 

@@ -13,6 +13,7 @@ import hedgerow as hr
 from hedgerow.learn.search import sets
 from hedgerow.models.tree_set import TreeSet
 from hedgerow.tally import Tally
+from tests.learn.enumerate_models import constant
 
 X = np.random.default_rng(0).integers(0, 2, (300, 3))
 Y = X[:, 0] ^ (X[:, 1] & X[:, 2])
@@ -70,7 +71,7 @@ def test_what_is_visited_follows_from_the_trees_drawn(monkeypatch):
 
     monkeypatch.setattr(sets._Weights, "options", counted)
     schema = hr.Schema({name: hr.Boolean() for name in "abc"}, hr.Label("y", (0, 1)))
-    search = sets.SetSearch(sets.Space.of_trees(schema), 2, 0.1)
+    search = sets.SetSearch(sets.Space.of_trees(schema), 2, constant(0.1))
     every = np.array(list(np.ndindex(2, 2, 2)))
 
     def visits(labels, places):

@@ -67,7 +67,7 @@ def valued_once_each():
     kept, states, models, loss, mechanism = {}, Draw.states, ModelSampler._models, Draw.loss.func, Draw.mechanism
 
     def key(plan):
-        return plan.space.options.tobytes(), plan.space.root.tobytes(), plan.sizes, plan.objective
+        return plan.space.options.tobytes(), plan.space.root.tobytes(), plan.sizes, plan.objective, plan.prior
 
     def states_once(self):
         if key(self) not in kept:
@@ -81,7 +81,7 @@ def valued_once_each():
         return kept[valued]
 
     def mechanism_once(self, epsilon):
-        charged = *key(self), self.space.branches, self.depth, self.stop_probability, self.siblings, self.loss, epsilon
+        charged = *key(self), self.space.branches, self.depth, self.siblings, self.loss, epsilon
         if charged not in kept:
             kept[charged] = mechanism(self, epsilon)
         return kept[charged]
@@ -143,7 +143,7 @@ def probabilities(table, plan, epsilon):
 
 
 def plan_of(found):
-    return Draw(found.space, found.depth, float(found.stop), objective=found.given_objective)
+    return Draw(found.space, found.depth, found.stop_prior, objective=found.given_objective)
 
 
 TWO = schema_of(Boolean(), Boolean(missing="bin"))

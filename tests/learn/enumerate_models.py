@@ -20,10 +20,12 @@ from hedgerow.learn.search import losses
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, Space
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Real, Schema
 from hedgerow.tally import Tally
 from tests.learn.objectives import ANY_TABLE, TABLES, objective_of
 
+constant = StopPrior.constant
 PRECISE = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
@@ -68,6 +70,20 @@ class Models:
     depth: int
     stop: Fraction = Fraction(1, 2)
     objective: str = "errors"
+    by_depth: StopPrior | None = None  # instead of `stop`, a prior that depends on the depth
+
+    @property
+    def stop_prior(self):
+        return self.by_depth or constant(float(self.stop))
+
+    @property
+    def sizes(self):
+        """The sizes whose values one search has: if the prior depends on the depth, its depth alone."""
+        return range(self.depth + 1) if self.by_depth is None else [self.depth]
+
+    def stop_at(self, depth):
+        """The probability of stopping at a depth; by depth, the logistic function of the log-odds to 60 digits."""
+        return self.stop if self.by_depth is None else logistic(self.by_depth.log_odds(depth))
 
     @cached_property
     def row_loss(self):
@@ -134,11 +150,11 @@ class Models:
         return dict(self._below(self.depth, frozenset()))
 
     def _below(self, depth, sides):
-        found = self.open(sides) if depth else []
+        found, stop = self.open(sides) if depth else [], self.stop_at(self.depth - depth)
         for value in range(self.n_values):
-            yield Stop(value), Fraction(1, self.n_values) * (self.stop if found else 1)
+            yield Stop(value), Fraction(1, self.n_values) * (stop if found else 1)
         for option in found:
-            share = (1 - self.stop) / len(found)
+            share = (1 - stop) / len(found)
             caught, left = self.catches[option], self.worlds - self.catches[option]
             one = list(self._below(depth - 1 if self.is_tree else 0, sides | {caught}))
             for (yes, p), (no, q) in product(one, list(self._below(depth - 1, sides | {left}))):
@@ -176,6 +192,11 @@ class Models:
         weights = self.log_weights(table, weight)
         total = log_sum(weights.values())
         return {model: PRECISE.subtract(value, total) for model, value in weights.items()}
+
+
+@cache
+def logistic(x):
+    return Fraction(PRECISE.divide(1, PRECISE.add(1, PRECISE.exp(-Decimal(x)))))
 
 
 def decimal(value):
@@ -294,6 +315,7 @@ narrow = st.builds(
     st.integers(2, 3),
 )
 STOPS = st.sampled_from([0.5, 0.25, 0.9])
+BY_DEPTH = st.sampled_from([None, None, StopPrior(-2.0, 3.0), StopPrior(1.5, -2.0), StopPrior(-3.0, 1.25, 2)])
 
 
 @contextmanager
@@ -309,7 +331,7 @@ def coarse_grid():
 
 
 @st.composite
-def models(draw, most=1500, objective="errors"):
+def models(draw, most=1500, objective="errors", *, by_depth=True):
     """Spaces with a depth of 0 to 3, less where there would be more than so many models."""
     objective = draw(st.sampled_from(TABLES)) if objective == ANY_TABLE else objective
     wide = draw(st.sampled_from([False, False, True]))
@@ -317,7 +339,7 @@ def models(draw, most=1500, objective="errors"):
     depth, stop = draw(st.sampled_from([0, 1, 2, 3, 3, 3])), Fraction(draw(STOPS))
     while depth and (space.n_options**depth > 20 * most or Models(space, depth, stop, objective).count > most):
         depth -= 1
-    return Models(space, depth, stop, objective)
+    return Models(space, depth, stop, objective, draw(BY_DEPTH) if by_depth else None)
 
 
 @st.composite

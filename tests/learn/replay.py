@@ -25,11 +25,11 @@ def question(values):
     if isinstance(values, TreeSampler):
         search, space = values.search, values.search.space
         states = [level.states.tolist() for level in search.levels]
-        return search.depth, search.stop_probability, space.antecedents, space.branches, states, search.n_values
+        return search.depth, search.prior, space.antecedents, space.branches, states, search.n_values
     if isinstance(values, ModelSampler):
         plan, space = values._plan, values._plan.space
         closed = None if space.closed is None else space.closed.tolist()
-        public = plan.depth, plan.sizes, plan.stop_probability, plan.objective
+        public = plan.depth, plan.sizes, plan.prior, plan.objective
         return *public, space.antecedents, space.branches, closed, visited(values)
     return [question(one) for one in values] if isinstance(values, list) else values.shape
 

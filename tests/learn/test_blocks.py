@@ -29,6 +29,7 @@ from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.learn.simplify import simplified, simplified_list
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import SeededNoise
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer
 from hedgerow.tally import Tally
 from tests.learn.draws import (
@@ -53,6 +54,7 @@ from tests.learn.enumerate_models import (
     all_worlds,
     chance,
     coarse_grid,
+    constant,
     executions,
     list_space,
     models,
@@ -80,9 +82,9 @@ def composed(plan, table, epsilon):
             total[shortest(plan.candidates.schema, rules, labels)] += probability
             return
         block = plan.block(number, rules)
-        found = Models(
-            Space.of_lists(plan.candidates, rules), plan.blocks[number], Fraction(plan.stop_probability), plan.objective
-        )
+        prior = replace(plan.prior, offset=sum(plan.blocks[:number]))
+        space = Space.of_lists(plan.candidates, rules)
+        found = Models(space, plan.blocks[number], objective=plan.objective, by_depth=prior)
         weight = block.mechanism(epsilon / len(plan.blocks)).weight
         for model, value in found.log_probabilities(table, weight).items():
             part, more, said, left = model, rules, labels[: len(rules)], table
@@ -105,7 +107,8 @@ def composed_tree(plan, table, epsilon):
         """Every tree from one block on, below a box, as tests and labels, with its probability."""
         if number == len(plan.blocks):
             return {None: 1.0}
-        found = Models(plan.space.below(root), plan.blocks[number], Fraction(plan.stop_probability), plan.objective)
+        prior = replace(plan.prior, offset=sum(plan.blocks[:number]))
+        found = Models(plan.space.below(root), plan.blocks[number], objective=plan.objective, by_depth=prior)
         total = defaultdict(float)
         for model, value in found.log_probabilities(table, weights[number]).items():
             for tree, probability in grown(number, found.space, model, root, table).items():
@@ -185,16 +188,16 @@ def list_plans(draw, most=300):
 
     while blocks and ways() > most:
         blocks = blocks[:-1] if blocks[-1] == 1 else (*blocks[:-1], blocks[-1] - 1)
-    return ListDraw(candidates, blocks or (0,), stop)
+    return ListDraw(candidates, blocks or (0,), constant(stop))
 
 
 PAIR = schema_of(Boolean(), Boolean())
 PLANS = {
-    "one and one": ListDraw(Candidates.of(TWO, 1, negations=False), (1, 1), 0.5),
-    "three times one": ListDraw(Candidates.of(PAIR, 1, negations=False), (1, 1, 1), 0.25),
-    "two and one": ListDraw(Candidates.of(PAIR, 1, negations=False), (2, 1), 0.5),
-    "by Brier's score": ListDraw(Candidates.of(schema_of(Boolean()), 1), (1, 1), 0.5, objective="brier"),
-    "three classes": ListDraw(Candidates.of(schema_of(Boolean(), classes=3), 1), (1, 1), 0.75),
+    "one and one": ListDraw(Candidates.of(TWO, 1, negations=False), (1, 1), constant(0.5)),
+    "three times one": ListDraw(Candidates.of(PAIR, 1, negations=False), (1, 1, 1), constant(0.25)),
+    "two and one": ListDraw(Candidates.of(PAIR, 1, negations=False), (2, 1), constant(0.5)),
+    "by Brier's score": ListDraw(Candidates.of(schema_of(Boolean()), 1), (1, 1), constant(0.5), objective="brier"),
+    "three classes": ListDraw(Candidates.of(schema_of(Boolean(), classes=3), 1), (1, 1), constant(0.75)),
 }
 
 
@@ -230,11 +233,17 @@ def test_a_list_drawn_in_blocks_has_the_composed_probability(examples):
 
 
 TREES = {
-    "one and one": TreeDraw(Space.of_trees(PAIR), (1, 1), 0.5),
-    "of numbers": TreeDraw(Space.of_trees(schema_of(Integer(0, 9, (3, 5)))), (1, 1), 0.25),
-    "two and one": TreeDraw(Space.of_trees(schema_of(Boolean(missing="bin"))), (2, 1), 0.5),
-    "by half of Brier's score": TreeDraw(Space.of_trees(schema_of(Boolean())), (1, 1), 0.5, objective="mixed"),
-    "three classes": TreeDraw(Space.of_trees(schema_of(Boolean(missing="bin"), classes=3)), (1, 1), 0.75),
+    "one and one": TreeDraw(Space.of_trees(PAIR), (1, 1), constant(0.5)),
+    "stopping by depth": TreeDraw(Space.of_trees(PAIR), (1, 1), StopPrior(-2.0, 3.0)),
+    "of numbers": TreeDraw(Space.of_trees(schema_of(Integer(0, 9, (3, 5)))), (1, 1), constant(0.25)),
+    "two and one": TreeDraw(Space.of_trees(schema_of(Boolean(missing="bin"))), (2, 1), constant(0.5)),
+    "two and one, stopping by depth": TreeDraw(
+        Space.of_trees(schema_of(Boolean(missing="bin"))), (2, 1), StopPrior(-3.0, 1.25)
+    ),
+    "by half of Brier's score": TreeDraw(
+        Space.of_trees(schema_of(Boolean())), (1, 1), constant(0.5), objective="mixed"
+    ),
+    "three classes": TreeDraw(Space.of_trees(schema_of(Boolean(missing="bin"), classes=3)), (1, 1), constant(0.75)),
 }
 
 
@@ -284,7 +293,7 @@ def test_trees_in_blocks_are_drawn_as_often_as_their_composed_probability_says(m
 def test_lists_are_drawn_as_often_as_their_composed_probability_says(monkeypatch, draws, lookahead):
     """Seeded; rejects a weight 30 % too small or too large, and blocks of another size."""
     epsilon = Fraction(2)
-    plan = ListDraw(Candidates.of(TWO, 1, negations=False), equal_blocks(3, lookahead), 0.5)
+    plan = ListDraw(Candidates.of(TWO, 1, negations=False), equal_blocks(3, lookahead), constant(0.5))
     source = SeededNoise(np.random.default_rng(7))
     with valued_once_each():
         lists = [listed(MIXED_ROWS, plan, epsilon, source) for _ in range(draws)]
@@ -306,7 +315,7 @@ def test_a_list_ends_before_the_rules_that_say_the_same_as_the_default_rule():
     """Two rules with labels 1 and 0 and default 0: the second rule is left out, the first is not."""
     candidates = Candidates.of(schema_of(Boolean(), Boolean()), 1, negations=False)
     script = iter([1, 1, 1, 0, 0])  # take x0, label 1; take x1, label 0; default 0
-    plan = ListDraw(candidates, (2,), 0.5)
+    plan = ListDraw(candidates, (2,), constant(0.5))
     table = Table(candidates.schema, ())
     assert listed(table, plan, Fraction(1), Scripted(lambda _: next(script))) == ((candidates[0],), (1, 0))
 
@@ -360,7 +369,7 @@ def test_the_cost_of_a_tree_is_that_of_all_subtrees_that_there_can_be():
 
 def test_all_subtrees_of_a_block_pay_for_rounding():
     """A row is in one of them, but BLAS may add up the others' weights in another order when they are drawn again."""
-    plan = TreeDraw(Space.of_trees(TWO), (1, 2, 1), 0.5)
+    plan = TreeDraw(Space.of_trees(TWO), (1, 2, 1), constant(0.5))
     epsilon = Fraction(1, 10**9)
     draws = [plan.block(number) for number in range(3)]
     assert [draw.siblings for draw in draws] == [1, 2, 8]
@@ -370,7 +379,7 @@ def test_all_subtrees_of_a_block_pay_for_rounding():
 def test_a_list_whose_rules_close_all_others_is_drawn_to_its_end():
     """After one of a boolean's two candidates the other divides nothing: later blocks only choose a label."""
     candidates = Candidates.of(schema_of(Boolean()), 1)
-    plan = ListDraw(candidates, (1, 1, 1), 0.5)
+    plan = ListDraw(candidates, (1, 1, 1), constant(0.5))
     table = Table(candidates.schema, (((0,), 0, 1),))
     drawn, _ = released(table, plan, Fraction(3))
     assert sum(drawn.values()) == pytest.approx(1, abs=1e-12)
@@ -439,7 +448,7 @@ def test_one_row_changes_no_list_in_blocks_by_more_than_epsilon(examples):
 
 @pytest.mark.parametrize("blocks", [(3,), (1, 1, 1), (2, 1)])
 def test_blocks_are_charged_equal_shares_that_add_up_exactly(blocks):
-    plan, epsilon = ListDraw(Candidates.of(TWO, 1), blocks, 0.5), Fraction(1, 7)
+    plan, epsilon = ListDraw(Candidates.of(TWO, 1), blocks, constant(0.5)), Fraction(1, 7)
     budget = hr.Budget(epsilon)
     draw_list(MIXED_ROWS.tally, plan, Gate(budget, SeededNoise(np.random.default_rng(1))), epsilon, quiet)
     assert [charge.epsilon for charge in budget.charges] == [epsilon / len(blocks)] * len(blocks)
@@ -448,7 +457,7 @@ def test_blocks_are_charged_equal_shares_that_add_up_exactly(blocks):
 
 
 def test_a_budget_that_is_too_small_for_all_blocks_ends_the_draw():
-    plan = ListDraw(Candidates.of(TWO, 1), (1, 1), 0.5)
+    plan = ListDraw(Candidates.of(TWO, 1), (1, 1), constant(0.5))
     gate = Gate(hr.Budget(Fraction(3, 4)), SeededNoise(np.random.default_rng(1)))
     with pytest.raises(BudgetExceededError, match="Nothing was charged"):
         draw_list(MIXED_ROWS.tally, plan, gate, Fraction(1), quiet)

@@ -248,7 +248,7 @@ def test_what_is_grown_greedily_is_near_the_numbers(regressor, parameters):
 
 @pytest.mark.parametrize("regressor", PRIVATE)
 def test_where_no_exact_search_is_quick_auto_grows_greedily(regressor, monkeypatch):
-    monkeypatch.setattr("hedgerow.learn.searches.choose_search", lambda *_: SearchPlan())
+    monkeypatch.setattr("hedgerow.learn.searches.choose_search", lambda *_, **_options: SearchPlan())
     model = made(regressor).fit(X, Y)
     assert model.score(X, Y) > 0.5
     assert "greedy: no exact search is within the limits and eight seconds" in str(model.privacy_)

@@ -403,7 +403,7 @@ def test_a_number_of_rules_is_drawn_by_an_exact_search_of_all_rules_jointly():
     [
         ({"lookahead": 2}, "expected lookahead=None with search='greedy', got a number"),
         ({"release_counts": True}, "expected release_counts=False with search='greedy', got True"),
-        ({"stop_probability": 0.2}, "expected stop_probability=0.1 with search='greedy', got another"),
+        ({"stop_probability": 0.2}, "expected stop_probability=0.1 with search='greedy', got 0.2"),
     ],
 )
 def test_an_option_that_greedy_search_does_not_use_is_refused(parameters, message):

@@ -25,7 +25,7 @@ def costs(quick, sensible):
 
 
 def chosen(search, size, lookahead=None, quick=3, sensible=5):
-    return choose_search(search, size, lookahead, 9, costs(quick, sensible), "rules", "Use fewer.")
+    return choose_search(search, size, lookahead, 9, costs(quick, sensible), "rules", "Use fewer.", draws_size=True)
 
 
 def test_the_costs_of_these_tests_are_what_they_are_called():
@@ -67,7 +67,7 @@ def test_where_not_even_one_choice_is_quick_auto_is_greedy_and_exact_is_what_was
 
 
 def test_without_options_a_model_of_no_choices_is_drawn():
-    found = choose_search("auto", None, None, 0, costs(1, 1), "rules", "")
+    found = choose_search("auto", None, None, 0, costs(1, 1), "rules", "", draws_size=True)
     assert found == SearchPlan((0,), True, QUICK)
 
 

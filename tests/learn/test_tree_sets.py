@@ -14,6 +14,7 @@ from hedgerow.learn.search.space import Space
 from hedgerow.models import Tree, TreeSet
 from hedgerow.schema import Boolean, Integer, Label, Schema
 from hedgerow.tally import Tally
+from tests.learn.enumerate_models import constant
 
 X = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 1]] * 50)
 Y = X[:, 0]
@@ -54,7 +55,7 @@ def test_all_trees_there_are_can_be_drawn_and_no_more_which_is_refused_before_th
 
 
 def test_a_set_of_as_many_trees_as_have_one_test_is_not_counted_and_larger_ones_are():
-    search = SetSearch(Space.of_trees(Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))), 2, 0.1)
+    search = SetSearch(Space.of_trees(Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))), 2, constant(0.1))
     assert [search.has(n) for n in (6, 7, 30, 31)] == [True, True, True, False]
     assert [replace(search, depth=0).has(n) for n in (2, 3)] == [True, False]
 

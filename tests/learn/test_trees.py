@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -10,11 +11,13 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import plans
+from hedgerow.learn.objectives import STOP_RULE, STOP_RULE_OF_SHARES
 from hedgerow.learn.search.cost import Outline, masks_cost
 from hedgerow.models import Leaf
 from hedgerow.models.conditions import complement
 from hedgerow.privacy.gini import SENSITIVITY
 from hedgerow.privacy.noise import PermuteAndFlip, Siblings
+from hedgerow.privacy.stop_prior import MOST_LOG_ODDS
 from hedgerow.schema import Boolean, Label, Schema
 from tests.learn.best_models import problems
 from tests.learn.greedy.scores import divides, impurity
@@ -235,25 +238,28 @@ def test_a_private_tree_beats_the_majority_on_real_data(search, epsilon, goal):
     assert clf.score(data.frame, data.labels) - majority > goal
 
 
-def test_a_depth_that_is_drawn_is_told_on_the_card():
+@pytest.mark.parametrize(("stop", "drawn"), [(0.1, "its depth and its labels"), ("auto", "its labels")])
+def test_the_card_states_what_was_drawn(stop, drawn):
     X, _ = conjunction(2000)
     y = X[:, 0]
-    clf = hr.PrivateTreeClassifier(1.0, max_depth=None, random_state=0).fit(X, y)
+    clf = hr.PrivateTreeClassifier(1.0, max_depth=None, stop_probability=stop, random_state=0).fit(X, y)
     assert clf.score(X, y) == 1
     (charge,) = clf.privacy_.charges
     depth = min(5, X.shape[1])
-    assert charge.purpose == f"draw of a tree of depth up to {depth} with its depth and its labels"
+    assert charge.purpose == f"draw of a tree of depth up to {depth} with {drawn}"
     assert clf.search_cost(clf.tree_.schema).states > 1
 
 
-def test_the_depths_that_can_be_drawn_follow_from_the_cost(monkeypatch):
+@pytest.mark.parametrize(("stop", "draws_size", "states"), [(0.1, True, 18), ("auto", False, 17)])
+def test_the_depths_that_can_be_drawn_follow_from_the_cost(stop, draws_size, states, monkeypatch):
     schema = Schema({f"x{i}": Boolean() for i in range(8)}, Label("y", (False, True)))
-    clf = hr.PrivateTreeClassifier(1.0, max_depth=None)
+    clf = hr.PrivateTreeClassifier(1.0, max_depth=None, stop_probability=stop)
     whole = clf._search_plan(schema)
-    assert (whole.blocks, whole.draws_size) == ((5,), True)
-    monkeypatch.setattr("hedgerow.learn.search.cost.MOST_STATES", 1 + 16)
-    assert clf._search_plan(schema).blocks == (1,)  # of depth 2 there are 17 states, and 1 of depth 1
-    monkeypatch.setattr("hedgerow.learn.search.cost.MOST_STATES", 2 + 16)
+    assert (whole.blocks, whole.draws_size) == ((5,), draws_size)
+    # Of depth 2 there are 17 states, and 1 of depth 1; each depth that can be drawn is searched anew.
+    monkeypatch.setattr("hedgerow.learn.search.cost.MOST_STATES", states - 1)
+    assert clf._search_plan(schema).blocks == (1,)
+    monkeypatch.setattr("hedgerow.learn.search.cost.MOST_STATES", states)
     assert clf._search_plan(schema).blocks == (2,)
     monkeypatch.setattr("hedgerow.learn.search.cost.MOST_SECONDS", 0.0)
     assert clf._search_plan(schema).blocks == ()
@@ -266,3 +272,105 @@ def test_greedy_growth_draws_no_size():
         f"choice of the tests of level {level}" for level in range(1, len(clf.privacy_.charges))
     ]
     assert 2 <= clf.tree_.depth <= 3
+
+
+# Default prior: the probability of stopping rises with the depth and with epsilon
+
+
+def prior_of(clf, schema=SCHEMA):
+    return clf._plan(schema).draw.prior
+
+
+@pytest.mark.parametrize(
+    ("parameters", "share"),
+    [
+        ({}, 1),
+        ({"max_depth": 2}, 1),
+        ({"max_depth": 3, "lookahead": 1}, Fraction(1, 3)),
+        ({"max_depth": 4, "lookahead": 2, "release_counts": True}, Fraction(2, 5)),
+    ],
+)
+def test_the_default_prior_follows_the_epsilon_of_each_draw(parameters, share):
+    epsilon = Fraction(3, 4)
+    assert prior_of(hr.PrivateTreeClassifier(epsilon, **parameters)) == STOP_RULE.prior(epsilon * share)
+
+
+def test_the_default_prior_follows_the_epsilon_of_a_row():
+    schema = replace(SCHEMA, unit=hr.Unit("person", max_rows=4))
+    assert prior_of(hr.PrivateTreeClassifier(Fraction(1)), schema) == STOP_RULE.prior(Fraction(1, 4))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "rule"),
+    [
+        ({"objective": "errors"}, STOP_RULE),
+        ({"objective": "brier"}, STOP_RULE_OF_SHARES),
+        ({"class_weight": {"high": 2}}, STOP_RULE_OF_SHARES),
+    ],
+)
+def test_the_rule_follows_the_loss(parameters, rule):
+    assert prior_of(hr.PrivateTreeClassifier(Fraction(1), **parameters)) == rule.prior(Fraction(1))
+
+
+def test_blocks_below_continue_at_their_depth():
+    plan = hr.PrivateTreeClassifier(1.0, max_depth=4, lookahead=2)._plan(SCHEMA).draw
+    assert plan.block(0).prior.log_odds(3) == plan.block(1).prior.log_odds(1) > plan.block(1).prior.log_odds(0)
+
+
+def test_a_default_tree_is_smaller_than_one_with_a_constant_prior():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (300, 6)).astype(bool)
+    X[:, 3:] &= X[:, :3]
+    y = X[:, 0] ^ (rng.random(300) < 0.3)
+
+    def leaves(stop):
+        options = {"max_depth": 4, "stop_probability": stop}
+        fitted = (hr.PrivateTreeClassifier(0.3, random_state=seed, **options).fit(X, y) for seed in range(4))
+        return [len(clf.tree_.leaves) for clf in fitted]
+
+    assert max(leaves("auto")) < min(leaves(0.1))
+
+
+@pytest.mark.parametrize("epsilon", [1e6, 2.0**40, 1e200])
+def test_a_huge_epsilon_caps_the_prior_and_still_finds_the_rule(epsilon):
+    X, y = conjunction(200)
+    clf = hr.PrivateTreeClassifier(epsilon, random_state=0).fit(X, y)
+    assert (clf.predict(X) == y).all()
+    assert prior_of(clf, clf.tree_.schema).log_odds(4) == MOST_LOG_ODDS
+
+
+GOLDEN = {  # predictions of version 0.2.0 for 24 rows, by three seeds
+    "drawn depth": ({}, ["hllhllllhlllhllllhlllllh", "hmmhllmmhlmlhmllmhllmmmh", "hmlhmhmhhhmlhhlhhhhmlhmh"]),
+    "depth 3": ({"max_depth": 3}, ["hmmhllmmhlmlhmllmhllmmmh", "hmmhllmmhlmlhmllmhllmmmh", "hmmhllhmhlmhhmllmhlhmmhh"]),
+    "blocks": (
+        {"max_depth": 3, "lookahead": 1},
+        ["hhhhlhhhhlhhhhllhhhhhhhh", "mmhmhhmmmhhmhhhmhhhmhhmm", "hhmhmlhmhhmhllmmlhlhhlhh"],
+    ),
+    "mixed": (
+        {"max_depth": 2, "objective": "mixed"},
+        ["hllhllllhlllhllllhlllllh", "hmmhmmmmhmmmhmmmmhmmmmmh", "hmmhmmmmhmmmhmmmmhmmmmmh"],
+    ),
+    "counts": (
+        {"max_depth": 3, "release_counts": True},
+        ["mmmhllmmmlmlhmllmhllmmmh", "hhhhhmhhhhhhmmhhmhmhhmhh", "hmmhhhmmhhmhhmhhmhhhmmmh"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("parameters", "expected"), GOLDEN.values(), ids=GOLDEN)
+def test_a_constant_stop_probability_draws_the_models_of_version_0_2(parameters, expected):
+    data, few, given = people(), people(24, seed=1), {"schema": SCHEMA, "stop_probability": 0.1, **parameters}
+    for seed, labels in enumerate(expected):
+        clf = hr.PrivateTreeClassifier(0.05, random_state=seed, **given).fit(data, data["risk"])
+        assert "".join(label[0] for label in clf.predict(few)) == labels
+
+
+@pytest.mark.parametrize("stop", [0.1, 0.5])
+def test_a_greedy_search_refuses_a_stop_probability(stop):
+    with pytest.raises(ValueError, match=rf"expected stop_probability='auto' with search='greedy', got {stop}"):
+        hr.PrivateTreeClassifier(1.0, search="greedy", stop_probability=stop).fit(*conjunction())
+
+
+def test_a_rule_list_takes_no_automatic_stop_probability():
+    with pytest.raises(ValueError, match="stop_probability must be between 0 and 1, got 'auto'"):
+        hr.PrivateRuleListClassifier(1.0, stop_probability="auto").fit(*conjunction())

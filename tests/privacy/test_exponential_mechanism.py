@@ -21,6 +21,7 @@ from hedgerow.learn.search.semirings import LastChoice, all_models
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, ModelDraw, Rounding, check_functions
 from hedgerow.privacy.noise import SecureNoise, SeededNoise
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema import Boolean, Categorical
 from tests.learn.draws import plan_of
 from tests.learn.enumerate_models import (
@@ -29,6 +30,7 @@ from tests.learn.enumerate_models import (
     Table,
     all_worlds,
     coarse_grid,
+    constant,
     decimal,
     exact_chance,
     executions,
@@ -45,13 +47,18 @@ SOURCES = [SecureNoise(), SeededNoise(np.random.default_rng(11))]
 EPSILONS = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(10)]
 SIZES = [8, pytest.param(300, marks=pytest.mark.slow)]
 
+DEEP = StopPrior(0.0, 3.0)
+PRIORS = [*map(constant, (1e-9, 0.1, 0.5, 0.9, 1 - 1e-9)), StopPrior(-2.0, 3.0), StopPrior(-1.0, 1e9, 3)]
+
 sizes = st.builds(
     Rounding,
     depth=st.integers(0, 12),
     leaves=st.integers(1, 256),
     options=st.integers(0, 10_000),
     values=st.integers(2, 256),
-    stop_probability=st.sampled_from([1e-9, 0.1, 0.5, 0.9, 1 - 1e-9]),
+    prior=st.sampled_from(
+        [*map(constant, (1e-9, 0.1, 0.5, 0.9, 1 - 1e-9)), StopPrior(-2.0, 3.0), StopPrior(-1.0, 1e9, 3)]
+    ),
     steps=st.sampled_from([1, 64, 1024]),
     siblings=st.sampled_from([1, 2, 1024]),
 )
@@ -73,7 +80,7 @@ def large(draw, schema):
 def searches(found, table, weight):
     """Yield the searches of a table, by masks and, where states are boxes, by contingency tables."""
     loss, levels = found.row_loss, exhaustive_levels(found.space, found.depth)
-    semiring = all_models(float(weight), float(found.stop), loss if loss.draws_probabilities else None)
+    semiring = all_models(float(weight), found.stop_prior, loss if loss.draws_probabilities else None)
     yield Masks(Search(PatternMatrix(table.tally, found.space), levels, semiring), range(found.depth + 1))
     if found.space.has_boxes and found.depth:
         yield Cubes(table.tally, Boxes.of(found.space, found.depth), semiring)
@@ -98,13 +105,13 @@ def worst_rounding(found, table, weight):
 
 def worst_rounding_of_sizes(found, table, weight):
     """The largest error of the log-probability of any size, in nats, if all sizes have the same prior."""
-    sizes = range(found.depth + 1)
+    sizes = found.sizes
     exactly = [log_sum(replace(found, depth=size).log_weights(table, weight).values()) for size in sizes]
     exactly = [PRECISE.subtract(one, log_sum(exactly)) for one in exactly]
     return max(
         abs(PRECISE.subtract(exact_chance([(np.array([one.total(size) for size in sizes]), place)]), exactly[place]))
         for one in searches(found, table, weight)
-        for place in sizes
+        for place in range(len(sizes))
     )
 
 
@@ -148,8 +155,8 @@ def test_a_leaf_rounds_its_rows_once(objective, data, classes, epsilon):
     """Of docs/mathematics.md, Leaves: ``w·n + v + 8 + 8·ln v``, and of differences ``w·d/2 + 11``."""
     counts = data.draw(st.lists(counts_up_to((2**32 - 1) // classes), min_size=classes, max_size=classes))
     loss = Loss.of(objective_of(objective, classes), classes)
-    v, weight = len(loss.values), Rounding(3, 8, 40, 2, 0.1, loss.steps).weight(epsilon)
-    semiring = all_models(float(weight), 0.1, None if loss.is_errors else loss)
+    v, weight = len(loss.values), Rounding(3, 8, 40, 2, constant(0.1), loss.steps).weight(epsilon)
+    semiring = all_models(float(weight), constant(0.1), None if loss.is_errors else loss)
     losses = [PRECISE.multiply(decimal(-weight / loss.steps), Decimal(int(x))) for x in loss.totals(np.array(counts))]
     expected = PRECISE.subtract(log_sum(losses), PRECISE.ln(Decimal(v)))
     found = semiring.leaf(np.array(counts, dtype=float)[:, None])[0]
@@ -168,7 +175,7 @@ def test_a_sum_rounds_its_largest_distance_and_its_length(data, k, size):
     near = st.floats(-1, 1).map(lambda x: x - size)
     terms = data.draw(st.lists(st.one_of(near, st.floats(-size, 0)), min_size=k + 1, max_size=k + 1))
     first, others = np.array(terms[:1]), np.array(terms[1:])
-    found = all_models(1.0, 0.5).plus(first, others[None], np.ones(k))[0]
+    found = all_models(1.0, constant(0.5)).plus(first, others[None], np.ones(k))[0]
     expected = log_sum([Decimal(x) for x in terms])
     allowed = room(max(terms) - min(terms) + abs(found) + k + 9 + 8 * np.log(k + 1))
     assert abs(PRECISE.subtract(Decimal(found), expected)) <= allowed
@@ -178,7 +185,7 @@ def test_a_sum_rounds_its_largest_distance_and_its_length(data, k, size):
 @given(st.data(), st.tuples(counts_of_leaves, counts_of_leaves), st.integers(0, 5), st.sampled_from(EPSILONS))
 def test_a_last_choice_by_differences_rounds_its_rows_four_and_a_half_times(data, total, k, epsilon):
     """Of docs/mathematics.md, States, with one choice left: against the leaves of every option, as counted."""
-    size, n = Rounding(1, 2, k, 2, 0.25), sum(total)
+    size, n = Rounding(1, 2, k, 2, constant(0.25)), sum(total)
     weight = size.weight(epsilon)
     caught = [[data.draw(st.integers(0, rows)) for rows in total] for _ in range(k)]
 
@@ -191,7 +198,7 @@ def test_a_last_choice_by_differences_rounds_its_rows_four_and_a_half_times(data
         options = [leaf(*one) + leaf(*np.subtract(total, one).tolist()) + go.ln() for one in caught]
         expected = log_sum([leaf(*total) + stop.ln(), *options])
     differences = np.array([abs((2 * a - total[0]) - (2 * b - total[1])) for a, b in caught], dtype=float)[None]
-    last = LastChoice.of(all_models(float(weight), 0.25), np.array(total, dtype=float))
+    last = LastChoice.of(all_models(float(weight), constant(0.25)), np.array(total, dtype=float), 0)
     found = last.values(np.array(total, dtype=float)[:, None], np.array([k]), differences, np.ones(k))[0]
     allowed = room(4.5 * float(weight) * n + size.constant)
     assert abs(PRECISE.subtract(Decimal(found), expected)) <= allowed
@@ -207,11 +214,11 @@ def test_a_state_rounds_its_rows_five_times_a_level_and_once_more(examples, obje
     def within(found, data, epsilon):
         table, plan = data.draw(large(found.schema)), plan_of(found)
         weight, rows = plan.mechanism(epsilon).weight, sum(times for *_, times in table.rows)
-        for size in range(found.depth + 1):
+        for size in found.sizes:
             leaves = 2**size if CAUGHT in found.space.branches else size + 1
-            constant = Rounding(size, leaves, found.space.n_options, len(found.row_loss.values), plan.stop_probability)
+            size_of = Rounding(size, leaves, found.space.n_options, len(found.row_loss.values), plan.prior)
             expected = log_sum(replace(found, depth=size).log_weights(table, weight).values())
-            allowed = room(float(weight) * rows * (5 * size + 1) + leaves * constant.constant)
+            allowed = room(float(weight) * rows * (5 * size + 1) + leaves * size_of.constant)
             for searched in searches(found, table, weight):
                 off = abs(PRECISE.subtract(Decimal(searched.total(size)), expected))
                 assert off <= allowed
@@ -225,7 +232,7 @@ def test_rounding_is_real_and_grows_with_the_rows():
     """So that the test above has power: a ten-thousandth of what is kept would not be enough."""
     schema = schema_of(Boolean(), Categorical(("a", "b", "c")))
     found = Models(Space.of_trees(schema), 2)
-    mechanism = Draw(found.space, 2, 0.5).mechanism(Fraction(10))
+    mechanism = Draw(found.space, 2, constant(0.5)).mechanism(Fraction(10))
     few = Table(schema, tuple((world, i % 2, 3 * i + 1) for i, world in enumerate(all_worlds(schema))))
     many = replace(few, rows=tuple((cells, label, times * 2**25 + 7) for cells, label, times in few.rows))
     small, big = (worst_rounding(found, table, mechanism.weight) for table in (few, many))
@@ -281,11 +288,12 @@ def test_hardly_anything_is_kept_beyond_what_the_bound_asks_for(size, epsilon):
     """The formula of the docstring, and at most steps·2^-19 of the weight for its few digits."""
     d, leaves, weight = size.depth, size.leaves, size.weight(epsilon)
     unit = Fraction(1, 2**53)
-    prior = math.log(max(size.options, 1) / (size.stop_probability * (1 - size.stop_probability)))
-    constant = Fraction(24 * prior + 8 * math.log(size.values) + size.options + size.values + 50)
+    odds = [size.prior.log_odds(depth) for depth in range(max(d, 1))]
+    prior = math.log(max(size.options, 1)) + max(abs(x) + 2 * math.log1p(math.exp(-abs(x))) for x in odds)
+    fixed = Fraction(24 * prior + 8 * math.log(size.values) + size.options + size.values + 50)
     grows, each = (4 * unit * (d + 1) * part for part in ((5 * d + 1) * weight * MOST_ROWS, leaves * size.siblings))
-    assert epsilon - weight >= grows + each * constant * (1 - Fraction(1, 10**9))
-    kept = grows + each * (constant + 2)
+    assert epsilon - weight >= grows + each * fixed * (1 - Fraction(1, 10**9))
+    kept = grows + each * (fixed + 2)
     last = Fraction(size.steps, 2**19)
     assert epsilon - weight <= (kept + weight * last) * (1 + 2 * last)
 
@@ -310,15 +318,23 @@ def test_an_epsilon_of_which_rounding_would_take_half_is_refused(size):
 
 def test_a_tiny_epsilon_is_refused_in_words():
     with pytest.raises(ValueError, match=r"epsilon for one draw must be > \S+, got 1e-14: rounding errors"):
-        Rounding(4, 5, 40, 2, 0.5).weight(Fraction(1, 10**14))
+        Rounding(4, 5, 40, 2, constant(0.5)).weight(Fraction(1, 10**14))
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"depth": 5}, {"leaves": 50}, {"options": 10**6}, {"values": 10**5}, {"stop_probability": 1e-9}, {"siblings": 64}],
+    [
+        {"depth": 5},
+        {"leaves": 50},
+        {"options": 10**6},
+        {"values": 10**5},
+        {"prior": constant(1e-9)},
+        {"prior": StopPrior(0.0, 3.0)},
+        {"siblings": 64},
+    ],
 )
 def test_larger_searches_keep_more(change):
-    size = Rounding(4, 5, 40, 2, 0.5)
+    size = Rounding(4, 5, 40, 2, constant(0.5))
     epsilon = Fraction(1, 10**7)
     assert replace(size, **change).weight(epsilon) < size.weight(epsilon)
 
@@ -328,7 +344,7 @@ def test_log_weights_do_not_overflow_however_large_epsilon_is(epsilon):
     """A weight of 10^305 times a million rows would not be a number, and the draw fail where there are many rows."""
     schema = schema_of(Boolean(), Boolean())
     table = Table(schema, tuple((world, i % 2, 2**29) for i, world in enumerate(all_worlds(schema))))
-    plan = Draw(Space.of_trees(schema), 2, 0.5)
+    plan = Draw(Space.of_trees(schema), 2, constant(0.5))
     mechanism = plan.mechanism(Fraction(epsilon))
     assert 0 < mechanism.weight < mechanism.epsilon == epsilon
     sampler = ModelSampler(table.tally, plan, exhaustive_levels(plan.space, plan.depth), lambda _: None)
@@ -339,7 +355,7 @@ def test_log_weights_do_not_overflow_however_large_epsilon_is(epsilon):
 
 @pytest.mark.parametrize("stop", [5e-324, 1e-300, math.nextafter(1.0, 0.0)])
 def test_any_chance_to_stop_between_0_and_1_has_a_weight(stop):
-    assert 0.999 < Rounding(2, 3, 10, 2, stop).weight(Fraction(1)) < 1
+    assert 0.999 < Rounding(2, 3, 10, 2, constant(stop)).weight(Fraction(1)) < 1
 
 
 # The functions of NumPy that the bound relies on
@@ -441,12 +457,12 @@ def test_a_function_that_is_less_accurate_for_some_numbers_that_matter_is_refuse
     check_functions()
 
 
-@pytest.mark.parametrize("stop", [1e-9, 0.1, 0.5, 0.75, 0.9, 1 - 1e-9])
-def test_the_logarithms_of_the_prior_are_within_four_units_in_the_last_place(stop):
-    semiring = all_models(1.0, stop)
-    one = np.array([1])
-    assert ulps(semiring.stop(one), [PRECISE.ln(Decimal(stop))]) <= 4
-    assert ulps(semiring.go(one), [PRECISE.ln(1 - Decimal(stop))]) <= 4
+@pytest.mark.parametrize("prior", [*map(constant, (1e-9, 0.1, 0.5, 0.75, 0.9, 1 - 1e-9)), StopPrior(-2.0, 3.0, 4)])
+@pytest.mark.parametrize("depth", [0, 2])
+def test_the_logarithms_of_the_prior_are_rounded_once(prior, depth):
+    semiring, one, odds = all_models(1.0, prior), np.array([1]), Decimal(prior.log_odds(depth))
+    assert ulps(semiring.stop(one, depth), [-PRECISE.ln(1 + PRECISE.exp(-odds))]) <= 0.5
+    assert ulps(semiring.go(one, depth), [-PRECISE.ln(1 + PRECISE.exp(odds))]) <= 0.5
 
 
 # The draws
@@ -506,7 +522,7 @@ def test_two_log_weights_are_drawn_as_measured():
 
 
 def test_a_draw_says_what_it_is_and_what_is_kept_for_rounding():
-    mechanism = Draw(list_space(schema_of(Boolean())), 2, 0.5).mechanism(Fraction(1, 2))
+    mechanism = Draw(list_space(schema_of(Boolean())), 2, constant(0.5)).mechanism(Fraction(1, 2))
     assert mechanism.sensitivity == 1
     assert str(mechanism).startswith("exponential mechanism over all models, weight exp(-0.499")
     assert str(mechanism).endswith("sensitivity 1, 3.1e-05 kept for rounding")  # 1/2 - 262135/2^19 = 9/2^19

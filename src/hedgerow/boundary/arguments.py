@@ -32,9 +32,9 @@ def check_share(name: str, value: object, low: float = 0) -> None:
         raise ArgumentError(f"{name} must be in [{low:g}, 1), got {describe_argument(value)}.")
 
 
-def check_probability(name: str, value: object) -> None:
+def check_probability(name: str, value: object, expected: str = "between 0 and 1") -> None:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise ArgumentError(f"{name} must be between 0 and 1, got {describe_argument(value)}.")
+        raise ArgumentError(f"{name} must be {expected}, got {describe_argument(value)}.")
 
 
 RandomState = int | np.random.RandomState | np.random.Generator | None

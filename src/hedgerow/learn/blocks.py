@@ -17,6 +17,7 @@ from hedgerow.learn.search.sampler import Draw, Progress, draw_model, draw_model
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.simplify import simplified, simplified_list
 from hedgerow.privacy.gate import Gate
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema.candidates import Antecedent, Candidates, count_candidates, longest_candidate
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
@@ -31,13 +32,14 @@ class ListDraw:
 
     candidates: Candidates
     blocks: tuple[int, ...]  # how many rules each block may add
-    stop_probability: float  # the prior's chance to stop at a position
+    prior: StopPrior  # the probability of stopping at a position
     draws_size: bool = False  # whether the number of rules is drawn, too: of one block
     objective: Objective = "errors"
 
     def block(self, number: int, chosen: tuple[Antecedent, ...] = ()) -> Draw:
         space = Space.of_lists(self.candidates, chosen)
-        return Draw(space, self.blocks[number], self.stop_probability, self.draws_size, self.objective)
+        prior = self.prior.below(sum(self.blocks[:number]))
+        return Draw(space, self.blocks[number], prior, self.draws_size, self.objective)
 
 
 @dataclass(frozen=True)
@@ -46,15 +48,17 @@ class TreeDraw:
 
     space: Space  # the tests
     blocks: tuple[int, ...]  # how many levels each block may add
-    stop_probability: float  # the prior's chance to stop at a node
+    prior: StopPrior  # the probability of stopping at a node
     draws_size: bool = False  # whether the depth is drawn, too: of one block
     objective: Objective = "errors"
 
     def block(self, number: int, root: Mask | None = None) -> Draw:
         """Return the plan of a subtree of one block, below a box; at the root of the tree by default."""
         space = self.space if root is None else self.space.below(root)
-        siblings = 2 ** sum(self.blocks[:number])
-        return Draw(space, self.blocks[number], self.stop_probability, self.draws_size, self.objective, siblings)
+        levels = sum(self.blocks[:number])
+        return Draw(
+            space, self.blocks[number], self.prior.below(levels), self.draws_size, self.objective, siblings=2**levels
+        )
 
 
 def equal_blocks(most: int, lookahead: int | None) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from hedgerow.boundary.arguments import check_probability
 from hedgerow.errors import ArgumentError, SearchTooLargeError
 from hedgerow.learn.base import SMOOTH, RuleListEstimator, ScorecardEstimator, TreeEstimator, check_auto
 from hedgerow.learn.blocks import CostOf, ListDraw, TreeDraw, list_costs, longest_path, tree_costs
@@ -36,6 +37,7 @@ class PrivateTreeEstimator(SearchEstimator, TreeEstimator):
     """A private estimator whose model is a tree."""
 
     max_depth: int | None = None
+    stop_probability: float | Literal["auto"] = "auto"
     _size_name, _parts = "max_depth", "levels"
     _advice = "Use a smaller max_depth, fewer attributes, values or cut points, or search='auto'."
     _draw, _drawn, _grown = TreeDraw, DrawnTree, GreedyTree
@@ -50,6 +52,10 @@ class PrivateTreeEstimator(SearchEstimator, TreeEstimator):
 
     def _options(self, schema: Schema) -> dict[str, Any]:
         return {"space": Space.of_trees(schema)}
+
+    def _check_stop_probability(self) -> None:
+        if not (isinstance(self.stop_probability, str) and self.stop_probability == "auto"):
+            check_probability("stop_probability", self.stop_probability, expected="'auto' or between 0 and 1")
 
     def _search_plan(self, schema: Schema) -> SearchPlan:
         chosen, levels = super()._search_plan(schema), self._size(schema)

@@ -10,6 +10,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.learn.learned import LeafCounts, LeafSums
 from hedgerow.learn.search.losses import LossTable, Objective
 from hedgerow.models.decisions import ClassWeight, Costs, cost_matrix
+from hedgerow.privacy.stop_prior import StopRule
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number
 from hedgerow.text.messages import describe_argument
@@ -20,6 +21,8 @@ CLASS_OBJECTIVES: tuple[ClassObjective, ...] = ("errors", "brier", "mixed", "abs
 NumberObjective = Literal["squared", "absolute", "quantile"]
 NUMBER_OBJECTIVES: tuple[NumberObjective, ...] = ("squared", "absolute", "quantile")
 OBJECTIVE: ClassObjective = "errors"  # the default loss of classes; docs/exact.md says how it was chosen
+STOP_RULE = StopRule(-2.0, 1.0, 2.0)  # of the default prior of trees, if the loss is the number of errors
+STOP_RULE_OF_SHARES = StopRule(-1.0, 0.5, 1.0)  # the same if a row can lose any amount between 0 and 1
 CLIP = 0.5  # the share of a number's range beyond which a squared loss grows no more, if nobody chose another
 
 
@@ -36,6 +39,11 @@ class RowLoss:
     def has_default_objective(self) -> bool:
         """True if the loss is that of errors, each of which costs the same."""
         return False
+
+    @property
+    def stop_rule(self) -> StopRule:
+        """The rule that makes the default prior of trees."""
+        return STOP_RULE if self.has_default_objective else STOP_RULE_OF_SHARES
 
     @property
     def predicts_means(self) -> bool:

@@ -29,6 +29,19 @@ lookahead : int, optional
 stop_probability : float, default=0.1
     With exact search: the prior probability to end at any one position. docs/exact.md says how the default was chosen.
 """,
+    "stop_probability of trees": """
+stop_probability : float or "auto", default="auto"
+    With exact search: the prior probability that a node is a leaf. "auto": it rises with the depth of the node and with
+    ε, so that a test has to reduce the loss to be worth reading (docs/exact.md has the rule). A number: the same
+    probability at every depth.
+""",
+    "exact search of trees": """
+%(search)s
+%(lookahead)s
+release_counts : bool, default=False
+    With exact search: whether to release the rows of each class in each leaf too. Greedy search always does.
+%(stop_probability of trees)s
+""",
     "exact search": """
 %(search)s
 %(lookahead)s
@@ -59,6 +72,14 @@ clip : float, default=0.5
     with a long tail spends ε on it.
 """,
     "exact search of numbers": """
+%(search of numbers)s
+%(stop_probability)s
+""",
+    "exact search of trees with numbers": """
+%(search of numbers)s
+%(stop_probability of trees)s
+""",
+    "search of numbers": """
 %(search)s
     "greedy": choice by choice, by permute-and-flip on the loss of the best number on each side (monotone, sensitivity
     1), 80 % of ε.
@@ -69,7 +90,6 @@ release_means : bool, default=True
     With objective="squared" and without counts: whether to release two sums of each rule or leaf, at a tenth of ε, from
     which its rows and their mean follow. The mean is averaged with the drawn number, each by the inverse of its
     variance. A greedy search has the sums at a fifth of ε, and the counts where this is False or the loss another.
-%(stop_probability)s
 """,
     "number schema": """
 schema : Schema or "from-data"
@@ -101,9 +121,9 @@ monotone : mapping of str to {"increasing", "decreasing"} or None, optional
 """,
     "max_depth": """
 max_depth : int or None, default=None
-    Tests one after the other at most. None: an exact search draws the depth too, from those up to 5 of which it
-    takes about eight seconds at most, each with the same prior probability; a greedy search grows three levels.
-    Greedy trees have 12 levels at most.
+    The largest number of tests on a path. None: an exact search takes the largest depth up to 5 that is expected to
+    take eight seconds or less; if `stop_probability` is a number, it draws the depth too, each depth with the same
+    prior probability. A greedy search grows three levels. Greedy trees have at most 12 levels.
 """,
     "max_attributes and points": """
 max_attributes : int, optional

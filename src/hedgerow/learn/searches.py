@@ -19,10 +19,11 @@ from hedgerow.learn.search.cost import Cost, largest_size
 from hedgerow.learn.search.losses import Loss
 from hedgerow.privacy.gini import Gini
 from hedgerow.privacy.noise import GumbelChoice, PermuteAndFlip, TwoSidedGumbelChoice, TwoSidedPermuteAndFlip
+from hedgerow.privacy.stop_prior import StopRule
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
-STOP_PROBABILITY = 0.1  # the default chance of the prior to stop at a position; docs/exact.md says how it was chosen
+STOP_PROBABILITY = 0.1  # the default of rule lists; docs/exact.md says how it was chosen
 _MOST_JOINTLY = 12
 
 
@@ -43,18 +44,26 @@ class SearchPlan:
 
 
 def choose_search(
-    search: str, size: int | None, lookahead: int | None, largest: int, cost_of: CostOf, parts: str, advice: str
+    search: str,
+    size: int | None,
+    lookahead: int | None,
+    largest: int,
+    cost_of: CostOf,
+    parts: str,
+    advice: str,
+    *,
+    draws_size: bool,  # whether a size that is None is drawn; if not, it is the largest that is quick
 ) -> SearchPlan:
     if search == "greedy":
         return SearchPlan()
     if size is None:
-        size = largest_size(lambda most: cost_of((most,), True), largest)
+        size = largest_size(lambda most: cost_of((most,), draws_size), largest)
         if largest and not size:
             if search == "auto":
                 return SearchPlan()
-            cost_of((1,), True).check(advice)
+            cost_of((1,), draws_size).check(advice)
             size = 1
-        return SearchPlan((size,), True, cost_of((size,), True))
+        return SearchPlan((size,), draws_size, cost_of((size,), draws_size))
     if search == "auto" and lookahead is None:
         for jointly in range(min(max(size, 1), _MOST_JOINTLY), 0, -1):
             blocks = equal_blocks(size, jointly)
@@ -78,7 +87,7 @@ class SearchEstimator(PrivateEstimator, RowLoss):
     search: Literal["auto", "exact", "greedy"] = "auto"
     lookahead: int | None = None
     release_counts: bool = False
-    stop_probability: float = STOP_PROBABILITY
+    stop_probability: float | Literal["auto"] = STOP_PROBABILITY
     verbose: bool = False
     _size_name: ClassVar[str]
     _parts: ClassVar[str]  # what a size counts: "rules" or "levels"
@@ -124,14 +133,28 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         size = None if getattr(self, self._size_name) is None else self._size(schema)
         lookahead = None if self.lookahead is None else int(self.lookahead)
         cost_of, largest = self._costs(schema)
-        return choose_search(self.search, size, lookahead, largest, cost_of, self._parts, self._advice)
+        given = self.search, size, lookahead, largest, cost_of, self._parts, self._advice
+        return choose_search(*given, draws_size=not self._stops_by_depth)
+
+    @property
+    def _stops_by_depth(self) -> bool:
+        """True if the prior probability of stopping depends on the depth; the size is then not drawn."""
+        return isinstance(self.stop_probability, str)
+
+    @property
+    def _prior_rule(self) -> StopRule:
+        """The rule that makes the prior of a draw from its ε."""
+        if isinstance(self.stop_probability, str):
+            return self.stop_rule
+        return StopRule.constant(float(self.stop_probability))
 
     def _chooses(self, schema: Schema) -> bool:
         """Return whether attributes are chosen first: they are many, and of all of them not every size is searched."""
         if self.search != "auto" or self.lookahead is not None or len(with_options(schema)) < WIDE:
             return False
         searched, (_, largest) = self._search_plan(schema), self._costs(schema)
-        return len(searched.blocks) != 1 or (searched.draws_size and searched.blocks[0] < largest)
+        is_chosen = getattr(self, self._size_name) is None
+        return len(searched.blocks) != 1 or (is_chosen and searched.blocks[0] < largest)
 
     def _plan(self, schema: Schema) -> Plan:
         epsilon = self._epsilon_of_a_row(schema)
@@ -156,7 +179,9 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         common: dict[str, Any] = {"epsilon": epsilon, "notes": notes, "target": schema.target}
         common |= {"of_leaves": self._of_leaves, "predicts_means": self.predicts_means}
         if chosen.cost is not None:
-            of = self._options(schema) | {"stop_probability": float(self.stop_probability), "objective": loss}
+            for_leaves = Fraction(0) if self._of_leaves is None else epsilon * self._of_leaves.share
+            prior = self._prior_rule.prior((epsilon - for_leaves) / len(chosen.blocks))
+            of = self._options(schema) | {"prior": prior, "objective": loss}
             draw = self._draw(**of, blocks=chosen.blocks, draws_size=chosen.draws_size)
             return self._drawn(cost=chosen.cost, draw=draw, **common)
         self._check_greedy("where no exact search takes eight seconds or less")
@@ -170,7 +195,7 @@ class SearchEstimator(PrivateEstimator, RowLoss):
         super()._check_parameters()
         check_choice("search", self.search, ("auto", "exact", "greedy"))
         check_flag("release_counts", self.release_counts)
-        check_probability("stop_probability", self.stop_probability)
+        self._check_stop_probability()
         self._check_objective()
         if self.lookahead is not None:
             check_integer("lookahead", self.lookahead, 1)
@@ -180,13 +205,17 @@ class SearchEstimator(PrivateEstimator, RowLoss):
             problem = f"{self._size_name} must be a whole number with lookahead, got None"
             raise ArgumentError(f"{problem}: a size is drawn with all {self._parts} jointly.")
 
+    def _check_stop_probability(self) -> None:
+        check_probability("stop_probability", self.stop_probability)
+
     def _check_greedy(self, when: str) -> None:
         if self.lookahead is not None:
             raise ArgumentError(f"expected lookahead=None {when}, got a number; use search='exact' to draw jointly.")
         if self.search == "greedy" and self.release_counts and not self.predicts_means:
             raise ArgumentError(f"expected release_counts=False {when}, got True: it releases the counts in any case.")
-        if self.stop_probability != STOP_PROBABILITY:
-            problem = f"expected stop_probability={STOP_PROBABILITY} {when}, got another"
+        default = type(self).stop_probability
+        if self.stop_probability != default:
+            problem = f"expected stop_probability={default!r} {when}, got {self.stop_probability!r}"
             raise ArgumentError(f"{problem}: it is the prior of an exact search.")
 
     def _check_size(self, name: str, value: object, low: int) -> None:

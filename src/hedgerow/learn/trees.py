@@ -11,7 +11,7 @@ from hedgerow.learn.contract import Classifier, Contract, Regressor
 from hedgerow.learn.inputs import check_learnable
 from hedgerow.learn.learned import LearnedTree
 from hedgerow.learn.learners import PrivateTreeEstimator
-from hedgerow.learn.objectives import OfClasses, OfReleasedNumbers
+from hedgerow.learn.objectives import STOP_RULE, OfClasses, OfReleasedNumbers
 from hedgerow.learn.parameters import documented
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.private_base import PrivateEstimator
@@ -19,7 +19,6 @@ from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.learn.search.sets import Part, SetDraw, SetSearch, TreeSampler
 from hedgerow.learn.search.space import Space
-from hedgerow.learn.searches import STOP_PROBABILITY
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.tree import Tree
 from hedgerow.models.tree_set import MOST_MODELS, TreeSet
@@ -40,7 +39,7 @@ class PrivateTreeClassifier(OfClasses, Classifier, PrivateTreeEstimator):
     `epsilon`, and the card adds to it what the schema's cut points cost where they were learned. Tests are ``x``,
     ``x = v``, ``x <= c``; a missing value satisfies only ``x is missing``.
 
-    An exact search draws the whole tree, its depth and its labels included, at once by the exponential mechanism from
+    An exact search draws the whole tree, its shape and its labels included, at once by the exponential mechanism from
     *all* trees, with score −loss (monotone, sensitivity 1). The model has labels and no counts, unless `release_counts`
     asks for them at a fifth of ε. What the draw costs is known before any row is read (`search_cost`). The model is
     the tree with the fewest leaves that predicts the same as the drawn one for every combination of values. Of many
@@ -60,7 +59,7 @@ class PrivateTreeClassifier(OfClasses, Classifier, PrivateTreeEstimator):
     %(max_depth)s
     %(public schema)s
     %(budget)s
-    %(exact search)s
+    %(exact search of trees)s
     %(verbose)s
     %(loss of classes)s
 
@@ -87,7 +86,7 @@ class PrivateTreeClassifier(OfClasses, Classifier, PrivateTreeEstimator):
 class PrivateTreeRegressor(OfReleasedNumbers, Regressor, PrivateTreeEstimator):
     """A regression tree learned and released under pure ε-differential privacy.
 
-    The tree, its depth and what its leaves predict are one draw from *all* trees, as of `PrivateTreeClassifier`; the
+    The tree, its shape and what its leaves predict are one draw from *all* trees, as of `PrivateTreeClassifier`; the
     loss of a row is a public function of its level (`hedgerow.schema.Number`) and of what its leaf predicts, between 0
     and 1, so that one row raises the loss of a tree by at most 1: a monotone score of sensitivity 1. Then the means of
     the leaves are released for a tenth of ε (`release_means`). Neighbouring tables differ by adding or removing one
@@ -99,7 +98,7 @@ class PrivateTreeRegressor(OfReleasedNumbers, Regressor, PrivateTreeEstimator):
     %(max_depth)s
     %(number schema)s
     %(budget)s
-    %(exact search of numbers)s
+    %(exact search of trees with numbers)s
     %(verbose)s
     %(regression)s
 
@@ -236,13 +235,14 @@ class PrivateTreeSet(PrivateEstimator, Contract):
 
     def _plan(self, schema: Schema) -> SetPlan:
         space = Space.of_trees(schema)
-        search = SetSearch(space, min(int(self.max_depth), space.n_options), STOP_PROBABILITY)
+        epsilon, n_models = self._epsilon_of_a_row(schema), int(self.n_models)
+        search = SetSearch(space, min(int(self.max_depth), space.n_options), STOP_RULE.prior(epsilon / n_models))
         cost = search.cost
         cost.check(_TOO_LARGE)
-        if not search.has(int(self.n_models)):
+        if not search.has(n_models):
             problem = f"expected n_models of {int(search.n_trees):,} at most, which is how many trees"
-            raise ArgumentError(f"{problem} of this depth there are, got {int(self.n_models):,}.")
-        return SetPlan(epsilon=self._epsilon_of_a_row(schema), search=search, n_models=int(self.n_models), cost=cost)
+            raise ArgumentError(f"{problem} of this depth there are, got {n_models:,}.")
+        return SetPlan(epsilon=epsilon, search=search, n_models=n_models, cost=cost)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -21,7 +21,9 @@ from hedgerow.learn.search.cost import TYPICAL_PATTERNS
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.searches import SearchEstimator
+from hedgerow.privacy.charge import exact
 from hedgerow.privacy.joint_quantiles import JointQuantiles
+from hedgerow.privacy.stop_prior import StopRule
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Number, Schema
 from hedgerow.schema.private_cuts import plan_cuts
@@ -32,8 +34,43 @@ CONFIDENCE = 0.95
 LEAF = 0.05  # the share of the rows of the leaf that is to be told from noise
 CUT_BINS = 5  # the number of bins that `Schema.learn` aims at by default
 _SEED, _DRAWS = 20261123, 4
+_LEAST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e9
 _CLASSIFIERS: dict[Kind, type[Any]] = {kind: learners.CLASSIFIERS[kind.replace(" ", "-")] for kind in PARTS_OF}
 _REGRESSORS: dict[Kind, type[Any]] = {kind: learners.REGRESSORS[kind.replace(" ", "-")] for kind in PARTS_OF}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Bound on what a draw loses beside the best model of a size: ``unit·ln(1/π)/w`` as a function of ε.
+
+    Here π is the prior of some model that predicts as the best one does; see `excess_bounds`.
+    """
+
+    fixed: float  # the part of ln(1/π) that does not depend on ε
+    tests: tuple[int, ...]  # how many tests, or rules, there are at each depth
+    stopped: int  # how many leaves below them could have been divided
+    rule: StopRule  # the prior
+    share: Fraction  # the part of ε that the draw costs
+    weight: float  # the weight of a loss of 1, as a part of what the draw costs
+    unit: float = 1.0  # a loss of 1
+
+    def at(self, epsilon: Fraction) -> float:
+        """Return the bound for an ε."""
+        spent = epsilon * self.share
+        prior = self.rule.prior(spent)
+        taken = -sum(n * prior.log_go(depth) for depth, n in enumerate(self.tests))
+        ended = -self.stopped * prior.log_stop(len(self.tests)) if self.stopped else 0.0
+        return self.unit * (self.fixed + taken + ended) / (self.weight * float(spent))
+
+    def epsilon_for(self, loss: float) -> float:
+        """Return the ε from which the bound is at most `loss`; infinite if no ε up to 10⁹ is enough."""
+        low, high = _LEAST_EPSILON, _LARGEST_EPSILON
+        if self.at(Fraction(high)) > loss:
+            return inf
+        while high / low > 1 + 1e-9:
+            middle = sqrt(low * high)
+            low, high = (low, middle) if self.at(Fraction(middle)) <= loss else (middle, high)
+        return high
 
 
 @dataclass(frozen=True)
@@ -46,32 +83,35 @@ class Expected:
         The model.
     size : int
         Levels, or rules besides the default.
-    excess_times_epsilon : float
-        The bound on the mean excess errors, in rows, times ε: it falls as 1/ε. Of a number, squared errors in units of
-        its variance: as a share of the rows it is what R² may be lower.
     seconds : float
-        About how long a draw of all sizes takes on one core, of as many different rows as there are, or 10,000.
-    usual_times_epsilon : float
-        The same bound, in 95 of 100 draws.
-    absolute_times_epsilon : float
-        Of a number, by how much more the rows are missed in all, in units of the target, by a model that is drawn by
-        absolute errors; 0 of classes.
+        About how long a draw takes on one core, with `rows` distinct patterns of rows, or 10,000.
+    mean : Bound
+        The bound on the mean excess errors, in rows. For a number, on the excess squared errors in units of its
+        variance: divided by the rows it is how much lower R² may be.
+    usual : Bound
+        The same bound for 95 of 100 draws.
+    absolute : Bound, optional
+        For a number, the bound on the excess absolute errors of all rows, in units of the target, of a model that is
+        drawn by absolute errors; None for classes.
     """
 
     kind: Kind
     size: int
-    excess_times_epsilon: float
     seconds: float
-    usual_times_epsilon: float = 0.0
-    absolute_times_epsilon: float = 0.0
+    mean: Bound
+    usual: Bound
+    absolute: Bound | None = None
 
     def excess(self, epsilon: Fraction) -> float:
         """Return the bound in rows."""
-        return self.excess_times_epsilon / float(epsilon)
+        return self.mean.at(epsilon)
 
     def epsilon_for(self, loss: float, rows: int) -> float:
-        """Return the ε from which the bound is at most a share of the rows."""
-        return self.excess_times_epsilon / (loss * rows)
+        """Return the ε from which the bound is at most a share of the rows; infinite if no ε is enough.
+
+        A test has to save some rows at any ε, so that the bound does not fall to 0.
+        """
+        return self.mean.epsilon_for(loss * rows)
 
     @property
     def name(self) -> str:
@@ -87,21 +127,20 @@ def expected_draws(
     number, found = schema.target.as_number, list[Expected]()
     for kind in PARTS_OF if not schema.monotone else ():
         estimator = _CLASSIFIERS[kind](epsilon) if number is None else _REGRESSORS[kind](epsilon)
+        absolute: tuple[Bound, ...] = ()
+        unit = 1.0 if number is None else estimator.largest_loss(number) / (spread or even_spread(number)) ** 2
         try:
             cost = estimator.search_cost(schema)
-            planned = _whole_draw(estimator, schema)
-            bounds, usual = (_bounds(planned, missed) for missed in (None, 1 - CONFIDENCE))
+            mean, usual = (bounds_by_size(estimator, schema, missed, unit) for missed in (None, 1 - CONFIDENCE))
         except SearchTooLargeError:
             continue
-        unit, absolute = 1.0, (0.0,) * len(bounds)
         if number is not None:
-            unit = _REGRESSORS[kind](epsilon).largest_loss(number) / (spread or even_spread(number)) ** 2
             by_absolute = _REGRESSORS[kind](epsilon, objective="absolute")
-            absolute = [most * by_absolute.largest_loss(number) for most in excess_bounds(by_absolute, schema)]
+            absolute = bounds_by_size(by_absolute, schema, unit=by_absolute.largest_loss(number))
         seconds = 0.0 if cost is None else cost.seconds(min(rows, TYPICAL_PATTERNS))
-        for size, (most, often, missed_by) in enumerate(zip(bounds, usual, absolute, strict=True)):
-            excess, in_most, of_absolute = (each * float(epsilon) for each in (unit * most, unit * often, missed_by))
-            found += [Expected(kind, size, excess, seconds, in_most, of_absolute)] * (size > 0)
+        for size in range(1, len(mean)):
+            by_distance = absolute[size] if absolute else None
+            found.append(Expected(kind, size, seconds, mean[size], usual[size], by_distance))
     return found
 
 
@@ -129,7 +168,7 @@ def leaf_noise(epsilon: float) -> int:
 
 def least_epsilon(rows: int) -> float:
     """Return the smallest ε, to two digits, at which a leaf of 5 % of the rows can be told from an empty one."""
-    low, high = 1e-9, 1e9
+    low, high = _LEAST_EPSILON, _LARGEST_EPSILON
     if leaf_noise(high) >= LEAF * rows:
         return inf
     while high / low > 1.001:
@@ -205,33 +244,44 @@ def excess_bounds(estimator: SearchEstimator, schema: Schema, missed: float | No
     weigh at most e^(−t)·π(m)·exp(−w·loss(m)) together, which is at most e^(−t)·Z: a draw is one of them with
     probability e^(−t) at most.
     """
-    return _bounds(_whole_draw(estimator, schema), missed)
+    epsilon = exact(estimator.epsilon or 0, "epsilon")
+    return tuple(bound.at(epsilon) for bound in bounds_by_size(estimator, schema, missed))
 
 
-def _bounds(planned: tuple[Draw, float] | None, missed: float | None) -> tuple[float, ...]:
-    more = 0.0 if missed is None else -log(missed)
-    return tuple((surprise(planned[0], size) + more) / planned[1] for size in planned[0].sizes) if planned else ()
+def bounds_by_size(
+    estimator: SearchEstimator, schema: Schema, missed: float | None = None, unit: float = 1.0
+) -> tuple[Bound, ...]:
+    """Return the bounds of `excess_bounds` as functions of ε; none where a model is not drawn as a whole."""
+    plan = _whole_plan(estimator, schema)
+    if plan is None:
+        return ()
+    draw, mechanism, more = plan.draw.block(0), plan.mechanism, 0.0 if missed is None else -log(missed)
+    parts = mechanism.epsilon / exact(estimator.epsilon or 0, "epsilon"), float(mechanism.weight / mechanism.epsilon)
+    rule = estimator._prior_rule  # pyright: ignore[reportPrivateUsage] -- for this room, not for users
+    sizes = (surprise(draw, size) for size in range(draw.depth + 1))
+    return tuple(Bound(fixed + more, tests, stopped, rule, *parts, unit) for fixed, tests, stopped in sizes)
 
 
-def _whole_draw(estimator: SearchEstimator, schema: Schema) -> tuple[Draw, float] | None:
-    """Return the draw of a fit and the weight of a loss of 1; None where a model is not drawn as a whole."""
+def _whole_plan(estimator: SearchEstimator, schema: Schema) -> DrawPlan | None:
+    """Return the plan of a fit; None where a model is not drawn as a whole."""
     estimator.check_public()
     plan = estimator._plan(schema)  # pyright: ignore[reportPrivateUsage] -- for this room, not for users
-    if not isinstance(plan, DrawPlan) or len(plan.draw.blocks) > 1:
-        return None
-    return plan.draw.block(0), float(plan.mechanism.weight)
+    return plan if isinstance(plan, DrawPlan) and len(plan.draw.blocks) == 1 else None
 
 
-def surprise(draw: Draw, size: int) -> float:
-    """Return ``ln(1/π)`` at most, of some model that predicts as any one of up to `size` does.
+def surprise(draw: Draw, size: int) -> tuple[float, tuple[int, ...], int]:
+    """Return the parts of ``ln(1/π)`` at most, of some model that predicts as any one of up to `size` does.
+
+    These are the logarithms of sizes, options and values; the tests at each depth; and the leaves that stop.
 
     Any model becomes one of the full size where tests whose leaves agree, or rules with the label of the default, are
-    added; where the schema leaves no option open, the model ends at no cost.
+    added; where the schema leaves no option open, the model ends at no cost. Below the full size the model stops.
     """
-    values, options = len(draw.loss.values), max(draw.space.n_options, 1)
-    positions, leaves = (2**size - 1, 2**size) if CAUGHT in draw.space.branches else (size, size + 1)
-    of_size = log(len(draw.sizes))
-    return of_size + positions * (log(options) - log(1 - draw.stop_probability)) + leaves * log(values)
+    values, options, is_tree = len(draw.loss.values), max(draw.space.n_options, 1), CAUGHT in draw.space.branches
+    *tests, ends = (2**depth if is_tree else 1 for depth in range(size + 1))
+    leaves = ends if is_tree else size + 1
+    fixed = log(len(draw.sizes)) + sum(tests) * log(options) + leaves * log(values)
+    return fixed, tuple(tests), 0 if draw.draws_size or size == draw.depth else ends
 
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
@@ -273,9 +323,10 @@ def constants(schema: Schema, rows: int, epsilon: Fraction) -> list[Constant]:
     known = _CLASSIFIERS if schema.target.as_number is None and not schema.monotone else {}
     for kind, make in known.items():
         with suppress(SearchTooLargeError):
-            if planned := _whole_draw(make(epsilon), schema):
+            if plan := _whole_plan(make(epsilon), schema):
+                drawn = plan.draw.block(0), float(plan.mechanism.weight)
                 cases = product(SHARES, SAVED)
-                found += [Constant(kind, *case, chance_of_constant(*planned, rows, *case)) for case in cases]
+                found += [Constant(kind, *case, chance_of_constant(*drawn, rows, *case)) for case in cases]
     return found
 
 
@@ -283,7 +334,7 @@ def chance_of_constant(draw: Draw, weight: float, rows: float, share: float, sav
     """Return the chance that a draw predicts one class for every row; see `Constant` for the rows."""
     # `weigh` is the recursion of all draws over three kinds of rows: those that the informative test finds, those that
     # it leaves, and both, in which its attribute is `open`. `agreed` is the prior of models whose leaves agree.
-    space, log_stop, log_go = draw.space, log(draw.stop_probability), log(1 - draw.stop_probability)
+    space, prior = draw.space, draw.prior  # if the size is drawn, the prior is constant
     is_tree, attributes = CAUGHT in space.branches, len(space.candidates.schema)
     each = space.n_options / attributes  # options of an attribute, of which none is open once one is taken
     classes, found = len(draw.loss.values), saved * share / (2 * _PURITY - 1)
@@ -304,6 +355,7 @@ def chance_of_constant(draw: Draw, weight: float, rows: float, share: float, sav
             return first + weigh(left, depth - 1, size - part * size, unused - 1)
 
         informative = ways if rows_of == "open" else []
+        log_stop, log_go = prior.log_stop(draw.depth - depth), prior.log_go(draw.depth - depth)
         useless, log_each = each * unused - len(informative), log_go - log(each * unused)
         weights = [log_stop + leaf(rows_of, size), *(log_each + taken(*way) for way in informative)]
         weights += [log_each + log(useless) + taken(rows_of, rows_of, 0.5)] if useless > 0 else []
@@ -312,6 +364,7 @@ def chance_of_constant(draw: Draw, weight: float, rows: float, share: float, sav
     def agreed(depth: int, unused: int) -> float:
         if not depth or not unused:
             return -log(classes)
+        log_stop, log_go = prior.log_stop(draw.depth - depth), prior.log_go(draw.depth - depth)
         below = agreed(depth - 1, unused - 1)
         return float(np.logaddexp(log_stop - log(classes), log_go + below + (below if is_tree else -log(classes))))
 

@@ -124,7 +124,7 @@ class Forecast:
             enough = self.enough_epsilon
             more = "Ask for fewer attributes, values or cut points."
             if enough is not None:
-                rows = round_up(self.rows * enough / float(self.epsilon))
+                rows = round_up(min(one.excess(self.epsilon) for one in self.draws) / self.accuracy_loss)
                 more = f"From epsilon = {enough:g} on, or with {rows:,.0f} rows, one test loses {loss} at most."
             constant = "the mean" if is_number else "the most frequent class"
             return f"Too little for any model: expect no more than {constant}. {more}"
@@ -156,11 +156,12 @@ class Forecast:
                     "size": one.size,
                     "excess_errors": one.excess(epsilon),
                     "excess_share": one.excess(epsilon) / self.rows,
-                    "epsilon_for_accuracy_loss": one.epsilon_for(self.accuracy_loss, self.rows),
+                    "epsilon_for_accuracy_loss": needed if isfinite(needed) else None,
                     "seconds": one.seconds,
                     **({} if self.spread is None else _of_number(self, one)),
                 }
                 for one in self.draws
+                for needed in [one.epsilon_for(self.accuracy_loss, self.rows)]
             ],
             "spread": self.spread,
             "constant": [vars(one) for one in self.constants],
@@ -187,7 +188,7 @@ class Forecast:
         styles = {"tree": "-", "rule list": "--"}
         for one in self.draws:
             if one.size <= _MOST_SIZES:
-                share = np.minimum(100 * one.excess_times_epsilon / grid / self.rows, 100)
+                share = np.minimum([100 * one.excess(Fraction(point)) / self.rows for point in grid], 100)
                 ax.plot(grid, share, styles[one.kind], color=colour(one.size - 1), label=one.name)
         ax.axhline(100 * self.accuracy_loss, color="grey", linewidth=0.8)
         ax.axvline(epsilon, color="grey", linewidth=0.8)
@@ -368,7 +369,8 @@ def _counted_rows(schema: Schema, rows: int, units: int | None) -> int:
 
 def _least(draws: Sequence[Expected], loss: float, rows: int) -> float | None:
     needed = [one.epsilon_for(loss, rows) for one in draws]
-    return round_up(min(needed)) if needed else None
+    least = min(needed, default=inf)
+    return round_up(least) if isfinite(least) else None
 
 
 def _spread(schema: Schema, given: float | None) -> float | None:
@@ -432,24 +434,21 @@ def _draws(forecast: Forecast) -> list[str]:
 def _row(forecast: Forecast, one: Expected) -> tuple[str, ...]:
     excess = one.excess(forecast.epsilon)
     share = 100 * excess / forecast.rows
-    needed = round_up(one.epsilon_for(forecast.accuracy_loss, forecast.rows))
+    enough = one.epsilon_for(forecast.accuracy_loss, forecast.rows)
+    needed = f"{round_up(enough):g}" if isfinite(enough) else "none"
     mark = "" if share <= 100 * forecast.accuracy_loss else "too noisy"
     if forecast.spread is not None:
         of = _of_number(forecast, one)
         by = (of[name] for name in ("r2_below", "r2_usually_below"))
         texts = (f"by at most {each:.2g}" if each < 1 else "no bound" for each in by)
-        return one.name, *texts, f"by at most {of['mae_above']:.3g}", f"{needed:g}", mark
-    return one.name, f"at most {_share(share)}", f"({excess:,.0f} rows)", f"{needed:g}", mark
+        return one.name, *texts, f"by at most {of['mae_above']:.3g}", needed, mark
+    return one.name, f"at most {_share(share)}", f"({excess:,.0f} rows)", needed, mark
 
 
 def _of_number(forecast: Forecast, one: Expected) -> dict[str, float]:
     """Return by how much R² may be lower, on average and in 95 of 100 draws, and the mean absolute error higher."""
-    scale = float(forecast.epsilon) * forecast.rows
-    return {
-        "r2_below": one.excess_times_epsilon / scale,
-        "r2_usually_below": one.usual_times_epsilon / scale,
-        "mae_above": one.absolute_times_epsilon / scale,
-    }
+    bounds = {"r2_below": one.mean, "r2_usually_below": one.usual, "mae_above": one.absolute}
+    return {name: bound.at(forecast.epsilon) / forecast.rows for name, bound in bounds.items() if bound is not None}
 
 
 def _noise(forecast: Forecast) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.errors import ArgumentError, StateError
 from hedgerow.privacy import opendp as dp
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.privacy.zcdp import drawn_rho
 
 MOST_ROWS = 2**32  # below it float64 holds the logarithms of weights closely enough: the bound on rounding
@@ -77,7 +78,7 @@ class Rounding:
     leaves: int  # leaves that a model can have
     options: int  # options at the first position
     values: int  # values that a leaf can have: the classes, or a grid of probabilities
-    stop_probability: float  # the prior probability of stopping at a position
+    prior: StopPrior  # the prior probability of stopping at a position
     steps: int = 1  # steps in a loss of 1, a power of two; losses are whole numbers of them
     siblings: int = 1  # tables of different rows that are drawn from for one charge
 
@@ -102,7 +103,7 @@ class Rounding:
     @property
     def constant(self) -> int:
         """Rounding of one state that does not grow with its rows, in units of 2⁻⁵³: ``c`` of docs/mathematics.md."""
-        prior = math.log(max(self.options, 1)) - math.log(self.stop_probability) - math.log1p(-self.stop_probability)
+        prior = math.log(max(self.options, 1)) + self.prior.cost(self.depth)
         return math.ceil(24 * prior + 8 * math.log(self.values)) + self.options + self.values + 50
 
 

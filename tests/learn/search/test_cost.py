@@ -14,7 +14,7 @@ from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.semirings import all_models
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Categorical, Integer
-from tests.learn.enumerate_models import Table, all_worlds, list_space, schema_of, schemas, spaces
+from tests.learn.enumerate_models import Table, all_worlds, constant, list_space, schema_of, schemas, spaces
 
 
 @given(spaces, st.integers(0, 4))
@@ -38,7 +38,7 @@ def test_the_cost_is_what_a_sweep_weighs_where_every_world_has_a_row(space, dept
             return super().weigh(depth, chosen, rows, following)
 
     table = Table(schema, tuple((world, 0, 1) for world in all_worlds(schema)))
-    Counted(PatternMatrix(table.tally, space), exhaustive_levels(space, depth), all_models(1.0, 0.5)).sweep(
+    Counted(PatternMatrix(table.tally, space), exhaustive_levels(space, depth), all_models(1.0, constant(0.5))).sweep(
         progress=done.append
     )
     told = masks_cost(Outline.of(space), depth)

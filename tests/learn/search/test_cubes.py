@@ -20,6 +20,7 @@ from tests.learn.enumerate_models import (
     Models,
     Table,
     coarse_grid,
+    constant,
     executions,
     list_space,
     log_sum,
@@ -51,9 +52,9 @@ def test_the_value_of_each_size_is_the_sum_over_all_models_of_that_size(examples
     @given(boxed(objective), st.data(), st.sampled_from([0.01, 0.5, 2.0, 10.0]))
     def same(found, data, weight):
         table = data.draw(tables(found.schema))
-        semiring = all_models(weight, float(found.stop), None if objective == "errors" else found.row_loss)
+        semiring = all_models(weight, found.stop_prior, None if objective == "errors" else found.row_loss)
         searched = Cubes(table.tally, Boxes.of(found.space, found.depth), semiring)
-        for size in range(found.depth + 1):
+        for size in found.sizes:
             weights = replace(found, depth=size).log_weights(table, weight)
             expected = float(log_sum(weights.values()))
             assert searched.total(size) == pytest.approx(expected, rel=1e-9, abs=1e-12)
@@ -70,7 +71,7 @@ def test_values_are_those_by_masks(examples):
         table = data.draw(tables(space.candidates.schema))
         loss = Loss.of("mixed", len(space.candidates.schema.classes)) if objective == "mixed" else None
         is_least = data.draw(st.booleans())
-        semiring = least_loss(0.5, loss) if is_least else all_models(0.7, 0.3, loss)
+        semiring = least_loss(0.5, loss) if is_least else all_models(0.7, constant(0.3), loss)
         min_rows = min_rows if is_least else 0
         one = Cubes(table.tally, Boxes.of(space, depth), semiring, min_rows)
         other = by_masks(table, space, depth, semiring, min_rows)
@@ -85,10 +86,10 @@ def test_a_walk_offers_what_a_walk_by_masks_offers(examples):
     @settings(max_examples=examples)
     @given(models(150).filter(lambda found: found.depth and found.space.has_boxes), st.data())
     def same(found, data):
-        table, semiring = data.draw(tables(found.schema)), all_models(1.5, float(found.stop))
+        table, semiring = data.draw(tables(found.schema)), all_models(1.5, found.stop_prior)
         one = Cubes(table.tally, Boxes.of(found.space, found.depth), semiring)
         other = by_masks(table, found.space, found.depth, semiring)
-        for size in range(found.depth + 1):
+        for size in found.sizes:
             ways = [dict(executions(lambda choose, s=size, w=w: w.walk(s, choose, choose))) for w in (one, other)]
             assert ways[0].keys() == ways[1].keys() == replace(found, depth=size).priors.keys()
             for model, draws in ways[0].items():
@@ -124,8 +125,8 @@ def rows_of(space, seed, scale=1):
 @pytest.mark.parametrize("space", DEEP.values(), ids=DEEP)
 def test_deep_searches_agree(space, scale):
     """Also of more rows than the single precision holds, and than are looked up."""
-    mixed = all_models(0.5, 0.1, Loss.of("mixed", len(space.candidates.schema.classes)))
-    for semiring, min_rows in ((all_models(0.5, 0.1), 0), (mixed, 0), (least_loss(1.0), 3 * scale)):
+    mixed = all_models(0.5, constant(0.1), Loss.of("mixed", len(space.candidates.schema.classes)))
+    for semiring, min_rows in ((all_models(0.5, constant(0.1)), 0), (mixed, 0), (least_loss(1.0), 3 * scale)):
         table = rows_of(space, 1, scale)
         one = Cubes(table.tally, Boxes.of(space, 4), semiring, min_rows)
         other = by_masks(table, space, 4, semiring, min_rows)
@@ -134,7 +135,7 @@ def test_deep_searches_agree(space, scale):
 
 @pytest.mark.parametrize("numbers", [1, 40])
 def test_blocks_of_boxes_change_nothing(monkeypatch, numbers):
-    table, semiring = rows_of(DEEP["trees"], 2), all_models(0.5, 0.1)
+    table, semiring = rows_of(DEEP["trees"], 2), all_models(0.5, constant(0.1))
     whole = Cubes(table.tally, Boxes.of(DEEP["trees"], 3), semiring).total(3)
     monkeypatch.setattr(cubes, "_BLOCK_NUMBERS", numbers)
     assert Cubes(table.tally, Boxes.of(DEEP["trees"], 3), semiring).total(3) == pytest.approx(whole, rel=1e-14)
@@ -142,13 +143,13 @@ def test_blocks_of_boxes_change_nothing(monkeypatch, numbers):
 
 def test_a_table_without_rows_has_the_value_one():
     for space in DEEP.values():
-        searched = Cubes(Table(space.candidates.schema, ()).tally, Boxes.of(space, 3), all_models(2.0, 0.3))
+        searched = Cubes(Table(space.candidates.schema, ()).tally, Boxes.of(space, 3), all_models(2.0, constant(0.3)))
         assert [searched.total(size) for size in range(4)] == pytest.approx([0] * 4, abs=1e-12)
 
 
 def test_progress_adds_up_to_all_boxes():
     boxes, seen = Boxes.of(DEEP["trees"], 3), []
-    Cubes(rows_of(DEEP["trees"], 0).tally, boxes, all_models(1.0, 0.5), progress=seen.append)
+    Cubes(rows_of(DEEP["trees"], 0).tally, boxes, all_models(1.0, constant(0.5)), progress=seen.append)
     assert sum(seen) == sum(boxes.sizes.count(choices) for choices in range(3))
 
 
@@ -160,7 +161,7 @@ def test_one_row_lowers_no_value_by_more_than_the_weight_and_raises_none(example
     @given(wide, st.data(), st.sampled_from([0.01, 1.0, 10.0]))
     def within(space, data, weight):
         one, other = data.draw(neighbours(space.candidates.schema))
-        few, more = (Cubes(t.tally, Boxes.of(space, 3), all_models(weight, 0.1)) for t in (one, other))
+        few, more = (Cubes(t.tally, Boxes.of(space, 3), all_models(weight, constant(0.1))) for t in (one, other))
         for size in range(4):
             assert -1e-9 <= few.total(size) - more.total(size) <= weight + 1e-9
 
@@ -169,7 +170,7 @@ def test_one_row_lowers_no_value_by_more_than_the_weight_and_raises_none(example
 
 def steps(table, space, depth):
     """What is done, in order, with the shapes of all arrays that leaves and sums are computed from."""
-    seen, semiring = [], all_models(0.5, 0.1)
+    seen, semiring = [], all_models(0.5, constant(0.1))
 
     def noting(name, real):
         return lambda *args: (seen.append((name, *(np.shape(one) for one in args))), real(*args))[1]
@@ -191,7 +192,7 @@ def test_what_is_done_depends_on_no_row(space):
 
 
 def test_the_weight_of_a_leaf_of_two_classes_is_by_rows_and_difference():
-    for semiring in (all_models(0.7, 0.3), least_loss(1.0)):
+    for semiring in (all_models(0.7, constant(0.3)), least_loss(1.0)):
         for counts in ([0, 0], [3, 0], [2, 5], [40, 1000]):
             n, difference = sum(counts), abs(counts[0] - counts[1])
             found = semiring.per_row * n / 2 + semiring.spread(np.array([float(difference)]))[0]

@@ -8,9 +8,17 @@ from hypothesis import strategies as st
 from hedgerow.learn.search import semirings
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.semirings import CLOSED, LastChoice, all_models, least_loss
+from hedgerow.privacy.stop_prior import StopPrior
+from tests.learn.enumerate_models import constant
 
+DEPTH = 2
 counts = st.tuples(st.integers(0, 400), st.integers(0, 400))
-SEMIRINGS = [all_models(0.01, 0.3), all_models(2.0, 0.3), all_models(20.0, 0.3), least_loss(0.5)]
+SEMIRINGS = [
+    all_models(0.01, constant(0.3)),
+    all_models(2.0, constant(0.3)),
+    all_models(20.0, StopPrior(-2.0, 3.0)),
+    least_loss(0.5),
+]
 
 
 @st.composite
@@ -30,8 +38,8 @@ def one_by_one(semiring, total, caught, is_open, times):
     """Return the value of one state from its leaves."""
     n_open = np.array(int(times[is_open].sum()))
     leaves = semiring.leaf(caught) + semiring.leaf(total[:, None] - caught)
-    options = np.where(is_open, semiring.go(n_open) + leaves, semiring.zero)
-    stop = semiring.leaf(total) + semiring.stop(n_open)
+    options = np.where(is_open, semiring.go(n_open, DEPTH) + leaves, semiring.zero)
+    stop = semiring.leaf(total) + semiring.stop(n_open, DEPTH)
     return float(semiring.plus(np.reshape(stop, 1), options[None], times)[0])
 
 
@@ -46,14 +54,14 @@ def test_values_are_those_of_all_leaves(semiring, numbers, found):
     n_open = (is_open * times).sum(axis=1).astype(np.intp)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(semirings, "_BLOCK_NUMBERS", numbers)
-        values = LastChoice.of(semiring, totals.sum(axis=0)).values(totals.T, n_open, differences, times)
+        values = LastChoice.of(semiring, totals.sum(axis=0), DEPTH).values(totals.T, n_open, differences, times)
     assert values.tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_a_state_that_no_option_divides_is_a_leaf():
     for semiring in SEMIRINGS:
         totals = np.array([[5.0], [2.0]])
-        found = LastChoice.of(semiring, totals[:, 0]).values(
+        found = LastChoice.of(semiring, totals[:, 0], DEPTH).values(
             totals, np.array([0]), np.full((1, 3), CLOSED, dtype=np.float32), np.ones(3)
         )
         assert found == pytest.approx(semiring.leaf(totals), rel=1e-14)
@@ -85,12 +93,13 @@ def test_spreads_are_summed_one_by_one(semiring, most, found, data):
 def test_large_differences_neither_overflow_nor_vanish():
     """Weights of e^±10^6: the largest decides, wherever it stands."""
     differences = np.array([[10**6, 0, 10**6], [0, 0, 5], [CLOSED, CLOSED, CLOSED]])
-    values = all_models(2.0, 0.5).spreads(10**6)(differences, np.array([1.0, 1.0, 2.0]))
+    values = all_models(2.0, constant(0.5)).spreads(10**6)(differences, np.array([1.0, 1.0, 2.0]))
     of_five = 5 + np.log((1 + np.exp(-10.0)) / 2 * 2 + 2 * np.exp(-5.0))
     assert values.tolist() == pytest.approx([10**6 + np.log(3 / 2), of_five, -np.inf])
 
 
 def test_where_differences_are_not_enough_there_is_nothing_to_look_up():
-    assert LastChoice.of(all_models(1.0, 0.5), np.ones(3)) is None
-    assert LastChoice.of(all_models(1.0, 0.5, Loss.of("mixed", 2)), np.ones(2)) is None
-    assert LastChoice.of(all_models(1.0, 0.5, Loss.of("errors", 2)), np.ones(2)) is None  # as any other table of losses
+    assert LastChoice.of(all_models(1.0, constant(0.5)), np.ones(3), DEPTH) is None
+    assert LastChoice.of(all_models(1.0, constant(0.5), Loss.of("mixed", 2)), np.ones(2), DEPTH) is None
+    errors = Loss.of("errors", 2)  # as any other table of losses
+    assert LastChoice.of(all_models(1.0, constant(0.5), errors), np.ones(2), DEPTH) is None

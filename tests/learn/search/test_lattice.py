@@ -21,6 +21,7 @@ from tests.learn.enumerate_models import (
     Models,
     Table,
     all_worlds,
+    constant,
     executions,
     list_space,
     log_sum,
@@ -96,7 +97,7 @@ def some_table(schema, seed):
 
 
 def check_sum(found, table, weight):
-    value = root(search(table, found, all_models(weight, float(found.stop))))
+    value = root(search(table, found, all_models(weight, found.stop_prior)))
     assert value == pytest.approx(float(log_sum(found.log_weights(table, weight).values())), rel=1e-9, abs=1e-12)
 
 
@@ -148,7 +149,7 @@ def test_a_walk_can_build_every_model_and_no_other(examples):
     @given(models(200), st.data())
     def each(found, data):
         table = data.draw(tables(found.schema))
-        searched = search(table, found, all_models(1.0, float(found.stop)))
+        searched = search(table, found, all_models(1.0, found.stop_prior))
         values = searched.sweep()
         built = set()
         for model, _ in executions(lambda choose: searched.walk(values, choose, choose)):
@@ -178,12 +179,12 @@ def test_the_normaliser_of_one_rule_is_what_the_formula_says():
         return sum(math.exp(-w * (sum(counts) - count)) for count in counts) / len(counts)
 
     expected = 0.5 * leaf(1, 2) + 0.5 * leaf(0, 2) * leaf(1, 0)
-    assert root(search(table, found, all_models(w, 0.5))) == pytest.approx(math.log(expected), rel=1e-12)
+    assert root(search(table, found, all_models(w, constant(0.5)))) == pytest.approx(math.log(expected), rel=1e-12)
 
 
 @given(models(), st.sampled_from([0.3, 4.0]))
 def test_a_table_without_rows_has_the_normaliser_one(found, weight):
-    semiring = all_models(weight, float(found.stop))
+    semiring = all_models(weight, found.stop_prior)
     assert root(search(Table(found.schema, ()), found, semiring)) == pytest.approx(0, abs=1e-12)
 
 
@@ -191,7 +192,7 @@ def test_a_table_without_rows_has_the_normaliser_one(found, weight):
 def test_where_no_rows_are_left_the_value_is_that_of_a_search_that_goes_on(found, data):
     """Leaving states without rows out is exact: with them visited all the same, every value is the same."""
     table = data.draw(tables(found.schema))
-    searched = search(table, found, all_models(1.5, float(found.stop)))
+    searched = search(table, found, all_models(1.5, found.stop_prior))
     values = searched.sweep()
     for depth, level in enumerate(searched.levels):
         following = values[depth + 1] if depth + 1 < len(values) else None
@@ -275,7 +276,7 @@ def test_blocks_of_states_change_nothing(monkeypatch):
     schema = schema_of(Boolean(), Boolean(), Boolean())
     found = Models(Space.of_trees(schema), 3)
     table = Table(schema, tuple((world, i % 2, i + 1) for i, world in enumerate(all_worlds(schema))))
-    whole = search(table, found, all_models(0.5, 0.5))
+    whole = search(table, found, all_models(0.5, constant(0.5)))
     values, n_states = whole.sweep(), [len(level.states) for level in whole.levels]
     assert [len(list(whole.rows.blocks(n))) for n in n_states] == [1, 1, 1]
     monkeypatch.setattr(lattice, "_BLOCK_BYTES", 1)
@@ -285,7 +286,7 @@ def test_blocks_of_states_change_nothing(monkeypatch):
     assert sum(seen) == sum(n_states)
 
 
-@pytest.mark.parametrize("semiring", [all_models(0.5, 0.3), all_models(8.0, 0.3), least_loss(0.5)])
+@pytest.mark.parametrize("semiring", [all_models(0.5, constant(0.3)), all_models(8.0, constant(0.3)), least_loss(0.5)])
 @pytest.mark.parametrize("n_bytes", [1, 2**24], ids=["a state a block", "many"])
 @pytest.mark.parametrize("examples", SIZES)
 def test_last_choices_are_valued_as_one_state_after_the_other(semiring, n_bytes, examples):
@@ -311,7 +312,7 @@ def test_last_choices_are_valued_as_one_state_after_the_other(semiring, n_bytes,
 
 def test_progress_adds_up_to_all_states():
     found = Models(list_space(THREE), 3)
-    searched, seen = search(Table(THREE, (((0, 0, 0), 0, 1),)), found, all_models(1.0, 0.5)), []
+    searched, seen = search(Table(THREE, (((0, 0, 0), 0, 1),)), found, all_models(1.0, constant(0.5))), []
     searched.sweep(progress=seen.append)
     assert sum(seen) == sum(len(level.states) for level in searched.levels)
 
@@ -327,7 +328,7 @@ def trace(tally, found, block_bytes):
 
         return called
 
-    semiring = all_models(0.5, float(found.stop))
+    semiring = all_models(0.5, found.stop_prior)
     semiring = replace(semiring, **{x: noting(x, getattr(semiring, x)) for x in ("leaf", "plus", "stop", "go")})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lattice, "_BLOCK_BYTES", block_bytes)
@@ -389,7 +390,7 @@ def sets(states):
 @given(models(), st.data())
 def test_a_sweep_goes_through_every_state_once_whatever_the_rows_are(found, data):
     table, seen, last = data.draw(tables(found.schema)), set(), []
-    searched = search(table, found, all_models(1.0, 0.5))
+    searched = search(table, found, all_models(1.0, constant(0.5)))
     sizes = [len(level.states) for level in searched.levels]
     with pytest.MonkeyPatch.context() as patch:
         on, last_of = PatternMatrix.on, Search._last_of

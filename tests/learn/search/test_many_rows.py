@@ -31,6 +31,7 @@ from tests.learn.enumerate_models import (
     Models,
     Table,
     coarse_grid,
+    constant,
     decimal,
     executions,
     list_space,
@@ -213,7 +214,7 @@ def test_a_draw_refuses_from_two_to_the_42_rows_on(monkeypatch):
 
 
 def test_a_small_weight_or_a_large_search_keeps_the_limit_of_float64():
-    small, large = Rounding(2, 3, 10, 2, 0.5), Rounding(12, 4096, 1000, 2, 0.5)
+    small, large = Rounding(2, 3, 10, 2, constant(0.5)), Rounding(12, 4096, 1000, 2, constant(0.5))
     assert small.most_rows(1e-3) == MOST_WHOLE
     assert small.most_rows(1e-8) == large.most_rows(1.0) == MOST_ROWS
     assert replace(small, siblings=2**20).most_rows(1.0) == MOST_ROWS
@@ -283,7 +284,7 @@ def test_rows_of_a_frame_are_counted_before_the_charge_if_they_may_be_too_many(w
 
 
 def test_the_exact_audit_of_a_draw_still_takes_fewer_than_two_to_the_32_rows():
-    table, plan = Table(TWO, (((0, 0), 0, 2**32),)), Draw(Space.of_trees(TWO), 1, 0.5)
+    table, plan = Table(TWO, (((0, 0), 0, 2**32),)), Draw(Space.of_trees(TWO), 1, constant(0.5))
     with pytest.raises(OverflowError, match="fewer than 4,294,967,296 rows for exact chances of a draw"):
         ModelSampler(table.tally, plan, exhaustive_levels(plan.space, 1), quiet).chances(1.0)
 

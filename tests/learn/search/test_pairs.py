@@ -22,6 +22,7 @@ from hedgerow.schema import Boolean, Candidates, Categorical, Integer
 from tests.learn.enumerate_models import (
     Models,
     Table,
+    constant,
     exact_chance,
     executions,
     list_space,
@@ -57,7 +58,7 @@ def test_values_are_those_by_masks(examples):
         loss = None if objective == "errors" else Loss.of(objective, len(space.candidates.schema.classes))
         table = data.draw(tables(space.candidates.schema))
         table = replace(table, rows=tuple((bins, label, times * scale) for bins, label, times in table.rows))
-        semiring = all_models(0.7 / scale, 0.3, loss)
+        semiring = all_models(0.7 / scale, constant(0.3), loss)
         one, other = (make(table, space, depth, semiring) for make in (values, by_masks))
         for size in range(depth + 1):
             assert one.total(size) == pytest.approx(other.total(size), rel=1e-12, abs=1e-12)
@@ -72,7 +73,7 @@ def test_a_walk_offers_what_a_walk_by_masks_offers(space, depth):
     table = Table(
         space.candidates.schema, tuple((w, y, 1 + (3 * sum(w) + y) % 4) for w in sorted(worlds) for y in (0, 1))
     )
-    semiring = all_models(1.5, 0.25)
+    semiring = all_models(1.5, constant(0.25))
     one, other = (make(table, space, depth, semiring) for make in (values, by_masks))
     for size in range(depth + 1):
         ways = [dict(executions(lambda choose, s=size, w=w: w.walk(s, choose, choose))) for w in (one, other)]
@@ -87,7 +88,7 @@ def test_a_walk_offers_what_a_walk_by_masks_offers(space, depth):
 @pytest.mark.parametrize("weight", [0.01, 2.0])
 def test_the_value_of_each_size_is_the_sum_over_all_lists_of_that_size(space, weight):
     table = Table(space.candidates.schema, tuple((w, y, 2 + y) for w in Models(space, 0).worlds for y in (0, 1)))
-    searched = values(table, space, 2, all_models(weight, 0.5))
+    searched = values(table, space, 2, all_models(weight, constant(0.5)))
     for size in range(3):
         expected = float(log_sum(Models(space, size).log_weights(table, weight).values()))
         assert searched.total(size) == pytest.approx(expected, rel=1e-9, abs=1e-12)
@@ -148,7 +149,7 @@ def test_the_cost_tells_every_multiplication(monkeypatch, depth):
 
     monkeypatch.setattr(module, "_product", counted)
     space = list_space(schema_of(Categorical(tuple("abcd")), Integer(0, 9, (3, 5)), Boolean(missing="bin")), 2)
-    values(Table(space.candidates.schema, (((0, 0, 0), 1, 5),)), space, depth, all_models(1.0, 0.5))
+    values(Table(space.candidates.schema, (((0, 0, 0), 1, 5),)), space, depth, all_models(1.0, constant(0.5)))
     only(monkeypatch, 2)
     assert pairs_cost(Outline.of(space), depth).fixed == sum(done)
     assert (sum(done) > 0) == (depth > 1)
@@ -183,11 +184,11 @@ def test_rounding_takes_no_more_than_is_kept_for_it(monkeypatch, classes):
     """Against 60 digits, with nearly 2^32 rows: twice the error of a log-probability, for the two tables."""
     found = Models(list_space(schema_of(Boolean(), Boolean(), classes=classes), 2, negations=False), 2, Fraction(1, 10))
     rows = [((i // 2, i % 2), y, (2**32 - 9) // (5 * classes) + 7 * i - y) for i in range(4) for y in range(classes)]
-    table, plan = Table(found.schema, tuple(rows)), Draw(found.space, 2, 0.1)
+    table, plan = Table(found.schema, tuple(rows)), Draw(found.space, 2, constant(0.1))
     for epsilon in (Fraction(1, 1000), Fraction(1)):
         weight = plan.mechanism(epsilon).weight
         expected = found.log_probabilities(table, weight)
-        searched = values(table, found.space, 2, all_models(float(weight), 0.1))
+        searched = values(table, found.space, 2, all_models(float(weight), constant(0.1)))
         sampler = ModelSampler(table.tally, plan, Pairs.of(found.space, 2), lambda _: None)
         monkeypatch.setattr(sampling, "PairValues", lambda *_, once=searched: once)
         ways = executions(lambda choose, sampler=sampler, weight=weight: sampler.sample(float(weight), choose))

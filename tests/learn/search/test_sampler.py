@@ -53,6 +53,7 @@ from tests.learn.enumerate_models import (
     all_worlds,
     chance,
     coarse_grid,
+    constant,
     executions,
     list_space,
     log_sum,
@@ -104,7 +105,7 @@ def test_a_drawn_size_has_the_same_prior_as_any_other(examples, objective):
     """By every method: P(size d) = 1/(D + 1), then today's prior of that depth, all weighed by their errors."""
 
     @settings(max_examples=examples)
-    @given(models(60, objective), st.data(), st.sampled_from(EPSILONS))
+    @given(models(60, objective, by_depth=False), st.data(), st.sampled_from(EPSILONS))
     def same(found, data, epsilon):
         table, plan = data.draw(tables(found.schema)), replace(plan_of(found), draws_size=True)
         weight, expected = plan.mechanism(epsilon).weight, defaultdict(list)
@@ -128,9 +129,9 @@ def test_a_drawn_size_has_the_same_prior_as_any_other(examples, objective):
 
 
 def test_a_size_that_is_given_is_the_size_of_the_prior():
-    plan = Draw(Space.of_trees(schema_of(Boolean(), Boolean())), 2, 0.5)
+    plan = Draw(Space.of_trees(schema_of(Boolean(), Boolean())), 2, constant(0.5))
     assert (list(plan.sizes), list(replace(plan, draws_size=True).sizes)) == ([2], [0, 1, 2])
-    assert Draw(plan.space, 9, 0.5).depth == 2  # each option is taken once at most
+    assert Draw(plan.space, 9, constant(0.5)).depth == 2  # each option is taken once at most
 
 
 KINDS = [Models(list_space(TWO, negations=False), 2), Models(Space.of_trees(schema_of(Boolean(), Boolean())), 2)]
@@ -258,7 +259,7 @@ def test_a_prior_that_counts_models_and_leaves_empty_states_out_is_caught(monkey
     """Every model weighs alike, and states without rows are not visited: one row there makes many models possible."""
 
     def counting(*given):
-        nothing = {"stop": lambda n: np.zeros(len(n)), "go": lambda n: np.zeros(len(n))}
+        nothing = dict.fromkeys(("stop", "go"), lambda n_open, _: np.zeros(len(n_open)))
         return replace(all_models(*given), **nothing)
 
     monkeypatch.setattr(exact, "all_models", counting)
@@ -278,7 +279,7 @@ def test_options_that_are_open_only_where_they_divide_rows_are_caught(monkeypatc
 @pytest.mark.claim("by 0 or 1 for every ℓ and never lowers it")
 def test_samplers_are_as_far_apart_as_their_tables(data, schema):
     one, other = data.draw(neighbours(schema))
-    plan = Draw(Space.of_trees(schema), 0, 0.5)
+    plan = Draw(Space.of_trees(schema), 0, constant(0.5))
     first, second = (ModelSampler(table.tally, plan, [], quiet) for table in (one, other))
     mechanism = plan.mechanism(Fraction(1))
     assert mechanism.distance(first, second) == mechanism.distance(second, first) == 1 == mechanism.sensitivity
@@ -334,8 +335,8 @@ def test_a_draw_that_cannot_be_prepared_costs_nothing(monkeypatch, owner):
 def test_the_mechanism_of_a_plan_knows_how_large_the_search_is(monkeypatch, space, depth, leaves):
     seen, real = [], exact.Rounding
     monkeypatch.setattr(exact, "Rounding", lambda *size: seen.append(size) or real(*size))
-    mechanism = Draw(space, depth, 0.25).mechanism(Fraction(1, 2))
-    assert seen == [(depth, leaves, space.n_options, 2, 0.25, 1, 1)]
+    mechanism = Draw(space, depth, constant(0.25)).mechanism(Fraction(1, 2))
+    assert seen == [(depth, leaves, space.n_options, 2, constant(0.25), 1, 1)]
     assert isinstance(mechanism, ModelDraw)
     assert mechanism.epsilon == Fraction(1, 2)
     assert mechanism.weight == real(*seen[0]).weight(Fraction(1, 2))

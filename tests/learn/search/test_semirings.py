@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hedgerow.learn.search import semirings
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.semirings import all_models, least_loss
+from tests.learn.enumerate_models import constant
 
 COUNTS = st.lists(st.lists(st.integers(0, 40), min_size=2, max_size=4), min_size=1, max_size=5).filter(
     lambda rows: len(set(map(len, rows))) == 1
@@ -18,7 +19,7 @@ WEIGHTS = st.sampled_from([0.01, 0.5, 3.0])
 
 @given(COUNTS, WEIGHTS)
 def test_a_leaf_weighs_the_mean_over_labels_of_the_exponential_of_its_errors(counts, weight):
-    found = all_models(weight, 0.5).leaf(np.array(counts, dtype=float).T)
+    found = all_models(weight, constant(0.5)).leaf(np.array(counts, dtype=float).T)
     for one, value in zip(counts, found, strict=True):
         mean = sum(math.exp(-weight * (sum(one) - count)) for count in one) / len(one)
         assert value == pytest.approx(math.log(mean), rel=1e-12, abs=1e-14)
@@ -27,7 +28,7 @@ def test_a_leaf_weighs_the_mean_over_labels_of_the_exponential_of_its_errors(cou
 @given(COUNTS, WEIGHTS, st.sampled_from(OBJECTIVES))
 def test_a_leaf_weighs_the_mean_over_values_of_the_exponential_of_its_loss(counts, weight, objective):
     loss = Loss.of(objective, len(counts[0]))
-    found = all_models(weight, 0.5, loss).leaf(np.array(counts, dtype=float).T)
+    found = all_models(weight, constant(0.5), loss).leaf(np.array(counts, dtype=float).T)
     for one, value in zip(counts, found, strict=True):
         losses = [sum(n * row[v] for n, row in zip(one, loss.table, strict=True)) for v in range(len(loss.values))]
         mean = math.fsum(math.exp(-weight * total / loss.steps) for total in losses) / len(losses)
@@ -37,15 +38,15 @@ def test_a_leaf_weighs_the_mean_over_values_of_the_exponential_of_its_loss(count
 @given(COUNTS, WEIGHTS)
 def test_errors_are_the_same_by_the_table_of_their_loss(counts, weight):
     counts = np.array(counts, dtype=float).T
-    table = all_models(weight, 0.5, Loss.of("errors", len(counts)))
-    assert table.leaf(counts).tolist() == all_models(weight, 0.5).leaf(counts).tolist()
+    table = all_models(weight, constant(0.5), Loss.of("errors", len(counts)))
+    assert table.leaf(counts).tolist() == all_models(weight, constant(0.5)).leaf(counts).tolist()
     assert table.spread is None
 
 
 def test_leaves_of_any_shape_are_weighed_block_by_block(monkeypatch):
     """Also where all but one value underflow."""
     counts = np.random.default_rng(3).integers(0, 3000, (2, 7, 1, 13)).astype(float)
-    semiring = all_models(1.0, 0.5, Loss.of("mixed", 2))
+    semiring = all_models(1.0, constant(0.5), Loss.of("mixed", 2))
     whole = semiring.leaf(counts)
     assert whole.shape == (7, 1, 13)
     monkeypatch.setattr(semirings, "BLOCK", 5)
@@ -77,8 +78,8 @@ def test_differences_are_enough_for_errors_only(objective):
 @pytest.mark.parametrize("kind", ["errors", "mixed", "least"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_leaf_without_rows_is_the_one_of_the_semiring(kind, n_classes):
-    mixed = all_models(0.7, 0.3, Loss.of("mixed", n_classes))
-    semiring = {"errors": all_models(0.7, 0.3), "mixed": mixed, "least": least_loss(0.5)}[kind]
+    mixed = all_models(0.7, constant(0.3), Loss.of("mixed", n_classes))
+    semiring = {"errors": all_models(0.7, constant(0.3)), "mixed": mixed, "least": least_loss(0.5)}[kind]
     assert semiring.leaf(np.zeros((n_classes, 4))) == pytest.approx(0, abs=1e-15)
 
 
@@ -91,7 +92,7 @@ def test_sums_of_weights_are_those_of_their_exponentials(stops, n_options, data)
     entry = st.one_of(st.floats(-900, 0), st.just(-math.inf))
     options = np.array([[data.draw(entry) for _ in range(n_options)] for _ in stops]).reshape(len(stops), n_options)
     times = [data.draw(st.sampled_from([1, 2, 3, 4])) for _ in range(n_options)]
-    sums = all_models(1.0, 0.5).plus(np.array(stops), options, np.array(times, dtype=float))
+    sums = all_models(1.0, constant(0.5)).plus(np.array(stops), options, np.array(times, dtype=float))
     least = least_loss(0.0).plus(-np.array(stops), -options, np.array(times, dtype=float))
     for stop, row, total, low in zip(stops, options, sums, least, strict=True):
         most, each = max([stop, *row]), [stop, *(x for x, n in zip(row, times, strict=True) for _ in range(n))]
@@ -101,19 +102,19 @@ def test_sums_of_weights_are_those_of_their_exponentials(stops, n_options, data)
 
 @given(st.lists(st.integers(0, 1000), min_size=1), st.fractions(Fraction(1, 1000), Fraction(999, 1000)))
 def test_stopping_and_all_open_options_together_have_chance_one(n_open, stop):
-    semiring, n_open = all_models(1.0, float(stop)), np.array(n_open)
-    together = np.exp(semiring.stop(n_open)) + np.where(n_open > 0, n_open * np.exp(semiring.go(n_open)), 0)
+    semiring, n_open = all_models(1.0, constant(float(stop))), np.array(n_open)
+    together = np.exp(semiring.stop(n_open, 0)) + np.where(n_open > 0, n_open * np.exp(semiring.go(n_open, 0)), 0)
     assert together == pytest.approx(1, rel=1e-12)
-    assert np.exp(semiring.stop(np.array([0, 1]))) == pytest.approx([1, float(stop)], rel=1e-12)
+    assert np.exp(semiring.stop(np.array([0, 1]), 0)) == pytest.approx([1, float(stop)], rel=1e-12)
 
 
 def test_each_option_of_the_optimum_costs_the_penalty_and_stopping_nothing():
     semiring = least_loss(2.5)
-    assert semiring.stop(np.array([0, 3])).tolist() == [0, 0]
-    assert semiring.go(np.array([0, 3])).tolist() == [2.5, 2.5]
+    assert semiring.stop(np.array([0, 3]), 0).tolist() == [0, 0]
+    assert semiring.go(np.array([0, 3]), 0).tolist() == [2.5, 2.5]
 
 
-@pytest.mark.parametrize("semiring", [all_models(0.7, 0.3), least_loss(0.5)])
+@pytest.mark.parametrize("semiring", [all_models(0.7, constant(0.3)), least_loss(0.5)])
 def test_what_cannot_be_chosen_adds_nothing(semiring):
     stop, options = np.array([-1.5]), np.array([[-2.0, -1.0]])
     closed = np.hstack([options, [[semiring.zero]]])
@@ -125,10 +126,12 @@ def test_what_cannot_be_chosen_adds_nothing(semiring):
 @pytest.mark.parametrize("rows", [2**31, 2**32 - 1])
 def test_the_weight_of_a_large_leaf_neither_overflows_nor_loses_its_digits(rows):
     counts = np.array([[rows], [rows - 3]], dtype=float)
-    assert all_models(10.0, 0.5).leaf(counts)[0] == -10.0 * (rows - 3) + math.log1p(math.exp(-30)) - math.log(2)
+    assert all_models(10.0, constant(0.5)).leaf(counts)[0] == -10.0 * (rows - 3) + math.log1p(math.exp(-30)) - math.log(
+        2
+    )
 
 
-@pytest.mark.parametrize("semiring", [all_models(0.7, 0.3), least_loss(0.5)])
+@pytest.mark.parametrize("semiring", [all_models(0.7, constant(0.3)), least_loss(0.5)])
 def test_the_weight_of_two_leaves_is_by_the_sum_and_the_difference_of_their_differences(semiring):
     for one, other in ((0, 0), (3, 5), (7, -2), (-400, 100)):
         pair = np.abs(np.array([one, other, one + other, one - other], dtype=float))
@@ -139,13 +142,13 @@ def test_the_weight_of_two_leaves_is_by_the_sum_and_the_difference_of_their_diff
 
 @given(st.integers(1, 1000))
 def test_any_one_option_as_often_as_options_are_open_is_that_of_one(n_open):
-    for semiring in (all_models(0.7, 0.3), least_loss(0.5)):
-        each = np.full((1, n_open), semiring.go(np.array(n_open)))
+    for semiring in (all_models(0.7, constant(0.3)), least_loss(0.5)):
+        each = np.full((1, n_open), semiring.go(np.array(n_open), 0))
         together = semiring.plus(np.array([semiring.zero]), each, np.ones(n_open))
-        assert together == pytest.approx(semiring.go(np.array([1])), rel=1e-12)
+        assert together == pytest.approx(semiring.go(np.array([1]), 0), rel=1e-12)
 
 
 def test_shares_too_small_to_count_are_lost_without_warning():
-    plus = all_models(1.0, 0.5).plus
+    plus = all_models(1.0, constant(0.5)).plus
     assert plus(np.array([-3.0]), np.array([[-703.5, -5000.0, -np.inf]]), np.ones(3)).tolist() == [-3.0]
-    assert all_models(1.0, 0.5).leaf(np.array([[5000.0], [3.0]])).tolist() == [-3.0 - math.log(2)]
+    assert all_models(1.0, constant(0.5)).leaf(np.array([[5000.0], [3.0]])).tolist() == [-3.0 - math.log(2)]

@@ -16,6 +16,7 @@ from tests.learn.enumerate_models import (
     Table,
     all_worlds,
     chance,
+    constant,
     exact_chance,
     executions,
     irreducible,
@@ -44,7 +45,7 @@ def models_of(schema, depth):
 
 
 def search_of(models):
-    return SetSearch(models.space, models.depth, float(models.stop))
+    return SetSearch(models.space, models.depth, models.stop_prior)
 
 
 def drawn(models, table, n, weight, measure=chance):
@@ -154,7 +155,7 @@ def test_sets_are_drawn_as_often_as_their_probability_says():
 
 
 def test_what_several_draws_cost_is_the_sum_of_what_each_costs():
-    search = SetSearch(Space.of_trees(schema_of(Boolean(), Boolean())), 2, 0.1)
+    search = SetSearch(Space.of_trees(schema_of(Boolean(), Boolean())), 2, constant(0.1))
     one, five = search.mechanism(Fraction(1, 5), 1), search.mechanism(Fraction(1), 5)
     assert (five.epsilon, five.delta, five.sensitivity) == (1, 0, 1)
     assert five.rho == 5 * one.rho < Fraction(1, 39)  # about ε²/8k, not ε²/8

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from math import log, log1p, perm, prod
+from math import log, perm, prod
 from numbers import Real
 from operator import mul
 from typing import Any
@@ -271,20 +271,20 @@ def all_trees(search: SetSearch, tally: Tally) -> tuple[Floats, Index]:
     """Return the logarithm of the prior of each tree, and what it says of each pattern, ``(n_trees, n_patterns)``."""
     space, n_values = search.space, search.n_values
     caught = tally.patterns(space.candidates)[0][:, space.options]
-    stop, go = log(search.stop_probability), log1p(-search.stop_probability)
 
     def below(depth: int, box: Mask) -> Iterator[tuple[float, Index, int | None]]:
-        options = np.flatnonzero(space.divided(box[None])[0]) if depth else []
+        options = np.flatnonzero(space.divided(box[None])[0]) if depth < search.depth else []
+        stop, go = search.prior.log_stop(depth), search.prior.log_go(depth)
         for value in range(n_values):
             yield (stop if len(options) else 0.0) - log(n_values), np.full(len(caught), value), value
         for option in options:
             sides = (box & space.side_bins[space.sides(branch)[option]] for branch in (CAUGHT, LEFT))
-            yes, no = (list(below(depth - 1, side)) for side in sides)
+            yes, no = (list(below(depth + 1, side)) for side in sides)
             for prior, said, leaf in yes:
                 for other, says, also in no:
                     if leaf is None or leaf != also:
                         both = go - log(len(options)) + prior + other
                         yield both, np.where(caught[:, option], said, says), None
 
-    trees = list(below(search.depth, space.root))
+    trees = list(below(0, space.root))
     return np.array([prior for prior, _, _ in trees]), np.array([said for _, said, _ in trees], dtype=np.intp)

@@ -138,7 +138,7 @@ class Cubes:
         self.boxes, self.semiring = boxes, semiring
         self._min_rows = [0.0 if relaxed else min_rows, *[min_rows] * boxes.depth]  # by the choices that are left after
         self.rows = BoxRows.of(tally, boxes)
-        self._last = LastChoice.of(semiring, self.rows.total)
+        self._last = LastChoice.of(semiring, self.rows.total, boxes.depth - 1)
         self.values: list[dict[Axes, Floats]] = [{}]
         for left in range(1, boxes.depth + 1):
             values: dict[Axes, Floats] = {}
@@ -186,15 +186,15 @@ class Cubes:
         caught, total = rows.table((), rows.classes, rows.caught_bins).astype(np.float64), rows.total[:, None]
         divides = [axis.divides[box.get(place, 0)] for place, axis in enumerate(self.boxes.axes)]
         is_open = np.concatenate([*divides, np.zeros(0, dtype=bool)])
-        n_open = is_open.sum(keepdims=True)
+        n_open, depth = is_open.sum(keepdims=True), self.boxes.depth - left
         if min_rows := self._min_rows[-1]:
             is_open &= enough(min_rows, caught, total - caught, space)
-        options = np.repeat(semiring.go(n_open), space.n_options)
+        options = np.repeat(semiring.go(n_open, depth), space.n_options)
         for branch, part in ((CAUGHT, caught), (LEFT, total - caught)):
             deeper = left > 1 and branch in space.branches
             options += self._children_of(box, left - 1, branch) if deeper else semiring.leaf(part)
         options[~is_open] = semiring.zero
-        return semiring.leaf(total) + semiring.stop(n_open), options
+        return semiring.leaf(total) + semiring.stop(n_open, depth), options
 
     def _children_of(self, box: Box, left: int, branch: int) -> Floats:
         """Return the value of each option's branch at one box; any number where the option does not divide it."""
@@ -238,7 +238,7 @@ class Cubes:
     def _by_branches(self, group: Group, left: int, totals: Floats) -> Iterator[tuple[Block, Floats]]:
         """Yield the values of the boxes of each block: a branch that is not searched further is a leaf."""
         semiring, (divisions, times) = self.semiring, self._divisions(left)
-        stop = semiring.leaf(totals) + semiring.stop(group.n_open)
+        stop = semiring.leaf(totals) + semiring.stop(group.n_open, self.boxes.depth - left)
         for block, caught, options in self.weighed(group, left, totals, divisions):
             if min_rows := self._min_rows[left - 1]:
                 total = totals[(slice(None), *block)][..., None]
@@ -251,7 +251,8 @@ class Cubes:
         """Yield for each block of a group the rows that each option catches and the weight of taking it."""
         # Shapes ``(n_classes, *boxes, n_options)`` and ``(*boxes, n_options)``. Rows are not counted, and empty, where
         # no branch is a leaf.
-        rows, semiring, go = self.rows, self.semiring, self.semiring.go(group.n_open)
+        rows, semiring = self.rows, self.semiring
+        go = semiring.go(group.n_open, self.boxes.depth - left)
         deep = {branch: self._children(group, left - 1, branch) for branch in self.boxes.space.branches if left > 1}
         is_counted = len(deep) < 2 or self._min_rows[left - 1] > 0
         for block, caught in self.sums(group, rows.classes[: None if is_counted else 0], rows.caught_bins, divisions):

@@ -166,7 +166,7 @@ class Search:
         if self.min_rows:
             is_open &= enough(self.min_rows, caught, left, space)
         n_open = is_open.sum(axis=1)
-        options = np.repeat(semiring.go(n_open)[:, None], space.n_options, axis=1)
+        options = np.repeat(semiring.go(n_open, depth)[:, None], space.n_options, axis=1)
         for branch, part in ((CAUGHT, caught), (LEFT, left)):
             weight = semiring.leaf(part)
             children = None if following is None else level.children(chosen, branch)
@@ -174,7 +174,7 @@ class Search:
                 weight = np.where(children >= 0, following.take(children, mode="clip"), weight)
             options += weight
         options[~is_open] = semiring.zero
-        return semiring.leaf(total) + semiring.stop(n_open), options
+        return semiring.leaf(total) + semiring.stop(n_open, depth), options
 
     def sweep(self, last: Floats | None = None, progress: Callable[[int], object] = lambda _: None) -> list[Floats]:
         """Return the values of the states of every level, each computed once, the deepest first."""
@@ -196,7 +196,8 @@ class Search:
     def _last_values(self, progress: Callable[[int], object]) -> Floats | None:
         """Return the values of all sets of sides with one choice left, by differences; None where they do not do."""
         # What an option leaves of the rows of a set is what it does not catch of them: one product serves both sides.
-        last = LastChoice.of(self.semiring, self.rows.totals(np.ones((1, len(self.rows)), dtype=bool))[:, 0])
+        total = self.rows.totals(np.ones((1, len(self.rows)), dtype=bool))[:, 0]
+        last = LastChoice.of(self.semiring, total, len(self.levels) - 1)
         level, space = self.levels[-1] if len(self.levels) > 1 else None, self.rows.space
         if last is None or not isinstance(level, ExhaustiveLevel) or self.min_rows:
             return None

@@ -157,8 +157,8 @@ class OutsideMasks(_Outside):
         rows, is_open = matrix.on(states), matrix.space.open(states)
         n_open, value = is_open.sum(axis=1), value[chosen]
         caught, totals = matrix.differences(rows), matrix.totals(rows)
-        stopped = reached * np.exp(semiring.leaf(totals) + semiring.stop(n_open) - value)
-        log_each = np.log(reached) + semiring.go(n_open) - value
+        stopped = reached * np.exp(semiring.leaf(totals) + semiring.stop(n_open, depth) - value)
+        log_each = np.log(reached) + semiring.go(n_open, depth) - value
         more = 2 * caught - (totals[0] - totals[1])[:, None]
         alike, unlike = last_choices(log_each, self._shares.weight, totals, more)
         unlike *= is_open
@@ -208,8 +208,8 @@ class OutsideBoxes(_Outside):
         """Pass the probabilities to reach the boxes of a group on to their leaves and to the boxes below."""
         cubes, value = self._cubes, self._cubes.values[left][group.axes]
         totals, space = summed(cubes.rows.cells(group.axes), group.sets), cubes.boxes.space
-        semiring = cubes.semiring
-        stopped = reached * np.exp(semiring.leaf(totals) + semiring.stop(group.n_open) - value)
+        semiring, depth = cubes.semiring, cubes.boxes.depth - left
+        stopped = reached * np.exp(semiring.leaf(totals) + semiring.stop(group.n_open, depth) - value)
         self._to_cells(group, stopped * self._shares(totals))
         taken = np.zeros((*group.shape, space.n_options))
         lines = np.zeros((len(self._values), *group.shape, self._width))
@@ -231,9 +231,10 @@ class OutsideBoxes(_Outside):
         cubes, weight, value = self._cubes, self._shares.weight, self._cubes.values[1][group.axes]
         totals, n_open = summed(cubes.rows.cells(group.axes), group.sets), group.n_open
         rows, taken = cubes.rows, np.zeros(cubes.boxes.space.n_options)
-        stopped = reached * np.exp(cubes.semiring.leaf(totals) + cubes.semiring.stop(n_open) - value)
+        semiring, depth = cubes.semiring, cubes.boxes.depth - 1
+        stopped = reached * np.exp(semiring.leaf(totals) + semiring.stop(n_open, depth) - value)
         with np.errstate(divide="ignore"):
-            log_each = np.log(reached) + cubes.semiring.go(n_open) - value
+            log_each = np.log(reached) + semiring.go(n_open, depth) - value
         lines, alike = np.zeros((2, *group.shape, self._width)), np.zeros((2, *group.shape))
         for block, sides in cubes.sums(group, rows.differences_and_sums[:1], rows.sides, None):
             if not (reached[block] > self._shares.negligible).any():

@@ -111,7 +111,7 @@ class PairValues:
         # The cell of each pattern, of the table of a group's one or two attributes
         self._codes = [bins[:, group.columns].astype(np.intp) @ [*group.sizes[1:], 1] for group in pairs.groups]
         self._total = self._classes.sum(axis=1)
-        self._last_choice = LastChoice.of(semiring, self._total)
+        self._last_choice = LastChoice.of(semiring, self._total, pairs.depth - 1)
         self._caught = self._counted(np.ones(len(bins), dtype=bool))
         progress(1)
         self._left = self._values_left(progress) if pairs.depth > 1 else np.zeros(0)
@@ -147,8 +147,8 @@ class PairValues:
         semiring, n = self._semiring, self._pairs.space.n_options
         if left == 1:
             return self._last(self._total, self._caught, np.ones(n, dtype=bool))
-        stop = semiring.leaf(self._total) + semiring.stop(np.array(n))
-        options = semiring.go(np.array(n)) + semiring.leaf(self._caught) + self._left
+        stop = semiring.leaf(self._total) + semiring.stop(np.array(n), 0)
+        options = semiring.go(np.array(n), 0) + semiring.leaf(self._caught) + self._left
         return stop, np.where(self._catches_enough(self._caught), options, semiring.zero)
 
     def _catches_enough(self, caught: Numbers) -> Mask:
@@ -157,10 +157,10 @@ class PairValues:
     def _last(self, total: Floats, caught: Floats, is_open: Mask) -> tuple[Floats, Floats]:
         """Return the weights of stopping and of each option where no other can follow."""
         is_open = is_open & self._catches_enough(caught)
-        semiring, n_open = self._semiring, np.array(is_open.sum())
-        options = semiring.go(n_open) + semiring.leaf(caught) + semiring.leaf(total[:, None] - caught)
+        semiring, n_open, depth = self._semiring, np.array(is_open.sum()), self._pairs.depth - 1
+        options = semiring.go(n_open, depth) + semiring.leaf(caught) + semiring.leaf(total[:, None] - caught)
         options[~is_open] = semiring.zero
-        return semiring.leaf(total) + semiring.stop(n_open), options
+        return semiring.leaf(total) + semiring.stop(n_open, depth), options
 
     def _catches(self, option: int) -> Mask:
         place, row = self._pairs.place_of(option)
@@ -220,9 +220,9 @@ class PairValues:
             return self._last_choice.values(total, n_open, options, once)
         caught = self._caught[:, None] - np.stack(both)
         options = semiring.leaf(caught) + semiring.leaf(total[..., None] - caught)
-        options += semiring.go(n_open)[:, None]
+        options += semiring.go(n_open, 1)[:, None]
         np.copyto(options, semiring.zero, where=~is_open)
-        return semiring.plus(semiring.leaf(total) + semiring.stop(n_open), options, once)
+        return semiring.plus(semiring.leaf(total) + semiring.stop(n_open, 1), options, once)
 
 
 def _product(cells: Mask, counts: NDArray[np.floating]) -> NDArray[np.floating]:

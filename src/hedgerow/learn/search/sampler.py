@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Mask
-from hedgerow.errors import SearchTooLargeError, TooManyRowsError
+from hedgerow.errors import ArgumentError, SearchTooLargeError, TooManyRowsError
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, Outline, draw_cost, masks_cost
 from hedgerow.learn.search.cubes import Cubes
@@ -28,6 +28,7 @@ from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, Choose, ModelDraw, Rounding
 from hedgerow.privacy.gate import Gate
 from hedgerow.privacy.noise import Siblings
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema.targets import Label
 from hedgerow.tally import Tally
 
@@ -42,7 +43,7 @@ class Draw:
 
     space: Space  # the options
     depth: int  # how many may be taken one after the other
-    stop_probability: float  # the prior's chance to stop at a position
+    prior: StopPrior  # the probability of stopping at a position
     # Whether the size is drawn, too: the prior gives every depth from 0 to `depth` the same chance, then each
     # model of up to that depth its own. Otherwise the depth is `depth`.
     draws_size: bool = False
@@ -51,6 +52,9 @@ class Draw:
     row_loss: Loss | None = None  # the loss of a row, where it is not that of the objective
 
     def __post_init__(self) -> None:
+        if self.draws_size and not self.prior.is_constant:
+            # Boxes are valued by the choices that are left, which do not give the depth if the size is drawn too.
+            raise ArgumentError("Expected a constant prior if the size is drawn, got one that depends on the depth.")
         most = min(self.depth, self.space.n_options)  # on one path each option is taken once at most
         object.__setattr__(self, "depth", most)
 
@@ -101,7 +105,7 @@ class Draw:
     def rounding(self) -> Rounding:
         leaves = 2**self.depth if CAUGHT in self.space.branches else self.depth + 1
         values, sizes = len(self.loss.values), (self.loss.steps, self.siblings)
-        return Rounding(self.depth, leaves, self.space.n_options, values, self.stop_probability, *sizes)
+        return Rounding(self.depth, leaves, self.space.n_options, values, self.prior, *sizes)
 
     def mechanism(self, epsilon: Fraction) -> ModelDraw:
         """Return the draw that costs `epsilon`; raises ValueError if that is below the supported minimum."""
@@ -152,9 +156,9 @@ class ModelSampler:
     def _models(self, weight: float) -> Cubes | PairValues | Masks:
         plan, loss = self._plan, self._plan.loss
         if self._has_many_rows:
-            semiring = all_models_of_many_rows(weight, plan.stop_probability, loss)
+            semiring = all_models_of_many_rows(weight, plan.prior, loss)
         else:
-            semiring = all_models(weight, plan.stop_probability, None if loss.is_errors else loss)
+            semiring = all_models(weight, plan.prior, None if loss.is_errors else loss)
         if isinstance(self._states, Boxes):
             return Cubes(self._tally, self._states, semiring, progress=self._progress)
         if isinstance(self._states, Pairs):

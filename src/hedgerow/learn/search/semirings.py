@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.learn.search.losses import BLOCK, Loss, errors
 from hedgerow.privacy.exponential_mechanism import Choose, weight_digits
+from hedgerow.privacy.stop_prior import StopPrior
 
 _LEAST_LOG = -700.0
 CLOSED = -1  # the difference of an option that cannot be taken
@@ -41,10 +42,10 @@ class Semiring:
     # ``(m,)``: ⊕ over the spreads, shape ``(n,)``
     spreads: Callable[[int], Callable[[Array, Floats], Floats]]
     half: float  # the weight with ``spread(a) ⊗ spread(b) = half ⊗ (spread(a + b) ⊕ spread(a − b))``
-    # From the number of open options, shape ``(n,)``, the weight of stopping and that of taking any one option,
-    # which so many times is that of one open option
-    stop: Callable[[Index], Floats]
-    go: Callable[[Index], Floats]
+    # From the number of open options, shape ``(n,)``, and the depth of the states below the root of the search, the
+    # weight of stopping, and the weight of taking any one of the open options
+    stop: Callable[[Index, int], Floats]
+    go: Callable[[Index, int], Floats]
     kind: type = np.float64  # of weights
     is_least: bool = False  # whether ⊕ is the least: an option that changes nothing, or is there twice, adds nothing
 
@@ -61,21 +62,20 @@ def least_loss(penalty: float, loss: Loss | None = None) -> Semiring:
         spread=(lambda differences: differences / -2) if has_labels else None,
         spreads=lambda rows: _largest,  # noqa: ARG005
         half=0.0,
-        stop=lambda n_open: np.zeros(np.shape(n_open)),
-        go=lambda n_open: np.full(np.shape(n_open), penalty),
+        stop=lambda n_open, depth: np.zeros(np.shape(n_open)),  # noqa: ARG005
+        go=lambda n_open, depth: np.full(np.shape(n_open), penalty),  # noqa: ARG005
         is_least=True,
     )
 
 
-def all_models(epsilon: float, stop_probability: float, loss: Loss | None = None) -> Semiring:
+def all_models(epsilon: float, prior: StopPrior, loss: Loss | None = None) -> Semiring:
     """Return (Σ, ×) in natural logarithms: the weights ``prior(model)·exp(−epsilon·loss(model))`` of all models.
 
-    The prior is a probability over models: at every position where options are open stop with `stop_probability`, else
-    take one of them, uniformly; in every leaf one of the loss's values, uniformly. So in a state without rows the
-    weights of all models sum to 1. Weights are exact up to the rounding that `Rounding` bounds, provided that `epsilon`
-    has few enough digits for ``epsilon·loss`` to be exact.
+    The prior is a probability over models: at every position where options are open stop with the probability that
+    `prior` has at this depth, else take one of them, uniformly; in every leaf one of the loss's values, uniformly. So
+    in a state without rows the weights of all models sum to 1. Weights are exact up to the rounding that `Rounding`
+    bounds, provided that `epsilon` has few enough digits for ``epsilon·loss`` to be exact.
     """
-    log_stop, log_go = np.log(stop_probability), np.log1p(-stop_probability)
 
     def by_errors(counts: Floats) -> Floats:
         most = counts.max(axis=0)
@@ -97,18 +97,18 @@ def all_models(epsilon: float, stop_probability: float, loss: Loss | None = None
         spread=spread if loss is None else None,
         spreads=lambda rows: _sum_of_spreads(epsilon / 2, rows),
         half=float(np.log(0.5)),
-        stop=lambda n_open: np.where(n_open > 0, log_stop, 0.0),
-        go=lambda n_open: log_go - np.log(np.maximum(n_open, 1)),
+        stop=lambda n_open, depth: np.where(n_open > 0, prior.log_stop(depth), 0.0),
+        go=lambda n_open, depth: prior.log_go(depth) - np.log(np.maximum(n_open, 1)),
     )
 
 
-def all_models_of_many_rows(epsilon: float, stop_probability: float, loss: Loss) -> Semiring:
+def all_models_of_many_rows(epsilon: float, prior: StopPrior, loss: Loss) -> Semiring:
     """Return (Σ, ×) as `all_models` does, for so many rows that float64 cannot hold logarithms of weights closely.
 
     A weight ``exp(−unit·m + r)`` is the complex number ``m + r·i``: the least loss of all, in steps, exact, and a
     logarithm that no number of rows makes large. Products are still sums.
     """
-    unit, base = epsilon / loss.steps, all_models(epsilon, stop_probability)
+    unit, base = epsilon / loss.steps, all_models(epsilon, prior)
 
     def leaf(counts: Floats) -> Any:
         flat = counts.reshape(len(counts), -1)
@@ -132,8 +132,8 @@ def all_models_of_many_rows(epsilon: float, stop_probability: float, loss: Loss)
         plus=plus,
         zero=complex(np.inf),
         spread=None,
-        stop=lambda n_open: np.multiply(1j, base.stop(n_open)),
-        go=lambda n_open: np.multiply(1j, base.go(n_open)),
+        stop=lambda n_open, depth: np.multiply(1j, base.stop(n_open, depth)),
+        go=lambda n_open, depth: np.multiply(1j, base.go(n_open, depth)),
         kind=np.complex128,
     )
 
@@ -189,20 +189,21 @@ class LastChoice:
     cosh(x − y))``, and ``|a| + |b| = max(|a + b|, |a − b|)`` for the fewest errors. What is alike is added once.
     """
 
-    def __init__(self, semiring: Semiring, rows: int) -> None:
-        self._semiring, self._spreads = semiring, semiring.spreads(rows)
+    def __init__(self, semiring: Semiring, rows: int, depth: int) -> None:
+        self._semiring, self._spreads, self._depth = semiring, semiring.spreads(rows), depth
 
     @classmethod
-    def of(cls, semiring: Semiring, total: Floats) -> Self | None:
-        """Return the weights over a table; None where differences are not enough."""
-        return None if semiring.spread is None or len(total) != 2 else cls(semiring, int(total.sum()))
+    def of(cls, semiring: Semiring, total: Floats, depth: int) -> Self | None:
+        """Return the weights over a table, of states at a depth; None where differences are not enough."""
+        return None if semiring.spread is None or len(total) != 2 else cls(semiring, int(total.sum()), depth)
 
     def values(self, totals: Floats, n_open: Index, differences: NDArray[np.floating], times: Floats) -> Floats:
         """Return the values of some states, shape ``(n,)``."""
         semiring, options = self._semiring, differences.reshape(len(n_open), len(times))
-        alike = np.where(n_open > 0, semiring.go(np.ones_like(n_open)) + semiring.half, semiring.zero)
-        stop = semiring.leaf(totals) + semiring.plus(semiring.stop(n_open), alike[:, None], np.ones(1))
-        each = semiring.per_row / 2 * totals.sum(axis=0) + (semiring.go(n_open) + semiring.half)
+        go, stopped = semiring.go(n_open, self._depth), semiring.stop(n_open, self._depth)
+        alike = np.where(n_open > 0, semiring.go(np.ones_like(n_open), self._depth) + semiring.half, semiring.zero)
+        stop = semiring.leaf(totals) + semiring.plus(stopped, alike[:, None], np.ones(1))
+        each = semiring.per_row / 2 * totals.sum(axis=0) + (go + semiring.half)
         unlike, step = np.empty(len(n_open)), max(1, _BLOCK_NUMBERS // max(1, len(times)))
         for start in range(0, len(unlike), step):
             block = slice(start, start + step)

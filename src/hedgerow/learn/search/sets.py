@@ -29,6 +29,7 @@ from hedgerow.learn.search.sampler import Progress, check_rows
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.models.tree_set import MOST_MODELS
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, UNIT, ModelDraw, largest_weight
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.tally import Tally
 
 Part = Take | Stop
@@ -40,7 +41,7 @@ class SetSearch:
 
     space: Space
     depth: int  # the most tests one after the other
-    stop_probability: float  # the prior's chance to stop at a position
+    prior: StopPrior  # the probability of stopping at a position
 
     @property
     def n_values(self) -> int:
@@ -63,8 +64,9 @@ class SetSearch:
     @cached_property
     def stop(self) -> list[Floats]:
         """The prior's log-weight of stopping with one value in each state, by level."""
-        chance = math.log(self.stop_probability)
-        return [np.where(one.any(axis=1), chance, 0.0) + self.last for one in self.is_open]
+        log_stop = map(self.prior.log_stop, range(self.depth))
+        pairs = zip(self.is_open, log_stop, strict=False)
+        return [np.where(is_open.any(axis=1), chance, 0.0) + self.last for is_open, chance in pairs]
 
     @property
     def last(self) -> float:
@@ -74,8 +76,9 @@ class SetSearch:
     @cached_property
     def go(self) -> list[Floats]:
         """The prior's log-weight of taking one of the open options in each state, by level."""
-        chance = math.log1p(-self.stop_probability)
-        return [chance - np.log(np.maximum(one.sum(axis=1), 1)) for one in self.is_open]
+        log_go = map(self.prior.log_go, range(self.depth))
+        pairs = zip(self.is_open, log_go, strict=False)
+        return [chance - np.log(np.maximum(is_open.sum(axis=1), 1)) for is_open, chance in pairs]
 
     def has(self, n_models: int) -> bool:
         """Return whether there are so many trees."""
@@ -107,8 +110,8 @@ class SetSearch:
     @property
     def constant(self) -> int:
         """Rounding of one state that does not grow with its rows, in units of 2⁻⁵³: ``c`` of docs/studies/sets.md."""
-        options, terms, chance = max(self.space.n_options, 1), self.n_values + 1 + MOST_MODELS, self.stop_probability
-        prior = math.log(options) - math.log(chance) - math.log1p(-chance) + math.log(self.n_values)
+        options, terms = max(self.space.n_options, 1), self.n_values + 1 + MOST_MODELS
+        prior = math.log(options) + self.prior.cost(self.depth) + math.log(self.n_values)
         sums = options + 2 * terms + 8 * (math.log(options) + 2 * math.log(terms))
         return math.ceil((8 * 2**self.depth + 10) * prior + sums) + 40
 
