@@ -18,7 +18,7 @@ from hedgerow.schema.candidates import Antecedent
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
 
-_MOST_NODES = 2_000  # boxes for which all tests are tried; for further boxes a tree keeps its own first test
+_MOST_NODES = 1_000  # boxes for which all tests are tried; for further boxes a tree keeps its own first test
 _MOST_LOOKS = 1_000_000
 
 Cost = tuple[int, int, int]
@@ -120,11 +120,11 @@ class _SmallestTrees:
                 continue
             tried |= {caught, left}
             inside, outside = self.pruned(tree, caught), self.pruned(tree, left)
-            fewest = len({*leaves_of(inside)}) + len({*leaves_of(outside)})
-            if best is not None and fewest > best[0][0]:
+            yes = self.smallest(inside, caught, depth - 1)
+            if yes is None or (best is not None and yes[0][0] + _least(outside) > best[0][0]):
                 continue
-            yes, no = self.smallest(inside, caught, depth - 1), self.smallest(outside, left, depth - 1)
-            if yes is None or no is None:
+            no = self.smallest(outside, left, depth - 1)
+            if no is None:
                 continue
             leaves = yes[0][0] + no[0][0]
             last = self._sides[option][3]
@@ -133,6 +133,11 @@ class _SmallestTrees:
             if best is None or cost < best[0]:
                 best = cost, Take(option, yes[1], no[1])
         return best
+
+
+def _least(pruned: Take | Stop) -> int:
+    """Return how many leaves a tree has at least that predicts the same as a pruned one."""
+    return 1 if isinstance(pruned, Stop) else 2
 
 
 def _options(tree: Take | Stop) -> Iterator[int]:
