@@ -10,6 +10,7 @@ from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
+from hedgerow.learn import learned
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema
@@ -409,3 +410,18 @@ def test_a_number_of_rules_is_drawn_by_an_exact_search_of_all_rules_jointly():
 def test_an_option_that_greedy_search_does_not_use_is_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         hr.PrivateRuleListClassifier(1.0, search="greedy", **parameters).fit(*conjunction())
+
+
+def test_the_counts_of_a_rule_of_a_greedy_list_have_the_noise_of_one_release(monkeypatch):
+    """Counts that were added up, of last rules of one class, would have more noise than intervals allow for."""
+    released = []
+
+    def release(*arguments, original=learned.release_leaf_counts):
+        released.append(original(*arguments))
+        return released[-1]
+
+    monkeypatch.setattr(learned, "release_leaf_counts", release)
+    X, y = conjunction(300)
+    for seed in range(10):
+        model = hr.PrivateRuleListClassifier(0.1, search="greedy", random_state=seed).fit(X, y).rule_list_
+        assert [rule.counts for rule in model.rules] == list(map(tuple, released[-1].tolist()))

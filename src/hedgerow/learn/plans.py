@@ -135,15 +135,9 @@ class GreedyList(GreedyPlan):
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> LearnedList:  # noqa: ARG002
         grown = grow(tally, self.candidates, self.most, PrivateChoice(gate, self._choice, self.score))
-        antecedents = list(simplified_list(tally.schema, grown)[0])
+        antecedents, _ = simplified_list(tally.schema, grown)
         left = self._left(gate)
         counts = learned.release_leaf_counts(tally, antecedents, gate, left, self.of_leaves)
-        while antecedents and not self.predicts_means:
-            one, other = self._values(counts[-2:]) or counts[-2:].argmax(axis=1).tolist()
-            if one != other:
-                break
-            counts = np.vstack([counts[:-2], counts[-2:].sum(axis=0)])
-            del antecedents[-1]
         return LearnedList(antecedents, values=self._values(counts), loss=self.loss, **self._found(counts, left, None))
 
 
