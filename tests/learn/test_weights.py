@@ -217,6 +217,18 @@ def test_models_show_no_sum_of_weights_and_follow_the_heavy_rows(estimator):
     assert plain.predict(table[:1]).tolist() == [True]
 
 
+def test_no_rule_of_a_greedy_list_repeats_what_the_rules_after_it_predict():
+    """Labels are all that is shown of sums of weights."""
+    rows = table_of([(kind, 1 + place % STEPS) for place, kind in enumerate(KINDS * 20)])
+    sizes = set()
+    for seed in range(12):
+        clf = hr.PrivateRuleListClassifier(0.5, schema=TINY, search="greedy", random_state=seed).fit(rows, rows.y)
+        labels = [rule.label for rule in clf.rule_list_.rules]
+        assert labels[-2:-1] != labels[-1:]
+        sizes.add(len(labels))
+    assert len(sizes) > 1
+
+
 def test_numbers_are_weighed_too():
     table = table_of([((True, False, True), 1)] * 400 + [((True, False, True), STEPS)] * 400)
     y = np.repeat([0.0, 30.0], 400)

@@ -138,6 +138,10 @@ class GreedyList(GreedyPlan):
         antecedents, _ = simplified_list(tally.schema, grown)
         left = self._left(gate)
         counts = learned.release_leaf_counts(tally, antecedents, gate, left, self.of_leaves)
+        if tally.schema.weight is not None and not self.predicts_means:  # labels alone are kept of sums of weights
+            said = self._values(counts) or counts.argmax(axis=1).tolist()
+            antecedents, places = simplified_list(tally.schema, antecedents, said)
+            counts = counts[list(places)]
         return LearnedList(antecedents, values=self._values(counts), loss=self.loss, **self._found(counts, left, None))
 
 
