@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search.lattice import Take
-from hedgerow.planning.expected import excess_bounds, surprise
+from hedgerow.planning.bounds import Models, bounds
 from hedgerow.schema import Boolean, Categorical
 from tests.learn.draws import plan_of
 from tests.learn.enumerate_models import coarse_grid, models, schema_of, tables
@@ -19,10 +19,10 @@ TWO = schema_of(Boolean(), Boolean())
 MORE = schema_of(Boolean(), Categorical(("a", "b", "c")))
 
 
-def surprise_of(draw, size):
-    fixed, tests, stopped = surprise(draw, size)
-    taken = sum(n * draw.prior.log_go(depth) for depth, n in enumerate(tests))
-    return fixed - taken - (stopped and stopped * draw.prior.log_stop(size))
+def largest_surprise(draw):
+    """Return the bound for all models of a draw: as many leaves as the depth allows, or as many rules."""
+    models = Models.of(draw)
+    return models.surprise(draw.prior, 2**draw.depth if models.is_tree else draw.depth)
 
 
 def size(model, found):
@@ -40,63 +40,60 @@ def test_the_mean_loss_is_at_most_that_of_the_best_model_and_the_bound(data, wei
         table, drawn = data.draw(tables(found.schema)), plan_of(found)
         losses = {model: float(found.loss(model, table)) for model in found.priors}
         mean = sum(exp(p) * losses[model] for model, p in found.log_probabilities(table, weight).items())
-        assert mean <= min(losses.values()) + surprise_of(drawn, drawn.depth) / float(weight) + 1e-9
+        assert mean <= min(losses.values()) + largest_surprise(drawn) / float(weight) + 1e-9
 
 
 @given(st.data())
-def test_some_model_that_predicts_as_any_smaller_one_is_that_likely(data):
+def test_the_models_that_predict_as_any_model_does_are_that_likely(data):
     found = data.draw(models(most=300))
     drawn, worlds = plan_of(found), sorted(found.worlds)
-    likeliest = {}
+    alike = {}
     for model, prior in found.priors.items():
         does = tuple(found.value_of(model, world) for world in worlds)
-        likeliest[does] = max(likeliest.get(does, 0), prior)
-    assert all(-log(prior) <= surprise_of(drawn, drawn.depth) + 1e-9 for prior in likeliest.values())
+        alike[does] = alike.get(does, 0) + prior
+    assert all(-log(prior) <= largest_surprise(drawn) + 1e-9 for prior in alike.values())
+
+
+def excesses(estimator, schema=TWO):
+    return [one.excess(Fraction(estimator.epsilon)) for one in bounds(estimator, schema)]
 
 
 def test_the_bound_by_hand():
     """Of two tests, one is taken with a chance of .9; each of two leaves has one of two labels."""
-    one, given = log(2 / 0.9) + 2 * log(2), {"epsilon": 10, "stop_probability": 0.1}
-    leaf, first = excess_bounds(hr.PrivateTreeClassifier(max_depth=1, **given), TWO)
-    assert (leaf, first) == pytest.approx(((-log(0.1) + log(2)) / 10, one / 10), rel=1e-4)
-    none, first, *_ = excess_bounds(hr.PrivateTreeClassifier(**given), TWO)  # of 0, 1 or 2 levels
-    assert (none, first) == pytest.approx(((log(3) + log(2)) / 10, (log(3) + one) / 10), rel=1e-4)
-    released = hr.PrivateTreeClassifier(max_depth=1, release_counts=True, **given)
-    assert excess_bounds(released, TWO)[-1] == pytest.approx(one / 8, rel=1e-4)
-    *_, rules = excess_bounds(hr.PrivateRuleListClassifier(epsilon=10, max_rules=3), TWO)  # two of four and a default
-    assert rules == pytest.approx((2 * log(4 / 0.9) + 3 * log(2)) / 10, rel=1e-4)
+    one = log(2 / 0.9) + 2 * log(2)
+    constant = {"epsilon": 10, "stop_probability": 0.1}
+    assert excesses(hr.PrivateTreeClassifier(max_depth=1, **constant)) == [pytest.approx(one / 10, rel=1e-4)]
+    released = hr.PrivateTreeClassifier(max_depth=1, release_counts=True, **constant)
+    assert excesses(released) == [pytest.approx(one / 8, rel=1e-4)]
+    first, *_ = excesses(hr.PrivateRuleListClassifier(epsilon=10))  # of 0 to 4 rules, each number as likely
+    assert first == pytest.approx((log(5) + log(4 / 0.9) + 2 * log(2)) / 10, rel=1e-3)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_the_bound_of_the_default_prior_by_hand(epsilon):
-    """At the root a test has log-odds of 2; below it both leaves stop, with log-odds of -1 + 2ε."""
-    taken, stopped = log(1 + exp(-2)), log(1 + exp(1 - 2 * epsilon))
-    none, one, two = excess_bounds(hr.PrivateTreeClassifier(epsilon=epsilon), TWO)
-    assert none == pytest.approx((log(1 + exp(2)) + log(2)) / epsilon, rel=1e-3)
-    assert one == pytest.approx((taken + log(2) + 2 * stopped + 2 * log(2)) / epsilon, rel=1e-3)
-    below = log(1 + exp(2 * epsilon - 1))
-    assert two == pytest.approx((taken + 2 * below + 3 * log(2) + 4 * log(2)) / epsilon, rel=1e-3)
+def test_the_bound_of_the_default_prior_by_hand():
+    """The log-odds of stopping are -2 at the root, which is a leaf of depth 2 in two ways: by itself or by a test."""
+    go, stop = (lambda x: -log(1 + exp(x))), (lambda x: -log(1 + exp(-x)))
+    (two, four) = excesses(hr.PrivateTreeClassifier(epsilon=1))
+    below = -2 + 1 + 2
+    leaf = -log(exp(stop(below)) / 2 + exp(go(below)) / 4)  # of depth 1: a leaf, or a test between two leaves
+    assert two == pytest.approx(log(2) - go(-2) + 2 * leaf, rel=1e-3)
+    assert four == pytest.approx(log(2) - go(-2) + 2 * (log(2) - go(below) + 2 * log(2)), rel=1e-3)
 
 
 @pytest.mark.parametrize("make", [hr.PrivateTreeClassifier, hr.PrivateRuleListClassifier])
 def test_larger_models_lose_more_and_greedy_ones_have_no_bound(make):
-    drawn = excess_bounds(make(epsilon=1), MORE)
-    assert len(drawn) > 2
-    assert sorted(drawn) == list(drawn)
-    more = excess_bounds(make(epsilon=2), MORE)
-    if make is hr.PrivateRuleListClassifier:
-        assert drawn == pytest.approx([2 * most for most in more], rel=0.01)
-    else:  # the bounds fall more slowly: a test has to save rows at any epsilon
-        assert all(less < most for most, less in zip(drawn, more, strict=True))
-        assert drawn[-1] < 1.8 * more[-1]
-    assert excess_bounds(make(epsilon=1, search="greedy"), MORE) == ()
+    drawn = excesses(make(epsilon=1), MORE)
+    assert len(drawn) > 1
+    assert sorted(drawn) == drawn
+    twice = [one.excess(Fraction(2)) for one in bounds(make(epsilon=1), MORE)]
+    assert twice == pytest.approx(excesses(make(epsilon=2), MORE), rel=0.01)
+    assert bounds(make(epsilon=1, search="greedy"), MORE) == ()
     blocks = (
         make(1, max_depth=2, lookahead=1) if make is hr.PrivateTreeClassifier else make(1, max_rules=3, lookahead=1)
     )
-    assert excess_bounds(blocks, MORE) == ()
+    assert bounds(blocks, MORE) == ()
 
 
 def test_a_search_that_is_too_large_is_refused():
     wide = hr.Schema({f"x{n}": hr.Boolean() for n in range(400)}, TWO.label)
     with pytest.raises(SearchTooLargeError):
-        excess_bounds(hr.PrivateTreeClassifier(epsilon=1, max_depth=6, search="exact"), wide)
+        bounds(hr.PrivateTreeClassifier(epsilon=1, max_depth=6, search="exact"), wide)

@@ -3,18 +3,14 @@
 import numpy as np
 
 from hedgerow.learn.search.sampler import ModelSampler
-from hedgerow.planning import expected
+from hedgerow.planning.bounds import whole_draw
 from hedgerow.privacy.exponential_mechanism import seeded_choice
-
-
-def whole_draw(estimator, schema):
-    plan = expected._whole_plan(estimator, schema)
-    return plan.draw.block(0), float(plan.mechanism.weight)
 
 
 def drawn_models(estimator, tally, times):
     """Return so many models, drawn with seeded noise as the estimator draws one."""
-    draw, weight = whole_draw(estimator, tally.schema)
+    draw, mechanism = whole_draw(estimator, tally.schema)
+    weight = float(mechanism.weight)
     models = ModelSampler(tally, draw, draw.states(), lambda _: None)._models(weight)
     choose, totals = seeded_choice(np.random.default_rng(0)), np.array([models.total(size) for size in draw.sizes])
 

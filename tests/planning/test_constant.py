@@ -9,9 +9,10 @@ import pytest
 import hedgerow as hr
 from hedgerow.learn.search import cost
 from hedgerow.learn.search.lattice import Stop
+from hedgerow.planning.bounds import whole_draw
 from hedgerow.planning.expected import SAVED, SHARES, chance_of_constant, constants
 from hedgerow.tally import Tally
-from tests.planning.draws import drawn_models, whole_draw
+from tests.planning.draws import drawn_models
 
 SCHEMA = hr.Schema({f"x{n}": hr.Boolean() for n in range(4)}, hr.Label("ill", ("no", "yes")))
 EPSILON = Fraction(1, 20)
@@ -35,8 +36,9 @@ def test_the_chance_is_that_of_draws_and_of_no_other_epsilon(make):
     models = drawn_models(make(EPSILON), the_table(), 1500)
     real = sum(len(said(model)) == 1 for model in models) / len(models)
     for factor, is_right in ((Fraction(1), True), (Fraction(7, 10), False), (Fraction(13, 10), False)):
-        draw, weight = whole_draw(make(EPSILON * factor), SCHEMA)
-        assert (abs(chance_of_constant(draw, weight, 800, 0.2, 0.5) - real) < 0.033) is is_right
+        draw, mechanism = whole_draw(make(EPSILON * factor), SCHEMA)
+        found = chance_of_constant(draw, float(mechanism.weight), 800, 0.2, 0.5)
+        assert (abs(found - real) < 0.033) is is_right
 
 
 def test_the_chance_falls_with_the_rarer_class_its_rows_that_are_saved_rows_and_epsilon():

@@ -45,21 +45,37 @@ def test_draws_lose_no_more_than_the_bound_on_average(epsilon):
         models = [make(epsilon, schema=SCHEMA, random_state=seed).fit(data, ill) for seed in range(30)]
         mean = np.mean([np.sum(model.predict(data) != ill) for model in models])
         for one in expected_draws(SCHEMA, epsilon):
-            if one.kind == kind:
-                size = {"max_depth": one.size} if kind == "tree" else {"max_rules": one.size + 1}
+            if one.kind == kind and (kind != "tree" or one.size in (2, 4, 8)):
+                size = {"max_depth": one.size.bit_length() - 1} if kind == "tree" else {"max_rules": one.size + 1}
                 optimum = best(**size, schema=SCHEMA, min_support=0, regularization=0).fit(data, ill)
                 assert mean <= np.sum(optimum.predict(data) != ill) + one.excess(epsilon)
 
 
 def test_bounds_fall_as_epsilon_rises_and_say_from_where_they_are_met():
-    for one in expected_draws(SCHEMA, Fraction(1)):
-        enough = Fraction(one.epsilon_for(0.02, 1000))
-        assert one.excess(enough) == pytest.approx(20)
-        (same,) = [
-            other for other in expected_draws(SCHEMA, enough) if (other.kind, other.size) == (one.kind, one.size)
-        ]
-        assert same.excess(enough) == pytest.approx(20, rel=0.01)
-    assert [one.name for one in expected_draws(SCHEMA, Fraction(1))][:2] == ["tree, 1 level", "tree, 2 levels"]
+    draws = expected_draws(SCHEMA, Fraction(1))
+    for one in draws:
+        enough = one.epsilon_for(0.02, 10_000)
+        assert one.excess(Fraction(enough)) == pytest.approx(200, rel=0.01)
+        same = next(
+            two for two in expected_draws(SCHEMA, Fraction(enough)) if (two.kind, two.size) == (one.kind, one.size)
+        )
+        assert same.excess(Fraction(enough)) == pytest.approx(200, rel=0.01)
+        values = [one.excess(Fraction(epsilon)) for epsilon in (0.01, 0.1, 1, 10, 100)]
+        assert values == sorted(values, reverse=True)
+    assert [one.name for one in draws][:2] == ["tree, 2 leaves", "tree, 4 leaves"]
+
+
+def test_no_epsilon_is_enough_if_the_tests_of_a_tree_save_too_few_rows():
+    """A tree of 4 leaves has tests at depths 0, 1 and 1, or 0, 1 and 2: 2 rows times 3 whatever epsilon is."""
+    four = expected_draws(SCHEMA, Fraction(1))[1]
+    assert 6 < four.excess(Fraction(100)) < 6.1
+    assert four.epsilon_for(0.05, 100) == inf
+    forecast = hr.plan(SCHEMA, 100, 1)
+    (line,) = (line for line in str(forecast).splitlines() if line.startswith("tree, 4 leaves"))
+    assert line.split()[-3:] == ["none", "too", "noisy"]
+    assert forecast.to_dict()["draws"][1]["epsilon_for_accuracy_loss"] is None
+    with pytest.raises(ValueError, match="with 1 rows no epsilon up to 100"):
+        hr.plan(SCHEMA, 1, accuracy_loss=0.01)
 
 
 def test_where_nothing_is_drawn_as_a_whole_there_is_no_bound(monkeypatch):

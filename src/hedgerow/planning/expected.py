@@ -15,103 +15,61 @@ from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn import learners
 from hedgerow.learn.chosen_attributes import Choice, ChosenPlan, number_chosen
 from hedgerow.learn.learned import LEAF_SHARE
-from hedgerow.learn.plans import DrawPlan
 from hedgerow.learn.scorecard.spending import PARTS, TOTALS, Spending
 from hedgerow.learn.search.cost import TYPICAL_PATTERNS
 from hedgerow.learn.search.sampler import Draw
 from hedgerow.learn.search.space import CAUGHT
 from hedgerow.learn.searches import SearchEstimator
+from hedgerow.planning.bounds import Bound, bounds, whole_draw
 from hedgerow.privacy.charge import exact
 from hedgerow.privacy.joint_quantiles import JointQuantiles
-from hedgerow.privacy.stop_prior import StopRule
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Number, Schema
 from hedgerow.schema.private_cuts import plan_cuts
 
 Kind = Literal["tree", "rule list"]
-PARTS_OF: dict[Kind, str] = {"tree": "levels", "rule list": "rules"}
+PARTS_OF: dict[Kind, str] = {"tree": "leaves", "rule list": "rules"}
 CONFIDENCE = 0.95
 LEAF = 0.05  # the share of the rows of the leaf that is to be told from noise
 CUT_BINS = 5  # the number of bins that `Schema.learn` aims at by default
 _SEED, _DRAWS = 20261123, 4
-_LEAST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e9
 _CLASSIFIERS: dict[Kind, type[Any]] = {kind: learners.CLASSIFIERS[kind.replace(" ", "-")] for kind in PARTS_OF}
 _REGRESSORS: dict[Kind, type[Any]] = {kind: learners.REGRESSORS[kind.replace(" ", "-")] for kind in PARTS_OF}
 
 
 @dataclass(frozen=True)
-class Bound:
-    """Bound on what a draw loses beside the best model of a size: ``unit·ln(1/π)/w`` as a function of ε.
-
-    Here π is the prior of some model that predicts as the best one does; see `excess_bounds`.
-    """
-
-    fixed: float  # the part of ln(1/π) that does not depend on ε
-    tests: tuple[int, ...]  # how many tests, or rules, there are at each depth
-    stopped: int  # how many leaves below them could have been divided
-    rule: StopRule  # the prior
-    share: Fraction  # the part of ε that the draw costs
-    weight: float  # the weight of a loss of 1, as a part of what the draw costs
-    unit: float = 1.0  # a loss of 1
-
-    def at(self, epsilon: Fraction) -> float:
-        """Return the bound for an ε."""
-        spent = epsilon * self.share
-        prior = self.rule.prior(spent)
-        taken = -sum(n * prior.log_go(depth) for depth, n in enumerate(self.tests))
-        ended = -self.stopped * prior.log_stop(len(self.tests)) if self.stopped else 0.0
-        return self.unit * (self.fixed + taken + ended) / (self.weight * float(spent))
-
-    def epsilon_for(self, loss: float) -> float:
-        """Return the ε from which the bound is at most `loss`; infinite if no ε up to 10⁹ is enough."""
-        low, high = _LEAST_EPSILON, _LARGEST_EPSILON
-        if self.at(Fraction(high)) > loss:
-            return inf
-        while high / low > 1 + 1e-9:
-            middle = sqrt(low * high)
-            low, high = (low, middle) if self.at(Fraction(middle)) <= loss else (middle, high)
-        return high
-
-
-@dataclass(frozen=True)
 class Expected:
-    """Average loss, at most, of a drawn tree or rule list beside the best one of its size.
+    """Bounds on the loss of a drawn tree or rule list beyond the loss of the best one of its size.
 
     Attributes
     ----------
     kind : {"tree", "rule list"}
         The model.
     size : int
-        Levels, or rules besides the default.
+        Leaves of a tree, or rules besides the default.
     seconds : float
-        About how long a draw takes on one core, with `rows` distinct patterns of rows, or 10,000.
-    mean : Bound
-        The bound on the mean excess errors, in rows. For a number, on the excess squared errors in units of its
-        variance: divided by the rows it is how much lower R² may be.
-    usual : Bound
-        The same bound for 95 of 100 draws.
+        About how long a draw of all sizes takes on one core, of as many different rows as there are, or 10,000.
+    bound : Bound
+        The bound in rows. Of a number, squared errors in units of its variance: as a share of the rows it is by how
+        much R² may be lower.
     absolute : Bound, optional
-        For a number, the bound on the excess absolute errors of all rows, in units of the target, of a model that is
-        drawn by absolute errors; None for classes.
+        Of a number, by how much more the rows are missed in all, in units of the target, by a model that is drawn by
+        absolute errors; None of classes.
     """
 
     kind: Kind
     size: int
     seconds: float
-    mean: Bound
-    usual: Bound
+    bound: Bound
     absolute: Bound | None = None
 
-    def excess(self, epsilon: Fraction) -> float:
-        """Return the bound in rows."""
-        return self.mean.at(epsilon)
+    def excess(self, epsilon: Fraction, missed: float | None = None) -> float:
+        """Return the bound in rows: on average, or except for a share `missed` of the draws."""
+        return self.bound.excess(epsilon, missed)
 
     def epsilon_for(self, loss: float, rows: int) -> float:
-        """Return the ε from which the bound is at most a share of the rows; infinite if no ε is enough.
-
-        A test has to save some rows at any ε, so that the bound does not fall to 0.
-        """
-        return self.mean.epsilon_for(loss * rows)
+        """Return the ε from which the mean is at most a share of the rows; infinite if it is more than 100."""
+        return self.bound.epsilon_for(loss * rows)
 
     @property
     def name(self) -> str:
@@ -126,22 +84,24 @@ def expected_draws(
     """Return what default trees and rule lists lose at most, by size; none of a greedy kind or a monotone schema."""
     number, found = schema.target.as_number, list[Expected]()
     for kind in PARTS_OF if not schema.monotone else ():
-        estimator = _CLASSIFIERS[kind](epsilon) if number is None else _REGRESSORS[kind](epsilon)
-        absolute: tuple[Bound, ...] = ()
-        unit = 1.0 if number is None else estimator.largest_loss(number) / (spread or even_spread(number)) ** 2
-        try:
+        with suppress(SearchTooLargeError):
+            if number is None:
+                estimator = _CLASSIFIERS[kind](epsilon)
+                of_sizes = [(bound, None) for bound in bounds(estimator, schema)]
+            else:
+                estimator = _REGRESSORS[kind](epsilon)
+                of_sizes = _bounds_of_number(kind, epsilon, schema, (spread or even_spread(number)) ** 2)
             cost = estimator.search_cost(schema)
-            mean, usual = (bounds_by_size(estimator, schema, missed, unit) for missed in (None, 1 - CONFIDENCE))
-        except SearchTooLargeError:
-            continue
-        if number is not None:
-            by_absolute = _REGRESSORS[kind](epsilon, objective="absolute")
-            absolute = bounds_by_size(by_absolute, schema, unit=by_absolute.largest_loss(number))
-        seconds = 0.0 if cost is None else cost.seconds(min(rows, TYPICAL_PATTERNS))
-        for size in range(1, len(mean)):
-            by_distance = absolute[size] if absolute else None
-            found.append(Expected(kind, size, seconds, mean[size], usual[size], by_distance))
+            seconds = 0.0 if cost is None else cost.seconds(min(rows, TYPICAL_PATTERNS))
+            found += [Expected(kind, bound.size, seconds, bound, absolute) for bound, absolute in of_sizes]
     return found
+
+
+def _bounds_of_number(kind: Kind, epsilon: Fraction, schema: Schema, variance: float) -> list[tuple[Bound, Bound]]:
+    squared, absolute = _REGRESSORS[kind](epsilon), _REGRESSORS[kind](epsilon, objective="absolute")
+    most = [estimator.largest_loss(schema.target.as_number) for estimator in (squared, absolute)]
+    pairs = bounds(squared, schema, most[0] / variance), bounds(absolute, schema, most[1])
+    return list(zip(*pairs, strict=True))
 
 
 def even_spread(number: Number) -> float:
@@ -152,8 +112,8 @@ def rows_needed(estimator: SearchEstimator, schema: Schema, loss: float) -> floa
     """Return with how many rows the smallest model drawn by errors loses a share of them at most, on average."""
     if not estimator.has_default_objective:
         return None
-    bounds = excess_bounds(estimator, schema)
-    return round_up(bounds[:2][-1] / loss) if bounds else None
+    smallest = next(iter(bounds(estimator, schema)), None)
+    return None if smallest is None else round_up(smallest.excess(exact(estimator.epsilon or 0, "epsilon")) / loss)
 
 
 def leaf_noise(epsilon: float) -> int:
@@ -168,7 +128,7 @@ def leaf_noise(epsilon: float) -> int:
 
 def least_epsilon(rows: int) -> float:
     """Return the smallest ε, to two digits, at which a leaf of 5 % of the rows can be told from an empty one."""
-    low, high = _LEAST_EPSILON, _LARGEST_EPSILON
+    low, high = 1e-9, 1e9
     if leaf_noise(high) >= LEAF * rows:
         return inf
     while high / low > 1.001:
@@ -233,57 +193,6 @@ def _rows_off(mechanism: JointQuantiles, rows: int) -> float:
     return float(np.mean(off))
 
 
-def excess_bounds(estimator: SearchEstimator, schema: Schema, missed: float | None = None) -> tuple[float, ...]:
-    """Return, by size, how much more than the best model up to that size a draw loses at most.
-
-    On average, or but for a share `missed` of the draws.
-
-    A draw has probability π(m)·exp(−w·loss(m))/Z. Of all distributions it is the one that minimises the mean loss plus
-    1/w of the divergence from the prior (the variational formula of Donsker and Varadhan), so that for every model m,
-    whatever the rows: mean loss ≤ loss(m) + ln(1/π(m))/w. Models that lose more than ``loss(m) + (ln(1/π(m)) + t)/w``
-    weigh at most e^(−t)·π(m)·exp(−w·loss(m)) together, which is at most e^(−t)·Z: a draw is one of them with
-    probability e^(−t) at most.
-    """
-    epsilon = exact(estimator.epsilon or 0, "epsilon")
-    return tuple(bound.at(epsilon) for bound in bounds_by_size(estimator, schema, missed))
-
-
-def bounds_by_size(
-    estimator: SearchEstimator, schema: Schema, missed: float | None = None, unit: float = 1.0
-) -> tuple[Bound, ...]:
-    """Return the bounds of `excess_bounds` as functions of ε; none where a model is not drawn as a whole."""
-    plan = _whole_plan(estimator, schema)
-    if plan is None:
-        return ()
-    draw, mechanism, more = plan.draw.block(0), plan.mechanism, 0.0 if missed is None else -log(missed)
-    parts = mechanism.epsilon / exact(estimator.epsilon or 0, "epsilon"), float(mechanism.weight / mechanism.epsilon)
-    rule = estimator._prior_rule  # pyright: ignore[reportPrivateUsage] -- for this room, not for users
-    sizes = (surprise(draw, size) for size in range(draw.depth + 1))
-    return tuple(Bound(fixed + more, tests, stopped, rule, *parts, unit) for fixed, tests, stopped in sizes)
-
-
-def _whole_plan(estimator: SearchEstimator, schema: Schema) -> DrawPlan | None:
-    """Return the plan of a fit; None where a model is not drawn as a whole."""
-    estimator.check_public()
-    plan = estimator._plan(schema)  # pyright: ignore[reportPrivateUsage] -- for this room, not for users
-    return plan if isinstance(plan, DrawPlan) and len(plan.draw.blocks) == 1 else None
-
-
-def surprise(draw: Draw, size: int) -> tuple[float, tuple[int, ...], int]:
-    """Return the parts of ``ln(1/π)`` at most, of some model that predicts as any one of up to `size` does.
-
-    These are the logarithms of sizes, options and values; the tests at each depth; and the leaves that stop.
-
-    Any model becomes one of the full size where tests whose leaves agree, or rules with the label of the default, are
-    added; where the schema leaves no option open, the model ends at no cost. Below the full size the model stops.
-    """
-    values, options, is_tree = len(draw.loss.values), max(draw.space.n_options, 1), CAUGHT in draw.space.branches
-    *tests, ends = (2**depth if is_tree else 1 for depth in range(size + 1))
-    leaves = ends if is_tree else size + 1
-    fixed = log(len(draw.sizes)) + sum(tests) * log(options) + leaves * log(values)
-    return fixed, tuple(tests), 0 if draw.draws_size or size == draw.depth else ends
-
-
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
 """The shares of the rarer class for which the chance of a constant model is forecast."""
 SAVED = (0.1, 0.25, 0.5)
@@ -323,10 +232,10 @@ def constants(schema: Schema, rows: int, epsilon: Fraction) -> list[Constant]:
     known = _CLASSIFIERS if schema.target.as_number is None and not schema.monotone else {}
     for kind, make in known.items():
         with suppress(SearchTooLargeError):
-            if plan := _whole_plan(make(epsilon), schema):
-                drawn = plan.draw.block(0), float(plan.mechanism.weight)
+            if planned := whole_draw(make(epsilon), schema):
+                draw, weight = planned[0], float(planned[1].weight)
                 cases = product(SHARES, SAVED)
-                found += [Constant(kind, *case, chance_of_constant(*drawn, rows, *case)) for case in cases]
+                found += [Constant(kind, *case, chance_of_constant(draw, weight, rows, *case)) for case in cases]
     return found
 
 

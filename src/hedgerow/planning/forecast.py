@@ -133,12 +133,14 @@ class Forecast:
             card = f"a bin of a scorecard is off by {self.bin_noise:,.0f} rows of {self.rows_in_a_bin:,.0f}"
         if not self.largest:
             return f"Fit a scorecard: {card}."
-        first, *rest = (f"the best one of up to {one.name.partition(', ')[2]}" for one in self.largest)
-        kinds = [one.kind for one in self.largest]
-        more = "".join(f"; a {kind} beside {best}" for kind, best in zip(kinds[1:], rest, strict=True))
-        of = "variance" if is_number else "rows"
+        best = [f"the best {one.kind} with up to {one.name.partition(', ')[2]}" for one in self.largest]
+        does = f"misclassifies, on average, at most {loss} of the rows more"
+        if is_number:
+            does = f"has, on average, an R² at most {self.accuracy_loss:g} lower"
+        first, *others = zip((one.kind for one in self.largest), best, strict=True)
+        more = "".join(f"; a private {kind}, than {its_best}" for kind, its_best in others)
         compared = "" if is_number else f" In comparison, {card}."
-        return f"A {kinds[0]} loses, on average, at most {loss} of the {of} beside {first}{more}.{compared}"
+        return f"A private {first[0]} {does} than {first[1]}{more}.{compared}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the forecast as JSON-ready data."""
@@ -156,20 +158,19 @@ class Forecast:
                     "size": one.size,
                     "excess_errors": one.excess(epsilon),
                     "excess_share": one.excess(epsilon) / self.rows,
-                    "epsilon_for_accuracy_loss": needed if isfinite(needed) else None,
+                    "epsilon_for_accuracy_loss": _finite(one.epsilon_for(self.accuracy_loss, self.rows)),
                     "seconds": one.seconds,
                     **({} if self.spread is None else _of_number(self, one)),
                 }
                 for one in self.draws
-                for needed in [one.epsilon_for(self.accuracy_loss, self.rows)]
             ],
             "spread": self.spread,
             "constant": [vars(one) for one in self.constants],
             "leaf_noise": self.leaf_noise,
-            "bin_noise": self.bin_noise if isfinite(self.bin_noise) else None,
+            "bin_noise": _finite(self.bin_noise),
             "rows_in_a_bin": self.rows_in_a_bin,
             "attributes": self.attributes,
-            "least_epsilon": self.least_epsilon if isfinite(self.least_epsilon) else None,
+            "least_epsilon": _finite(self.least_epsilon),
             "cut_points": None if cuts is None else {"numbers": cuts[0], "rows_off": cuts[1]},
             "simulated": [one.to_dict() for one in self.simulated],
             "by_epsilon": [
@@ -184,12 +185,11 @@ class Forecast:
             return draw_accuracies(self.by_epsilon, self.rows, ax)
         ax = axes_of(ax, 8, 4.5)
         epsilon = float(self.epsilon)
-        grid = np.geomspace(epsilon / 30, epsilon * 30, 200)
-        styles = {"tree": "-", "rule list": "--"}
-        for one in self.draws:
-            if one.size <= _MOST_SIZES:
-                share = np.minimum([100 * one.excess(Fraction(point)) / self.rows for point in grid], 100)
-                ax.plot(grid, share, styles[one.kind], color=colour(one.size - 1), label=one.name)
+        grid = np.geomspace(epsilon / 30, epsilon * 30, 61)
+        for kind, style in (("tree", "-"), ("rule list", "--")):
+            for place, one in enumerate([one for one in self.draws if one.kind == kind][:_MOST_SIZES]):
+                share = [min(100 * one.excess(Fraction(each)) / self.rows, 100) for each in grid.tolist()]
+                ax.plot(grid, share, style, color=colour(place), label=one.name)
         ax.axhline(100 * self.accuracy_loss, color="grey", linewidth=0.8)
         ax.axvline(epsilon, color="grey", linewidth=0.8)
         ax.annotate(f" epsilon = {amount_text(self.epsilon)}", (epsilon, 95), fontsize=9)
@@ -297,7 +297,7 @@ def plan(
     >>> forecast.leaf_noise, forecast.least_epsilon
     (15, 0.77)
     >>> print(forecast.recommendation)
-    A tree loses, on average, at most 5 % of the rows beside the best one of up to 2 levels; a rule list beside ...
+    A private tree misclassifies, on average, at most 5 % of the rows more than the best tree with up to 4 leaves; ...
     """
     if not isinstance(schema, Schema):
         raise ArgumentTypeError(f"schema must be a Schema, got {type(schema).__name__}.")
@@ -367,10 +367,13 @@ def _counted_rows(schema: Schema, rows: int, units: int | None) -> int:
     return min(rows, int(units) * unit.max_rows)
 
 
+def _finite(number: float) -> float | None:
+    return number if isfinite(number) else None
+
+
 def _least(draws: Sequence[Expected], loss: float, rows: int) -> float | None:
-    needed = [one.epsilon_for(loss, rows) for one in draws]
-    least = min(needed, default=inf)
-    return round_up(least) if isfinite(least) else None
+    needed = min((one.epsilon_for(loss, rows) for one in draws), default=inf)
+    return round_up(needed) if isfinite(needed) else None
 
 
 def _spread(schema: Schema, given: float | None) -> float | None:
@@ -389,10 +392,13 @@ def _spread(schema: Schema, given: float | None) -> float | None:
 
 
 def _enough(schema: Schema, rows: int, loss: float, spread: float | None) -> Fraction:
-    found = _least(expected.expected_draws(schema, Fraction(1), spread), loss, rows)
+    draws = expected.expected_draws(schema, Fraction(1), spread)
+    found = _least(draws, loss, rows)
     if found is None:
-        problem = "give epsilon: with this schema models are not drawn as a whole"
-        raise ArgumentError(f"{problem}, and no loss is known beforehand.")
+        problem = "give epsilon: with this schema models are not drawn as a whole, and no loss is known beforehand"
+        if draws:
+            problem = f"give epsilon: with {rows:,} rows no epsilon up to 100 is known to be enough"
+        raise ArgumentError(f"{problem}.")
     return exact(found, "epsilon")
 
 
@@ -428,7 +434,14 @@ def _draws(forecast: Forecast) -> list[str]:
         lines.append(f"for a standard deviation of {forecast.spread:.4g}; MAE by objective='absolute'")
     times = {one.kind: "less than a second" if one.seconds < 1 else f"{one.seconds:.0f} s" for one in forecast.draws}
     took = ", ".join(f"a {kind} {time}" for kind, time in times.items())
-    return [*lines, f"about how long a draw takes: {took}", ""]
+    return [*lines, *_choice_of_leaves(forecast), f"about how long a draw takes: {took}", ""]
+
+
+def _choice_of_leaves(forecast: Forecast) -> list[str]:
+    """Return the line that says how to limit the leaves of a tree."""
+    most = max((one.size for one in forecast.draws if one.kind == "tree"), default=0)
+    limits = ", ".join(f"{depth} allows {2**depth}" for depth in (2, 3, 4) if 2**depth <= most)
+    return [f"the rows decide how many leaves a tree has; max_depth limits them: {limits}"] if limits else []
 
 
 def _row(forecast: Forecast, one: Expected) -> tuple[str, ...]:
@@ -447,8 +460,13 @@ def _row(forecast: Forecast, one: Expected) -> tuple[str, ...]:
 
 def _of_number(forecast: Forecast, one: Expected) -> dict[str, float]:
     """Return by how much R² may be lower, on average and in 95 of 100 draws, and the mean absolute error higher."""
-    bounds = {"r2_below": one.mean, "r2_usually_below": one.usual, "mae_above": one.absolute}
-    return {name: bound.at(forecast.epsilon) / forecast.rows for name, bound in bounds.items() if bound is not None}
+    epsilon, rows = forecast.epsilon, forecast.rows
+    assert one.absolute is not None
+    return {
+        "r2_below": one.excess(epsilon) / rows,
+        "r2_usually_below": one.excess(epsilon, 1 - expected.CONFIDENCE) / rows,
+        "mae_above": one.absolute.excess(epsilon) / rows,
+    }
 
 
 def _noise(forecast: Forecast) -> list[str]:
