@@ -1,8 +1,8 @@
 (* The recursion over all models: the sections "One draw from all models" and "The normaliser" of docs/mathematics.md
    (src/hedgerow/learn/search/lattice.py, src/hedgerow/learn/search/sampler.py, src/hedgerow/learn/search/semirings.py).
 
-   A state says which options are open; what the code keeps, a set of sides, is one kind of state. A leaf has one of the
-   values, an option catches some rows and leaves the others. *)
+   A state says which options are open and how likely it is to stop; what the code keeps, a set of sides and its depth, is
+   one kind of state. A leaf has one of the values, an option catches some rows and leaves the others. *)
 
 From Coq Require Import Reals List Lra Lia ZArith.
 From Hedgerow Require Import Constants Sums Tables ExponentialMechanism.
@@ -13,9 +13,9 @@ Section Models.
 Context {Row Option Value State : Type}.
 Variables (values : list Value) (catches : Option -> Row -> bool) (row_loss : Row -> Value -> R).
 Variables (open : State -> list Option) (on_caught on_left : State -> Option -> State).
-Variables (w stop : R).
+Variables (w : R) (stop : State -> R).
 Hypothesis some_values : values <> [].
-Hypothesis stop_between : 0 < stop < 1.
+Hypothesis stop_between : forall s, 0 < stop s < 1.
 
 Definition caught (o : Option) (D : table Row) := filter (catches o) D.
 Definition left (o : Option) (D : table Row) := filter (fun r => negb (catches o r)) D.
@@ -28,8 +28,8 @@ Definition leaf_weight (D : table Row) (v : Value) : R := exp (- w * total row_l
 Definition leaf (D : table Row) : R := sum (leaf_weight D) values.
 
 (* The chances to stop and to take one of the open options; where none is open a state is a leaf. *)
-Definition stopping (s : State) : R := match open s with [] => 1 | _ => stop end.
-Definition going (s : State) : R := match open s with [] => 0 | _ => (1 - stop) / n_open s end.
+Definition stopping (s : State) : R := match open s with [] => 1 | _ => stop s end.
+Definition going (s : State) : R := match open s with [] => 0 | _ => (1 - stop s) / n_open s end.
 
 Lemma n_values_positive : 0 < n_values.
 Proof. unfold n_values. apply lt_0_INR. destruct values; [congruence | simpl; lia]. Qed.
@@ -48,11 +48,11 @@ Proof.
 Qed.
 
 Lemma stopping_positive s : 0 < stopping s.
-Proof. unfold stopping. destruct (open s); lra. Qed.
+Proof. unfold stopping. pose proof (stop_between s). destruct (open s); lra. Qed.
 
 Lemma going_nonneg s : 0 <= going s.
 Proof.
-  unfold going, n_open. destruct (open s) as [|o l]; [lra|].
+  unfold going, n_open. pose proof (stop_between s). destruct (open s) as [|o l]; [lra|].
   apply Rmult_le_pos; [lra|]. left. apply Rinv_0_lt_compat, lt_0_INR. simpl; lia.
 Qed.
 

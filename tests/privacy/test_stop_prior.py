@@ -42,9 +42,10 @@ def test_a_constant_prior_is_the_same_at_every_depth(probability, depth):
 
 
 @given(priors, st.integers(0, 12))
-def test_the_cost_is_that_of_the_dearest_level(prior, levels):
-    each = [-prior.log_stop(depth) - prior.log_go(depth) for depth in range(max(levels, 1))]
-    assert prior.cost(levels) == max(each) >= 2 * 0.693
+def test_the_cost_covers_stopping_at_one_depth_and_going_on_at_another(prior, levels):
+    depths = range(max(levels, 1))
+    pairs = [-prior.log_stop(one) - prior.log_go(other) for one in depths for other in depths]
+    assert prior.cost(levels) == pytest.approx(max(pairs), rel=1e-15)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(5, 2)])
@@ -62,7 +63,7 @@ def test_log_odds_are_capped_however_large_epsilon_is(epsilon):
     assert [prior.log_odds(depth) for depth in (0, 1, 11)] == [-2, MOST_LOG_ODDS, MOST_LOG_ODDS]
     assert prior.log_stop(11) == 0
     assert prior.log_go(11) == -MOST_LOG_ODDS
-    assert prior.cost(12) == MOST_LOG_ODDS
+    assert prior.cost(12) == pytest.approx(MOST_LOG_ODDS + 2.126928)
 
 
 def test_a_prior_cannot_be_changed_and_is_compared_by_its_numbers():

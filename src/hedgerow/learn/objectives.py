@@ -41,7 +41,7 @@ class RowLoss:
         return False
 
     @property
-    def stop_rule(self) -> StopRule:
+    def _stop_rule(self) -> StopRule:
         """The rule that makes the default prior of trees."""
         return STOP_RULE if self.has_default_objective else STOP_RULE_OF_SHARES
 

@@ -145,7 +145,7 @@ class SearchEstimator(PrivateEstimator, RowLoss):
     def _prior_rule(self) -> StopRule:
         """The rule that makes the prior of a draw from its ε."""
         if isinstance(self.stop_probability, str):
-            return self.stop_rule
+            return self._stop_rule
         return StopRule.constant(float(self.stop_probability))
 
     def _chooses(self, schema: Schema) -> bool:

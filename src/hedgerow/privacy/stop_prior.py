@@ -15,8 +15,24 @@ MOST_LOG_ODDS = 1_000.0
 class StopPrior:
     """Prior probability of stopping at a position of a model, by its depth.
 
-    The log-odds of stopping at depth d are ``start + slope·d``, and at most `MOST_LOG_ODDS`. The root of the model has
-    depth 0, the root of the search the depth `offset`.
+    The log-odds of stopping at depth d are ``start + slope·d``, and at most 1,000. The root of the model has depth 0.
+
+    Attributes
+    ----------
+    start : float
+        The log-odds of stopping at the root of the model.
+    slope : float
+        The increase of the log-odds from one depth to the next.
+    offset : int
+        The depth of the root of the search, which is a subtree if a tree is drawn in blocks.
+
+    Examples
+    --------
+    >>> prior = StopPrior(start=-2.0, slope=3.0)
+    >>> [prior.log_odds(depth) for depth in range(3)], round(prior.log_go(0), 3)
+    ([-2.0, 1.0, 4.0], -0.127)
+    >>> StopPrior.constant(0.1).is_constant
+    True
     """
 
     start: float
@@ -50,21 +66,36 @@ class StopPrior:
         return -_softplus(self.log_odds(depth))
 
     def cost(self, levels: int) -> float:
-        """Return the largest ``−ln P(stop) − ln P(go on)`` of the given number of levels, or of the first level."""
-        return max(-self.log_stop(depth) - self.log_go(depth) for depth in range(max(levels, 1)))
+        """Return the largest ``−ln P(stop)`` plus the largest ``−ln P(go on)`` of so many levels, at least one."""
+        depths = range(max(levels, 1))
+        return max(-self.log_stop(depth) for depth in depths) + max(-self.log_go(depth) for depth in depths)
 
 
 @dataclass(frozen=True)
 class StopRule:
-    """Rule that makes the prior of a draw from its public ε.
+    """Rule that makes the prior of a draw from the ε of the draw, which is public.
 
-    A test at depth d has to save about ``rows·d`` misclassified rows to be as likely as a leaf, and a little more if ε
-    is small.
+    The log-odds of stopping at depth d are ``start + d·(step + rows·ε)``. So a test at depth d has to save about
+    ``rows·d`` misclassified rows to be as likely as a leaf, and more if ε is small.
+
+    Attributes
+    ----------
+    start : float
+        The log-odds of stopping at the root.
+    step : float
+        The part of the increase from one depth to the next that does not depend on ε.
+    rows : float
+        The increase from one depth to the next for each unit of ε.
+
+    Examples
+    --------
+    >>> StopRule(-2.0, 1.0, 2.0).prior(Fraction(1, 2))
+    StopPrior(start=-2.0, slope=2.0, offset=0)
     """
 
-    start: float  # the log-odds of stopping at the root
-    step: float = 0.0  # how much the log-odds rise with each level, whatever ε
-    rows: float = 0.0  # and how much they rise with each level for ε = 1
+    start: float
+    step: float = 0.0
+    rows: float = 0.0
 
     @classmethod
     def constant(cls, probability: float) -> Self:
@@ -72,7 +103,7 @@ class StopRule:
         return cls(StopPrior.constant(probability).start)
 
     def prior(self, epsilon: Fraction) -> StopPrior:
-        """Return the prior of a draw that costs `epsilon`: log-odds ``start + d·(step + rows·epsilon)``."""
+        """Return the prior of a draw that costs `epsilon`."""
         return StopPrior(self.start, self.step + self.rows * float(min(epsilon, Fraction(MOST_LOG_ODDS))))
 
 
