@@ -98,18 +98,17 @@ leaf_lines <- function(object) {
     lines <<- c(lines, line)
     marks <<- c(marks, mark)
   }
-  walk <- function(place, head, indent) {
+  branch <- function(place, head, indent) {
     if (place < 0) return(add(paste0(indent, head, " ", said[-place]), notes[-place]))
-    inner <- indent
-    if (head != "") {
-      add(paste0(indent, head))
-      inner <- paste0(indent, "    ")
-    }
-    node <- object$nodes[[place]]
-    walk(node$true, paste0("if ", literal_text(node$literal), ":"), inner)
-    walk(node$false, "else:", inner)
+    add(paste0(indent, head))
+    walk(place, "", paste0(indent, "    "))
   }
-  walk(object$root, if (object$root < 0) "always:" else "", "")
+  walk <- function(place, otherwise, indent) {
+    node <- object$nodes[[place]]
+    branch(node$true, paste0(otherwise, "if ", literal_text(node$literal), ":"), indent)
+    if (node$false < 0) branch(node$false, "else:", indent) else walk(node$false, "else ", indent)
+  }
+  if (object$root < 0) branch(object$root, "always:", "") else walk(object$root, "", "")
   noted(lines, marks)
 }
 

@@ -244,7 +244,8 @@ class Tree(LeafModel):
     @property
     def _text(self) -> str:
         def split(literal: Literal, true: _Lines, false: _Lines) -> _Lines:
-            return _under(f"if {literal}:", true) + _under("else:", false)
+            below = _under("else:", false) if len(false) == 1 else [(f"else {false[0][0]}", false[0][1]), *false[1:]]
+            return _under(f"if {literal}:", true) + below
 
         notes = self._notes
         lines = self.fold(split, lambda i: [(shown_text(self.predictions[i]), i)])
