@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search.lattice import Take
-from hedgerow.planning.bounds import Models, bounds
+from hedgerow.planning.bounds import bounds, models_of
 from hedgerow.schema import Boolean, Categorical
 from tests.learn.draws import plan_of
 from tests.learn.enumerate_models import coarse_grid, models, schema_of, tables
@@ -21,7 +21,7 @@ MORE = schema_of(Boolean(), Categorical(("a", "b", "c")))
 
 def largest_surprise(draw):
     """Return the bound for all models of a draw: as many leaves as the depth allows, or as many rules."""
-    models = Models.of(draw)
+    models = models_of(draw)
     return models.surprise(draw.prior, 2**draw.depth if models.is_tree else draw.depth)
 
 

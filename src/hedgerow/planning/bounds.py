@@ -42,12 +42,6 @@ class Models:
     n_values: int
     n_options: int
 
-    @classmethod
-    def of(cls, draw: Draw) -> "Models":
-        """Return the models of a draw."""
-        is_tree = CAUGHT in draw.space.branches
-        return cls(is_tree, tuple(draw.sizes), len(draw.loss.values), max(draw.space.n_options, 1))
-
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes that are forecast: leaves of a tree, or rules besides the default."""
@@ -145,13 +139,19 @@ class Bound:
         return high
 
 
+def models_of(draw: Draw) -> Models:
+    """Return the models of a draw."""
+    is_tree = CAUGHT in draw.space.branches
+    return Models(is_tree, tuple(draw.sizes), len(draw.loss.values), max(draw.space.n_options, 1))
+
+
 def bounds(estimator: SearchEstimator, schema: Schema, scale: float = 1.0) -> tuple[Bound, ...]:
     """Return the bounds of a fit, by size; none if its model is not drawn as a whole."""
     planned = whole_draw(estimator, schema)
     if planned is None:
         return ()
     draw, mechanism = planned
-    models, epsilon = Models.of(draw), exact(estimator.epsilon or 0, "epsilon")
+    models, epsilon = models_of(draw), exact(estimator.epsilon or 0, "epsilon")
     rule = estimator._prior_rule  # pyright: ignore[reportPrivateUsage] -- for this room, not for users
     share, weight = mechanism.epsilon / epsilon, float(mechanism.weight / epsilon)
     return tuple(Bound(models, size, rule, share, weight, scale) for size in models.sizes)
