@@ -14,6 +14,7 @@ from hedgerow.boundary.arrays import Mask
 from hedgerow.learn.learned import grafted, leaves_of
 from hedgerow.learn.search.lattice import Stop, Take
 from hedgerow.learn.search.space import Space
+from hedgerow.models.conditions import complement
 from hedgerow.schema.candidates import Antecedent
 from hedgerow.schema.literals import Literal
 from hedgerow.schema.schema import Schema
@@ -173,7 +174,8 @@ def simplified_list(
     """Return a rule list that predicts the same, and the places of its rules in the given one, the default included.
 
     Literals that follow from the failure of earlier rules are left out, or replaced by a comparison with one number;
-    so are rules that no row reaches and, where values are known, those whose rows get the same value from later ones.
+    so are rules that no row reaches and, if values are known, those whose rows get the same value from later rules. A
+    last rule with "not" changes places with the default rule.
     """
     rules = _Rules(schema)
     kept: list[tuple[int, Antecedent]] = []
@@ -188,7 +190,20 @@ def simplified_list(
         for rule in reversed(kept[:-1]):
             if rules.is_repeated(kept.index(rule), kept, values):
                 kept.remove(rule)
-    return tuple(antecedent for _, antecedent in kept[:-1]), tuple(place for place, _ in kept)
+    places = [place for place, _ in kept]
+    rules = [antecedent for _, antecedent in kept[:-1]]
+    opposite = _opposite(schema, rules[-1]) if rules else None
+    if opposite is not None:
+        rules[-1], places[-2:] = (opposite,), places[:-3:-1]
+    return tuple(rules), tuple(places)
+
+
+def _opposite(schema: Schema, antecedent: Antecedent) -> Literal | None:
+    """Return the literal without "not" that holds where an antecedent of one literal with it does not."""
+    first, *others = antecedent
+    if others or first.operator not in ("false", "!=", "known"):
+        return None
+    return complement(first, schema[first.attribute])
 
 
 class _Rules:
