@@ -431,9 +431,9 @@ def test_an_epsilon_for_which_no_usual_table_is_large_enough_is_told_in_one_line
     assert code == 0
     assert err.count("warning: epsilon = 1e-09 is so small that even 1,000,000 rows hardly change") == 1
     assert ".py" not in err
-    assert "rows, share unknown" in out or "probably no rows" in out
+    assert "rows: too few to tell" in out or "probably no rows" in out
     shown = run("show", "m.json")[1]
-    assert "rows, share unknown" in shown or "probably no rows" in shown
+    assert "rows: too few to tell" in shown or "probably no rows" in shown
     assert " % of" not in shown
     assert "warning" not in run(*FIT, "--epsilon", "1", "-o", "n.json")[2]
 

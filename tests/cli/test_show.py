@@ -4,11 +4,13 @@ import json
 
 import duckdb
 import pandas as pd
+import pytest
 
 import hedgerow as hr
 from hedgerow.cli.output import model_text
 from hedgerow.models.dialects import DIALECTS
 from tests.cli.table import FIT, a_scorecard, a_tree
+from tests.models.large_models import tree
 
 
 def test_show_exports_every_form(folder, run):
@@ -46,6 +48,18 @@ def test_a_tree_is_shown_exported_and_applied(folder, run):
     assert list(found) == ["ill", "leaf"]
     assert found["ill"].tolist() == expected
     assert set(zip(found["ill"], found["leaf"], strict=True)) == {("yes", 1), ("no", 2)}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_large_tree_is_folded_unless_all_of_it_is_asked_for(run):
+    large = tree(0, 200, "uncounted")
+    large.save("large.json")
+    assert run("show", "large.json")[1] == f"{large.size}\n\n{large}\n\n{large.privacy}\n"
+    assert "leaves not shown" in str(large)
+    assert run("show", "large.json", "--full")[1] == f"{large.size}\n\n{large.to_text()}\n\n{large.privacy}\n"
+    code, _, err = run("show", "large.json", "--full", "--format", "sql")
+    assert code == 2
+    assert "--full needs --format text, got --format sql." in err
 
 
 def test_a_scorecard_is_shown_exported_and_drawn(folder, run):

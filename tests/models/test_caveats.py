@@ -65,7 +65,11 @@ def test_a_leaf_whose_rows_may_be_none_but_for_the_noise_is_named():
     for rows, found in ((most + 1, []), (most, ["empty"]), (-2, ["empty"])):
         model = tree_of(Leaf((rows - 50, 50)), Leaf((170, 10)))
         assert kinds(model) == found
-        assert ("There may be no rows in leaf 1: noise alone can make such counts." in str(model)) == bool(found)
+        said = ["There may be no rows in leaf 1: noise alone can make such counts."] if found else []
+        assert [caveat.sentence for caveat in model.caveats] == said
+        for text in (str(model), model.to_html()):  # where the note on the leaf says so
+            assert ("too few to tell" in text) == bool(found)
+            assert "aveat" not in text
 
 
 def test_constant_scorecards_are_those_whose_totals_are_on_one_side():

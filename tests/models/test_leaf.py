@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hedgerow.models import Leaf
-from hedgerow.models.count_noise import CountNoise
-from hedgerow.models.leaf import check_leaves, commented, leaf_note, leaf_predictions, leaf_probabilities
-from hedgerow.schema import Label, Number
+from hedgerow.models import Leaf, Tree
+from hedgerow.models.leaf import check_leaves, commented, leaf_predictions, leaf_probabilities
+from hedgerow.privacy import PrivacyCard
+from hedgerow.schema import Boolean, Label, Number, Schema
 
 CLASSES = ("a", "b", "c")
 LABEL = Label("y", CLASSES)
@@ -187,9 +187,16 @@ def test_a_label_is_written_only_where_there_is_one() -> None:
     assert Leaf(label="b").to_dict("b") == {"then": "b", "counts": None, "label": "b"}
 
 
+def note(leaf: Leaf) -> str:
+    """Return the note on the only leaf of a tree whose counts are exact."""
+    tree = Tree(Schema({"x": Boolean()}, LABEL), leaf, PrivacyCard.none("example"))
+    return str(tree).splitlines()[0].partition("# ")[2]
+
+
 def test_only_leaves_with_counts_have_a_note() -> None:
-    assert leaf_note(Leaf((9, 1)), np.array([0.9, 0.1]), 0, EXACT) == "90.0 % of 10"
-    assert leaf_note(Leaf(label="a"), np.array([1.0, 0.0]), 0, EXACT) is None
+    assert note(Leaf((9, 1, 0))) == "90.0 % of 10"
+    assert note(Leaf((1, 2_000, 0))) == "100.0 % of 2,001"
+    assert not note(Leaf(label="a"))
 
 
 def test_notes_stand_one_under_the_other_and_lines_without_one_do_not_move_them() -> None:
@@ -208,7 +215,6 @@ def test_a_label_among_many_classes_that_contradict_it_takes_no_time() -> None:
     assert shares.argmax() == 0
 
 
-EXACT = CountNoise(0.0)
 LIKELY = Leaf(label="b", probabilities=(0.25, 0.5, 0.25))
 
 
@@ -224,11 +230,9 @@ def test_counts_beside_drawn_probabilities_are_no_share_of_other_leaves() -> Non
 
 
 def test_a_note_names_a_drawn_probability_and_never_as_a_share_of_the_rows() -> None:
-    row = np.array([0.25, 0.5, 0.25])
-    assert leaf_note(LIKELY, row, 1, EXACT) == "50 %"
-    assert leaf_note(Leaf((90, 5, 5), "b", (0.25, 0.5, 0.25)), row, 1, EXACT) == "50 %; 100 rows"
-    likely = Leaf(label="a", probabilities=(13 / 15, 1 / 15, 1 / 15))
-    assert leaf_note(likely, np.array([13 / 15]), 0, EXACT) == "86.7 %"
+    assert note(LIKELY) == "50 %"
+    assert note(Leaf((90, 5, 5), "b", (0.25, 0.5, 0.25))) == "50 %; 100 rows"
+    assert note(Leaf(label="a", probabilities=(13 / 15, 1 / 15, 1 / 15))) == "86.7 %"
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def test_a_rule_list_is_no_tree() -> None:
 def test_a_tree_of_the_greatest_depth_is_read() -> None:
     deep = Tree(SCHEMA, chain(64), NONE)
     assert Tree.from_json(deep.to_json()) == deep
-    assert str(deep).count("\n") == 64
+    assert deep.to_text().count("\n") == 64
 
 
 @pytest.mark.parametrize("depth", [65, 200, 450, 900, 5000])

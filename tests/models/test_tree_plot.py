@@ -10,9 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from hedgerow.models import Leaf, Split, Tree
+from hedgerow.models.tree_outline import groups_of
 from hedgerow.models.tree_plot import DrawnLeaf, DrawnSplit, tree_diagram
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
+from tests.models.large_models import CARDS, OF_NUMBERS, SCHEMA, tree
 from tests.models.strategies import trees
 
 CLASSES = ["no", "yes"]
@@ -161,6 +163,27 @@ def test_any_tree_can_be_drawn(model: Tree) -> None:
     axes = model.plot()
     assert len(boxes(axes)) == len(model) + model.n_splits
     plt.close(axes.figure)
+
+
+@pytest.mark.parametrize("kind", ["noisy", "uncounted"])
+@pytest.mark.parametrize("schema", [SCHEMA, OF_NUMBERS], ids=["classes", "number"])
+def test_a_tree_of_any_size_fits_a_page_and_says_what_is_folded(kind: str, schema: Schema) -> None:
+    model = tree(1, 400, kind, schema=schema)
+    axes = model.plot()
+    assert max(axes.figure.get_size_inches()) < 14
+    assert min(text.get_fontsize() for text in axes.texts) == pytest.approx(8)
+    leaves = [box for box in boxes(axes) if box.get_facecolor() != to_rgba("white")]
+    assert len(leaves) <= 12
+    groups = groups_of(model._outline(11))
+    assert [box.get_linestyle() for box in leaves].count("--") == sum(group.size > 1 for group in groups)
+    assert "of 400 leaves are folded; to_text() and" in axes.get_title().replace("\n", " ")
+
+
+def test_a_share_is_drawn_only_if_it_is_shown() -> None:
+    model = Tree(SCHEMA, Split(Literal("x0", "true"), Leaf((900, 90, 9)), Leaf((2, -2, 0))), CARDS["noisy"])
+    axes = model.plot()
+    assert "at most 30 rows: too few to tell" in " ".join(texts(axes))
+    assert sum(isinstance(patch, Rectangle) for patch in axes.patches) == 3  # of the first leaf
 
 
 def test_a_model_without_counts_says_so_in_the_caption() -> None:

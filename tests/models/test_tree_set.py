@@ -12,6 +12,7 @@ from hedgerow.models import Leaf, Split, Tree, TreeSet
 from hedgerow.models.envelope import seal
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
+from tests.models.large_models import tree
 
 SCHEMA = Schema(
     {"age": Integer(0, 89, cuts=(30, 60)), "smoker": Boolean(), "<b>": Categorical(("x", "y"))},
@@ -146,3 +147,15 @@ def test_a_set_is_shown_side_by_side_and_names_are_escaped():
         TREES.plot(axes=[None])
     with pytest.raises(AttributeError, match="a set of trees has no to_sql; pick one of them"):
         TREES.to_sql()
+
+
+def test_a_set_of_many_trees_shows_two_pages_of_them_and_its_whole_text_all() -> None:
+    many = TreeSet(tuple(tree(seed, 40, "uncounted") for seed in range(9)))
+    lines = str(many).split("\n")
+    assert len(lines) < 140
+    assert "(7 more trees; to_text() shows every tree)" in lines
+    assert many.to_text().count("not shown") == 0
+    assert [many.to_text().count(f"tree {number} of 9\n") for number in range(1, 10)] == [1] * 9
+    few = TreeSet(many.models[:2])
+    assert "more tree" not in str(few)
+    assert str(few) != few.to_text()  # each is folded by itself

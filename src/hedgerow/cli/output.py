@@ -74,9 +74,9 @@ def _drop(stream: Any) -> None:
         stream.flush()
 
 
-def model_text(model: "Model") -> str:
-    """Return a model as `fit` and `show` print it: its size, the model itself, its privacy card."""
-    return f"{model.size}\n\n{model}\n\n{model.privacy}"
+def model_text(model: "Model", *, is_full: bool = False) -> str:
+    """Return a model as `fit` and `show` print it: its size, the model itself or all of it, its privacy card."""
+    return f"{model.size}\n\n{model.to_text() if is_full else model}\n\n{model.privacy}"
 
 
 @contextmanager

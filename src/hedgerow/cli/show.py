@@ -32,6 +32,7 @@ def show(  # noqa: PLR0913 -- one an option
     schema: OthersSchema = None,
     form: Annotated[Form | None, option("Output format.  \\[by the file's ending, else text]", "--format")] = None,
     dialect: Annotated[DialectName | None, option("SQL dialect, with --format sql.  \\[duckdb]")] = None,
+    full: Annotated[bool, option("Show every leaf, rule and tree, however many there are.", "--full")] = False,
     plot: Annotated[Path | None, option("Draw the model into this PNG, SVG or PDF file.")] = None,
     paper: Annotated[Path | None, option("Draw a scorecard as a form to fill in by hand.")] = None,
     pdo: Annotated[float | None, option("Scorecard: points to double the odds, such as 20.", metavar="POINTS")] = None,
@@ -56,10 +57,12 @@ def show(  # noqa: PLR0913 -- one an option
     form = _form(form, output, as_json=as_json)
     if dialect is not None and form != "sql":
         raise ArgumentError("--dialect needs --format sql.")
+    if full and form != "text":
+        raise ArgumentError(f"--full needs --format text, got --format {form}.")
     check_outputs((plot, paper, output), model, schema, force=force)
     check_pictures(plot, paper)
     released = _scaled(any_model(model, schema), pdo, score, odds, favourable)
-    text = _render(released, form, dialect or "duckdb")
+    text = _render(released, form, dialect or "duckdb", is_full=full)
     draw(released.form, paper)  # before anything else is written: only a scorecard has a form
     print_or_write(text, output)
     draw(released.plot, plot)
@@ -98,9 +101,9 @@ def _form(given: Form | None, output: Path | None, *, as_json: bool) -> Form:
     return _FORMS.get(ending, "text")
 
 
-def _render(model: Model, form: Form, dialect: DialectName) -> str:
+def _render(model: Model, form: Form, dialect: DialectName, *, is_full: bool) -> str:
     if form == "text":
-        return model_text(model)
+        return model_text(model, is_full=is_full)
     if form == "sql":
         return model.to_sql(dialect)
     if form == "html":

@@ -58,26 +58,13 @@ class CountNoise:
         off = self.spread(number, confidence)
         return max(count - off, 0), max(count + off, 0)
 
-    def rows(self, count: int, number: int) -> str:
-        """Return a released sum of so many counts in words: to the digits that the noise leaves, or from 0 to most."""
-        low, high = self.interval(count, number)
-        off = self.spread(number)
-        unit = 10 ** (len(str(off)) - 1)
-        if low > 0:
-            return f"about {round(Fraction(count, unit)) * unit:,}" if off else f"{count:,}"
-        return f"0 to {-(-high // unit) * unit:,}" if high else "0"
-
-    def share(self, counts: tuple[int, ...], k: int) -> tuple[float, float] | None:
-        """Return the ends of the interval for the share of a class in a leaf; None where nearly every share may be."""
+    def share(self, counts: tuple[int, ...], k: int) -> tuple[float, float]:
+        """Return the ends of the interval for the share of a class in a leaf."""
         # The class's count and that of all others each have half of the chance of an interval that misses.
-        total = sum(counts)
         half = (1 + CONFIDENCE) / 2
         low, high = self.interval(counts[k], 1, half)
-        least, most = self.interval(total - counts[k], len(counts) - 1, half)
-        if self.interval(total, len(counts))[0] == 0:
-            return None
-        ends = low / max(low + most, 1), high / (high + least) if high + least else 0.0
-        return ends if ends[1] - ends[0] < _SAYS_NOTHING else None
+        least, most = self.interval(sum(counts) - counts[k], len(counts) - 1, half)
+        return low / max(low + most, 1), high / (high + least) if high + least else 0.0
 
     def least_share(self, rows: Sequence[int], number: int) -> float:
         """Return a share of all rows that every leaf holds, with this module's confidence for all leaves together.
@@ -89,9 +76,6 @@ class CountNoise:
         least = min(rows) - self.spread(number, confidence)
         most = sum(rows) + self.spread(number * len(rows), confidence)
         return max(least, 0) / max(most, 1)
-
-
-_SAYS_NOTHING = 0.9  # an interval of a share that is as wide says nothing
 
 
 def _pays_for_rows(charge: Charge) -> bool:

@@ -88,8 +88,8 @@ def read_model(path: str | PathLike[str], schema: Schema | None = None) -> Model
     >>> path = Path(tempfile.mkdtemp(), "rules.txt")
     >>> _ = path.write_text("if age <= 40 and sex = f then yes (yes 12, no 3)\nelse no (yes 1, no 9)")
     >>> print(read_model(path))
-    if age <= 40 and sex = f then yes    # 15 rows ± unknown noise, share unknown
-    else no                              # 10 rows ± unknown noise, share unknown
+    if age <= 40 and sex = f then yes    # 15 rows ± unknown noise
+    else no                              # 10 rows ± unknown noise
     (the privacy card does not state the noise on the counts: none is known to be exact)
     <BLANKLINE>
     age: (source: made of the model's tests; it is not the domain of the rows)

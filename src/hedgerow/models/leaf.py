@@ -10,7 +10,6 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Floats
 from hedgerow.errors import ArgumentError
-from hedgerow.models.count_noise import CountNoise
 from hedgerow.schema.targets import Target
 from hedgerow.text.messages import shown
 from hedgerow.text.values import listed
@@ -19,8 +18,7 @@ MOST_PROBABILITIES = 2**22
 """Maximum of leaves times classes of a model, where the array of its probabilities has 32 MiB."""
 _LARGEST_COUNT = 2**63
 _OFF = 1e-9  # what rounding may add to the sum of probabilities
-TOO_NOISY = "share unknown"
-_WIDEST = 200  # characters of the longest line by which notes are aligned
+_WIDEST = 90  # characters of the longest line by which notes are aligned
 
 
 @dataclass(frozen=True)
@@ -154,21 +152,19 @@ def _check_mode(probabilities: Sequence[float], label: Any, classes: Sequence[An
 def leaf_probabilities(leaves: Sequence[Leaf], target: Target) -> Floats:
     classes = target.values
     found = np.zeros((len(leaves), len(classes)))
-    for row, leaf in zip(found, leaves, strict=True):
-        if leaf.counts is not None and leaf.probabilities is None:
-            row[:] = np.maximum(np.array(leaf.counts, dtype=np.float64), 0.0)
+    counted = [place for place, leaf in enumerate(leaves) if leaf.counts is not None and leaf.probabilities is None]
+    counts = np.array([leaves[place].counts for place in counted], dtype=np.float64)
+    found[counted] = np.maximum(counts.reshape(len(counted), len(classes)), 0.0)
     whole = found.sum(axis=0) if found.sum() > 0 else np.ones(len(classes))
-    for row, leaf in zip(found, leaves, strict=True):
+    found[[place for place in counted if not found[place].any()]] = whole
+    for place, leaf in enumerate(leaves):
         if leaf.probabilities is not None:
-            row[:] = leaf.probabilities
-            continue
-        if leaf.counts is None:
-            row[classes.index(leaf.label) if leaf.mean is None else _nearest(classes, leaf.mean)] = 1.0
-            continue
-        row[:] = row if row.any() else whole
-        if leaf.label is not None and target.as_number is None:
-            row[:] = _with_mode(row, classes.index(leaf.label))
-        row /= row.sum()
+            found[place] = leaf.probabilities
+        elif leaf.counts is None:
+            found[place, classes.index(leaf.label) if leaf.mean is None else _nearest(classes, leaf.mean)] = 1.0
+        elif leaf.label is not None and target.as_number is None:
+            found[place] = _with_mode(found[place], classes.index(leaf.label))
+    found[counted] /= found[counted].sum(axis=1, keepdims=True)
     found.setflags(write=False)
     return found
 
@@ -195,38 +191,6 @@ def leaf_predictions(leaves: Sequence[Leaf], target: Target, probabilities: Floa
         next(one for one in (leaf.mean, leaf.label, by_counts) if one is not None)
         for leaf, by_counts in zip(leaves, target.predicted(probabilities), strict=True)
     )
-
-
-def leaf_note(leaf: Leaf, probabilities: Floats, k: int, noise: CountNoise | None) -> str | None:
-    # "81 %; 120 rows": the probability was drawn, and is no share of the rows. "80.0 % of 120": it is their share.
-    # "72 to 88 % of about 120": the share's interval by the noise on the counts. "120 rows ± unknown noise": the card
-    # does not state the noise, so that neither an interval nor the exact share is known.
-    drawn = None if leaf.probabilities is None else f"{100 * probabilities.max():.3g} %"
-    if leaf.counts is None:
-        return drawn
-    rows, numbers = sum(leaf.counts), len(leaf.counts)
-    if drawn is not None:
-        return f"{drawn}; {rows_text(rows, numbers, noise, ' rows')}"
-    share = None if noise is None else noise.share(leaf.counts, k)
-    if noise is not None and noise.is_exact:
-        return f"{100 * probabilities.max():.1f} % of {leaf.rows}" if leaf.rows else "0 rows"
-    if share is not None:
-        return f"{share_text(share)} of {rows_text(rows, numbers, noise)}"
-    said = rows_text(rows, numbers, noise, " rows")
-    return "probably no rows" if said == "0 rows" else f"{said}, {TOO_NOISY}"
-
-
-def rows_text(count: int, numbers: int, noise: CountNoise | None, unit: str = "") -> str:
-    """Return a released sum of counts in words, with the noise on it: none, what a card states, or None for unknown."""
-    if noise is None:
-        return f"{count}{unit} ± unknown noise"
-    return f"{max(count, 0) if noise.is_exact else noise.rows(count, numbers)}{unit}"
-
-
-def share_text(share: tuple[float, float]) -> str:
-    """Return an interval of shares in whole percent, rounded outward."""
-    low, high = math.floor(100 * share[0]), math.ceil(100 * share[1])
-    return f"{high} %" if low == high else f"{low} to {high} %"
 
 
 def commented(lines: Sequence[str], notes: Sequence[str | None]) -> str:

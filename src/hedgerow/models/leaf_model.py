@@ -1,8 +1,10 @@
 """Models with leaves: released models that route each row to one leaf, by decision paths."""
 
+import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 from xml.etree.ElementTree import Element
@@ -16,18 +18,11 @@ from hedgerow.models import caveats, pmml, python_source
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.conditions import Pieces, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE, CountNoise
-from hedgerow.models.leaf import (
-    TOO_NOISY,
-    Leaf,
-    commented,
-    leaf_note,
-    leaf_predictions,
-    leaf_probabilities,
-    rows_text,
-    share_text,
-)
+from hedgerow.models.leaf import Leaf, commented, leaf_predictions, leaf_probabilities
+from hedgerow.models.leaf_groups import LeafGroup, ReleasedRows
 from hedgerow.models.model import Listing, Model, RowDecisions, class_titles
 from hedgerow.models.size import SmallestShare
+from hedgerow.models.support import Support, rows_text, shown_share
 from hedgerow.schema import Literal, Number
 from hedgerow.text.markup import Html, element
 from hedgerow.text.values import printable, shown_text
@@ -35,6 +30,9 @@ from hedgerow.text.values import printable, shown_text
 _TWO_RELEASES = "probabilities were drawn with the model; counts are another, noisy release"
 _NO_COUNTS = "probabilities were drawn with the model, for a leaf of hardly any row too: no counts were released"
 _UNKNOWN_NOISE = "the privacy card does not state the noise on the counts: none is known to be exact"
+_MOST_NAMED = 3  # classes that the line of a folded group names
+Lines = list[tuple[str, LeafGroup | None]]
+"""Lines of text, each with the group of leaves that it predicts, if it does."""
 _ENDS = (0.05, 0.95)  # quantiles of a number that an explanation has
 
 
@@ -100,9 +98,13 @@ class LeafModel(Model):
     def _number(self) -> Number | None:
         return self.schema.target.as_number
 
+    @cached_property
+    def _literals(self) -> dict[Literal, None]:
+        return literals_of(self.paths)
+
     @property
     def used_attributes(self) -> tuple[str, ...]:
-        used = {literal.attribute for literal in literals_of(self.paths)}
+        used = {literal.attribute for literal in self._literals}
         return tuple(name for name in self.schema.names if name in used)
 
     @property
@@ -132,16 +134,58 @@ class LeafModel(Model):
         """True if the rows of any leaf follow from what was released about it."""
         return any(leaf.counts is not None or leaf.sums is not None for leaf in self.leaves)
 
-    @property
-    def _notes(self) -> list[str | None]:
-        if self._number is not None:
-            return [self._rows_text(leaf, " rows") if self._has_rows else None for leaf in self.leaves]
-        classes, leaves = self.schema.classes, zip(self.leaves, self.probabilities, self.predictions, strict=True)
-        return [leaf_note(leaf, shares, classes.index(said), self._noise) for leaf, shares, said in leaves]
+    @cached_property
+    def _rows(self) -> ReleasedRows:
+        leaves = self.leaves
+        numbers = [len(leaf.counts or leaf.sums or ()) for leaf in leaves]
+        return ReleasedRows([*map(self._released_rows, leaves)], numbers, self._noise)
 
-    def _rows_text(self, leaf: Leaf, unit: str = "") -> str:
-        rows, numbers = self._released_rows(leaf), len(leaf.counts or leaf.sums or ())
-        return f"unknown{unit}" if rows is None else rows_text(rows, numbers, self._noise, unit)
+    def _support(self, group: LeafGroup) -> Support:
+        """Return what is shown of the released rows of a group; of a leaf by itself, with its share."""
+        support = self._rows.support(group.first, group.stop)
+        if group.size > 1 or self._number is not None:
+            return support
+        leaf, shares = self.leaves[group.first], self.probabilities[group.first]
+        if leaf.probabilities is not None:
+            return replace(support, drawn=float(shares.max()))
+        if leaf.counts is None or support.is_too_few:
+            return support
+        if support.is_exact:
+            return replace(support, share=(float(shares.max()),) * 2)
+        place = self.schema.classes.index(self.predictions[group.first])
+        return replace(support, share=shown_share(leaf.counts, place, self._noise))
+
+    def _note(self, group: LeafGroup) -> str | None:
+        """Return the words on a group's rows, and how many leaves it has; None if there is nothing to say."""
+        words = self._support(group).text
+        if group.size == 1:
+            return words or None
+        head = f"{group.size:,} {self._leaves_name}" + ("" if group.is_unsupported else " not shown")
+        return f"{head}, together {words}" if words else head
+
+    def _prediction_text(self, group: LeafGroup) -> str:
+        """Return what the leaves of a group predict: of several classes, the first ones; of numbers, their range."""
+        said = set(self.predictions[group.first : group.stop])
+        if self._number is not None:
+            ends = dict.fromkeys(shown_text(self._rounded(end)) for end in (min(said), max(said)))
+            return " to ".join(ends)
+        if len(said) == 1:
+            return shown_text(said.pop())
+        names = [shown_text(value) for value in self.schema.classes if value in said]
+        if len(names) > _MOST_NAMED + 1:
+            names[_MOST_NAMED:] = [f"{len(names) - _MOST_NAMED:,} more classes"]
+        return " or ".join([", ".join(names[:-1]), names[-1]])
+
+    def _rounded(self, number: float) -> float:
+        """Return a mean to about a thousandth of the number's range, and a level as it is."""
+        assert self._number is not None
+        if number in self.schema.target.values:
+            return number
+        return round(number, max(3 - math.ceil(math.log10(self._number.high - self._number.low)), 0))
+
+    @property
+    def _leaves_name(self) -> str:
+        return "leaves" if self.leaf_name == "leaf" else f"{self.leaf_name}s"
 
     def _released_rows(self, leaf: Leaf) -> int | None:
         """Return the rows of a leaf by its counts, or of a number by its sums; negative where the noise is."""
@@ -149,12 +193,33 @@ class LeafModel(Model):
             return round(sum(leaf.sums) / (self.schema.target.n_levels - 1))
         return None if leaf.counts is None else sum(leaf.counts)
 
-    def _noted(self, lines: Sequence[str], notes: Sequence[str | None]) -> str:
-        return "\n".join([commented(lines, notes), *(f"({remark})" for remark in self._remarks)])
+    @abstractmethod
+    def _shown_groups(self, *, is_full: bool) -> list[LeafGroup]:
+        """Return the groups of leaves that a page shows, or each leaf by itself."""
+
+    @abstractmethod
+    def _condition(self, group: LeafGroup) -> str:
+        """Return the condition of a group in words."""
+
+    def _noted(self, lines: Lines) -> str:
+        """Return lines with the notes on their groups, and remarks below them."""
+        notes = [group and self._note(group) for _, group in lines]
+        remarks = self._remarks([group for _, group in lines if group is not None])
+        return "\n".join([commented([text for text, _ in lines], notes), *(f"({remark})" for remark in remarks)])
+
+    def _remarks(self, groups: Sequence[LeafGroup]) -> list[str]:
+        """Return remarks below these groups: which leaves are folded, and what is known of the rows."""
+        return [*self._folding(groups), *self._remarks_on_rows]
+
+    def _folding(self, groups: Sequence[LeafGroup]) -> list[str]:
+        folded = [group.size for group in groups if group.size > 1]
+        if not folded:
+            return []
+        what = f"{sum(folded):,} of {len(self):,} {self._leaves_name} are folded"
+        return [f"{what}; to_text() and `hedgerow show --full` show every {self.leaf_name}"]
 
     @property
-    def _remarks(self) -> list[str]:
-        """Remarks below the leaves."""
+    def _remarks_on_rows(self) -> list[str]:
         if not self._has_rows:
             return [_NO_COUNTS] if self.has_probabilities and self.privacy.charges else []
         if self._noise is None:
@@ -185,9 +250,24 @@ class LeafModel(Model):
         shares = self.probabilities[number].tolist() if self._all_have_shares else ()
         return pmml.leaf_node(self.leaves[number], self.predictions[number], shares, self.schema.target)
 
+    def _shown_levels(self, groups: Sequence[LeafGroup]) -> tuple[Any, ...]:
+        """Return the classes, or the numbers that any of these groups predicts by itself."""
+        if self._number is None:
+            return self.schema.classes
+        said = (set(self.predictions[group.first : group.stop]) for group in groups)
+        return tuple(sorted({min(one) for one in said if len(one) == 1}))
+
     @property
-    def _shown_levels(self) -> tuple[Any, ...]:
-        return self.schema.classes if self._number is None else tuple(sorted(set(self.predictions)))
+    def _text(self) -> str:
+        return self._noted(self._lines(is_full=False))
+
+    @property
+    def _full_text(self) -> str:
+        return self._noted(self._lines(is_full=True))
+
+    @abstractmethod
+    def _lines(self, *, is_full: bool) -> Lines:
+        """Return lines of text, each with the group that it predicts, if it does."""
 
     def apply(self, X: Any) -> Index:
         """Return the leaf of each row, shape ``(n_rows,)``, from 0 in the order of `leaves`; for `X` see `predict`."""
@@ -298,41 +378,44 @@ class LeafModel(Model):
             return [rows if rows is None else max(rows, 0)]
         return [None] * self.schema.target.n_levels if leaf.counts is None else leaf.counts
 
-    def _cells(self, share: Any, counts: Sequence[Any]) -> list[Any]:
-        return [*([share] if self.has_shares else []), *(counts if self._has_rows else [])]
+    def _cells(self, group: LeafGroup) -> list[str]:
+        """Return the cells of a group in tables, for its share and its rows; or a note in the place of all of them."""
+        support, leaf = self._support(group), self.leaves[group.first]
+        if group.size > 1 or (support.share is None and support.drawn is None and support.is_too_few):
+            return [self._note(group) or ""]
+        share = [support.share_shown] if self.has_shares else []
+        if not self._has_rows:
+            return share
+        if self._number is not None:
+            return [support.rows_shown]
+        if leaf.counts is None:
+            return [*share, *[""] * self.schema.target.n_levels]
+        return [*share, *(rows_text(count, 1, self._noise) for count in leaf.counts)]
 
     def listings(self) -> tuple[Listing, ...]:
-        """Return the leaves as a table: condition, class, its probability, released counts."""
-        rows = list[tuple[Any, ...]]()
-        for number, (one, leaf) in enumerate(zip(self.get_rules(), self.leaves, strict=True), 1):
-            cells = self._cells(one["probability"], self._counts_of(leaf))
-            rows.append((f"{number}. {one['condition']}", shown_text(one["prediction"]), *cells))
-        return (Listing(self.listing_title, tuple(self._titles), tuple(rows)),)
+        """Return the leaves as a table: condition, class, and what is shown of its share and its released rows."""
+        titles, rows = self._titles, list[tuple[str, ...]]()
+        for group in self._shown_groups(is_full=True):
+            row = (f"{group.stop}. {self._condition(group)}", self._prediction_text(group), *self._cells(group))
+            rows.append((*row, *[""] * (len(titles) - len(row))))
+        return (Listing(self.listing_title, tuple(titles), tuple(rows)),)
 
     @property
     def _parts_html(self) -> str:
+        groups = self._shown_groups(is_full=False)
         head = element("tr", *(element("th", name) for name in ["", *self._titles]))
-        rows = map(self._html_row, self.get_rules(), self.leaves)
-        table = element("table", element("thead", head), element("tbody", *rows))
+        table = element("table", element("thead", head), element("tbody", *map(self._html_row, groups)))
         said = [_TWO_RELEASES] if self.has_counts and self.has_probabilities else []
-        notes = [element("p", text) for text in [*said, *self._remarks]]
+        notes = [element("p", text) for text in [*said, *self._remarks(groups)]]
         return "".join([table, *notes])
 
-    def _html_row(self, record: Mapping[str, Any], leaf: Leaf) -> Html:
-        noise, share = self._noise, record["probability"]
-        shown = "" if share is None else f"{100 * share:.1f} %"
-        counts = ["" if count is None else str(count) for count in self._counts_of(leaf)]
-        if self._number is not None:
-            counts = [self._rows_text(leaf)]
-        elif leaf.counts is not None and (noise is None or not noise.is_exact):
-            counts = [rows_text(count, 1, noise) for count in leaf.counts]
-            if leaf.probabilities is None:
-                interval = noise and noise.share(leaf.counts, self.schema.classes.index(record["prediction"]))
-                shown = TOO_NOISY if interval is None else share_text(interval)
-        number, said = str(record[self.leaf_name]), element("b", shown_text(record["prediction"]))
-        condition = element("td", record["condition"], style="text-align:left")
-        cells = (element("td", text) for text in (said, *self._cells(shown, counts)))
-        return element("tr", element("td", number), condition, *cells)
+    def _html_row(self, group: LeafGroup) -> Html:
+        number = f"{group.stop}" if group.size == 1 else f"{group.first + 1}–{group.stop}"
+        condition = element("td", self._condition(group), style="text-align:left")
+        said, cells = element("td", element("b", self._prediction_text(group))), self._cells(group)
+        columns = len(self._titles) - 2
+        wide = {"colspan": str(columns)} if len(cells) == 1 < columns else {}
+        return element("tr", element("td", number), condition, said, *(element("td", cell, **wide) for cell in cells))
 
 
 def _quantiles(shares: Floats, edges: Floats, wanted: Floats) -> Array:

@@ -283,6 +283,11 @@ class Model(envelope.SealedFile):
     def _text(self) -> str:
         """The parts of the model in words."""
 
+    @property
+    def _full_text(self) -> str:
+        """The parts of the model in words, however many there are."""
+        return self._text
+
     @cached_property
     def caveats(self) -> tuple[Caveat, ...]:
         """Reasons why it, or a leaf, is of little use, by what was released alone; none of a model without charges."""
@@ -292,9 +297,20 @@ class Model(envelope.SealedFile):
         return iter(())
 
     def __str__(self) -> str:
+        return self._with_remarks(self._text)
+
+    def to_text(self) -> str:
+        """Return the whole model in words. ``str(model)`` fits a page: it folds what is too much for it."""
+        return self._with_remarks(self._full_text)
+
+    def _with_remarks(self, text: str) -> str:
         lines = [f"{printable(name)}: {meaning}" for name, meaning in self._meanings]
-        lines += [f"caveat: {caveat.sentence}" for caveat in self.caveats]
-        return "\n".join([self._text, "", *lines]) if lines else self._text
+        lines += [f"caveat: {caveat.sentence}" for caveat in self._shown_caveats]
+        return "\n".join([text, "", *lines]) if lines else text
+
+    @property
+    def _shown_caveats(self) -> list[Caveat]:
+        return [one for one in self.caveats if one.kind != "empty"]  # notes on these leaves say so already
 
     @property
     @abstractmethod
@@ -307,7 +323,7 @@ class Model(envelope.SealedFile):
 
     @property
     def _caveats_html(self) -> Html:
-        return joined(*(element("p", f"Caveat: {caveat.sentence}") for caveat in self.caveats))
+        return joined(*(element("p", f"Caveat: {caveat.sentence}") for caveat in self._shown_caveats))
 
     @property
     def _terms_html(self) -> str:

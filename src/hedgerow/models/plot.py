@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NO_BREAK = "\u00a0"
 _BOX = "\u25a1"
+_SEVERAL = "0.85"  # the colour of leaves that predict several classes
 # Safe for colour-blind readers
 _COLOURS = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#BBBBBB")
 MOST_DRAWN, _MOST_SHARES = 500, 10_000
@@ -54,9 +55,14 @@ def shortened(text: str, longest: int = 80) -> str:
 
 
 def leaf_bars(
-    leaves: Sequence[str], counts: Array, classes: Sequence[str], caption: str, ax: Axes | None, unit: str = ""
+    leaves: Sequence[str],
+    counts: Array,
+    classes: Sequence[str],
+    caption: str,
+    ax: Axes | None,
+    unit: str = "released rows",
 ) -> Axes:
-    """Draw one horizontal bar a leaf, stacked by class; negative counts are drawn as 0, absent counts as text."""
+    """Draw one horizontal bar a leaf, stacked by class; no bar for counts that are negative or not a number."""
     axes = _named_lines(leaves, classes, caption, ax)
     left = np.zeros(len(leaves))
     bars: list[BarContainer] = []
@@ -64,28 +70,29 @@ def leaf_bars(
         width = np.nan_to_num(np.maximum(counts[:, k], 0))
         bars.append(axes.barh(range(len(leaves)), width, left=left, color=colour(k), label=plain(name)))
         left += width
-    for place in np.flatnonzero(np.isnan(counts).all(axis=1)):
-        axes.text(0, int(place), " no counts were released", va="center", fontsize="small", color="0.4")
-    axes.set_xlabel(unit or "released rows")
+    axes.set_xlabel(unit)
     class_legend(axes, bars, classes, **(_BESIDE if ax is None else {}))
     return axes
 
 
 def number_bars(
-    leaves: Sequence[str], predicted: Sequence[float], low: float, unit: str, caption: str, ax: Axes | None
+    leaves: Sequence[str], ends: Sequence[tuple[float, float]], low: float, unit: str, caption: str, ax: Axes | None
 ) -> Axes:
+    """Draw one horizontal bar a leaf up to its number; of several leaves, paler from the least to the largest."""
     axes = _named_lines(leaves, (), caption, ax)
-    axes.barh(range(len(leaves)), [said - low for said in predicted], left=low, height=0.5, color=colour(0))
+    places, (least, most) = range(len(leaves)), np.array(ends, dtype=np.float64).T
+    axes.barh(places, least - low, left=low, height=0.5, color=colour(0))
+    axes.barh(places, most - least, left=least, height=0.5, color=colour(0), alpha=0.4)
     axes.set_xlabel(plain(unit))
     return axes
 
 
 def class_bars(
-    leaves: Sequence[str], predicted: Sequence[int], classes: Sequence[str], caption: str, ax: Axes | None
+    leaves: Sequence[str], predicted: Sequence[int | None], classes: Sequence[str], caption: str, ax: Axes | None
 ) -> Axes:
-    """Draw one bar a leaf in the colour of its class, all of the same length, for models without counts."""
+    """Draw one bar a leaf in the colour of its class, gray for several, of one length, for models without counts."""
     axes = _named_lines(leaves, classes, caption, ax)
-    axes.barh(range(len(leaves)), 1, height=0.5, color=[colour(k) for k in predicted])
+    axes.barh(range(len(leaves)), 1, height=0.5, color=[_SEVERAL if k is None else colour(k) for k in predicted])
     axes.set_xlim(0, 1.3 if ax is None else 2.5)  # within given axes, there must be room for the legend
     axes.xaxis.set_visible(False)
     axes.spines["bottom"].set_visible(False)

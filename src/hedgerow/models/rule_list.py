@@ -1,18 +1,20 @@
 """Rule lists with their text, SQL and Python: released models, public by construction. No learning code."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from hedgerow.boundary.arrays import Array
 from hedgerow.errors import ArgumentError
 from hedgerow.models import plot, pmml, python_source
 from hedgerow.models.conditions import Cases, Dialect, Path, Pieces, check_literals
 from hedgerow.models.count_noise import CONFIDENCE
 from hedgerow.models.leaf import Leaf, check_leaves
-from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.leaf_groups import MOST_BARS, MOST_LINES, LeafGroup, list_groups
+from hedgerow.models.leaf_model import LeafModel, Lines
 from hedgerow.models.size import RuleListSize
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
@@ -123,6 +125,10 @@ class RuleList(LeafModel):
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
+        return self._leaves
+
+    @cached_property
+    def _leaves(self) -> tuple[Leaf, ...]:
         return tuple(rule.leaf for rule in self.rules)
 
     @property
@@ -183,43 +189,72 @@ class RuleList(LeafModel):
         """Draw one bar a rule, and return the axes.
 
         It shows the drawn probabilities of a model that has such, else the released counts; else the class alone. Of a
-        number, bars are as long as what the rules predict.
+        number, bars are as long as what the rules predict. At most 20 bars are drawn: neighbouring rules that may have
+        no rows, and those at the end, are folded into one.
         """
-        levels, notes, number = self._shown_levels, self._notes, self.schema.target.as_number
-        plot.check_drawable(len(self.rules), len(levels))
-        words = [" and ".join(str(x).replace(" ", plot.NO_BREAK) for x in rule.antecedent) for rule in self.rules]
-        rules = [
-            f"{i}. {plot.shortened(said or 'otherwise', 300)} "
-            f"→{plot.NO_BREAK}{plot.shortened(shown_text(prediction))}"
-            + (f" ({notes[i - 1]})" if self.has_probabilities and notes[i - 1] else "")
-            for i, (said, prediction) in enumerate(zip(words, self.predictions, strict=True), 1)
-        ]
+        groups, number = self._groups(MOST_BARS), self.schema.target.as_number
+        plot.check_drawable(len(groups), self.schema.target.n_levels if number is None else 1)
+        rules = [self._bar_name(group) for group in groups]
+        caption = "; ".join([self._caption, *self._folding(groups)])
+        said = [set(self.predictions[group.first : group.stop]) for group in groups]
         if number is not None:
-            return plot.number_bars(rules, self.predictions, number.low, printable(number.name), self._caption, ax)
-        names = list(map(shown_text, levels))
+            ends = [(min(one), max(one)) for one in said]
+            return plot.number_bars(rules, ends, number.low, printable(number.name), caption, ax)
+        names = list(map(shown_text, self.schema.classes))
         if self.has_probabilities:
-            return plot.leaf_bars(rules, self.probabilities, names, self._caption, ax, "probability")
+            none = np.full(len(names), np.nan)
+            shares = np.array([none if one.size > 1 else self.probabilities[one.first] for one in groups])
+            return plot.leaf_bars(rules, shares, names, caption, ax, "probability")
         if not self.has_counts:
-            return plot.class_bars(rules, [levels.index(c) for c in self.predictions], names, self._caption, ax)
-        none = [np.nan] * len(names)
-        counts = np.array([none if leaf.counts is None else leaf.counts for leaf in self.leaves], dtype=np.float64)
+            levels = [self.schema.classes.index(one.pop()) if len(one) == 1 else None for one in said]
+            return plot.class_bars(rules, levels, names, caption, ax)
         unit = "released rows"
         if self._noise is None:
             unit += ", with noise that the card does not state"
         elif not self._noise.is_exact:
             unit += f", of each class off by at most {self._noise.spread(1):,} ({100 * CONFIDENCE:g} % by the noise)"
-        return plot.leaf_bars(rules, counts, names, self._caption, ax, unit)
+        return plot.leaf_bars(rules, self._bars(groups), names, caption, ax, unit)
 
-    @property
-    def _text(self) -> str:
-        last = len(self.rules) - 1
-        heads = [
-            f"{'' if i == last else 'if ' if i == 0 else 'else if '}{rule.condition}"
-            f"{('else' if last else 'always') if i == last else ' then'} "
-            f"{shown_text(prediction)}"
-            for i, (rule, prediction) in enumerate(zip(self.rules, self.predictions, strict=True))
-        ]
-        return self._noted(heads, self._notes)
+    def _bars(self, groups: Sequence[LeafGroup]) -> Array:
+        """Return the counts of each group by class, not a number if no bar is drawn."""
+        counts = np.full((len(groups), len(self.schema.classes)), np.nan)
+        for place, group in enumerate(groups):
+            support = self._support(group)
+            if support.rows is not None and not support.is_too_few:
+                counts[place] = np.sum([leaf.counts or () for leaf in self.leaves[group.first : group.stop]], axis=0)
+        return counts
+
+    def _bar_name(self, group: LeafGroup) -> str:
+        name, said = f"{group.first + 1}. {self._condition(group)}", self._prediction_text(group)
+        if group.size > 1:
+            name = f"{group.first + 1:,}–{group.stop:,}. any of these rules"
+        elif self.rules[group.first].antecedent:
+            literals = (str(one).replace(" ", plot.NO_BREAK) for one in self.rules[group.first].antecedent)
+            name = f"{group.first + 1}. {plot.shortened(' and '.join(literals), 300)}"
+        note = self._note(group) or ("no counts were released" if self._has_rows else None)
+        return f"{name} →{plot.NO_BREAK}{plot.shortened(said)}" + (f" ({note})" if note else "")
+
+    def _groups(self, most: int | None) -> list[LeafGroup]:
+        return list_groups(len(self.rules), self._rows, most)
+
+    def _shown_groups(self, *, is_full: bool) -> list[LeafGroup]:
+        if is_full:
+            return [LeafGroup(place, place + 1) for place in range(len(self.rules))]
+        return self._groups(MOST_LINES)
+
+    def _condition(self, group: LeafGroup) -> str:
+        if group.size > 1:
+            return f"any of rules {group.first + 1:,} to {group.stop:,}"
+        return self.rules[group.first].condition or "otherwise"
+
+    def _lines(self, *, is_full: bool) -> Lines:
+        return [(self._line(group), group) for group in self._shown_groups(is_full=is_full)]
+
+    def _line(self, group: LeafGroup) -> str:
+        said = self._prediction_text(group)
+        if group.stop == len(self.rules):
+            return f"{'else' if group.first else 'always'} {said}"
+        return f"{'else if' if group.first else 'if'} {self._condition(group)} then {said}"
 
     def __repr__(self) -> str:
         return f"<RuleList of {number_of(len(self), 'rule')}; {self._guarantee}>"

@@ -1,19 +1,21 @@
 """Decision trees with their text, SQL and Python: released models, public by construction. No learning code."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import count, takewhile
 from typing import Any, ClassVar, Self, TypeVar
 from xml.etree.ElementTree import Element
 
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models import pmml, python_source, tree_plot
-from hedgerow.models.conditions import Dialect, Path, Pieces, check_literals, conditions, literals_of
+from hedgerow.models.conditions import Dialect, Path, Pieces, check_literals, conditions
 from hedgerow.models.leaf import Leaf, check_leaves
-from hedgerow.models.leaf_model import LeafModel
+from hedgerow.models.leaf_groups import MOST_BOXES, MOST_LINES, LeafGroup
+from hedgerow.models.leaf_model import LeafModel, Lines
 from hedgerow.models.plot import check_drawable, shade
 from hedgerow.models.size import TreeSize
+from hedgerow.models.tree_outline import Outline, groups_of, tree_outline
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Schema
 from hedgerow.text.axes import Axes
@@ -101,7 +103,7 @@ class Tree(LeafModel):
 
     def __post_init__(self) -> None:
         check_leaves(self.leaves, self.schema.target, self.leaf_name)
-        check_literals(literals_of(self.paths), self.schema, "a split")
+        check_literals(self._literals, self.schema, "a split")
 
     @cached_property
     def _paths(self) -> tuple[tuple[Path, Leaf], ...]:
@@ -127,6 +129,10 @@ class Tree(LeafModel):
     @property
     def leaves(self) -> tuple[Leaf, ...]:
         """The leaves, those of the true branch of each split before those of the false one."""
+        return self._leaves
+
+    @cached_property
+    def _leaves(self) -> tuple[Leaf, ...]:
         return tuple(leaf for _, leaf in self._paths)
 
     @property
@@ -215,52 +221,71 @@ class Tree(LeafModel):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the tree, true branches to the left, and return the axes.
 
+        At most 12 leaves are drawn: subtrees without rows, and the deepest ones, are folded into one box.
         Leaves have the colour of their class, or of their number: the darker, the lower.
         """
-        levels, leaves, notes, number = self._shown_levels, self.leaves, self._notes, self.schema.target.as_number
-        check_drawable(len(leaves), len(levels))
+        outline = self._outline(MOST_BOXES - 1)
+        groups, number = groups_of(outline), self.schema.target.as_number
+        levels = self._shown_levels(groups)
+        check_drawable(len(groups), len(levels))
 
-        def drawn(i: int) -> tree_plot.DrawnLeaf:
-            shares = () if notes[i] is None or not self.has_shares else tuple(map(float, self.probabilities[i]))
-            note = (notes[i] or "").replace("of ", f"of{tree_plot.NO_BREAK}")
-            return tree_plot.DrawnLeaf(levels.index(self.predictions[i]), note, shares)
+        def drawn(part: Outline) -> tree_plot.DrawnNode:
+            if isinstance(part, LeafGroup):
+                return self._drawn_leaf(part, levels)
+            return tree_plot.DrawnSplit(part.literal, drawn(part.true), drawn(part.false))
 
-        root: tree_plot.DrawnNode = self.fold(tree_plot.DrawnSplit, drawn)
-        names, caption = list(map(shown_text, levels)), "; ".join([self._caption, *self._of_missing])
+        caption = "; ".join([self._caption, *self._of_missing, *self._folding(groups)])
+        names, root = list(map(shown_text, levels)), drawn(outline)
         if number is None:
             return tree_plot.tree_diagram(root, names, caption, ax)
         shades = [shade((level - number.low) / (number.high - number.low)) for level in levels]
         return tree_plot.tree_diagram(root, names, caption, ax, shades, printable(number.name))
 
+    def _drawn_leaf(self, group: LeafGroup, levels: Sequence[Any]) -> tree_plot.DrawnLeaf:
+        support, said = self._support(group), set(self.predictions[group.first : group.stop])
+        has_bar = group.size == 1 and (support.share is not None or support.drawn is not None)
+        shares = tuple(map(float, self.probabilities[group.first])) if has_bar else ()
+        note = (self._note(group) or "").replace("of ", f"of{tree_plot.NO_BREAK}")
+        level = levels.index(said.pop()) if len(said) == 1 else None
+        return tree_plot.DrawnLeaf(level, note, shares, self._prediction_text(group), is_folded=group.size > 1)
+
     @property
     def _of_missing(self) -> list[str]:
-        tested = [one for one in literals_of(self.paths) if one.operator != "missing"]
+        tested = [one for one in self._literals if one.operator != "missing"]
         return [_ELSE] if any(self.schema[one.attribute].missing == "bin" for one in tested) else []
 
     @property
-    def _remarks(self) -> list[str]:
-        return [*super()._remarks, *self._of_missing]
+    def _remarks_on_rows(self) -> list[str]:
+        return [*super()._remarks_on_rows, *self._of_missing]
 
-    @property
-    def _text(self) -> str:
-        def split(literal: Literal, true: _Lines, false: _Lines) -> _Lines:
-            below = _under("else:", false) if len(false) == 1 else [(f"else {false[0][0]}", false[0][1]), *false[1:]]
-            return _under(f"if {literal}:", true) + below
+    def _outline(self, most_splits: int | None) -> Outline:
+        return tree_outline(self.root, self._rows, most_splits)
 
-        notes = self._notes
-        lines = self.fold(split, lambda i: [(shown_text(self.predictions[i]), i)])
-        if len(self) == 1:
-            lines = _under("always:", lines)
-        return self._noted([text for text, _ in lines], [None if i is None else notes[i] for _, i in lines])
+    def _shown_groups(self, *, is_full: bool) -> list[LeafGroup]:
+        return groups_of(self._outline(None if is_full else MOST_LINES // 2))
+
+    def _condition(self, group: LeafGroup) -> str:
+        above, last = self._paths[group.first][0], self._paths[group.stop - 1][0]
+        shared = takewhile(lambda pair: pair[0] == pair[1], zip(above, last, strict=False))
+        return next(conditions([tuple(test for test, _ in shared)], self.schema, "always"))
+
+    def _lines(self, *, is_full: bool) -> Lines:
+        def lines_of(part: Outline) -> Lines:
+            if isinstance(part, LeafGroup):
+                return [(self._prediction_text(part), part)]
+            head, below = _under(f"if {part.literal}:", lines_of(part.true)), lines_of(part.false)
+            if isinstance(part.false, LeafGroup):
+                return head + _under("else:", below)
+            return [*head, (f"else {below[0][0]}", below[0][1]), *below[1:]]
+
+        lines = lines_of(self._outline(None if is_full else MOST_LINES // 2))
+        return _under("always:", lines) if len(lines) == 1 else lines
 
     def __repr__(self) -> str:
         return f"<Tree of {number_of(len(self), 'leaf', 'leaves')}; {self._guarantee}>"
 
 
-_Lines = list[tuple[str, int | None]]  # lines of text, each with the number of its leaf
-
-
-def _under(head: str, lines: _Lines) -> _Lines:
+def _under(head: str, lines: Lines) -> Lines:
     """Return a head with its branch below it, or a single leaf beside it."""
     if len(lines) == 1:
         return [(f"{head} {lines[0][0]}", lines[0][1])]

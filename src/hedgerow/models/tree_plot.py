@@ -23,11 +23,13 @@ _LARGEST = 60.0  # pictures of more than 2^16 pixels cannot be written
 
 @dataclass(frozen=True)
 class DrawnLeaf:
-    """Content of a leaf's box: the number of the predicted class, a note on the counts, and shares if there are any."""
+    """Content of a leaf's box, or of a box for several leaves: a note on the counts, and shares if there are any."""
 
-    predicted: int
+    predicted: int | None  # the number of the predicted class; None if there are several
     note: str
     shares: tuple[float, ...]
+    several: str = ""  # what is predicted, if there are several classes
+    is_folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,8 @@ def tree_diagram(
     top = _lay_out(root, classes, slot)
     tops = _tops(top)
     width = _n_leaves(root) * slot
-    columns = max(1, min(len(classes), int(width / (max(map(_width, classes)) + 0.7))))
-    rows = -(-len(classes) // columns) * max(legend_name(name).count("\n") + 1 for name in classes)
+    columns = max(1, min(len(classes), int(width / (max(map(_width, classes), default=0) + 0.7))))
+    rows = -(-len(classes) // columns) * max((legend_name(name).count("\n") + 1 for name in classes), default=0)
     height = tops[-1] + (rows + 1.5) * 1.25 * _LINE
     ax = _own_axes(max(width, 4.5), height, caption) if ax is None else ax
     unit = _show_inches(ax, width, height)
@@ -94,7 +96,8 @@ def tree_diagram(
     ax.set_title("\n".join(map(plain, _wrapped(caption, max(width, 4.5) * unit))), fontsize=_SIZE, loc="center")
     below = {"loc": "upper center", "bbox_to_anchor": (width / 2, tops[-1]), "bbox_transform": ax.transData}
     small = {"ncols": columns, "borderaxespad": 0, "fontsize": _SIZE * unit, "title_fontsize": _SIZE * unit}
-    plot.class_legend(ax, plot.class_patches(classes, colours), classes, title=legend, **below, **small)
+    if classes:
+        plot.class_legend(ax, plot.class_patches(classes, colours), classes, title=legend, **below, **small)
     return ax
 
 
@@ -109,7 +112,8 @@ def _lay_out(root: DrawnNode, classes: Sequence[str], slot: float) -> _Box:
     def place(part: DrawnNode, level: int) -> _Box:
         if isinstance(part, DrawnLeaf):
             room, x = slot - _APART - 2 * _PAD, (next(numbers) + 0.5) * slot
-            return _Box(_wrapped(classes[part.predicted], room, bold=True), x, level, part, _wrapped(part.note, room))
+            title = shortened(drawable(part.several)) if part.predicted is None else classes[part.predicted]
+            return _Box(_wrapped(title, room, bold=True), x, level, part, _wrapped(part.note, room))
         below = (place(part.true, level + 1), place(part.false, level + 1))
         lines = _wrapped(_held_together(part.literal), 2 * slot - _APART - 2 * _PAD)
         return _Box(lines, (below[0].x + below[1].x) / 2, level, below=below)
@@ -152,8 +156,10 @@ def _draw(ax: Axes, box: _Box, tops: Sequence[float], unit: float, colours: Sequ
     from matplotlib.patches import FancyBboxPatch
 
     top, leaf = tops[box.level], box.leaf
-    edge = "0.4" if leaf is None else colours[leaf.predicted]
+    edge = "0.4" if leaf is None or leaf.predicted is None else colours[leaf.predicted]
     style: dict[str, Any] = {"facecolor": "white" if leaf is None else (edge, 0.25), "edgecolor": edge}
+    if leaf is not None and leaf.is_folded:
+        style["linestyle"] = "--"
     shape = "round,pad=0,rounding_size=0.04"
     ax.add_patch(FancyBboxPatch((box.x - box.width / 2, top), box.width, box.height, boxstyle=shape, lw=unit, **style))
     for number, line in enumerate((*box.title, *box.note)):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import accumulate, combinations
 from math import prod
 from typing import Any, ClassVar, Self
 
@@ -14,6 +14,7 @@ from hedgerow.boundary.arrays import Array, Floats, Mask
 from hedgerow.errors import ArgumentError, ArgumentTypeError, ModelFormatError, SchemaError
 from hedgerow.models import envelope
 from hedgerow.models.caveats import box_of
+from hedgerow.models.leaf_groups import MOST_LINES
 from hedgerow.models.model import page_template
 from hedgerow.models.plot import check_matplotlib, svg_of
 from hedgerow.models.size import TreeSetSize
@@ -163,8 +164,24 @@ class TreeSet(envelope.SealedFile):
         return drawn
 
     def __str__(self) -> str:
-        trees = [f"tree {number} of {len(self)}\n{one}" for number, one in enumerate(self.models, 1)]
-        return "\n\n".join([*trees, f"guarantee: {printable(self.privacy.headline)}"])
+        trees = list(map(str, self.models[: self._n_shown]))
+        left = len(self) - len(trees)
+        more = [f"({number_of(left, 'more tree')}; to_text() shows every tree)"] if left else []
+        return self._titled(trees, more)
+
+    def to_text(self) -> str:
+        """Return all trees in words, with every leaf. ``str(trees)`` shows those that fit two pages."""
+        return self._titled([one.to_text() for one in self.models], [])
+
+    def _titled(self, trees: Sequence[str], more: Sequence[str]) -> str:
+        titled = [f"tree {number} of {len(self)}\n{text}" for number, text in enumerate(trees, 1)]
+        return "\n\n".join([*titled, *more, f"guarantee: {printable(self.privacy.headline)}"])
+
+    @property
+    def _n_shown(self) -> int:
+        """The number of trees that are shown in words: those that have no more lines than two pages, at least one."""
+        lines = accumulate(min(2 * one.n_splits, MOST_LINES) for one in self.models)
+        return max(sum(number <= 2 * MOST_LINES for number in lines), 1)
 
     def __repr__(self) -> str:
         return f"<TreeSet of {number_of(len(self), 'tree')}; guarantee: {printable(self.privacy.headline)}>"
