@@ -16,15 +16,19 @@ from tests.report.subjects import CARD, COUNTED, SCHEMA, a_tree, overfitted, wit
 
 
 def test_the_model_is_readable_as_it_is():
-    model = a_tree()
-    found = disclosure.model(Subject.of(model))
-    assert found.notes == ("A count below 0 is noise; there are probably no such rows.",)  # one is -2
-    (grid,) = found.grids
+    """Of noisy counts as much as the noise leaves, as in the model's own text; exact counts as they are."""
+    noisy = a_tree(COUNTED, counts=((4, 30), (50, 1), (-2, 0)))
+    (grid,) = disclosure.model(Subject.of(noisy)).grids
     assert grid.columns == ("if", "then", "probability", "rows of no", "rows of yes")
-    for row, rule in zip(grid.rows, model.get_rules(), strict=True):
-        assert row[0].endswith(rule["condition"])
-        assert row[1:] == (rule["prediction"], rule["probability"], *rule["counts"].values())
+    assert [row[0].partition(" ")[2] for row in grid.rows] == list(noisy.conditions)
+    assert [row[1:] for row in grid.rows] == [
+        ("yes", "67 to 100 %", "at most 10", "about 30"),
+        ("no", "84 to 100 %", "about 50", "at most 7"),
+        ("no", "at most 6 rows: too few to tell", "", ""),
+    ]
     assert grid.title.startswith("The leaves")
+    (grid,) = disclosure.model(Subject.of(without_privacy())).grids
+    assert grid.rows[0][1:] == ("yes", "90.9 %", "3", "30")
 
 
 def test_rules_have_an_order_and_labels_no_counts():

@@ -125,7 +125,7 @@ def test_findings_are_in_three_buckets_with_their_sources():
 
 
 def test_numbers_are_aligned_but_for_the_column_that_names_a_row():
-    text = Report.of(a_tree(), on=ON).to_html()
+    text = page(Report.of(without_privacy(), on=ON).board)
     assert '<th scope="col">if</th><th scope="col">then</th><th scope="col" class="number">probability</th>' in text
 
 

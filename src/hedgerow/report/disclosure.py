@@ -15,7 +15,9 @@ from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, overfit
 from hedgerow.boundary.arrays import Index
 from hedgerow.errors import HedgerowError
+from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import Listing
+from hedgerow.models.support import rows_text
 from hedgerow.report.contents import MOST_SHOWN, Bucket, Cell, Fact, Finding, Grid, Section, section, shortened
 from hedgerow.report.findings import STRONG, TEN, finding
 from hedgerow.report.promises import largest_rate, percent_up
@@ -29,10 +31,9 @@ _MOST_POINTS = 20  # rows of a scorecard on a page
 def model(subject: Subject) -> Section:
     released = subject.released
     grids = [] if released is None else [_listing(subject, one) for one in released.listings()]
-    negative = any(isinstance(cell, int) and cell < 0 for grid in grids for row in grid.rows for cell in row)
     facts = [Fact("drawn by", subject.loss)] if subject.loss else []
-    is_shown, negative = bool(grids or subject.conditions), negative and subject.has_leaves
-    return section("model", facts, grids, is_shown=is_shown, is_own=released is not None, negative=negative)
+    is_shown = bool(grids or subject.conditions)
+    return section("model", facts, grids, is_shown=is_shown, is_own=released is not None)
 
 
 def _listing(subject: Subject, one: Listing) -> Grid:
@@ -52,23 +53,26 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
     if risk is None:
         facts = () if without else (_sensitive(subject, None),)
         return section("leaves", facts, grids, risk=None, without=without, part=subject.part)
-    facts = (*_sizes(risk), *_classes(subject, risk), _sensitive(subject, risk))
+    facts = (*_sizes(subject, risk), *_classes(subject, risk), _sensitive(subject, risk))
     values: dict[str, Any] = {"risk": risk, "without": None, "small": _small(risk), "pure": _pure(subject, risk)}
     values |= {"known": "the class" if subject.number is None else "the number, to within a level"}
-    values |= {"smallest": _rows_text(risk, min(risk.rows))}
+    values |= {"smallest": _rows_text(subject, risk, min(risk.rows))}
     return section("leaves", facts, grids, part=subject.part, **values)
 
 
-def _rows_text(risk: LeafRisk, rows: int) -> str:
-    return f"{rows:,}" + (" (noise; probably no rows)" if rows < 0 and risk.view == "noisy" else "")
+def _rows_text(subject: Subject, risk: LeafRisk, rows: int) -> str:
+    """Return the rows of a leaf as models show them: exact, or as far as the noise on the released counts allows."""
+    if risk.view != "noisy":
+        return f"{rows:,}"
+    return rows_text(rows, 2 if risk.counts is None else len(risk.counts[0]), CountNoise.of(subject.card))
 
 
-def _sizes(risk: LeafRisk) -> tuple[Fact, ...]:
+def _sizes(subject: Subject, risk: LeafRisk) -> tuple[Fact, ...]:
     (one, rows), smallest, ones = risk.counted, min(risk.rows), sum(rows == 1 for rows in risk.rows)
     empty = sum(rows <= 0 for rows in risk.rows)
     return (
         Fact("leaves", f"{len(risk.rows):,}", len(risk.rows)),
-        Fact(f"{rows} in the smallest leaf", _rows_text(risk, smallest), smallest),
+        Fact(f"{rows} in the smallest leaf", _rows_text(subject, risk, smallest), smallest),
         *([Fact("leaves without rows", f"{empty:,}", empty)] if empty else []),
         Fact(f"leaves with fewer than {number_of(risk.threshold, one, rows)}", f"{len(risk.small):,}", len(risk.small)),
         Fact(f"leaves of one {one}", f"{ones:,}", ones),
