@@ -1,5 +1,6 @@
 """Scorecards of two classes and of three, as examples."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 from hedgerow.models import AttributePoints, Scorecard
@@ -21,6 +22,18 @@ AGE = AttributePoints("age", ((-12,), (-3,), (-3,), (11,), (0,)))
 WARD = AttributePoints("ward", ((0,), (6,), (1,)))
 SMOKER = AttributePoints("smoker", ((-2,), (7,), (0,)))
 TWO = Scorecard(SCHEMA, (-7,), (AGE, WARD, SMOKER), 0.1, 0.25, CARD)
+NOISY = Scorecard(
+    SCHEMA,
+    (-7,),
+    (
+        replace(AGE, errors=((2.0,), (0.4,), (0.4,), (1.0,), (8.0,)), unsupported=(4,)),
+        replace(WARD, errors=((0.0,), (1.53,), (0.6,))),
+        replace(SMOKER, errors=((0.2,), (0.5,), (3.0,))),
+    ),
+    0.1,
+    0.25,
+    CARD,
+)
 THREE = Scorecard(
     Schema(ATTRIBUTES, Label("goes to", ("home", "intensive care", "ward"))),
     (1, 0, 1),
@@ -33,4 +46,4 @@ THREE = Scorecard(
 
 def sheet(model: Scorecard) -> Totals:
     """Return what a scorecard shows."""
-    return totals_of(model.schema, model.base, model.parts, model.unit, model.error)
+    return totals_of(model.schema, model.base, model.parts, model.unit, model.error, model.scale)

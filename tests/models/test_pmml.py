@@ -1,6 +1,7 @@
 """PMML out: golden elements by hand, our own reader, and two evaluators of others, which run on Java."""
 
 import shutil
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import Phase, assume, given, settings
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
+from hedgerow.models.pmml import WITHIN_NOISE
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
 from hedgerow.schema import (
@@ -97,6 +99,16 @@ def a_scorecard(schema: Schema, unit: float = 0.5) -> Scorecard:
     return Scorecard(schema, (-2,), tuple(parts), unit, None, NONE)
 
 
+def a_noisy_scorecard(schema: Schema) -> Scorecard:
+    """Return a scorecard with points within the noise, and bins with too few rows."""
+    card, rng = a_scorecard(schema), np.random.default_rng(4)
+    parts = [
+        replace(one, errors=rng.uniform(0.05, 0.5, np.shape(one.points)).tolist(), unsupported=(len(one.points) - 1,))
+        for one in card.parts
+    ]
+    return replace(card, parts=tuple(parts))
+
+
 def of_classes(number: int) -> Leaf:
     return Leaf((3 * number + 1, (7 * number + 5) % 11))
 
@@ -112,6 +124,8 @@ def models_of(attributes: dict[str, Any]) -> dict[str, Any]:
         "rule list": a_list(classes, of_classes),
         "labels": a_list(classes, lambda number: Leaf(label=("no", "yes")[number % 2])),
         "scorecard": a_scorecard(classes),
+        "noisy scorecard": a_noisy_scorecard(classes),
+        "scaled scorecard": a_scorecard(classes).scaled(pdo=20, score=600, odds=50, favourable="no"),
         "tree of a number": a_tree(numbers, of_numbers),
         "rule list of a number": a_list(numbers, of_numbers),
         "scorecard of a number": a_scorecard(numbers, unit=0.3),
@@ -218,8 +232,10 @@ def evaluated(model: Any, rows: pd.DataFrame, tmp_path: Path, **options: Any) ->
 
 
 def assert_reasons(reasons: Any, found: pd.DataFrame) -> None:
-    """What costs nothing is no reason of ours, and the evaluator's last ones."""
+    """What costs nothing is no reason of ours, and the evaluator's last ones; what is within the noise has a code."""
+    codes = [WITHIN_NOISE.format(number) for number in range(1, len(ATTRIBUTES) + 1)]
     said = found[[f"reason {rank}" for rank in range(1, 5)]].to_numpy(dtype=object)
+    said = np.array([sorted(row, key=lambda one: one in codes) for row in said.tolist()], dtype=object)
     is_reason = reasons != None  # noqa: E711 -- of each element
     assert is_reason.any(axis=0).all()
     assert (said[is_reason] == reasons[is_reason]).all()

@@ -5,12 +5,17 @@ from collections.abc import Iterator
 import matplotlib as mpl
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
 
-from hedgerow.models.plot import Group, colour, points_bars
-from tests.models.scorecards import THREE, TWO
+from hedgerow.models.plot import DrawnAttribute, DrawnBin, colour, points_plot
+from tests.models.scorecards import NOISY, THREE, TWO
 
-GROUPS: list[Group] = [("a", [("low", (1,)), ("high", (3,))]), ("$b_$", [("no", (0,)), ("yes", (-5,))])]
+GROUPS = [
+    DrawnAttribute("a", [DrawnBin("low", (1,)), DrawnBin("high", (3,))]),
+    DrawnAttribute("$b_$", [DrawnBin("no", (0,)), DrawnBin("yes", (-5,))]),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -25,36 +30,42 @@ def agg() -> Iterator[None]:
 
 
 def widths(axes: Axes) -> list[list[float]]:
-    return [[bar.get_width() for bar in container] for container in axes.containers]
+    bars = [one for one in axes.containers if isinstance(one, BarContainer)]
+    return [[bar.get_width() for bar in container] for container in bars]
+
+
+def steps(axes: Axes) -> list[StepPatch]:
+    return [patch for patch in axes.patches if isinstance(patch, StepPatch)]
 
 
 def test_the_attribute_whose_points_differ_most_comes_first() -> None:
-    axes = points_bars(GROUPS, ["n", "y"], "caption")
-    assert widths(axes) == [[0, -5, 1, 3]]
+    axes = points_plot(GROUPS, ["points"], "the points", "caption")
+    assert widths(axes) == [[0, -5], [1, 3]]
     assert [label.get_text() for label in axes.get_yticklabels()] == [r"\$b_\$  no", "yes", "a  low", "high"]
-    assert axes.get_xlabel() == "points: below 0 for n, above 0 for y"
+    assert axes.get_xlabel() == "the points"
     assert axes.get_title(loc="left") == "caption"
     bottom, top = axes.get_ylim()
     assert top < bottom
 
 
 def test_colours_are_those_of_the_class_that_points_speak_for() -> None:
-    axes = points_bars(GROUPS, ["n", "y"], "caption")
-    found = [mpl.colors.to_hex(bar.get_facecolor()).upper() for bar in axes.containers[0]]
+    axes = points_plot(GROUPS, ["points"], "the points", "caption")
+    found = [mpl.colors.to_hex(bar.get_facecolor()).upper() for container in axes.containers for bar in container]
     assert found[1:] == [colour(0), colour(1), colour(1)]
 
 
 def test_attributes_that_are_left_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hedgerow.models.plot.MOST_ATTRIBUTES", 1)
-    axes = points_bars(GROUPS, ["n", "y"], "caption")
+    axes = points_plot(GROUPS, ["points"], "the points", "caption")
     assert widths(axes) == [[0, -5]]
     assert axes.get_title(loc="left") == "the 1 of 2 attributes whose points differ most; caption"
 
 
 def test_three_classes_have_three_bars_a_bin_and_a_legend() -> None:
     axes = THREE.plot()
-    assert [len(one) for one in widths(axes)] == [5, 5, 5]
-    assert widths(axes)[1][:2] == [0, 2]
+    assert sum(patch.get_data().values.tolist() == [0, 2] for patch in steps(axes)) == 1  # of the dose, in order
+    assert [len(one) for one in widths(axes) if one] == [3, 3, 3]
+    assert [0, 3, 0] in widths(axes)
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["home", "intensive care", "ward"]
     axes.figure.canvas.draw()
     page, tight = axes.figure.bbox, axes.figure.get_tightbbox().transformed(axes.figure.dpi_scale_trans)
@@ -66,24 +77,48 @@ def test_a_scorecard_is_drawn_with_its_guarantee_on_the_axes_given() -> None:
     axes = Figure().subplots()
     assert TWO.plot(axes) is axes
     assert axes.get_title(loc="left") == "epsilon-differential privacy with epsilon = 1"
-    assert sorted(widths(axes)[0]) == sorted(record["points"] for record in TWO.get_points())
+    bars = sorted(width for container in widths(axes) for width in container)
+    assert bars == sorted([0, 0, 1, 6, -2, 0, 7])  # of age, the missing ones alone: its intervals are steps
+    (curve,) = steps(axes)
+    assert curve.get_data().values.tolist() == [-12, -3, 11]
+
+
+def test_intervals_are_bands_along_an_order_and_error_bars_elsewhere() -> None:
+    axes = NOISY.plot()
+    bands = {
+        (patch.get_x(), patch.get_width()) for patch in axes.patches if patch.get_alpha() and patch.get_height() == 1
+    }
+    assert bands == {(-16, 8), (-4, 2), (9, 4)}
+    lines = [bar.lines[0].get_xdata()[0] for bar in axes.containers if isinstance(bar, ErrorbarContainer)]
+    assert sorted(lines) == [-2, 0, 0, 1, 6, 7]
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert "missing (too few rows)" in labels
+    assert axes.get_xlabel() == "points: below 0 for no, above 0 for yes (95 % by noise)"
+    assert TWO.plot().get_xlabel() == "points: below 0 for no, above 0 for yes"
+
+
+def test_points_of_a_scaled_card_speak_for_the_favourable_class() -> None:
+    axes = TWO.scaled(pdo=20, score=600, odds=50, favourable="no").plot()
+    assert axes.get_xlabel() == "points: below 0 for yes, above 0 for no"
 
 
 def test_without_attributes_there_are_no_bars() -> None:
-    assert widths(points_bars([], ["n", "y"], "caption")) in ([], [[]])
+    assert widths(points_plot([], ["points"], "", "caption")) in ([], [[]])
 
 
 def test_too_many_bars_are_refused() -> None:
-    group: Group = ("x", [(str(i), (i,)) for i in range(501)])
+    group = DrawnAttribute("x", [DrawnBin(str(i), (i,)) for i in range(501)])
     with pytest.raises(
         ValueError, match=r"^expected at most 500 bars to draw, got 501; print the model, or export it\.$"
     ):
-        points_bars([group], ["n", "y"], "caption")
+        points_plot([group], ["points"], "", "caption")
 
 
 def test_long_names_leave_room_for_bars_and_are_on_the_page() -> None:
-    bins = [(f"{'between this and that ' * 9}{i}", (i,)) for i in range(4)]
-    axes = points_bars([("household income before tax " * 9, bins)], ["no " * 20, "yes " * 20], "caption " * 60)
+    bins = [DrawnBin(f"{'between this and that ' * 9}{i}", (i,)) for i in range(4)]
+    axes = points_plot(
+        [DrawnAttribute("household income before tax " * 9, bins)], ["x"], "points " * 40, "caption " * 60
+    )
     axes.figure.canvas.draw()
     page, tight = axes.figure.bbox, axes.figure.get_tightbbox().transformed(axes.figure.dpi_scale_trans)
     assert page.x0 <= tight.x0

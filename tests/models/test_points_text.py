@@ -5,7 +5,7 @@ import pandas as pd
 from hedgerow.models import AttributePoints, Scorecard
 from hedgerow.models.scorecard_form import card_text
 from hedgerow.schema import Boolean, Categorical, Label, Schema
-from tests.models.scorecards import NONE, THREE, TWO, sheet
+from tests.models.scorecards import NOISY, NONE, THREE, TWO, sheet
 
 # 1 / (1 + exp(-0.1 t)) and, with 1.96 * 0.25 = 0.49 more or less in the exponent, its interval
 GOLDEN = """\
@@ -32,11 +32,52 @@ total  P(ill = yes)  95 % by noise
     5          62 %   50 % to 73 %
    10          73 %   62 % to 82 %
    15          82 %   73 % to 88 %
-   17          85 %   77 % to 90 %"""
+   17          85 %   77 % to 90 %
+
+95 % by noise: the noise of the release alone. Another sample of rows would change the numbers by more."""
 
 
 def test_the_text_is_a_table_of_points_and_of_risks() -> None:
     assert str(TWO) == card_text(sheet(TWO)) == GOLDEN
+
+
+def test_the_noise_on_points_is_in_the_table_and_explained() -> None:
+    lines = str(NOISY).splitlines()
+    assert lines[:12] == [
+        "attribute  bin         points  95 % by noise",
+        "age        17 to 30       -12             ±4",
+        "           31 to 60        -3             ±1",
+        "           61 to 90        11             ±2",
+        "           missing          0   too few rows",
+        "ward       surgery          0             ±0",
+        "           day clinic       6             ±3",
+        "           outside          1             ±2",
+        "smoker     false           -2             ±1",
+        "           true             7             ±1",
+        "           missing          0             ±6",
+        "base                       -7",
+    ]
+    assert lines[-2:] == [
+        "95 % by noise: the noise of the release alone. Another sample of rows would change the numbers by more.",
+        "too few rows, or *: the released rows are within noise of none; the points are those of other bins.",
+    ]
+
+
+def test_categories_with_the_same_points_are_one_line() -> None:
+    values = (*(f"category {i}" for i in range(12)), "one, two", "rare")
+    schema = Schema({"job": Categorical(values, missing="bin"), "x": Boolean()}, Label("y", (0, 1)))
+    points = (*[(2,)] * 10, *[(-1,)] * 4, (2,))
+    parts = (AttributePoints("job", points, unsupported=(13,)), AttributePoints("x", ((1,), (0,))))
+    assert str(Scorecard(schema, (0,), parts, 1, None, NONE)).splitlines()[1:9] == [
+        "job        category 0, category 1, category 2,         2",
+        "           category 3, category 4, category 5,",
+        "           category 6, category 7, category 8,",
+        "           category 9",
+        '           category 10, category 11, "one, two",      -1',
+        "           rare*",
+        "           missing                                     2",
+        "x          false                                       1",
+    ]
 
 
 def test_three_classes_have_three_columns_and_a_sentence() -> None:

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 
 from hedgerow.models import AttributePoints, Scorecard
 from hedgerow.schema import Boolean, Categorical, Label, Schema
-from tests.models.scorecards import CARD, NONE, THREE, TWO, sheet
+from tests.models.scorecards import CARD, NOISY, NONE, THREE, TWO, sheet
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,28 @@ WIDE = Scorecard(LONG, (-(10**6),), tuple(AttributePoints(n, ((10**6,), (-1,))) 
 SMALL = Scorecard(Schema({"x": Boolean()}, Label("y", (0, 1))), (1,), (), 1, None, NONE)
 
 
-@pytest.mark.parametrize("model", [TWO, THREE, WIDE, SMALL])
+def a_long_card(n_attributes: int, n_categories: int) -> Scorecard:
+    names = tuple(f"country of birth {i}" for i in range(n_categories))
+    schema = Schema({f"attribute {i}": Categorical(names) for i in range(n_attributes)}, Label("y", ("no", "yes")))
+    points = tuple((place % 3,) for place in range(n_categories))
+    errors = tuple((place % 2 + 0.5,) for place in range(n_categories))
+    parts = tuple(AttributePoints(name, points, errors, (1, 2)) for name in schema)
+    return Scorecard(schema, (-9,), parts, 0.1, 0.3, CARD)
+
+
+@pytest.mark.parametrize(("n_attributes", "n_categories"), [(3, 60), (20, 3), (8, 12)])
+def test_a_long_card_is_on_one_page_with_all_its_categories(n_attributes: int, n_categories: int) -> None:
+    axes = a_long_card(n_attributes, n_categories).form()
+    width, height = axes.figure.get_size_inches()
+    assert width <= 8.0
+    assert height <= 10.7  # inches: A4 and US letter
+    words = " ".join(texts(axes))
+    assert all(f"country of birth {i}" in words for i in range(n_categories))
+    assert words.count("±") == 3 * n_attributes - (n_attributes if n_categories == 3 else 0) * 2
+    assert min(text.get_fontsize() for text in axes.texts) >= 6
+
+
+@pytest.mark.parametrize("model", [TWO, THREE, WIDE, SMALL, NOISY, a_long_card(3, 60), a_long_card(20, 3)])
 def test_everything_is_on_the_page_and_no_text_covers_another(model: Scorecard) -> None:
     axes = model.form()
     axes.figure.canvas.draw()
@@ -98,8 +119,9 @@ def test_given_axes_are_drawn_on() -> None:
 @pytest.mark.parametrize(("n_bins", "n_classes"), [(151, 2), (2, 7)])
 def test_what_nobody_fills_in_by_hand_is_refused(n_bins: int, n_classes: int) -> None:
     schema = Schema({"x": Categorical(tuple(range(n_bins)))}, Label("y", tuple(range(n_classes))))
-    row = (1,) * (1 if n_classes == 2 else n_classes)
-    model = Scorecard(schema, row, (AttributePoints("x", (row,) * n_bins),), 1, None, NONE)
+    n_columns = 1 if n_classes == 2 else n_classes
+    points = tuple((place,) * n_columns for place in range(n_bins))
+    model = Scorecard(schema, points[0], (AttributePoints("x", points),), 1, None, NONE)
     message = (
         rf"^expected at most 150 bins, and 6 classes, on a form to fill in by hand, got {n_bins} with {n_classes} "
         "classes; declare fewer cut points or values, or export"

@@ -125,7 +125,7 @@ class ReadablePoints(Readable):
     """A classifier whose model is a scorecard, which has points and no rules or leaves."""
 
     def get_points(self) -> list[dict[str, Any]]:
-        """Return one record a bin: attribute, bin, points; see `Scorecard.get_points`."""
+        """Return one record a bin: attribute, bin, points and their interval; see `Scorecard.get_points`."""
         return self._read.get_points()
 
 

@@ -1,6 +1,7 @@
 """Plots of released models: bars for rule lists and points, elements that all plots share, and plots as SVG."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from io import StringIO
@@ -169,78 +170,123 @@ def _drawn_by(families: tuple[str, ...]) -> frozenset[str]:
 
 
 MOST_ATTRIBUTES = 12  # the most attributes that a plot shows
-Group = tuple[str, Sequence[tuple[str, Sequence[float]]]]
-"""An attribute, and for each of its bins the name and the points: one number for two classes, else one for each."""
 _LONGEST = 40  # characters of a name
+_BAND, _NO_ROWS = 0.25, "0.85"  # the opacity of intervals, and the shade of bins with too few rows
 
 
-def points_bars(groups: Sequence[Group], classes: Sequence[str], caption: str, ax: Axes | None = None) -> Axes:
-    ranked = [groups[place] for place in _ranked(groups)]
-    n_columns = max((len(row) for _, bins in ranked for _, row in bins), default=1)
-    ax = _drawn_bars(groups, ranked, caption, ax, len(classes))
-    names = [shortened(name, 20) for name in classes]
-    if n_columns > 1:
-        class_legend(ax, class_patches(names), names, **_BESIDE)
-    ax.set_xlabel(plain("points" if n_columns > 1 else f"points: below 0 for {names[0]}, above 0 for {names[1]}"))
-    return ax
+@dataclass(frozen=True)
+class DrawnBin:
+    """A line of a plot of points.
+
+    Attributes
+    ----------
+    label : str
+        Its name.
+    points : tuple of int
+        Its points: one number for two classes or a number, else one for each class.
+    margins : tuple of int or None
+        Half the length of the interval of each of these points; None if it is unknown.
+    has_rows : bool
+        False if its points say nothing, as it has too few rows.
+    """
+
+    label: str
+    points: Sequence[int]
+    margins: Sequence[int] | None = None
+    has_rows: bool = True
 
 
-def points_curves(groups: Sequence[Group], in_order: Sequence[int], title: str, caption: str, ax: Axes | None) -> Axes:
-    """Draw the points of a number: as a curve along the first bins of an attribute, which are in order, else bars."""
-    places = _ranked(groups)
-    ranked = [groups[place] for place in places]
-    ax = _drawn_bars(groups, ranked, caption, ax, 0)
-    first = 0
-    for place, (_, bins) in zip(places, ranked, strict=True):
-        n = in_order[place]
-        if n > 1:
-            values, edges = [row[0] for _, row in bins[:n]], np.arange(first, first + n + 1) - 0.5
-            ax.stairs(values, edges, orientation="horizontal", baseline=None, color="0.2", lw=1.5)
-        first += len(bins)
-    ax.set_xlabel(plain(shortened(title, 60)))
-    return ax
+@dataclass(frozen=True)
+class DrawnAttribute:
+    """An attribute in a plot of points; the first `n_ordered` of its bins are in an order."""
+
+    name: str
+    bins: Sequence[DrawnBin]
+    n_ordered: int = 0
+
+    @property
+    def span(self) -> float:
+        return float(np.ptp([one.points for one in self.bins], axis=0).max())
 
 
-def _ranked(groups: Sequence[Group]) -> list[int]:
-    spans = [float(np.ptp([row for _, row in bins], axis=0).max()) for _, bins in groups]
-    return sorted(range(len(groups)), key=lambda place: -spans[place])[:MOST_ATTRIBUTES]
+def points_plot(
+    attributes: Sequence[DrawnAttribute], names: Sequence[str], title: str, caption: str, ax: Axes | None = None
+) -> Axes:
+    """Draw points by bin: steps along bins in an order, bars for others, each with its interval.
 
-
-def _drawn_bars(groups: Sequence[Group], ranked: Sequence[Group], caption: str, ax: Axes | None, n_names: int) -> Axes:
-    n_lines = sum(len(bins) for _, bins in ranked)
-    n_columns = max((len(row) for _, bins in ranked for _, row in bins), default=1)
-    if n_lines * n_columns > MOST_DRAWN:
-        got = f"{n_lines * n_columns:,}; print the model, or export it"
+    `names` are those of the columns of points, for more than two classes.
+    """
+    ranked = sorted(attributes, key=lambda one: -one.span)[:MOST_ATTRIBUTES]
+    if len(ranked) < len(attributes):
+        caption = f"the {len(ranked)} of {len(attributes)} attributes whose points differ most; {caption}"
+    lines = [one for attribute in ranked for one in attribute.bins]
+    n_columns = max((len(one.points) for one in lines), default=1)
+    if len(lines) * n_columns > MOST_DRAWN:
+        got = f"{len(lines) * n_columns:,}; print the model, or export it"
         raise ArgumentError(f"expected at most {MOST_DRAWN} bars to draw, got {got}.")
-    if len(ranked) < len(groups):
-        caption = f"the {len(ranked)} of {len(groups)} attributes whose points differ most; {caption}"
-    labels = [label for group in ranked for label in _labels(*group)]
-    height = 1.3 + max(0.22 * n_lines * (1 + 0.4 * (n_columns - 1)), 0.25 * (n_names + 1) * (n_columns > 1))
+    labels = [label for attribute in ranked for label in _labels(attribute)]
+    n_names = len(names) * (n_columns > 1)
+    height = 1.3 + max(0.22 * len(lines) * (1 + 0.4 * (n_columns - 1)), 0.25 * (n_names + 1) * (n_names > 0))
     ax = axes_of(ax, max(8, 5.5 + 0.07 * max((len(label) for label in labels), default=0)), height)
     _label(ax, ranked, labels)
     ax.set_title(plain(fill(shortened(caption, 300), 85)), fontsize="small", loc="left")
-    rows = np.array([row for _, bins in ranked for _, row in bins], dtype=np.float64).reshape(-1, n_columns)
-    thickness = 0.8 / n_columns
-    for k in range(n_columns):
-        colours = [colour(int(value > 0)) for value in rows[:, 0]] if n_columns == 1 else colour(k)
-        places = np.arange(len(rows)) - 0.4 + thickness * (k + 0.5)
-        ax.barh(places, rows[:, k], height=0.9 * thickness, color=colours)
+    first = 0
+    for attribute in ranked:
+        for column in range(n_columns):
+            _draw(ax, attribute, first, column, n_columns)
+        first += len(attribute.bins)
     ax.axvline(0, color="0.3", lw=1)
+    if n_names:
+        shown = [shortened(name, 20) for name in names]
+        class_legend(ax, class_patches(shown), shown, **_BESIDE)
+    ax.set_xlabel(plain(fill(shortened(title, 120), 70)))
     return ax
 
 
-def _labels(attribute: str, bins: Sequence[tuple[str, Sequence[float]]]) -> list[str]:
+def _draw(ax: Axes, attribute: DrawnAttribute, first: int, column: int, n_columns: int) -> None:
+    """Draw one column of an attribute's points, which begin in line `first`."""
+    n = attribute.n_ordered if attribute.n_ordered > 1 else 0
+    if n:
+        _draw_steps(ax, attribute.bins[:n], first, column, "0.2" if n_columns == 1 else colour(column))
+    bars = attribute.bins[n:]
+    thickness = 0.8 / n_columns
+    places = first + n + np.arange(len(bars)) - 0.4 + thickness * (column + 0.5)
+    points = [one.points[column] for one in bars]
+    colours = [colour(int(value > 0)) if n_columns == 1 else colour(column) for value in points]
+    ax.barh(places, points, height=0.9 * thickness, color=colours)
+    for place, one in zip(places, bars, strict=True):
+        if one.margins is not None:
+            ax.errorbar(one.points[column], place, xerr=one.margins[column], color="0.2", lw=1, capsize=2)
+
+
+def _draw_steps(ax: Axes, bins: Sequence[DrawnBin], first: int, column: int, line: str) -> None:
+    """Draw points along bins in an order as steps, with a band for their intervals."""
+    from matplotlib.patches import Rectangle
+
+    for place, one in enumerate(bins, first):
+        if one.margins is not None:
+            low, margin = one.points[column] - one.margins[column], one.margins[column]
+            color = colour(0) if line == "0.2" else line
+            ax.add_patch(Rectangle((low, place - 0.5), 2 * margin, 1, color=color, alpha=_BAND, lw=0))
+    values, edges = [one.points[column] for one in bins], np.arange(first, first + len(bins) + 1) - 0.5
+    ax.stairs(values, edges, orientation="horizontal", baseline=None, color=line, lw=1.5)
+
+
+def _labels(attribute: DrawnAttribute) -> list[str]:
     """Return the names of the lines of an attribute: its own at the first of its bins."""
-    first, *others = [shortened(name, _LONGEST) for name, _ in bins]
-    return [f"{shortened(attribute, _LONGEST)}  {first}", *others]
+    labels = [shortened(one.label, _LONGEST) + ("" if one.has_rows else " (too few rows)") for one in attribute.bins]
+    return [f"{shortened(attribute.name, _LONGEST)}  {labels[0]}", *labels[1:]]
 
 
-def _label(ax: Axes, groups: Sequence[Group], labels: Sequence[str]) -> None:
+def _label(ax: Axes, attributes: Sequence[DrawnAttribute], labels: Sequence[str]) -> None:
     first = 0
-    for number, (_, bins) in enumerate(groups):
+    for number, attribute in enumerate(attributes):
         if number % 2 == 0:
-            ax.axhspan(first - 0.5, first + len(bins) - 0.5, color="0.95", lw=0, zorder=0)
-        first += len(bins)
+            ax.axhspan(first - 0.5, first + len(attribute.bins) - 0.5, color="0.95", lw=0, zorder=0)
+        for place, one in enumerate(attribute.bins, first):
+            if not one.has_rows:
+                ax.axhspan(place - 0.5, place + 0.5, color=_NO_ROWS, lw=0, zorder=0)
+        first += len(attribute.bins)
     ax.set_yticks(range(len(labels)), list(map(plain, labels)), fontsize="small")
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(len(labels), 1) - 0.5, -0.5)

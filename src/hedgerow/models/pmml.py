@@ -12,7 +12,15 @@ from hedgerow._version import __version__
 from hedgerow.errors import ArgumentError
 from hedgerow.models.conditions import MOST_CHARACTERS, Cases
 from hedgerow.models.leaf import Leaf
-from hedgerow.models.points import MOST_REASONS, Bins, Points, bin_literal, ordered_bins
+from hedgerow.models.points import (
+    MOST_REASONS,
+    AttributePoints,
+    Bins,
+    Points,
+    bin_literal,
+    certain_losses,
+    ordered_bins,
+)
 from hedgerow.schema import Literal, Schema
 from hedgerow.schema.attributes import Attribute, Cell
 from hedgerow.schema.numbers import as_number
@@ -25,6 +33,9 @@ _COMPARED = {"<=": ("lessOrEqual",), ">": ("greaterThan",), "between": ("greater
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "double", str: "string"}
 _CELL_TYPES: Mapping[Cell, str] = {Cell.TRUTH: "boolean", Cell.NUMBER: "double", Cell.DATE: "date"}
+# The reason code of a loss of points that the noise alone can make. Evaluators add up losses with the same code, so it
+# has the number of the characteristic, and not its name, which would be read as a reason.
+WITHIN_NOISE = "(within the noise, {})"
 _SUM, _TOTAL = "sum of points", "total points"  # of a scorecard: the target, and its output, to which others refer
 
 
@@ -116,26 +127,40 @@ def rule_set(cases: Cases, shares: Sequence[float], schema: Schema) -> Element:
     return made("RuleSetModel", made("Output", *outputs), every, functionName="classification")
 
 
-def scorecard(bins: Bins, base: Points, schema: Schema, said: Element, *, highest_is_best: bool) -> Element:
+def scorecard(
+    parts: Sequence[AttributePoints],
+    bins: Bins,
+    base: Points,
+    schema: Schema,
+    said: Element,
+    *,
+    highest_is_best: bool,
+) -> Element:
     """Return a Scorecard of one total, with `said`, the output that follows from it.
 
-    Its reason codes are the attributes by how far their points are from the best of their bins.
+    Its reason codes are the attributes by how far their points are from the best of their bins. An evaluator ranks them
+    all, so a loss within the noise has a code of its own in the place of the attribute's name.
     """
     algorithm, method, best = ("pointsBelow", "max", max) if highest_is_best else ("pointsAbove", "min", min)
     ranks = map(str, range(1, min(len(bins), MOST_REASONS) + 1))
     outputs = [_output(_TOTAL, "predictedValue", "double"), said]
     outputs += [_output(f"reason {rank}", "reasonCode", "string", rank=rank) for rank in ranks]
     characteristics = list[Element]()
-    for ones in bins:
-        name, baseline = ones[0].attribute, text(best(one.points[0] for one in ones))
-        parts = [
-            made("Attribute", predicate(bin_literal(one), schema[name]), partialScore=text(one.points[0]))
-            for one in ordered_bins(ones)
-        ]
-        characteristics.append(made("Characteristic", *parts, name=name, reasonCode=name, baselineScore=baseline))
-    parts = made("Output", *outputs), made("Characteristics", *characteristics)
+    for number, (part, ones) in enumerate(zip(parts, bins, strict=True), 1):
+        name, baseline = part.attribute, best(one.points[0] for one in ones)
+        certain = certain_losses(part, highest_is_best=highest_is_best) | {baseline}
+        attributes = list[Element]()
+        for one in ordered_bins(ones):
+            code = {} if one.points[0] in certain else {"reasonCode": WITHIN_NOISE.format(number)}
+            holds = predicate(bin_literal(one), schema[name])
+            attributes.append(made("Attribute", holds, partialScore=text(one.points[0]), **code))
+        best_score = text(baseline)
+        characteristics.append(
+            made("Characteristic", *attributes, name=name, reasonCode=name, baselineScore=best_score)
+        )
+    inner = made("Output", *outputs), made("Characteristics", *characteristics)
     codes = {"useReasonCodes": "true", "reasonCodeAlgorithm": algorithm, "baselineMethod": method}
-    return made("Scorecard", *parts, functionName="regression", initialScore=text(base[0]), **codes)
+    return made("Scorecard", *inner, functionName="regression", initialScore=text(base[0]), **codes)
 
 
 def transformed(target: Target, expression: Element) -> Element:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import hypot
 from numbers import Real
 from typing import Any
 
@@ -21,6 +22,7 @@ from hedgerow.text.values import printable
 MOST_POINTS = 10**6  # the most points of a bin, and of the base, in size
 MOST_TOTAL = 10**9  # the most points that a row can have in all, in size: any engine adds them up as 32-bit integers
 MOST_IN_ALL = 2**18  # the most points of all bins and classes: text and HTML of them have tens of MB
+NORMAL_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
 MOST_REASONS = 4  # the most reasons of a row: what lenders state at most
 Points = tuple[int, ...]
 """Whole points: one number for two classes, that of the second, or for a number; or else one for each class."""
@@ -150,19 +152,46 @@ def extreme_totals(base: Points, parts: Sequence[AttributePoints]) -> list[tuple
     return found
 
 
+def certain_losses(part: AttributePoints, *, highest_is_best: bool) -> set[int]:
+    """Return the points of an attribute that are worse than its best ones by more than the noise.
+
+    The noise on a difference of points is that on both: 1.96 standard errors, as of independent points. Points are
+    known as well as the least well-known supported bin that has them; points of unsupported bins alone say nothing.
+    """
+    points = [row[0] for row in part.points]
+    if part.errors is None:
+        return set(points) - {(max if highest_is_best else min)(points)}
+    errors = dict[int, float]()
+    for place, (value, (error,)) in enumerate(zip(points, part.errors, strict=True)):
+        if place not in part.unsupported:
+            errors[value] = max(errors.get(value, 0.0), error)
+    if not errors:
+        return set()
+    best = (max if highest_is_best else min)(errors)
+    return {value for value, error in errors.items() if abs(best - value) > NORMAL_95 * hypot(error, errors[best])}
+
+
 def reasons(
     parts: Sequence[AttributePoints], bins: Mapping[str, Whole], n_rows: int, *, highest_is_best: bool
 ) -> Array:
-    """Return the attributes whose points are farthest from the best of their bins, shape ``(n_rows, 4)``, or None."""
+    """Return the attributes whose points are farthest from the best of their bins, shape ``(n_rows, 4)``, or None.
+
+    Of the four, those whose distance is within the noise are left out.
+    """
     cost, best = np.zeros((n_rows, len(parts)), dtype=np.int64), max if highest_is_best else min
-    for column, part in zip(cost.T, parts, strict=True):
+    is_certain = np.zeros((n_rows, len(parts)), dtype=bool)
+    for place, part in enumerate(parts):
         points = np.array(part.points)[:, 0]
-        column[:] = abs(best(points) - points)[bins[part.attribute]]
+        certain = np.isin(points, list(certain_losses(part, highest_is_best=highest_is_best)))
+        cost[:, place] = abs(best(points) - points)[bins[part.attribute]]
+        is_certain[:, place] = certain[bins[part.attribute]]
     places = np.argsort(-cost, axis=1, kind="stable")[:, :MOST_REASONS]
+    is_named = np.take_along_axis(is_certain, places, axis=1)
+    order = np.argsort(~is_named, axis=1, kind="stable")  # those that are named come first
+    places, is_named = (np.take_along_axis(each, order, axis=1) for each in (places, is_named))
     names = np.array([part.attribute for part in parts], dtype=object)[places]
     found = np.full((n_rows, MOST_REASONS), None, dtype=object)
-    is_cost = np.take_along_axis(cost, places, axis=1) > 0
-    found[:, : places.shape[1]][is_cost] = names[is_cost]
+    found[:, : places.shape[1]][is_named] = names[is_named]
     return found
 
 

@@ -1,6 +1,6 @@
 """Scorecards: released models that add up points by bin, public by construction. No learning code."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
@@ -16,7 +16,8 @@ from hedgerow.models.caveats import Caveat, of_totals
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.model import DialectName, Listing, Model, RowDecisions, class_titles
-from hedgerow.models.plot import points_bars, points_curves
+from hedgerow.models.plot import DrawnAttribute, DrawnBin, points_plot, shortened
+from hedgerow.models.point_lines import BY_NOISE, PointLine, point_lines
 from hedgerow.models.point_scale import PointScale, not_two_classes
 from hedgerow.models.points import AttributePoints, PointBin, Points
 from hedgerow.models.scorecard_form import card_text, draw_form, form_html, row_texts
@@ -29,6 +30,7 @@ from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, printable, shown_text
 
+_LONGEST_LABEL = 40  # characters of the names of bins in a plot
 _UNKNOWN_NOISE = "the noise on the points is unknown: totals and what they mean are not known to be exact"
 
 
@@ -142,7 +144,7 @@ class Scorecard(Model):
     @property
     def size(self) -> ScorecardSize:
         """The attributes that have points, the bins in print, and the lowest and highest points of a bin."""
-        bins = [one for bins in self._totals.bins for one in bins]
+        bins = [one for lines in self._totals.table.lines for one in lines]
         points = [points for one in bins for points in one.points]
         return ScorecardSize(len(self), len(bins), min(points, default=0), max(points, default=0))
 
@@ -243,15 +245,28 @@ class Scorecard(Model):
     def get_points(self) -> list[dict[str, Any]]:
         """Return one record a bin: attribute, bin, points; for more than two classes, those for each class.
 
-        Neighbouring intervals with the same points are one. ``pandas.DataFrame`` makes a frame of it.
+        Neighbouring intervals with the same points are one. If the noise on points is known, ``low`` and ``high`` are
+        the ends of their 95 % interval by the noise, None for bins with too few rows. ``pandas.DataFrame`` makes a
+        frame of it.
         """
-        return [self._record(one) for bins in self._totals.bins for one in bins]
+        return [self._record(place, one) for place, bins in enumerate(self._totals.bins) for one in bins]
 
-    def _record(self, one: PointBin) -> dict[str, Any]:
-        named = {"points": one.points[0]}
-        if not self.has_one_total:
-            named = dict(zip(class_titles("points", self.schema.classes), one.points, strict=True))
+    def _record(self, place: int, one: PointBin) -> dict[str, Any]:
+        columns: dict[str, Any] = {"points": one.points}
+        if self._totals.table.has_intervals:
+            (line,) = point_lines(self.parts[place], [one])
+            off = line.margins or (None,) * len(one.points)
+            for name, sign in (("low", -1), ("high", 1)):
+                columns[name] = [None if x is None else y + sign * x for x, y in zip(off, one.points, strict=True)]
+        named = {
+            title: value
+            for name, values in columns.items()
+            for title, value in zip(self._titles(name), values, strict=True)
+        }
         return {"attribute": one.attribute, "bin": one.name, **named}
+
+    def _titles(self, name: str) -> list[str]:
+        return [name] if self.has_one_total else class_titles(name, self.schema.classes)
 
     def explain(self, row: Any) -> dict[str, Any]:
         """Return how the total of one row comes about.
@@ -287,12 +302,17 @@ class Scorecard(Model):
         bins, n_rows = self._encoded(point_sums.one_row(row, self.used_attributes))
         if self.parts and n_rows != 1:
             raise ArgumentError("expected one row to explain, got none or several.")
-        held = [one for ones in self._totals.bins for one in ones if one.start <= bins[one.attribute][0] < one.stop]
+        held = [
+            (place, one)
+            for place, ones in enumerate(self._totals.bins)
+            for one in ones
+            if one.start <= bins[one.attribute][0] < one.stop
+        ]
         totals = self.totals_of(bins, 1)
         classes, whole = self.schema.classes if self.has_shares else (), totals[0].tolist()
         shares = dict(zip(classes, self.probabilities_of(totals)[0].tolist(), strict=True))
         return {
-            "points": [self._record(one) for one in sorted(held, key=lambda one: -max(map(abs, one.points)))],
+            "points": [self._record(*one) for one in sorted(held, key=lambda one: -max(map(abs, one[1].points)))],
             "base": self.base[0] if self.has_one_total else dict(zip(classes, self.base, strict=True)),
             "total": whole if self.has_one_total else dict(zip(classes, whole, strict=True)),
             "prediction": self.predictions_of(totals).tolist()[0],
@@ -303,7 +323,7 @@ class Scorecard(Model):
         """Return what the total of each row decides, and the total; for `X` and errors see `predict`."""
         codes, n_rows = self._encoded(X)
         totals = self.totals_of(codes, n_rows)
-        titles = ["total"] if self.has_one_total else class_titles("total", self.schema.classes)
+        titles = self._titles("total")
         reasons = dict(zip(titles, totals.reshape(len(totals), len(self.base)).T, strict=True))
         shares = self.probabilities_of(totals)
 
@@ -317,9 +337,17 @@ class Scorecard(Model):
     def listings(self) -> tuple[Listing, ...]:
         """Return the points by bin, and for two classes or a number what totals mean, as tables."""
         meant = self.risks() if self.has_one_total else []
-        found = (("Points by bin", self.get_points()), ("What a total means", meant))
+        points = [self._listed(one) for lines in self._totals.table.lines for one in lines]
+        found = (("Points by bin", points), ("What a total means", meant))
         rows = [(title, records, tuple(tuple(map(_cell, one.values())) for one in records)) for title, records in found]
         return tuple(Listing(title, tuple(records[0]), cells) for title, records, cells in rows if records)
+
+    def _listed(self, line: PointLine) -> dict[str, Any]:
+        """Return a line of the table of points: categories with the same points are one."""
+        points = dict(zip(self._titles("points"), line.points, strict=True))
+        intervals = dict(zip(self._titles(BY_NOISE), line.intervals, strict=True))
+        has_intervals = self._totals.table.has_intervals
+        return {"attribute": line.attribute, "bin": line.words, **points, **(intervals if has_intervals else {})}
 
     def risks(self) -> list[dict[str, Any]]:
         """Return the probability of the second class, or the number, for at most 13 totals that rows can have.
@@ -380,8 +408,10 @@ class Scorecard(Model):
     def reasons(self, X: Any, *, favourable: Value | None = None) -> Array:
         """Return the attributes that cost each row most points, shape ``(n_rows, 4)``: reason codes.
 
-        An attribute costs the distance of its points from the best of its bins. None stands where no more cost any;
-        equal ones are in the order of `parts`. For `X` and errors see `predict`.
+        An attribute costs the distance of its points from the best of its bins; of equal costs, the first of `parts`
+        comes first. Of the four attributes that cost most, those are named whose cost is larger than its noise: 1.96
+        standard errors of the difference of points, if `AttributePoints.errors` are known. A bin with too few rows is
+        no reason. None stands after the last name. For `X` and errors see `predict`.
 
         Parameters
         ----------
@@ -413,9 +443,15 @@ class Scorecard(Model):
         return self._totals.favourable if isinstance(self._totals, ClassTotals) else 1
 
     def to_pmml(self, *, favourable: Value | None = None) -> str:
-        """Return the scorecard as PMML with total, prediction and `reasons`, of which some may cost nothing there."""
+        """Return the scorecard as PMML with total, prediction and `reasons`.
+
+        An evaluator of PMML ranks all attributes, so that its last reasons may cost nothing. In the place of one whose
+        cost is within the noise it gives a code such as "(within the noise, 3)".
+        """
         is_high, bins, said = self._is_high(favourable), self._totals.bins, self._totals.pmml
-        return self._pmml_document(pmml.scorecard(bins, self.base, self.schema, said, highest_is_best=is_high))
+        return self._pmml_document(
+            pmml.scorecard(self.parts, bins, self.base, self.schema, said, highest_is_best=is_high)
+        )
 
     @property
     def _parts_html(self) -> str:
@@ -424,16 +460,20 @@ class Scorecard(Model):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points of each bin for the 12 attributes whose points differ most, and return the axes.
 
-        Those of a number are a curve along an attribute whose bins are in order.
+        Bins in an order are steps, and others bars, with the 95 % interval by the noise where it is known. Bins with
+        too few rows are grey.
         """
-        groups = [
-            (printable(ones[0].attribute), [(printable(one.label), one.points) for one in ones])
-            for ones in self._totals.bins
-        ]
-        if self.has_shares:
-            return points_bars(groups, list(map(shown_text, self.schema.classes)), self._caption, ax)
-        in_order = [sum(one.stop <= one.declared.n_ordered for one in ones) for ones in self._totals.bins]
-        return points_curves(groups, in_order, f"points for {self._totals.label}", self._caption, ax)
+        of = self._totals
+        drawn = [DrawnAttribute(printable(x[0].attribute), *_drawn_bins(x)) for x in of.table.lines]
+        if not self.has_shares:
+            title = f"points for {of.label}"
+        elif not self.has_one_total:
+            title = "points"
+        else:
+            against, favour = (shortened(of.classes[place], 20) for place in (1 - self._points_for, self._points_for))
+            title = f"points: below 0 for {against}, above 0 for {favour}"
+        has_intervals = any(one.margins for attribute in drawn for one in attribute.bins)
+        return points_plot(drawn, of.columns, title + f" ({BY_NOISE})" * has_intervals, self._caption, ax)
 
     def form(self, ax: Axes | None = None) -> Axes:
         """Draw a form to print and to fill in by hand; ValueError if it has more than 150 bins, or 6 classes."""
@@ -488,6 +528,12 @@ class Scorecard(Model):
         )
         scale = PointScale(**data["scale"]) if "scale" in data else None
         return cls(schema, data["base"], parts, data["unit"], data["error"], privacy, scale)
+
+
+def _drawn_bins(lines: Sequence[PointLine]) -> tuple[list[DrawnBin], int]:
+    """Return the lines of an attribute for a plot, and how many of them are in an order."""
+    bins = [DrawnBin(one.label(_LONGEST_LABEL), one.points, one.margins, one.is_supported) for one in lines]
+    return bins, sum(one.is_ordered for one in lines)
 
 
 def _cell(value: str | float | None) -> str | float | None:

@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Whole
 from hedgerow.errors import ArgumentError
 from hedgerow.models.plot import check_matplotlib, plain, shortened
-from hedgerow.models.points import PointBin
+from hedgerow.models.point_lines import BY_NOISE, TOO_FEW, PointLine
 from hedgerow.models.totals import Totals
 from hedgerow.text.axes import Axes
 from hedgerow.text.markup import Html, element
@@ -19,28 +19,38 @@ from hedgerow.text.values import printable
 
 _WIDEST = 40  # characters to which a column of text is aligned; longer names and classes stand out
 _MOST_BINS, _MOST_CLASSES = 150, 6
+_MOST_WITH_INTERVALS, _BESIDE = 3, 0.18  # columns of points that leave room for intervals, and where these begin
 _WIDTH, _LINE, _SMALL = 8.0, 0.27, 0.19  # inches: the form, a line, a line below it
-_RISKS, _BIN, _FIRST, _LAST = 1.85, 2.3, 4.7, 7.8  # from the left: risks, bins, columns of points, the right margin
+_PAGE = 10.6  # inches from top to bottom for which A4 and US letter have room
+_SCALES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)  # of text and lines; the first with which the form is on one page
+_CHARACTERS, _TINY, _LEAST = 28, 7.5, 6.0  # in a line for the names of bins; points of small, and of scaled text
+_RISKS, _BIN, _FIRST, _LAST = 2.05, 2.3, 4.7, 7.8  # from the left: risks, bins, columns of points, the right margin
 _BREAKS = re.compile(r"(\s+)|(?<=[_-])")  # where a name that is too long may be broken
 _INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
 
 
 def card_text(totals: Totals) -> str:
-    lines = [["attribute", "bin", *totals.columns]]
-    for bins in totals.bins:
-        for place, one in enumerate(bins):
-            name = "" if place else printable(one.attribute)
-            lines.append([name, printable(one.label), *map(str, one.points)])
-    lines.append(["base", "", *map(str, totals.base)])
+    table = totals.table
+    titles = table.titles(totals.columns)
+    blank = [""] * len(titles)
+    rows = [["attribute", "bin", *titles]]
+    for lines in table.lines:
+        for place, one in enumerate(lines):
+            first, *others = wrap(one.label(), _WIDEST, break_on_hyphens=False) if len(one.bins) > 1 else [one.label()]
+            rows.append(["" if place else printable(one.attribute), first, *table.cells(one)])
+            rows += [["", other, *blank] for other in others]
+    rows.append(["base", "", *table.base_cells(totals.base)])
     below = [totals.lead_text, ""] if totals.lead_text else []
-    below += aligned(risk_lines(totals), 0, _WIDEST) if totals.has_one_total else totals.notes
-    return "\n".join([*aligned(lines, 2, _WIDEST), "", *below])
+    notes = [] if totals.has_one_total else totals.notes
+    if totals.has_one_total:
+        below += aligned(risk_lines(totals), 0, _WIDEST)
+        notes = ["", *found] if (found := table.notes(has_interval=totals.has_intervals)) else []
+    return "\n".join([*aligned(rows, 2, _WIDEST), "", *below, *notes])
 
 
 def risk_lines(totals: Totals) -> list[list[str]]:
-    has_interval = totals.error is not None
-    titles = ["total", totals.meaning, *(["95 % by noise"] if has_interval else [])]
-    rows = ([str(one.total), one.shown, *([" to ".join(one.ends)] if has_interval else [])] for one in totals.risks)
+    titles = ["total", totals.meaning, *([BY_NOISE] if totals.has_intervals else [])]
+    rows = ([str(x.total), x.shown, *([" to ".join(x.ends)] if totals.has_intervals else [])] for x in totals.risks)
     return [titles, *rows]
 
 
@@ -61,30 +71,36 @@ def draw_form(totals: Totals, caption: str, ax: Axes | None) -> Axes:
     check_matplotlib()
     import matplotlib.pyplot as plt
 
-    n_bins = sum(map(len, totals.bins))
+    n_bins = sum(map(len, totals.table.lines))
     if n_bins > _MOST_BINS or len(totals.base) > _MOST_CLASSES:
         expected = f"expected at most {_MOST_BINS} bins, and {_MOST_CLASSES} classes, on a form to fill in by hand"
         got = f"got {n_bins:,} with {len(totals.classes):,} classes"
         advice = "declare fewer cut points or values, or export the model as HTML, SQL or Python"
         raise ArgumentError(f"{expected}, {got}; {advice}.")
-    below = [line for note in [*totals.notes, caption] for line in wrap(shortened(note, 400), 105)]
-    strip = 0.7 + len(_strip(totals)) if totals.has_one_total else 0
-    height = 0.5 + _LINE * (n_bins + strip + 5) + _SMALL * len(below)
+    forms = (_Form(totals, caption, scale) for scale in (_SCALES if ax is None else _SCALES[:1]))
+    form = next((one for one in forms if one.height * one.scale <= _PAGE), _Form(totals, caption, _SCALES[-1]))
     if ax is None:
-        _, ax = plt.subplots(figsize=(_WIDTH, height))
+        _, ax = plt.subplots(figsize=(_WIDTH, form.height * form.scale))
         ax.set_position((0, 0, 1, 1))
     ax.set_xlim(0, _WIDTH)
-    ax.set_ylim(height, 0)
+    ax.set_ylim(form.height, 0)
     ax.set_axis_off()
-    _Form(ax, totals).draw(below)
+    form.draw(ax)
     return ax
 
 
 class _Form:
-    """A form that is drawn from top to bottom; places are in inches."""
+    """A form that is drawn from top to bottom. Places are in inches; those from the top are before scaling."""
 
-    def __init__(self, ax: Axes, totals: Totals) -> None:
-        self.ax, self.totals = ax, totals
+    ax: Axes
+
+    def __init__(self, totals: Totals, caption: str, scale: float) -> None:
+        self.totals, self.scale = totals, scale
+        notes = [shortened(note, 400) for note in [*totals.notes, caption]]
+        self.below = [text for note in notes for text in wrap(note, int(105 / scale))]
+        strip = 0.7 + len(_strip(totals)) if totals.has_one_total else 0
+        lines = sum(self._height(one) for lines in totals.table.lines for one in lines)
+        self.height = 0.5 + lines + _LINE * (strip + 5) + _SMALL * len(self.below)
         n_columns = len(totals.base)
         first = _FIRST if n_columns == 1 else _FIRST - 0.3
         step = (_LAST - first) / (2 * n_columns)
@@ -93,58 +109,94 @@ class _Form:
         self.box = step - 0.06
         self.y = 0.3
 
-    def draw(self, below: Sequence[str]) -> None:
+    def _wrapped(self, text: str, width: float, most: int) -> list[str]:
+        return _wrapped(text, int(width / self.scale), most)
+
+    def _words(self, line: PointLine) -> list[str]:
+        """Return the lines of text that name the bins of a line of the form."""
+        if len(line.bins) == 1:
+            return [shortened(line.words, int(_CHARACTERS / self.scale))]
+        return wrap(line.words, int(_CHARACTERS / self.scale), break_on_hyphens=False)
+
+    def _height(self, line: PointLine) -> float:
+        return _LINE + _SMALL * (len(self._words(line)) - 1)
+
+    def draw(self, ax: Axes) -> None:
+        self.ax = ax
         self._heads()
-        for number, bins in enumerate(self.totals.bins):
-            self._attribute(bins, shaded=number % 2 == 0)
+        for number, lines in enumerate(self.totals.table.lines):
+            self._attribute(lines, shaded=number % 2 == 0)
         self._sum("base", list(map(str, self.totals.base)))
         self._rule(self.y)
         self._sum("total", [""] * len(self.totals.base), strong=True)
         if self.totals.has_one_total:
             self._risks()
         self.y += 0.5 * _LINE
-        for line in below:
+        for line in self.below:
             self._text(0.2, line, size=8, color=_FAINT)
             self.y += _SMALL
 
     def _text(self, x: float, text: str, *, size: float = 10, color: str = _INK, **style: Any) -> None:
-        self.ax.text(x, self.y, plain(text), fontsize=size, color=color, va="center", **style)
+        self.ax.text(
+            x,
+            self.y,
+            plain(text),
+            fontsize=max(size * self.scale, min(size, _LEAST)),
+            color=color,
+            va="center",
+            **style,
+        )
 
     def _rule(self, y: float) -> None:
-        self.ax.plot([0.2, _LAST], [y, y], color=_INK, lw=0.8)
+        self.ax.plot([0.2, _LAST], [y, y], color=_INK, lw=0.8 * self.scale)
 
     def _box(self, x: float, y: float, width: float, height: float, *, strong: bool = False) -> None:
         from matplotlib.patches import Rectangle
 
-        weight = 1.8 if strong else 0.8
+        weight = (1.8 if strong else 0.8) * self.scale
         self.ax.add_patch(Rectangle((x, y), width, height, facecolor="white", edgecolor=_INK, lw=weight, zorder=2))
 
     def _heads(self) -> None:
         self._text(0.2, shortened(self.totals.title, 60), size=14, weight="bold")
         self.y += 1.5 * _LINE
-        titles = ["\n".join(_wrapped(one, int(self.box / 0.055), 2)) for one in self.totals.columns]
+        titles = ["\n".join(self._wrapped(one, self.box / 0.055, 2)) for one in self.totals.columns]
         for x, one in zip(self.points, titles, strict=True):
-            self._text(x, one, size=7, color=_FAINT, ha="center")
+            self._text(x, one, size=_TINY, color=_FAINT, ha="center")
         for x, one in zip(self.boxes, ["your points"] if self.totals.has_one_total else titles, strict=True):
-            self._text(x + self.box / 2, one, size=7, color=_FAINT, ha="center")
+            self._text(x + self.box / 2, one, size=_TINY, color=_FAINT, ha="center")
         self.y += 0.6 * _LINE
         self._rule(self.y)
 
-    def _attribute(self, bins: Sequence[PointBin], *, shaded: bool) -> None:
-        top, height = self.y, _LINE * len(bins)
+    def _attribute(self, lines: Sequence[PointLine], *, shaded: bool) -> None:
+        top, height = self.y, sum(map(self._height, lines))
         if shaded:
             self.ax.fill_between([0.2, _LAST], top, top + height, color=_SHADE, lw=0, zorder=0)
-        name = _wrapped(printable(bins[0].attribute), 22, len(bins))
-        for place, one in enumerate(bins):
-            self.y = top + (place + 0.5) * _LINE
-            self._text(0.28, name[place] if place < len(name) else "", weight="bold")
-            self._text(_BIN, shortened(printable(one.words), 28))
-            for x, number in zip(self.points, one.points, strict=True):
-                self._text(x, f"{number:+d}" if number else "0", ha="center")
+        name = self._wrapped(printable(lines[0].attribute), 22, max(int((height - _LINE) / _SMALL) + 1, 1))
+        for place, text in enumerate(name):
+            self.y = top + 0.5 * _LINE + place * (_LINE if len(name) <= len(lines) else _SMALL)
+            self._text(0.28, text, weight="bold")
+        self.y = top
+        for one in lines:
+            self._line(one)
         tall = min(height, 1.4 * _LINE) - 0.06
         for x in self.boxes:
             self._box(x, top + (height - tall) / 2, self.box - 0.06, tall)
         self.y = top + height
+
+    def _line(self, line: PointLine) -> None:
+        top = self.y
+        for place, text in enumerate(self._words(line)):
+            self.y = top + 0.5 * _LINE + place * _SMALL
+            self._text(_BIN, text)
+        self.y = top + self._height(line) / 2
+        for x, number in zip(self.points, line.points, strict=True):
+            self._text(x, f"{number:+d}" if number else "0", ha="center")
+        if len(self.points) <= _MOST_WITH_INTERVALS:
+            for x, text in zip(self.points, line.intervals, strict=True):
+                is_short = text != TOO_FEW
+                shown = text if is_short or len(self.points) == 1 else "*"
+                self._text(x + self.box * _BESIDE, shown, size=_TINY if is_short else _LEAST, color=_FAINT)
+        self.y = top + self._height(line)
 
     def _sum(self, name: str, entries: Sequence[str], *, strong: bool = False) -> None:
         tall = (1.4 if strong else 1.0) * _LINE
@@ -163,7 +215,7 @@ class _Form:
         for number, (name, entries) in enumerate(lines):
             self.y = top + (number + 0.5) * _LINE
             weight = "bold" if number < 2 else "normal"
-            self._text(0.28, shortened(name, 20), size=9, weight=weight)
+            self._text(0.28, shortened(name, int(24 / self.scale)), size=8, weight=weight)
             for place, entry in enumerate(entries):
                 self._text(_RISKS + step * (place + 0.5), entry, size=7.5, ha="center", weight=weight)
         self.y = top + len(lines) * _LINE
@@ -173,8 +225,8 @@ class _Form:
 def _strip(totals: Totals) -> list[tuple[str, list[str]]]:
     risks = totals.risks
     lines = [("total", [str(one.total) for one in risks]), (totals.meaning, [one.shown for one in risks])]
-    if totals.error is not None:
-        lines.append(("95 % by noise, from", [one.ends[0] for one in risks]))
+    if totals.has_intervals:
+        lines.append((f"{BY_NOISE}, from", [one.ends[0] for one in risks]))
         lines.append(("to", [one.ends[1] for one in risks]))
     return lines
 
@@ -197,9 +249,9 @@ _BOX = "border:2px solid;min-width:4em;height:1.6em;text-align:center"
 def form_html(totals: Totals) -> Html:
     boxes = ["your points"] if totals.has_one_total else totals.columns
     titles = [element("th", name, style=_LEFT) for name in ("attribute", "bin")]
-    titles += [element("th", title, style=_NUMBER) for title in totals.columns]
-    rows = [row for bins in totals.bins for row in _rows(bins, len(totals.base))]
-    blank = [element("td")] * (1 + len(totals.base))
+    titles += [element("th", title, style=_NUMBER) for title in totals.table.titles(totals.columns)]
+    rows = [row for lines in totals.table.lines for row in _rows(lines, totals)]
+    blank = [element("td")] * (len(titles) - 1)
     base = [element("td", str(points), style=_BOX) for points in totals.base]
     rows.append(element("tr", element("th", "base", style=_LEFT), *blank, *base, style=_GROUP))
     rows.append(element("tr", element("th", "total", style=_LEFT), *blank, *_boxes(1, len(totals.base))))
@@ -209,14 +261,14 @@ def form_html(totals: Totals) -> Html:
     return Html("".join(parts))
 
 
-def _rows(bins: Sequence[PointBin], n_columns: int) -> list[Html]:
+def _rows(lines: Sequence[PointLine], totals: Totals) -> list[Html]:
     found = list[Html]()
-    for place, one in enumerate(bins):
-        cells = [element("td", printable(one.words), style=_LEFT)]
-        cells += [element("td", str(number), style=_NUMBER) for number in one.points]
+    for place, one in enumerate(lines):
+        cells = [element("td", one.words, style=_LEFT)]
+        cells += [element("td", text, style=_NUMBER) for text in totals.table.cells(one)]
         if place == 0:
-            name = element("th", printable(one.attribute), style=_LEFT, rowspan=str(len(bins)))
-            cells = [name, *cells, *_boxes(len(bins), n_columns)]
+            name = element("th", printable(one.attribute), style=_LEFT, rowspan=str(len(lines)))
+            cells = [name, *cells, *_boxes(len(lines), len(totals.base))]
         found.append(element("tr", *cells, **({} if place else {"style": _GROUP})))
     return found
 

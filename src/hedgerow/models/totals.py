@@ -14,15 +14,15 @@ from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.errors import ArgumentError
 from hedgerow.models import pmml, points
 from hedgerow.models.conditions import Dialect
+from hedgerow.models.point_lines import PointTable, point_lines
 from hedgerow.models.point_scale import PointScale, check_amount, not_two_classes
-from hedgerow.models.points import AttributePoints, PointBin, Points, extreme_totals, point_bins
+from hedgerow.models.points import NORMAL_95, AttributePoints, PointBin, Points, extreme_totals, point_bins
 from hedgerow.schema import Number, Schema
 from hedgerow.text.messages import describe_argument, shown
 from hedgerow.text.values import Value, listed, printable, shown_text
 
 _LARGEST = 1e6  # log-odds of a point, and of its standard error: totals of them are finite
 _FINEST = 10**6  # the most points from the lowest to the highest number: each is an outcome
-_NORMAL_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
 _FARTHEST = 5.0  # log-odds beyond which a table has only its ends: risks of 0.7 % and 99.3 %
 _MOST_TOTALS = 13  # that are shown with their probabilities
 
@@ -94,7 +94,7 @@ def risk_of(total: int, odds: float, error: float | None) -> Risk:
     """Return the risk of a total, from the log-odds of the second class and their standard error."""
     from scipy.special import expit  # takes long to import
 
-    ends = () if error is None else (float(expit(odds + sign * _NORMAL_95 * error)) for sign in (-1, 1))
+    ends = () if error is None else (float(expit(odds + sign * NORMAL_95 * error)) for sign in (-1, 1))
     return Risk(total, float(expit(odds)), *ends)
 
 
@@ -133,6 +133,11 @@ class _Totals:
     def bins(self) -> tuple[tuple[PointBin, ...], ...]:
         return tuple(tuple(point_bins(part, self.schema[part.attribute])) for part in self.parts)
 
+    @cached_property
+    def table(self) -> PointTable:
+        """The bins as the lines of a printed table."""
+        return PointTable(tuple(map(point_lines, self.parts, self.bins)))
+
     @property
     def has_one_total(self) -> bool:
         return len(self.base) == 1
@@ -155,6 +160,18 @@ class _Totals:
     def lead_text(self) -> str:
         """The sentence before the totals in a text; empty if there is none."""
         return ""
+
+    def _error_notes(self, what: str) -> list[str]:
+        """Return what the noise of the release adds, and what intervals mean, in sentences."""
+        notes = self.table.notes(has_interval=self.has_intervals)
+        if self.error is None:
+            return notes
+        return [f"The noise of the release adds a standard error of {self.error:.3g} to {what}.", *notes]
+
+    @property
+    def has_intervals(self) -> bool:
+        """True if the totals that are listed have intervals."""
+        return self.has_one_total and self.error is not None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -285,20 +302,18 @@ class ClassTotals(_Totals):
     @property
     def notes(self) -> list[str]:
         """The meaning of totals, in sentences."""
-        unit, noise = f"{self.unit:.6g}", "" if self.error is None else f"a standard error of {self.error:.3g}"
+        unit = f"{self.unit:.6g}"
         if not self.has_one_total:
             odds = f"P(class) is proportional to exp({unit} * its total)."
-            more = [f"The noise of the release adds {noise} to log-odds."] if noise else []
-            return [f"The class with the largest total is predicted. {odds}", *more]
+            return [f"The class with the largest total is predicted. {odds}", *self._error_notes("log-odds")]
         side, minus = ("above", "-") if self.sign > 0 else ("below", "")
         total = "total" if self.scale is None else f"(total - {self.even:.6f})"
-        found = [
+        return [
             *([self.lead_text] if self.scale else []),
             f"{self.classes[1]} is predicted for totals {side} {self.limit}, else {self.classes[0]}.",
             f"{self.meaning} = 1 / (1 + exp({minus}{unit} * {total})).",
+            *self._error_notes("log-odds"),
         ]
-        alone = f"95 % intervals count the noise of the release alone, {noise} in log-odds"
-        return [*found, *([f"{alone}; another sample of rows would add to it."] if noise else [])]
 
     def sql(self, dialect: Dialect) -> list[str]:
         """Return the lines of an expression for what is predicted; NULL for a row with a value without a bin."""
@@ -386,7 +401,7 @@ class NumberTotals(_Totals):
             said = self._value(total)
             if self.error is None:
                 return Estimate(total, said)
-            off = _NORMAL_95 * self.error
+            off = NORMAL_95 * self.error
             ends = (round(min(max(end, number.low), number.high), decimals) for end in (said - off, said + off))
             return Estimate(total, said, *ends)
 
@@ -409,13 +424,8 @@ class NumberTotals(_Totals):
     def notes(self) -> list[str]:
         low, high = map(_digits, (self.number.low, self.number.high))
         start = "" if not self.number.low else f"{low} + "
-        found = [f"{self.label} = {start}{_digits(self.unit)} * total, at least {low} and at most {high}."]
-        if self.error is not None:
-            found.append(
-                f"95 % intervals count the noise of the release alone, a standard error of {self.error:.3g}; rows "
-                "differ from what is predicted by more."
-            )
-        return found
+        worth = f"{self.label} = {start}{_digits(self.unit)} * total, at least {low} and at most {high}."
+        return [worth, *self._error_notes("the prediction")]
 
     def sql(self, dialect: Dialect) -> list[str]:
         from hedgerow.models import sql  # sqlglot takes long to import

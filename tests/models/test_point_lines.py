@@ -1,0 +1,139 @@
+"""Lines of printed scorecards, and losses of points that the noise alone can make."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.models import AttributePoints, Scorecard
+from hedgerow.models.point_lines import PointLine, point_lines
+from hedgerow.models.points import certain_losses, point_bins
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Schema
+from hedgerow.schema.attributes import Attribute
+from tests.models.scorecards import NOISY, NONE, TWO
+from tests.models.strategies import Case, cases, scorecards
+
+AGE = Integer(17, 90, cuts=(30, 45, 60), missing="bin")
+JOBS = Categorical(("a", "b", "c", "d"), missing="bin", outside="bin")
+
+
+def lines_of(attribute: Attribute, points: list[int], errors: list[float] | None, *without: int) -> list[PointLine]:
+    rows = None if errors is None else tuple((error,) for error in errors)
+    part = AttributePoints("x", tuple((one,) for one in points), rows, without)
+    return list(point_lines(part, point_bins(part, attribute)))
+
+
+def test_intervals_with_the_same_points_have_the_error_of_the_least_known_of_them() -> None:
+    young, old, missing = lines_of(AGE, [1, 1, 3, 3, 0], [0.5, 0.1, 0.2, 9.0, 0.0], 3)
+    assert [one.labels for one in (young, old, missing)] == [["17 to 45"], ["46 to 90*"], ["missing"]]
+    assert [one.errors for one in (young, old, missing)] == [(0.5,), (0.2,), (0.0,)]
+    assert [one.intervals for one in (young, old, missing)] == [["±1"], ["±1"], ["±0"]]
+    assert [one.is_supported for one in (young, old, missing)] == [True] * 3
+
+
+def test_categories_are_together_but_missing_and_other_values_have_their_own_line() -> None:
+    found = lines_of(JOBS, [2, 0, 2, 2, 2, 0], [0.5, 0.1, 0.9, 7.0, 0.3, 0.1], 3, 5)
+    assert [one.labels for one in found] == [["a", "c", "d*"], ["b"], ["missing"], ["outside"]]
+    assert [one.words for one in found] == ["a, c, d*", "b", "missing", "any other value"]
+    assert [one.errors for one in found] == [(0.9,), (0.1,), (0.3,), (0.1,)]
+    assert [one.intervals for one in found] == [["±2"], ["±1"], ["±1"], ["too few rows"]]
+    assert found[0].label(5) == "a and 2 more"
+
+
+def test_without_known_errors_there_are_no_intervals() -> None:
+    found = lines_of(JOBS, [2, 0, 2, 2, 2, 0], None, 1)
+    assert [one.intervals for one in found] == [[""], ["too few rows"], [""], [""]]
+    assert [one.margins for one in found] == [None] * 4
+
+
+def test_names_cannot_break_a_line_or_pass_for_two_names() -> None:
+    values = ("a, b", 'x"\ny', "\u202ec")
+    found = lines_of(Categorical(values), [1, 1, 1], None)
+    (line,) = found
+    assert line.words == '"a, b", x"\\ny, \\u202ec'
+    assert line.words.isprintable()
+
+
+def test_records_have_the_ends_of_intervals() -> None:
+    records = pd.DataFrame(NOISY.get_points())
+    assert list(records) == ["attribute", "bin", "points", "low", "high"]
+    assert records[["points", "low", "high"]].iloc[:3].to_numpy().tolist() == [
+        [-12, -16, -8],
+        [-3, -4, -2],
+        [11, 9, 13],
+    ]
+    assert records[["low", "high"]].iloc[3].isna().all()
+    assert list(TWO.get_points()[0]) == ["attribute", "bin", "points"]
+    titles = NOISY.listings()[0].columns
+    assert titles == ("attribute", "bin", "points", "95 % by noise")
+    assert NOISY.listings()[0].rows[0] == ("age", "17 to 30", -12, "±4")
+
+
+def test_the_size_counts_printed_lines() -> None:
+    schema = Schema({"x": Categorical(("a", "b", "c"))}, Label("y", (0, 1)))
+    card = Scorecard(schema, (0,), (AttributePoints("x", ((1,), (2,), (1,))),), 1, None, NONE)
+    assert card.size.bins == 2
+
+
+@given(case=cases(scorecards()))
+def test_every_bin_is_in_one_line_with_its_points(case: Case) -> None:
+    model = case.model
+    assert isinstance(model, Scorecard)
+    for part in model.parts:
+        attribute, seen = model.schema[part.attribute], list[int]()
+        for line in point_lines(part, point_bins(part, attribute)):
+            places = [place for one in line.bins for place in range(one.start, one.stop)]
+            assert {part.points[place] for place in places} == {line.points}
+            assert line.is_supported == any(place not in part.unsupported for place in places)
+            seen += places
+        assert sorted(seen) == list(range(attribute.n_bins))
+
+
+# --- losses within the noise -----------------------------------------------------------------------------------------
+
+
+def loss(points: list[int], errors: list[float] | None, *without: int, highest: bool = True) -> set[int]:
+    rows = None if errors is None else tuple((error,) for error in errors)
+    part = AttributePoints("x", tuple((one,) for one in points), rows, without)
+    return certain_losses(part, highest_is_best=highest)
+
+
+def test_a_loss_counts_if_it_is_larger_than_the_noise_of_both_points() -> None:
+    assert loss([10, 6, 0], None) == {6, 0}
+    assert loss([10, 6, 0], [1.5, 1.5, 1.5]) == {0}  # 1.96 * 1.5 * sqrt(2) = 4.2
+    assert loss([10, 6, 0], [1.4, 1.4, 1.4]) == {6, 0}  # 3.9
+    assert loss([10, 6, 0], [9.0, 0.0, 0.0]) == set()
+    assert loss([10, 6, 0], [1.5, 1.5, 1.5], highest=False) == {10, 6}
+
+
+def test_bins_with_too_few_rows_are_no_reason_and_no_standard_of_comparison() -> None:
+    assert loss([10, 6, 0], [0.1, 0.1, 0.1], 2) == {6}
+    assert loss([10, 6, 0], [0.1, 0.1, 0.1], 0) == {0}
+    assert loss([10, 6, 0], [0.1, 0.1, 0.1], 0, 1, 2) == set()
+    assert loss([10, 6, 6], [0.1, 9.0, 0.1], 1) == {6}  # known as well as the bin that has rows
+
+
+def test_reasons_within_the_noise_are_not_named() -> None:
+    schema = Schema({name: Boolean() for name in "abcdef"}, Label("y", (0, 1)))
+    loud = {"a": 30, "b": 20, "c": 10, "d": 8, "e": 6, "f": 4}
+    parts = tuple(
+        AttributePoints(name, ((0,), (points,)), ((20.0,), (20.0,)) if name in "ac" else ((0.1,), (0.1,)))
+        for name, points in loud.items()
+    )
+    card = Scorecard(schema, (0,), parts, 1, None, NONE)
+    rows = pd.DataFrame({name: [False, True] for name in schema})
+    assert card.reasons(rows).tolist() == [["b", "d", None, None], [None] * 4]
+    document = card.to_pmml()
+    assert document.count('partialScore="0" reasonCode="(within the noise, 1)"') == 1  # of a
+    assert document.count('partialScore="0" reasonCode="(within the noise, 3)"') == 1  # of c
+    assert document.count("(within the noise") == 2
+
+
+@pytest.mark.parametrize("highest", [True, False])
+@given(data=st.data())
+def test_every_loss_that_counts_is_one_without_noise(data: st.DataObject, highest: bool) -> None:
+    points = data.draw(st.lists(st.integers(-20, 20), min_size=2, max_size=6))
+    errors = data.draw(st.lists(st.floats(0, 20), min_size=len(points), max_size=len(points)))
+    assert loss(points, errors, highest=highest) <= loss(points, None, highest=highest)
+    assert loss(points, list(np.zeros(len(points))), highest=highest) == loss(points, None, highest=highest)
