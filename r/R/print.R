@@ -16,18 +16,72 @@ printable <- function(text) {
   text
 }
 
-literal_text <- function(literal, holds = TRUE) {
+literal_text <- function(literal, operator = literal$operator) {
   a <- printable(literal$attribute)
   words <- quoted(printable(literal$words))
-  if (!holds && literal$operator %in% c("true", "missing", "outside")) {
-    return(switch(literal$operator, true = paste("not", a), missing = paste(a, "is not missing"), paste("not", a, "is outside its domain")))
-  }
-  text <- switch(literal$operator,
+  switch(operator,
     true = a, false = paste("not", a), missing = paste(a, "is missing"), known = paste(a, "is not missing"),
     outside = paste(a, "is outside its domain"), between = sprintf("%s < %s <= %s", words[1], a, words[2]),
-    paste(a, literal$operator, words)
+    paste(a, operator, words)
   )
-  if (holds) text else sprintf("not (%s)", text)
+}
+
+OPPOSITES <- c(true = "false", false = "true", missing = "known", known = "missing", "=" = "!=", "!=" = "=", "<=" = ">", ">" = "<=")
+
+# What rows of one attribute's tests have in common: text, and whether a missing value is another alternative.
+condition_of <- function(tests, a) {
+  operators <- vapply(tests, function(test) test$literal$operator, "")
+  holds <- vapply(tests, `[[`, NA, "holds")
+  is_known <- (operators == "missing" & !holds) | (operators == "known" & holds)
+  if (any(is_known) && !all(is_known) && a$outside != "bin") {
+    a$missing <- FALSE
+    return(condition_of(tests[!is_known], a))
+  }
+  only <- holds & operators %in% c("missing", "outside")
+  if (sum(only) == 1L && sum(holds) == 1L && !any(operators %in% c("known", "!="))) {
+    return(list(text = literal_text(tests[[which(only)]]$literal), either = FALSE))
+  }
+  is_inside <- operators == "outside" & !holds
+  if (any(is_inside) && !all(is_inside)) {
+    a$outside <- "error"
+    return(condition_of(tests[!is_inside], a))
+  }
+  ends <- ends_of(tests, ifelse(holds, operators, OPPOSITES[operators]))
+  if (!is.null(ends) && (any(holds) || a$outside != "bin")) {
+    may_miss <- a$missing && !any(holds)
+    if (nzchar(ends)) return(list(text = ends, either = may_miss))
+    if (may_miss) return(list(text = literal_text(tests[[1]]$literal, "missing"), either = FALSE))
+  }
+  each <- lapply(tests, function(test) {
+    literal <- test$literal
+    opposite <- OPPOSITES[literal$operator]
+    is_exact <- !is.na(opposite) && (a$outside != "bin" || literal$operator %in% c("=", "missing", "known"))
+    if (test$holds) list(text = literal_text(literal), either = FALSE)
+    else if (!is_exact) list(text = sprintf("not (%s)", literal_text(literal)), either = FALSE)
+    else list(text = literal_text(literal, opposite), either = a$missing && !literal$operator %in% c("missing", "known"))
+  })
+  if (length(each) == 1L) each[[1]] else list(text = joined(each), either = FALSE)
+}
+
+# The interval that comparisons leave between them, "" if there is none; NULL if any test is no comparison.
+ends_of <- function(tests, operators) {
+  if (length(tests) < 2L || !all(operators %in% c("<=", ">", "between"))) return(NULL)
+  at <- lapply(tests, function(test) if (is.null(test$literal$numbers)) test$literal$places else test$literal$numbers)
+  words <- lapply(tests, function(test) test$literal$words)
+  last <- lengths(words)
+  low <- ifelse(operators == "<=", -Inf, vapply(at, `[`, 0, 1L))
+  high <- ifelse(operators == ">", Inf, mapply(`[`, at, last))
+  if (max(low) >= min(high)) return("")
+  from <- words[[which.max(low)]][1]
+  to <- mapply(`[`, words, last)[which.min(high)]
+  operator <- if (max(low) == -Inf) "<=" else if (min(high) == Inf) ">" else "between"
+  literal_text(list(attribute = tests[[1]]$literal$attribute, words = c(if (operator != "<=") from, if (operator != ">") to)), operator)
+}
+
+joined <- function(parts) {
+  text <- vapply(parts, function(part) paste0(part$text, if (part$either) " or missing"), "")
+  is_grouped <- length(parts) > 1L & vapply(parts, `[[`, NA, "either")
+  paste0(ifelse(is_grouped, "(", ""), text, ifelse(is_grouped, ")", ""), collapse = " and ")
 }
 
 conditions_of <- function(object) {
@@ -38,14 +92,18 @@ conditions_of <- function(object) {
   }
   found <- character(length(object$predictions))
   walk <- function(place, path) {
-    if (place < 0) found[-place] <<- if (length(path)) paste(path, collapse = " and ") else "always"
-    else {
+    if (place < 0) {
+      path <- unique(path)
+      names <- vapply(path, function(test) test$literal$attribute, "")
+      parts <- lapply(unique(names), function(name) condition_of(path[names == name], object$attributes[[name]]))
+      found[-place] <<- if (length(path)) joined(parts) else "always"
+    } else {
       node <- object$nodes[[place]]
-      walk(node$true, c(path, literal_text(node$literal)))
-      walk(node$false, c(path, literal_text(node$literal, FALSE)))
+      walk(node$true, c(path, list(list(literal = node$literal, holds = TRUE))))
+      walk(node$false, c(path, list(list(literal = node$literal, holds = FALSE))))
     }
   }
-  walk(object$root, character())
+  walk(object$root, list())
   found
 }
 

@@ -24,10 +24,11 @@ from hypothesis import strategies as st
 
 from hedgerow._version import __version__
 from hedgerow.errors import DomainError, LabelsOnlyWarning
-from hedgerow.models import Rule, RuleList
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
+from hedgerow.models.caveats import box_of
 from hedgerow.models.model import Model
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Label, Number, OrderedLabel, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Number, OrderedLabel, Real, Schema
 from tests.models import strategies
 from tests.schema import derived_values
 
@@ -392,6 +393,31 @@ def test_counts_are_printed_as_exact_only_if_no_noise_is_stated(
     card = PrivacyCard((), noise=noise, software="hedgerow", no_guarantee_reason="example")
     RuleList(schema, (Rule((), (346, 33)),), card).save(tmp_path / "rules.json")
     assert f"# {shown}" in run(library, "print", tmp_path / "rules.json")
+
+
+def test_the_paths_of_a_tree_are_the_conditions_that_python_prints(library: Path, tmp_path: Path) -> None:
+    attributes = {
+        "age": Integer(0, 99, cuts=(20, 30, 40)),
+        "pressure": Real(0, 9, cuts=(1.5, 2.5), missing="bin"),
+        "dose": Real(0, 9, cuts=(1.5, 2.5), outside="bin"),
+        "smoker": Boolean(missing="bin"),
+        "two wards": Categorical(("a b", "c", "d")),
+    }
+    tests = [("age", "<=", 40), ("age", ">", 20), ("pressure", ">", 1.5), ("pressure", "<=", 2.5), ("dose", "<=", 1.5)]
+    tests += [("smoker", "true"), ("two wards", "=", "a b"), ("pressure", "missing"), ("dose", "outside")]
+
+    schema = Schema(attributes, Label("ill", ("no", "yes")))
+    for turns in ("111100000", "010101001", "100010110"):
+        root: Split | Leaf = Leaf(label="no")
+        for (name, operator, *operands), holds in zip(tests[::-1], turns[::-1], strict=True):
+            sides = (root, Leaf(label="yes")) if holds == "1" else (Leaf(label="yes"), root)
+            root = Split(Literal(name, operator, tuple(operands)), *sides)
+        tree = Tree(schema, root, PrivacyCard.none("example", software="hedgerow"))
+        tree.save(tmp_path / "tree.json")
+        printed = zip(run(library, "conditions", tmp_path / "tree.json").splitlines(), tree.conditions, strict=True)
+        reached = [all(bins.any() for bins in box_of(schema, path).values()) for path in tree.paths]
+        assert sum(reached) > 6
+        assert all(text == own for (text, own), is_reached in zip(printed, reached, strict=True) if is_reached)
 
 
 def test_the_package_passes_the_check_of_r(tmp_path: Path) -> None:
