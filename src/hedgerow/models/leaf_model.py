@@ -403,7 +403,8 @@ class LeafModel(Model):
     @property
     def _parts_html(self) -> str:
         groups = self._shown_groups(is_full=False)
-        head = element("tr", *(element("th", name) for name in ["", *self._titles]))
+        notes_alone = [""] * (len(self._titles) == 2 and any(group.size > 1 for group in groups))
+        head = element("tr", *(element("th", name) for name in ["", *self._titles, *notes_alone]))
         table = element("table", element("thead", head), element("tbody", *map(self._html_row, groups)))
         said = [_TWO_RELEASES] if self.has_counts and self.has_probabilities else []
         notes = [element("p", text) for text in [*said, *self._remarks(groups)]]
