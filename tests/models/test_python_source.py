@@ -199,6 +199,20 @@ def test_the_source_reads_like_the_tree() -> None:
     )
 
 
+def test_a_split_in_the_false_branch_of_another_is_an_elif() -> None:
+    schema = Schema({"age": Integer(0, 90, cuts=(30,)), "smoker": Boolean()}, Label("y", ("no", "yes")))
+    inner = Split(Literal("smoker", "true"), Leaf(label="yes"), Leaf(label="no"))
+    source = Tree(schema, Split(Literal("age", "<=", (30,)), Leaf(label="no"), inner), NONE).to_python()
+    assert source.endswith(
+        "    if row['age'] is not None and row['age'] <= 30:\n"
+        "        return 'no'\n"
+        "    elif row['smoker'] == 1:\n"
+        "        return 'yes'\n"
+        "    else:\n"
+        "        return 'no'\n"
+    )
+
+
 def test_a_tree_of_the_greatest_depth_is_read() -> None:
     root: Split | Leaf = Leaf(label=1)
     for _ in range(64):

@@ -137,7 +137,10 @@ def conditions(schema: Schema) -> Pieces[Literal]:
 
 
 def choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[str]:
-    return [f"if {condition}:", *(f"    {line}" for line in true), "else:", *(f"    {line}" for line in false)]
+    head = [f"if {condition}:", *(f"    {line}" for line in true)]
+    if len(false) > 1:  # another choice
+        return [*head, f"el{false[0]}", *false[1:]]
+    return [*head, "else:", *(f"    {line}" for line in false)]
 
 
 def source(
