@@ -1,6 +1,7 @@
 """The page of a model: whole in itself, escaped, and readable on a screen of any width."""
 
 import re
+from dataclasses import replace
 from functools import cache
 
 import matplotlib as mpl
@@ -9,6 +10,7 @@ import pytest
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
+from tests.models.large_models import counted
 from tests.models.markup import SHAPES, Read
 from tests.models.scorecards import THREE, TWO
 
@@ -61,7 +63,15 @@ def test_hostile_names_values_and_cards_are_text() -> None:
     rules = (Rule((literal,), (1, 7)), Rule((), (3, 1)))
     tree = Tree(schema, Split(literal, Leaf((3, 4)), Leaf(label="d")), card)
     points = Scorecard(schema, (1,), (AttributePoints(evil, ((1,), (2,), (3,))),), 0.5, 0.1, card)
-    for model in (RuleList(schema, rules, card), tree, points):
+    noisy = replace(counted("1/5"), software=evil, notes=(evil,))
+    counts = ((900, 9), *[(1, 0), (0, 1)] * 2)
+    leaves = [Leaf(one) for one in counts]
+    few = Split(literal, Split(literal, leaves[1], leaves[2]), Split(literal, leaves[3], leaves[4]))
+    folded = Tree(schema, Split(literal, leaves[0], few), noisy)
+    folded_list = RuleList(schema, (*(Rule((literal,), one) for one in counts), Rule((), (900, 9))), noisy)
+    assert all("are folded" in str(one) for one in (folded, folded_list))
+    assert "\x1b" not in f"{folded}{folded_list}"
+    for model in (RuleList(schema, rules, card), tree, points, folded, folded_list):
         for page in (model.to_page(), model._repr_html_()):
             found = Read(page)
             assert found.tags <= OWN | SHAPES | {"details", "summary"}
