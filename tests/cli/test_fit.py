@@ -79,7 +79,9 @@ def test_the_cost_of_a_search_that_may_take_a_second_is_told_first(run, monkeypa
 @pytest.mark.usefixtures("folder")
 def test_the_card_tells_which_search_was_chosen(run):
     out = run(*TREE, "-o", "tree.json")[1]
-    assert "search chosen by its public cost: exact: up to 5 levels jointly, their number drawn too" in out
+    assert "search chosen by its public cost: exact: up to 5 levels jointly\n" in out
+    out = run(*TREE[:-1], "rule-list", "-o", "list.json")[1]
+    assert " rules jointly, their number drawn too" in out
     out = run(*TREE, "--lookahead", "1", "--max-depth", "2", "-o", "blocks.json")[1]
     assert "draw of the subtrees below, of depth up to 1, with their labels" in out
 

@@ -10,6 +10,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.space import Space
 from tests.learn.draws import Scripted
 from tests.learn.enumerate_models import Models, Table, all_worlds, chance, executions
@@ -30,7 +31,8 @@ def table_of(rows):
 def by_definition(rows, weight, objective="errors", depth=1):
     """Return the probability of each model by fact 3, a row of so many steps having that share of a row's loss."""
     space = Space.of_trees(replace(TINY, weight=None))
-    found = Models(space, depth, Fraction(1, 10), objective)
+    prior = STOP_RULE.prior(Fraction(1, STEPS))  # a draw costs a step's share of ε
+    found = Models(space, depth, objective=objective, by_depth=prior)
     counted = Table(TINY, tuple(((a, b), int(y), Fraction(steps, STEPS)) for (a, b, y), steps in rows))
     chances = defaultdict(float)
     for model, value in found.log_probabilities(counted, weight).items():

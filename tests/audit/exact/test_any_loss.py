@@ -1,5 +1,6 @@
 """The exact risk under any public table of losses: lists of all models on both tables, with 60 digits, and controls."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -108,7 +109,8 @@ def listed(learner):
     is_list = hasattr(learner, "max_rules")
     candidates = Candidates.of(learner.schema, 1, negations=True) if is_list else None
     space = Space.of_trees(learner.schema) if candidates is None else Space.of_lists(candidates)
-    return Models(space, 1, Fraction(learner.stop_probability), learner._row_loss(learner.schema))
+    prior = learner._plan(learner.schema).draw.prior
+    return Models(space, 1, objective=learner._row_loss(learner.schema), by_depth=prior)
 
 
 def as_rows(learner, rows):
@@ -190,7 +192,7 @@ def test_candidates_at_a_tiny_epsilon_are_told_apart_by_about_half_of_it():
     rows = as_rows(learner, [((0, 0), 2)])
     found = exact_inference(learner, *rows, candidates=as_rows(learner, [((0, 0), 0), ((1, 1), 4)]))
     models = listed(learner)
-    models = Models(models.space, 0, models.stop, models.objective)
+    models = replace(models, depth=0)
     table = Table(NUMBERS, (((0, 0), 2, 1),))
     weight = exact_membership(learner, *rows).weight
     one, other = (of_models(models, table.plus(bins, k), weight) for bins, k in (((0, 0), 0), ((1, 1), 4)))

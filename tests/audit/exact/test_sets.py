@@ -10,6 +10,7 @@ import hedgerow as hr
 from hedgerow.audit import exact_inference, exact_membership
 from hedgerow.audit.exact.outcomes import repeated
 from hedgerow.errors import ArgumentError, SearchTooLargeError
+from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.space import Space
 from tests.learn.enumerate_models import Models, Table, sets_one_by_one
 
@@ -32,7 +33,7 @@ def total_variation(one, other):
 def test_independent_draws_are_told_apart_as_all_combinations_of_models_say(n):
     learner = hr.PrivateTreeClassifier(2.0, max_depth=1, schema=SCHEMA, search="exact")
     found = exact_membership(learner, X, Y, others=ROW)
-    models = Models(Space.of_trees(SCHEMA), 1, Fraction(1, 10))
+    models = Models(Space.of_trees(SCHEMA), 1, by_depth=STOP_RULE.prior(Fraction(2)))
     weight = Fraction(found.weight)
     one, other = (
         {tree: float(value.exp()) for tree, value in models.log_probabilities(of, weight).items()}
@@ -51,10 +52,8 @@ def test_several_candidates_and_draws_are_guessed_as_all_combinations_of_models_
     rows = [([1, 0], 0), ([0, 1], 0), ([0, 0], 1)]
     candidates, prior = (np.array([bins for bins, _ in rows]), [label for _, label in rows]), [0.5, 0.3, 0.2]
     found = exact_inference(learner, X, Y, candidates=candidates, prior=prior, n_models=2)
-    models, weight = (
-        Models(Space.of_trees(SCHEMA), 1, Fraction(1, 10)),
-        Fraction(exact_membership(learner, X, Y).weight),
-    )
+    models = Models(Space.of_trees(SCHEMA), 1, by_depth=STOP_RULE.prior(Fraction(2)))
+    weight = Fraction(exact_membership(learner, X, Y).weight)
     each = [
         {tree: float(value.exp()) for tree, value in models.log_probabilities(table(row), weight).items()}
         for row in rows
@@ -70,7 +69,7 @@ def test_a_set_is_told_apart_as_all_sequences_of_trees_say(depth, n):
     learner = hr.PrivateTreeSet(3.0, n, max_depth=depth, schema=SCHEMA)
     found = exact_inference(learner, X, Y, candidates=ROW, absent=0.5)
     weight = learner._plan(SCHEMA).mechanism.each.weight
-    models = Models(Space.of_trees(SCHEMA), depth, Fraction(1, 10))
+    models = Models(Space.of_trees(SCHEMA), depth, by_depth=STOP_RULE.prior(Fraction(3, n)))
     one, other = (
         {key: float(value.exp()) for key, value in sets_one_by_one(models, of, n, weight).items()}
         for of in (table(), table(([1, 0], 0)))
