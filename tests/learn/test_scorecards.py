@@ -33,7 +33,7 @@ def test_a_scorecard_learns_a_conjunction_and_its_card_adds_up():
     assert clf.privacy_.is_private
     assert clf.privacy_.noise.startswith("OpenDP")
     points = {part.attribute: part.points for part in clf.scorecard_.parts}
-    assert max(abs(one) for bins in points.values() for (one,) in bins) == 20
+    assert max(abs(one) for bins in points.values() for (one,) in bins) <= 20
     assert points["x0"][1] > points["x0"][0]
     assert points["x2"][1] < points["x2"][0]
 

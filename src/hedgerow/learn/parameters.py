@@ -114,7 +114,8 @@ time_limit : float, optional
 """,
     "points": """
 points : int, default=20
-    The largest number of points of a bin, in size: fewer are easier to add up by hand.
+    The most points that a bin may have, in size: fewer are easier to add up by hand. A private scorecard has fewer
+    where rounding costs next to nothing.
 monotone : mapping of str to {"increasing", "decreasing"} or None, optional
     Numbers and ordered attributes whose points, of two classes for the second, may only rise, or only fall; None where
     they may do both, whatever the schema says. Others are as the schema declares them.

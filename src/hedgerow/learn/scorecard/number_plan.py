@@ -14,7 +14,7 @@ from hedgerow.boundary.arrays import Floats, Integers
 from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends, moments, whole_log_odds
 from hedgerow.learn.scorecard.plan import Fit, ScorecardPlan, unsupported_bins
-from hedgerow.learn.scorecard.rounding import to_points
+from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
 from hedgerow.learn.scorecard.smoothing import Part, Smoothed, smoothed
 from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS
 from hedgerow.learn.search.sampler import Progress
@@ -78,6 +78,7 @@ class NumberFit(Fit):
         super().__init__(plan, tally, gate)
         self._binary = True
         self._bound = STEPS
+        self._spread = _MOST
 
     @cached_property
     def _by_class(self) -> Tally:
@@ -107,7 +108,10 @@ class NumberFit(Fit):
         high, both, low = np.maximum(found, 1)
         self._count_rows(np.array([low + both / 2, high + both / 2]), 1.25 * noise)
         variance = high / self._rows - self._shares[1] ** 2
-        self._unit = min(max(sqrt(max(variance, 0)), _LEAST), _MOST)
+        self._unit = self._spread = min(max(sqrt(max(variance, 0)), _LEAST), _MOST)
+
+    def _weights(self, part: Part, base: Floats) -> Floats:  # noqa: ARG002 -- of classes
+        return np.full(part.values.shape, 2 / self._spread**2)  # of the squared loss, relative to the number's variance
 
     def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 -- of classes
         return rows, rows * self._unit**2
@@ -134,8 +138,9 @@ class NumberFit(Fit):
         low, span = number.values[0], number.values[-1] - number.values[0]
         for part in parts:  # a point is worth the range at most, beyond which a bound is predicted
             part.values = np.clip(part.values, -self._plan.points, self._plan.points)
-        largest = max(float(np.abs(part.values).max()) for part in parts)
-        unit = min(rounded_up(span * max(largest / self._plan.points, _LEAST_UNIT)), number.high - number.low)
+        allowance, weights = self._merge(parts, base)
+        share = coarsest(parts, self._plan.points, partial(rounding_loss, parts, weights), allowance)
+        unit = min(rounded_up(span * max(share, _LEAST_UNIT)), number.high - number.low)
         points = to_points(parts, unit / span)
         off = sum(part.mean(part.values - unit / span * points[part.attribute]) for part in parts)
         start = (low - number.low + span * (base + off)) / unit

@@ -16,7 +16,8 @@ from hedgerow.learn.learned import LearnedScorecard
 from hedgerow.learn.plans import Plan
 from hedgerow.learn.scorecard import counts as queries
 from hedgerow.learn.scorecard.counts import FEATURE, IN_PART, STEPS, Residuals, in_features, in_steps, whole_log_odds
-from hedgerow.learn.scorecard.rounding import rounded
+from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
+from hedgerow.learn.scorecard.segments import merge
 from hedgerow.learn.scorecard.smoothing import (
     ACROSS,
     EACH,
@@ -155,6 +156,10 @@ class Fit:
         """Return how fast a bin's sum grows with its value, and its variance by the rows."""
         raise NotImplementedError
 
+    def _weights(self, part: Part, base: Floats) -> Floats:
+        """Return how fast the slope of a row's loss grows with each value of a part, by bin and column."""
+        raise NotImplementedError
+
     def _step(
         self, kept: Any, part: Part, changes: Mapping[int, Integers], share: Fraction, precision: Floats
     ) -> list[Smoothed]:
@@ -235,7 +240,8 @@ class Fit:
             slopes, spread = self._growth(share, rows)
             found.append(smoothed(column - share * table.sum(axis=1), slopes, spread, noise, priors, nothing))
         values, covariances = np.column_stack([one.values for one in found]), [one.covariance for one in found]
-        part = Part(place, values, covariances, rows, sqrt(len(self._shares) * variance))
+        noise = sqrt(len(self._shares) * variance)
+        part = Part(place, values, covariances, table.sum(axis=1), noise)
         part.centred()
         return part, float(np.mean([part.mean(np.diag(one.trust)) for one in found]))
 
@@ -264,6 +270,12 @@ class Fit:
                 part.make_monotone(self._plan.monotone[name], attribute.n_known)
             base = base + part.centred()
         return base
+
+    def _merge(self, parts: Sequence[Part], base: Floats) -> tuple[float, list[Floats]]:
+        """Merge bins; return the loss that rounding may cost, and how fast that grows with each value, by part."""
+        attributes = [self._schema.attributes[part.attribute][1] for part in parts]
+        weights = [part.likely_rows()[:, None] * self._weights(part, base) for part in parts]
+        return merge(parts, attributes, weights), weights
 
 
 class ClassFit(Fit):
@@ -310,6 +322,14 @@ class ClassFit(Fit):
         for part, weight in zip(parts, np.clip(1 + step / spreads, *_WEIGHTS), strict=True):
             part.weigh(weight)
 
+    def _weights(self, part: Part, base: Floats) -> Floats:
+        from scipy.special import expit, softmax  # takes long to import
+
+        if not self._binary:
+            return softmax(base + part.values, axis=1)  # no less than the second derivative
+        chances = expit(base + part.values)
+        return chances * (1 - chances)
+
     def _growth(self, share: float, rows: Floats) -> tuple[Floats, Floats]:
         spread = share * (1 - share) * rows
         return (spread if self._binary else share * rows), spread
@@ -346,8 +366,10 @@ class ClassFit(Fit):
         ]
 
     def _finish(self, parts: Sequence[Part], base: Floats, *, calibrates: bool) -> LearnedScorecard:
-        """Round to whole points, fit the map from totals to probabilities, and return the scorecard."""
-        points, unit = rounded(parts, self._plan.points)
+        """Merge bins, round to whole points, fit the map from totals to probabilities, and return the scorecard."""
+        allowance, weights = self._merge(parts, base)
+        unit = coarsest(parts, self._plan.points, partial(rounding_loss, parts, weights), allowance)
+        points = to_points(parts, unit)
         errors = {part.attribute: part.standard_errors() / unit for part in parts}
         shift, factor = 0.0, 1.0
         if calibrates:

@@ -1,6 +1,6 @@
 """Points of a scorecard: log-odds rounded to whole numbers of a unit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.learn.scorecard.smoothing import Part
 
 _LEAST_UNIT = 0.005
+_SIZES = 64  # numbers of points that are tried, up to the most
 _UNITS = np.geomspace(0.5, 2, 17)
 """Sizes of a point that are tried, of that with which the largest log-odds get the most points."""
 
@@ -18,6 +19,27 @@ def rounded(parts: Sequence[Part], points: int) -> tuple[dict[int, Integers], fl
     largest = max((float(np.abs(part.values).max()) for part in parts), default=0.0)
     unit = max(largest / points, _LEAST_UNIT)
     return to_points(parts, unit), unit
+
+
+def coarsest(parts: Sequence[Part], points: int, loss: Callable[[float], float], allowance: float) -> float:
+    """Return the largest value of a point at which rounding is expected to cost at most this loss.
+
+    The largest points are then as small as they can be: at most `points`, whatever that costs.
+    """
+    largest = max((float(np.abs(part.values).max()) for part in parts), default=0.0)
+    sizes = np.maximum(largest / np.unique(np.rint(np.geomspace(1, points, _SIZES))), _LEAST_UNIT)
+    return float(next((unit for unit in sizes if loss(unit) <= allowance), sizes[-1]))
+
+
+def rounding_loss(parts: Sequence[Part], weights: Sequence[Floats], unit: float) -> float:
+    """Return the expected loss by rounding values to multiples of a unit, and by rounding what every row starts with.
+
+    `weights` are how fast the slope of the loss grows with each value; that of the start, with the sum over the bins.
+    """
+    values = np.concatenate([part.values.ravel() for part in parts])
+    off = values - unit * np.rint(values / unit)
+    start = np.mean([weight.sum() for weight in weights]) * unit**2 / 12
+    return float(np.concatenate([weight.ravel() for weight in weights]) @ off**2 + start) / 2
 
 
 def to_points(parts: Sequence[Part], unit: float) -> dict[int, Integers]:

@@ -1,16 +1,17 @@
 """Log-odds by bin from noisy counts, smooth along ordered bins."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from hedgerow.boundary.arrays import Array, Floats
+from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.schema.attributes import Attribute, Direction
 
 ACROSS = 4.0
 """The prior's standard deviation of the log-odds from one end of a number to the other, where none is asked for."""
 EACH = 2.0  # the same of other bins, and of a number's mean
+_SUPPORTS, _PASSES = 50, 60  # sizes of bins that are tried, and passes over them
 SUPPORT = 2.0  # standard deviations of the noise, below which a bin may have no rows
 WIDTHS, NOTHING = (1.0, 0.5), 0.1  # times both: averaged over; and with this weight that all log-odds are 0
 
@@ -79,6 +80,30 @@ def newton_step(found: Floats, noise: float, prior: Floats) -> Array:
     return np.linalg.solve((axes * sizes) @ axes.T + np.diag(prior), axes @ axes.T @ found[:k])
 
 
+def likely_rows(released: Floats, noise: float) -> Floats:
+    """Return the expected rows of each bin: empirical Bayes with the distribution of sizes that fits all bins best.
+
+    If the noise is small, these are the released numbers. The larger it is, the more bins of the same size they are,
+    and the less weight have bins that are empty but for the noise (Robbins 1956; Kiefer and Wolfowitz 1956).
+    """
+    if noise < 0.5 or len(released) < 2:
+        return np.maximum(released, 0)
+    largest = max(float(released.max()), 1.0)
+    sizes = np.concatenate([[0.0], np.geomspace(min(noise / 20, largest), largest, _SUPPORTS)])
+    logs = -(((released[:, None] - sizes) / noise) ** 2) / 2
+    likelihoods = np.exp(logs - logs.max(axis=1, keepdims=True))
+    shares = np.full(len(sizes), 1 / len(sizes))
+    for _ in range(_PASSES):
+        shares = _posterior(likelihoods, shares).mean(axis=0)
+    rows = _posterior(likelihoods, shares) @ sizes
+    return rows * max(float(released.sum()), 0.0) / max(float(rows.sum()), 1e-9)
+
+
+def _posterior(likelihoods: Floats, shares: Floats) -> Floats:
+    found = likelihoods * shares
+    return found / found.sum(axis=1, keepdims=True)
+
+
 @dataclass
 class Part:
     """Log-odds by bin of one attribute."""
@@ -86,8 +111,17 @@ class Part:
     attribute: int  # the attribute's place in the schema
     values: Floats  # log-odds: one column for two classes, those of the second; or one for each class
     covariances: list[Floats]  # their covariance by the noise of the releases, for each column
-    rows: Floats  # about how many rows each bin has, by the releases; at least 0
+    released: Floats  # the released rows of each bin, which noise may make negative
     noise: float = 0.0  # the standard deviation of the noise on these rows
+    segments: list[Index] = field(default_factory=list[Index])  # bins that were merged
+
+    @property
+    def rows(self) -> Floats:
+        """About how many rows each bin has; at least 0."""
+        return np.maximum(self.released, 0)
+
+    def likely_rows(self) -> Floats:
+        return likely_rows(self.released, self.noise)
 
     def mean(self, values: Floats) -> Floats:
         return self.rows @ values / max(self.rows.sum(), 1e-9)
@@ -113,8 +147,25 @@ class Part:
         return np.sqrt(np.column_stack([np.diag(covariance) for covariance in self.covariances]))
 
     def unsupported(self) -> list[int]:
-        """Return the bins whose rows are within noise of none: fewer than two of its standard deviations."""
-        return np.flatnonzero(self.rows < SUPPORT * self.noise).tolist()
+        """Return the bins whose released rows are within two standard deviations of the noise of none.
+
+        Bins that were merged are left out if each of them is, but not all of them together.
+        """
+        found = self.released < SUPPORT * self.noise
+        for places in self.segments:
+            if found[places].all() and self.released[places].sum() >= SUPPORT * self.noise * np.sqrt(len(places)):
+                found[places] = False
+        return np.flatnonzero(found).tolist()
+
+    def average(self, segments: Sequence[Index], weights: Floats) -> None:
+        """Replace the values of the bins of each segment by their weighted mean."""
+        self.segments = list(segments)
+        for column, covariance in enumerate(self.covariances):
+            means = np.eye(len(weights))
+            for places in segments:
+                means[np.ix_(places, places)] = weights[places, column] / weights[places, column].sum()
+            self.values[:, column] = means @ self.values[:, column]
+            self.covariances[column] = means @ covariance @ means.T
 
     def make_monotone(self, direction: Direction, n_ordered: int) -> None:
         """Replace the log-odds along a number by the nearest that only rise, or only fall (isotonic regression)."""

@@ -1,0 +1,134 @@
+"""Merging of bins after the release, so that a person can read a scorecard: post-processing of released numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hedgerow.boundary.arrays import Floats, Index
+from hedgerow.learn.scorecard.smoothing import Part
+from hedgerow.schema.attributes import Attribute
+
+# benchmarks/README.md says how these were chosen.
+MERGING = 7e-4  # the largest loss for each row that merging may be expected to cost,
+OF_NOISE = 0.015  # and this share of the loss that the noise is expected to cost,
+OF_BINS = 0.05  # and this loss of all rows for each value, which has a sampling error,
+OF_GAIN = 0.01  # but at most this share of the loss that the values are expected to save
+ROUNDING, SPECIAL = 0.5, 0.25  # the same for rounding, and for bins of missing and outside values, in these
+_STEPS = 16  # of the bisection
+_LEAST_WEIGHT = 1e-6  # of a bin, in mean weights: it is merged at almost no cost
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The bins of an attribute in an order in which neighbours may be merged."""
+
+    part: Part
+    order: Index  # the bins
+    weights: Floats  # how fast the slope of the loss grows with each value of a bin of the part, by column
+
+    @cached_property
+    def _sums(self) -> Floats:
+        """Sums of weights, and of weighted values and squares, up to each bin, shape ``(3, bins + 1, columns)``."""
+        weights, values = self.weights[self.order], self.part.values[self.order]
+        sums = np.cumsum([weights, weights * values, weights * values**2], axis=1)
+        return np.concatenate([np.zeros((3, 1, weights.shape[1])), sums], axis=1)
+
+    def _costs(self, stop: int) -> Floats:
+        """Return the loss by giving all bins from each place up to one the same values: half the weighted variance."""
+        weights, values, squares = self._sums[:, stop, None] - self._sums[:, :stop]
+        return np.maximum(squares - values**2 / weights, 0.0).sum(axis=1) / 2
+
+    def segments(self, price: float) -> tuple[list[Index], float]:
+        """Return the segments whose loss and price, for each segment, are least together; and their loss."""
+        n = len(self.order)
+        least, start = np.zeros(n + 1), np.zeros(n + 1, dtype=np.int64)
+        loss = np.zeros(n + 1)
+        for stop in range(1, n + 1):
+            costs = self._costs(stop)
+            start[stop] = np.argmin(least[:stop] + costs)
+            least[stop] = least[start[stop]] + costs[start[stop]] + price
+            loss[stop] = loss[start[stop]] + costs[start[stop]]
+        found: list[Index] = []
+        stop = n
+        while stop:
+            found.append(self.order[start[stop] : stop])
+            stop = int(start[stop])
+        return found[::-1], float(loss[n])
+
+    @property
+    def gain(self) -> float:
+        """The loss that the values save, compared with none."""
+        return float((self.weights * self.part.values**2).sum()) / 2
+
+    @property
+    def noise(self) -> float:
+        """The loss by the noise on the values."""
+        return float((self.weights * self.part.standard_errors() ** 2).sum()) / 2
+
+
+def chain_of(part: Part, attribute: Attribute, weights: Floats) -> Chain:
+    """Return the bins of an attribute that may be merged: those of known values, categories by their values.
+
+    Bins of missing and outside values stand alone.
+    """
+    places = np.arange(attribute.n_known)
+    if not attribute.n_ordered:
+        values = part.values[places] - part.values[places].mean(axis=0)
+        axis = np.linalg.svd(values, full_matrices=False)[2][0]
+        places = places[np.argsort(values @ axis, kind="stable")]
+    return Chain(part, places, np.maximum(weights, _LEAST_WEIGHT * max(float(weights.mean()), 1.0)))
+
+
+def merge(parts: Sequence[Part], attributes: Sequence[Attribute], weights: Sequence[Floats]) -> float:
+    """Merge the bins of all parts, at one price for a segment of any attribute, and return what rounding may cost.
+
+    The price is the largest at which the expected loss is within the allowance. `weights` are how fast the slope of the
+    loss grows with each value, by bin and column.
+    """
+    chains = [chain_of(*one) for one in zip(parts, attributes, weights, strict=True)]
+    allowance = allowed(chains, max(float(part.released.sum()) for part in parts))
+    left = allowance - clear(chains, SPECIAL * allowance)
+    for chain, segments in zip(chains, cheapest(chains, left), strict=True):
+        chain.part.average(segments, chain.weights)
+        chain.part.centred()
+    return ROUNDING * allowance
+
+
+def clear(chains: Sequence[Chain], allowance: float) -> float:
+    """Give missing and outside values the mean values, 0, where their rows are within noise of none; return the loss.
+
+    Those whose loss is least come first, as long as it is within the allowance.
+    """
+    found: list[tuple[float, Part, int]] = []
+    for chain in chains:
+        special = np.setdiff1d(chain.part.unsupported(), chain.order)
+        losses = (chain.weights * chain.part.values**2).sum(axis=1) / 2
+        found += [(float(losses[place]), chain.part, int(place)) for place in special]
+    total = 0.0
+    for loss, part, place in sorted(found, key=lambda one: one[0]):
+        if total + loss <= allowance:
+            part.values[place], total = 0.0, total + loss
+    return total
+
+
+def allowed(chains: Sequence[Chain], rows: float) -> float:
+    """Return the loss of all rows that merging may cost."""
+    gain, noise = sum(one.gain for one in chains), sum(one.noise for one in chains)
+    bins = sum(one.weights.size for one in chains)
+    return min(MERGING * max(rows, 1.0) + OF_NOISE * noise + OF_BINS * bins, OF_GAIN * gain)
+
+
+def cheapest(chains: Sequence[Chain], allowance: float) -> list[list[Index]]:
+    """Return the segments at the largest price of a segment at which all of them cost at most this loss."""
+    low, high = -30.0, np.log2(max(sum(one.gain for one in chains), 1e-6)) + 1  # the price's logarithm
+    found = [one.segments(2**low)[0] for one in chains]
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        segments, losses = zip(*(one.segments(2**middle) for one in chains), strict=True)
+        if sum(losses) <= allowance:
+            low, found = middle, list(segments)
+        else:
+            high = middle
+    return found
