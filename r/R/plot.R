@@ -87,11 +87,18 @@ plot_points <- function(x) {
   par(mfrow = c(1, width), mar = c(4.5, 12, 3, 1))
   labels <- unlist(lapply(x$parts, function(p) paste0(cut_text(printable(p$attribute), 16L), " ", cut_text(printable(p$bins), 22L))))
   points <- do.call(rbind, lapply(x$parts, `[[`, "points"))
+  margins <- margins_of(x)
+  reach <- if (is.null(margins)) 0 else range(points - margins, points + margins, na.rm = TRUE)
   gap <- unlist(lapply(x$parts, function(p) c(0.8, rep(0.15, length(p$bins) - 1L))))
   for (k in seq_len(width)) {
     what <- if (width == 1L) "points" else paste("points for", printable(shown_classes(x)[k]))
-    barplot(rev(points[, k]), horiz = TRUE, names.arg = rev(labels), las = 1, xlim = range(0, points) * 1.04, space = rev(c(gap[-1], 0.2)), border = NA, cex.names = 0.75, xlab = what, col = "gray45")
+    middles <- barplot(rev(points[, k]), horiz = TRUE, names.arg = rev(labels), las = 1, xlim = range(0, points, reach) * 1.04, space = rev(c(gap[-1], 0.2)), border = NA, cex.names = 0.75, xlab = what, col = "gray45")
     abline(v = 0, col = "gray40")
+    if (!is.null(margins)) { # of bins with too few rows none is drawn
+      ends <- rev(margins[, k])
+      known <- !is.na(ends)
+      segments((rev(points[, k]) - ends)[known], middles[known], (rev(points[, k]) + ends)[known], middles[known])
+    }
   }
   title(main = caption(x), cex.main = 0.9, outer = TRUE, line = -1.5)
 }

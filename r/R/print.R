@@ -171,9 +171,22 @@ leaf_lines <- function(object) {
 }
 
 points_lines <- function(object) {
-  table <- as.data.frame(object)
+  table <- points_frame(object)
   if (nrow(table)) table$attribute[duplicated(table$attribute)] <- ""
-  base <- as.list(c("base", "", object$base))
+  margins <- margins_of(object)
+  base <- object$base
+  if (!is.null(margins)) {
+    few <- unlist(lapply(object$parts, function(part) seq_along(part$bins) %in% part$unsupported))
+    shown <- ifelse(is.na(margins), "", paste0("+-", margins))
+    shown[few, ] <- "too few rows"
+    one <- ncol(margins) == 1L
+    for (k in rev(seq_len(ncol(margins)))) {
+      beside <- if (one) "95 % by noise" else paste("+-", names(table)[k + 2L])
+      table <- cbind(table[seq_len(k + 2L)], setNames(data.frame(shown[, k], stringsAsFactors = FALSE), beside), table[-seq_len(k + 2L)])
+      base <- append(base, "", k)
+    }
+  }
+  base <- as.list(c("base", "", base))
   cells <- rbind(names(table), as.matrix(format_free(table)), unlist(base))
   widths <- apply(nchar(cells, "width"), 2L, max)
   left <- seq_len(ncol(cells)) <= 2L
@@ -181,6 +194,22 @@ points_lines <- function(object) {
     pad <- strrep(" ", widths - nchar(row, "width"))
     sub(" +$", "", paste(ifelse(left, paste0(row, pad), paste0(pad, row)), collapse = "  "))
   })
+}
+
+# Half the length of the 95 % interval of points by the noise, as Python states it; NULL if nothing is known of any.
+margins_of <- function(object) {
+  known <- vapply(object$parts, function(part) length(part$errors) > 0L || length(part$unsupported) > 0L, NA)
+  if (!any(known)) return(NULL)
+  do.call(rbind, lapply(object$parts, function(part) {
+    margins <- if (length(part$errors)) ceiling(qnorm(0.975) * part$errors) else part$points + NA
+    margins[part$unsupported, ] <- NA
+    margins
+  }))
+}
+
+noise_line <- function(object) {
+  if (is.null(margins_of(object))) return(NULL)
+  "95 % by noise: the noise of the release alone; too few rows: the points are those of other bins"
 }
 
 format_free <- function(table) {
@@ -206,7 +235,7 @@ meaning_line <- function(object) {
 }
 
 print.hedgerow <- function(x, ...) {
-  cat(if (x$kind == "scorecard") c(points_lines(x), "", meaning_line(x)) else leaf_lines(x), "", guarantee_line(x), sep = "\n")
+  cat(if (x$kind == "scorecard") c(points_lines(x), "", meaning_line(x), noise_line(x)) else leaf_lines(x), "", guarantee_line(x), sep = "\n")
   invisible(x)
 }
 
@@ -226,7 +255,7 @@ rounded_up <- function(x, digits) {
 }
 
 as.data.frame.hedgerow <- function(x, row.names = NULL, optional = FALSE, ...) {
-  if (x$kind == "scorecard") return(points_frame(x))
+  if (x$kind == "scorecard") return(intervals_frame(x))
   found <- data.frame(leaf = seq_along(x$predictions), condition = conditions_of(x), stringsAsFactors = FALSE)
   found$prediction <- if (x$target$number) x$predictions else as_classes(x$predictions, x)
   has_counts <- !vapply(x$counts, is.null, NA)
@@ -241,6 +270,17 @@ as.data.frame.hedgerow <- function(x, row.names = NULL, optional = FALSE, ...) {
   } else found$rows <- rows_of(x)
   if (!is.null(row.names)) row.names(found) <- row.names
   found
+}
+
+# The points, and the ends of their intervals if the noise is known.
+intervals_frame <- function(x) {
+  found <- points_frame(x)
+  margins <- margins_of(x)
+  if (is.null(margins)) return(found)
+  points <- as.matrix(found[-(1:2)])
+  ends <- cbind(points - margins, points + margins)
+  colnames(ends) <- c(sub("points", "low", names(found)[-(1:2)]), sub("points", "high", names(found)[-(1:2)]))
+  cbind(found, as.data.frame(ends, optional = TRUE))
 }
 
 points_frame <- function(x) {

@@ -30,6 +30,7 @@ from hedgerow.models.model import Model
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Number, OrderedLabel, Real, Schema
 from tests.models import strategies
+from tests.models.scorecards import NOISY
 from tests.schema import derived_values
 
 ROOT = Path(__file__).parents[2]
@@ -425,3 +426,11 @@ def test_the_package_passes_the_check_of_r(tmp_path: Path) -> None:
     for command in (["build", PACKAGE], ["check", "--as-cran", "--no-manual", f"hedgerow_{__version__}.tar.gz"]):
         done = subprocess.run(["R", "CMD", *command], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
     assert "Status: OK" in done.stdout, done.stdout[-3000:]
+
+
+def test_points_are_printed_with_the_noise_that_python_states(library: Path, tmp_path: Path) -> None:
+    NOISY.save(tmp_path / "card.json")
+    printed = [line.split() for line in run(library, "print", tmp_path / "card.json").splitlines()]
+    said = [interval.replace("±", "+-") for (*_, interval) in NOISY.listings()[0].rows]
+    said.insert(1, said[1])  # Python has one line for both neighbours with the same points
+    assert [" ".join(line[-3:]) if line[-1] == "rows" else line[-1] for line in printed[1:12]] == said
