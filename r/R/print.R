@@ -112,27 +112,11 @@ predictions_of <- function(object) {
   else printable(shown_classes(object)[object$predictions])
 }
 
-# Whether counts have noise, or may have it: a card without charges that states no noise, "none", says that they are
-# exact; models read from other formats have the noise "unknown".
-has_noise <- function(object) length(object$privacy$charges) > 0L || !identical(object$privacy$noise, "none")
-
-rows_of <- function(object) {
-  steps <- length(object$target$values) - 1
-  vapply(seq_along(object$counts), function(i) {
-    if (!is.null(object$sums[[i]])) max(round(sum(object$sums[[i]]) / steps), 0)
-    else if (is.null(object$counts[[i]])) NA_real_ else max(sum(object$counts[[i]]), 0)
-  }, 0)
-}
+rows_of <- function(object) pmax(support_of(object)$rows, 0)
 
 notes_of <- function(object) {
-  rows <- rows_of(object)
-  counted <- sprintf("%s%.0f row%s", if (has_noise(object)) "about " else "", rows, ifelse(rows == 1, "", "s"))
-  if (object$target$number) return(ifelse(is.na(rows), "", counted))
-  exact <- object$drawn | !has_noise(object)
-  share <- 100 * object$probabilities[cbind(seq_along(rows), object$predictions)]
-  share <- ifelse(exact, sprintf("%.1f %%", share), sprintf("about %.0f %%", share))
-  drawn <- ifelse(is.na(rows), share, paste0(share, "; ", counted))
-  ifelse(object$drawn, drawn, ifelse(is.na(rows), "", ifelse(rows > 0, paste(share, "of", counted), counted)))
+  support <- support_of(object)
+  vapply(seq_along(object$predictions), function(i) note_of(object, support, i), "")
 }
 
 noted <- function(lines, notes) {
@@ -141,33 +125,46 @@ noted <- function(lines, notes) {
   ifelse(notes == "", lines, paste0(lines, pad, "    # ", notes))
 }
 
-leaf_lines <- function(object) {
-  said <- predictions_of(object)
-  notes <- notes_of(object)
-  if (object$kind == "rule-list") {
-    last <- length(said)
-    heads <- paste0(ifelse(seq_len(last) == 1L, "if ", "else if "), conditions_of(object), " then ")
-    heads[last] <- if (last == 1L) "always " else "else "
-    return(noted(paste0(heads, said), notes))
-  }
+leaf_lines <- function(object, full) {
+  support <- support_of(object)
+  groups <- list()
   lines <- character()
   marks <- character()
-  add <- function(line, mark = "") {
+  add <- function(line, leaves = integer()) {
     lines <<- c(lines, line)
-    marks <<- c(marks, mark)
+    marks <<- c(marks, if (length(leaves)) note_of(object, support, leaves) else "")
+    if (length(leaves)) groups <<- c(groups, list(leaves))
   }
-  branch <- function(place, head, indent) {
-    if (place < 0) return(add(paste0(indent, head, " ", said[-place]), notes[-place]))
-    add(paste0(indent, head))
-    walk(place, "", paste0(indent, "    "))
+  if (object$kind == "rule-list") {
+    last <- length(object$predictions)
+    conditions <- conditions_of(object)
+    for (leaves in if (full) as.list(seq_len(last)) else rule_groups(object, support, MOST_LINES)) {
+      first <- leaves[1]
+      when <- if (length(leaves) > 1L) sprintf("any of rules %d to %d", first, max(leaves)) else conditions[first]
+      head <- if (first == last) (if (last == 1L) "always " else "else ") else paste0(if (first == 1L) "if " else "else if ", when, " then ")
+      add(paste0(head, said_by(object, leaves)), leaves)
+    }
+  } else {
+    spans <- spans_of(object)
+    shown <- if (full) seq_along(object$nodes) else shown_nodes(object, support, MOST_SPLITS)
+    leaves_of <- function(place) if (place < 0) -place else spans[place, 1]:spans[place, 2]
+    branch <- function(place, head, indent) {
+      if (!place %in% shown) return(add(paste0(indent, head, " ", said_by(object, leaves_of(place))), leaves_of(place)))
+      add(paste0(indent, head))
+      walk(place, "", paste0(indent, "    "))
+    }
+    walk <- function(place, otherwise, indent) {
+      node <- object$nodes[[place]]
+      branch(node$true, paste0(otherwise, "if ", literal_text(node$literal), ":"), indent)
+      if (node$false %in% shown) walk(node$false, "else ", indent) else branch(node$false, "else:", indent)
+    }
+    if (object$root < 0) branch(object$root, "always:", "") else walk(object$root, "", "")
   }
-  walk <- function(place, otherwise, indent) {
-    node <- object$nodes[[place]]
-    branch(node$true, paste0(otherwise, "if ", literal_text(node$literal), ":"), indent)
-    if (node$false < 0) branch(node$false, "else:", indent) else walk(node$false, "else ", indent)
-  }
-  if (object$root < 0) branch(object$root, "always:", "") else walk(object$root, "", "")
-  noted(lines, marks)
+  folded <- sum(lengths(groups)[lengths(groups) > 1L])
+  if (!folded) return(noted(lines, marks))
+  parts <- if (object$kind == "tree") c("leaves", "leaf") else c("rules", "rule")
+  c(noted(lines, marks), sprintf("(%s of %s %s are folded; print(model, full = TRUE) shows every %s)", counted(folded, ""),
+                                 counted(length(object$predictions), ""), parts[1], parts[2]))
 }
 
 points_lines <- function(object) {
@@ -234,8 +231,9 @@ meaning_line <- function(object) {
   sprintf("the class with the largest total is predicted; a point is %s of log-odds", unit)
 }
 
-print.hedgerow <- function(x, ...) {
-  cat(if (x$kind == "scorecard") c(points_lines(x), "", meaning_line(x), noise_line(x)) else leaf_lines(x), "", guarantee_line(x), sep = "\n")
+print.hedgerow <- function(x, full = FALSE, ...) {
+  scorecard <- function() c(points_lines(x), "", meaning_line(x), noise_line(x))
+  cat(if (x$kind == "scorecard") scorecard() else leaf_lines(x, full), "", guarantee_line(x), sep = "\n")
   invisible(x)
 }
 

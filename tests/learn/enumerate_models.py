@@ -315,7 +315,7 @@ narrow = st.builds(
     st.integers(2, 3),
 )
 STOPS = st.sampled_from([0.5, 0.25, 0.9])
-BY_DEPTH = st.sampled_from([None, None, StopPrior(-2.0, 3.0), StopPrior(1.5, -2.0), StopPrior(-3.0, 1.25, 2)])
+BY_DEPTH = st.sampled_from([None, None, StopPrior(-2.0, 3.0), StopPrior(1.5, -2.0), StopPrior(-3.0, 0.5, 1.25, 2)])
 
 
 @contextmanager

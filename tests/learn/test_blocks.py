@@ -238,7 +238,7 @@ TREES = {
     "of numbers": TreeDraw(Space.of_trees(schema_of(Integer(0, 9, (3, 5)))), (1, 1), constant(0.25)),
     "two and one": TreeDraw(Space.of_trees(schema_of(Boolean(missing="bin"))), (2, 1), constant(0.5)),
     "two and one, stopping by depth": TreeDraw(
-        Space.of_trees(schema_of(Boolean(missing="bin"))), (2, 1), StopPrior(-3.0, 1.25)
+        Space.of_trees(schema_of(Boolean(missing="bin"))), (2, 1), StopPrior(-3.0, 0.25, 1.25)
     ),
     "by half of Brier's score": TreeDraw(
         Space.of_trees(schema_of(Boolean())), (1, 1), constant(0.5), objective="mixed"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import SearchTooLargeError
+from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.lattice import Take
 from hedgerow.planning.bounds import bounds, models_of
 from hedgerow.schema import Boolean, Categorical
@@ -70,13 +71,14 @@ def test_the_bound_by_hand():
 
 
 def test_the_bound_of_the_default_prior_by_hand():
-    """The log-odds of stopping are -2 at the root, which is a leaf of depth 2 in two ways: by itself or by a test."""
+    """The root has a test; a node at depth 1 is a leaf by itself, or by a test between two leaves that agree."""
     go, stop = (lambda x: -log(1 + exp(x))), (lambda x: -log(1 + exp(-x)))
-    (two, four) = excesses(hr.PrivateTreeClassifier(epsilon=1))
-    below = -2 + 1 + 2
-    leaf = -log(exp(stop(below)) / 2 + exp(go(below)) / 4)  # of depth 1: a leaf, or a test between two leaves
-    assert two == pytest.approx(log(2) - go(-2) + 2 * leaf, rel=1e-3)
-    assert four == pytest.approx(log(2) - go(-2) + 2 * (log(2) - go(below) + 2 * log(2)), rel=1e-3)
+    estimator = hr.PrivateTreeClassifier(epsilon=1)
+    root, below = (STOP_RULE.prior(Fraction(1)).log_odds(depth) for depth in (0, 1))
+    leaf = -log(exp(stop(below)) / 2 + exp(go(below)) / 4)
+    two, four = excesses(estimator)
+    assert two == pytest.approx(log(2) - go(root) + 2 * leaf, rel=1e-3)
+    assert four == pytest.approx(log(2) - go(root) + 2 * (log(2) - go(below) + 2 * log(2)), rel=1e-3)
 
 
 @pytest.mark.parametrize("make", [hr.PrivateTreeClassifier, hr.PrivateRuleListClassifier])

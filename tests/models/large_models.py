@@ -1,5 +1,6 @@
 """Random trees and rule lists of any size on boolean attributes, whose text a reader can follow by hand."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -73,3 +74,8 @@ def rule_list(seed: int, n_rules: int, kind: str, *, few: float = 0.7, schema: S
 def rows(seed: int, size: int = 64) -> list[dict[str, bool]]:
     drawn = np.random.default_rng(seed).integers(0, 2, (size, len(NAMES))).astype(bool)
     return [dict(zip(NAMES, row.tolist(), strict=True)) for row in drawn]
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of the leaves, without remarks and caveats."""
+    return re.split(r"\n\(|\n\n", text)[0].split("\n")

@@ -30,5 +30,5 @@ if (arguments[1] == "read") for (path in dir(arguments[2], full.names = TRUE)) {
   cat(basename(path), "\t", message, "\n", sep = "")
 }
 if (arguments[1] == "csv") cat(as.character(predict(read_model(arguments[2]), read.csv(arguments[3], stringsAsFactors = TRUE))), sep = "\n")
-if (arguments[1] == "print") print(read_model(arguments[2]))
+if (arguments[1] == "print") print(read_model(arguments[2]), full = length(arguments) > 2)
 if (arguments[1] == "conditions") cat(as.data.frame(read_model(arguments[2]))$condition, sep = "\n")

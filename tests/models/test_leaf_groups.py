@@ -12,7 +12,7 @@ from hedgerow.models import Rule, RuleList, Tree
 from hedgerow.models.leaf_groups import MOST_LINES
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.schema import Label, Literal, Schema
-from tests.models.large_models import ATTRIBUTES, CARDS, NAMES, OF_NUMBERS, rows, rule_list, tree
+from tests.models.large_models import ATTRIBUTES, CARDS, NAMES, OF_NUMBERS, lines_of, rows, rule_list, tree
 
 SIZES = st.integers(1, 12) | st.integers(1, 300)
 MODELS = st.builds(
@@ -23,11 +23,6 @@ MODELS = st.builds(
     st.sampled_from(list(CARDS)),
     few=st.sampled_from([0.5, 0.9, 1.0]),
 )
-
-
-def lines_of(text: str) -> list[str]:
-    """Return the lines of the leaves, without remarks and caveats."""
-    return re.split(r"\n\(|\n\n", text)[0].split("\n")
 
 
 def holds(condition: str, row: dict[str, bool], rules: list[str]) -> bool:

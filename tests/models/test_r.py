@@ -13,6 +13,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from hedgerow.models.model import Model
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Number, OrderedLabel, Real, Schema
 from tests.models import strategies
+from tests.models.large_models import CARDS, OF_NUMBERS, lines_of, rule_list, tree
+from tests.models.large_models import SCHEMA as LARGE
 from tests.models.scorecards import NOISY
 from tests.schema import derived_values
 
@@ -383,9 +386,7 @@ def test_csv_rows_read_as_factors(library: Path, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("noise", "shown"), [("none", "91.3 % of 379 rows"), ("unknown", "about 91 % of about 379 rows")]
-)
+@pytest.mark.parametrize(("noise", "shown"), [("none", "91.3 % of 379"), ("unknown", "379 rows ± unknown noise")])
 def test_counts_are_printed_as_exact_only_if_no_noise_is_stated(
     noise: str, shown: str, library: Path, tmp_path: Path
 ) -> None:
@@ -419,6 +420,19 @@ def test_the_paths_of_a_tree_are_the_conditions_that_python_prints(library: Path
         reached = [all(bins.any() for bins in box_of(schema, path).values()) for path in tree.paths]
         assert sum(reached) > 6
         assert all(text == own for (text, own), is_reached in zip(printed, reached, strict=True) if is_reached)
+
+
+@pytest.mark.parametrize("make", [tree, rule_list])
+@pytest.mark.parametrize("kind", CARDS)
+def test_leaves_are_printed_by_the_rule_of_python_and_folded_alike(make, kind, library: Path, tmp_path: Path) -> None:
+    """Before, R printed "about 67 % of about 3 rows" of a leaf whose counts are noise alone, and every leaf of any."""
+    schemas = (LARGE, OF_NUMBERS) if kind == "noisy" else (LARGE,)
+    for size, schema in product((1, 9, 200), schemas):
+        model = make(size, size, kind, schema=schema)
+        model.save(tmp_path / "model.json")
+        for text, more in ((str(model), []), (model.to_text(), ["full"])):
+            found = run(library, "print", tmp_path / "model.json", *more)
+            assert [one.split() for one in lines_of(found)] == [one.split() for one in lines_of(text)]
 
 
 def test_the_package_passes_the_check_of_r(tmp_path: Path) -> None:

@@ -54,7 +54,6 @@ def test_the_chance_falls_with_the_rarer_class_its_rows_that_are_saved_rows_and_
     assert np.all(np.diff(few, axis=2) <= 1e-12)
     assert np.all(more[:, :, 1:] <= few[:, :, 1:])
     assert more[1] == pytest.approx(strong[1], abs=0.01)  # of lists rows times epsilon decide, but for rounding
-    assert np.all(more[0] <= strong[0] + 0.01)  # of trees a larger epsilon makes the prior stop earlier, too
     assert few.max() > 0.5 > few.min()
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search import cost
 from hedgerow.planning import expected
 from hedgerow.planning.expected import (
@@ -66,11 +67,14 @@ def test_bounds_fall_as_epsilon_rises_and_say_from_where_they_are_met():
 
 
 def test_no_epsilon_is_enough_if_the_tests_of_a_tree_save_too_few_rows():
-    """A tree of 4 leaves has tests at depths 0, 1 and 1, or 0, 1 and 2: 2 rows times 3 whatever epsilon is."""
+    """The least likely shape of 4 leaves has tests at depths 0, 1 and 2, which have to save rows at any epsilon."""
     four = expected_draws(SCHEMA, Fraction(1))[1]
-    assert 6 < four.excess(Fraction(100)) < 6.1
-    assert four.epsilon_for(0.05, 100) == inf
-    forecast = hr.plan(SCHEMA, 100, 1)
+    prior = STOP_RULE.prior(Fraction(100))
+    saved = (prior.log_odds(1) + prior.log_odds(2)) / 100
+    assert four.excess(Fraction(100)) == pytest.approx(saved, rel=0.05)
+    assert saved > 3.5
+    assert four.epsilon_for(0.05, 60) == inf
+    forecast = hr.plan(SCHEMA, 60, 1)
     (line,) = (line for line in str(forecast).splitlines() if line.startswith("tree, 4 leaves"))
     assert line.split()[-3:] == ["none", "too", "noisy"]
     assert forecast.to_dict()["draws"][1]["epsilon_for_accuracy_loss"] is None

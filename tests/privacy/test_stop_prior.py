@@ -12,7 +12,7 @@ from hedgerow.privacy.stop_prior import MOST_LOG_ODDS, StopPrior, StopRule
 from tests.learn.enumerate_models import PRECISE
 
 numbers = st.floats(-50, 50)
-priors = st.builds(StopPrior, numbers, numbers, st.integers(0, 12))
+priors = st.builds(StopPrior, numbers, numbers, numbers, st.integers(0, 12))
 
 
 @given(priors, st.integers(0, 12))
@@ -25,7 +25,9 @@ def test_stopping_and_going_on_have_probabilities_that_sum_to_one(prior, depth):
 def test_their_logarithms_differ_by_the_log_odds(prior, depth):
     odds = prior.log_stop(depth) - prior.log_go(depth)
     assert odds == pytest.approx(prior.log_odds(depth), rel=1e-14, abs=1e-14)
-    assert prior.log_odds(depth) == min(prior.start + prior.slope * (prior.offset + depth), MOST_LOG_ODDS)
+    level = prior.offset + depth
+    line = prior.start + prior.slope * level + prior.curve * level * (level + 1) / 2
+    assert prior.log_odds(depth) == pytest.approx(min(line, MOST_LOG_ODDS), rel=1e-12, abs=1e-12)
 
 
 @given(priors, st.integers(0, 5), st.integers(0, 5))
@@ -50,17 +52,17 @@ def test_the_cost_covers_stopping_at_one_depth_and_going_on_at_another(prior, le
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(5, 2)])
 def test_the_rule_adds_rows_by_depth_and_epsilon(epsilon):
-    prior = StopRule(-2.0, 1.0, 2.0).prior(epsilon)
-    assert [prior.log_odds(depth) for depth in range(3)] == [
-        -2 + depth * (1 + 2 * float(epsilon)) for depth in range(3)
-    ]
+    prior = StopRule(-2.0, 0.5, 1.0).prior(epsilon)
+    rows = [0, 1, 3, 6, 10]
+    assert [prior.log_odds(d) for d in range(5)] == [-2 + d / 2 + rows[d] * float(epsilon) for d in range(5)]
     assert not prior.is_constant
+    assert not StopPrior(-2.0, curve=1.0).is_constant
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(10**6), Fraction(2**40), Fraction(10**400)])
 def test_log_odds_are_capped_however_large_epsilon_is(epsilon):
-    prior = StopRule(-2.0, 1.0, 2.0).prior(epsilon)
-    assert [prior.log_odds(depth) for depth in (0, 1, 11)] == [-2, MOST_LOG_ODDS, MOST_LOG_ODDS]
+    prior = StopRule(-2.0, 0.5, 1.0).prior(epsilon)
+    assert [prior.log_odds(depth) for depth in (0, 2, 11)] == [-2, MOST_LOG_ODDS, MOST_LOG_ODDS]
     assert prior.log_stop(11) == 0
     assert prior.log_go(11) == -MOST_LOG_ODDS
     assert prior.cost(12) == pytest.approx(MOST_LOG_ODDS + 2.126928)

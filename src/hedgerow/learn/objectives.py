@@ -21,8 +21,8 @@ CLASS_OBJECTIVES: tuple[ClassObjective, ...] = ("errors", "brier", "mixed", "abs
 NumberObjective = Literal["squared", "absolute", "quantile"]
 NUMBER_OBJECTIVES: tuple[NumberObjective, ...] = ("squared", "absolute", "quantile")
 OBJECTIVE: ClassObjective = "errors"  # the default loss of classes; docs/exact.md says how it was chosen
-STOP_RULE = StopRule(-2.0, 1.0, 2.0)  # of the default prior of trees, if the loss is the number of errors
-STOP_RULE_OF_SHARES = StopRule(-1.0, 0.5, 1.0)  # the same if a row can lose any amount between 0 and 1
+STOP_RULE = StopRule(-2.0, 0.5, 1.0)  # of the default prior of trees, if the loss is the number of errors
+STOP_RULE_OF_SHARES = StopRule(-2.0, 0.5, 0.5)  # the same if a row can lose any amount between 0 and 1
 CLIP = 0.5  # the share of a number's range beyond which a squared loss grows no more, if nobody chose another
 
 

@@ -15,28 +15,32 @@ MOST_LOG_ODDS = 1_000.0
 class StopPrior:
     """Prior probability of stopping at a position of a model, by its depth.
 
-    The log-odds of stopping at depth d are ``start + slope·d``, and at most 1,000. The root of the model has depth 0.
+    The log-odds of stopping at depth d are ``start + slope·d + curve·d(d + 1)/2``, and at most 1,000. The root of the
+    model has depth 0.
 
     Attributes
     ----------
     start : float
         The log-odds of stopping at the root of the model.
     slope : float
-        The increase of the log-odds from one depth to the next.
+        The constant part of the increase of the log-odds from one depth to the next.
+    curve : float
+        The part of the increase that grows with the depth: d times as much from depth d − 1 to depth d.
     offset : int
         The depth of the root of the search, which is a subtree if a tree is drawn in blocks.
 
     Examples
     --------
-    >>> prior = StopPrior(start=-2.0, slope=3.0)
-    >>> [prior.log_odds(depth) for depth in range(3)], round(prior.log_go(0), 3)
-    ([-2.0, 1.0, 4.0], -0.127)
+    >>> prior = StopPrior(start=-2.0, slope=0.5, curve=1.0)
+    >>> [prior.log_odds(depth) for depth in range(4)], round(prior.log_go(0), 3)
+    ([-2.0, -0.5, 2.0, 5.5], -0.127)
     >>> StopPrior.constant(0.1).is_constant
     True
     """
 
     start: float
     slope: float = 0.0
+    curve: float = 0.0
     offset: int = 0
 
     @classmethod
@@ -47,7 +51,7 @@ class StopPrior:
     @property
     def is_constant(self) -> bool:
         """True if the depth of a position does not matter."""
-        return not self.slope
+        return not self.slope and not self.curve
 
     def below(self, levels: int) -> Self:
         """Return the prior of a search whose root is that many levels below the root of this search."""
@@ -55,7 +59,8 @@ class StopPrior:
 
     def log_odds(self, depth: int) -> float:
         """Return the log-odds of stopping at a depth below the root of the search."""
-        return min(self.start + self.slope * (self.offset + depth), MOST_LOG_ODDS)
+        level = self.offset + depth
+        return min(self.start + self.slope * level + self.curve * (level * (level + 1) // 2), MOST_LOG_ODDS)
 
     def log_stop(self, depth: int) -> float:
         """Return the logarithm of the probability of stopping at a depth below the root of the search."""
@@ -75,8 +80,9 @@ class StopPrior:
 class StopRule:
     """Rule that makes the prior of a draw from the ε of the draw, which is public.
 
-    The log-odds of stopping at depth d are ``start + d·(step + rows·ε)``. So a test at depth d has to save about
-    ``rows·d`` misclassified rows to be as likely as a leaf, and more if ε is small.
+    The log-odds of stopping at depth d are ``start + step·d + rows·ε·d(d + 1)/2``. So a test at depth 1 has to save
+    about ``rows`` misclassified rows to be as likely as a leaf, at depth 2 three times as many, and at depth 3 six
+    times; more if ε is small.
 
     Attributes
     ----------
@@ -85,12 +91,12 @@ class StopRule:
     step : float
         The part of the increase from one depth to the next that does not depend on ε.
     rows : float
-        The increase from one depth to the next for each unit of ε.
+        The other part, of the increase from the root to depth 1, for each unit of ε.
 
     Examples
     --------
-    >>> StopRule(-2.0, 1.0, 2.0).prior(Fraction(1, 2))
-    StopPrior(start=-2.0, slope=2.0, offset=0)
+    >>> StopRule(-2.0, 0.5, 1.0).prior(Fraction(1, 2))
+    StopPrior(start=-2.0, slope=0.5, curve=0.5, offset=0)
     """
 
     start: float
@@ -104,7 +110,7 @@ class StopRule:
 
     def prior(self, epsilon: Fraction) -> StopPrior:
         """Return the prior of a draw that costs `epsilon`."""
-        return StopPrior(self.start, self.step + self.rows * float(min(epsilon, Fraction(MOST_LOG_ODDS))))
+        return StopPrior(self.start, self.step, self.rows * float(min(epsilon, Fraction(MOST_LOG_ODDS))))
 
 
 @lru_cache(maxsize=1024)

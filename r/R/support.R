@@ -1,0 +1,175 @@
+# What is shown of the released rows of leaves: the rule of hedgerow in Python (models/support.py, models/leaf_groups.py).
+
+MOST_SPLITS <- 30L
+MOST_LINES <- 60L
+WIDEST_SHARE <- 0.5
+
+# The scale of the noise on released counts, in rows: 0 if they are exact, NA if the card does not state the noise.
+noise_scale <- function(privacy) {
+  if (!length(privacy$charges)) return(if (identical(privacy$noise, "none")) 0 else NA_real_)
+  of_counts <- "^counts of .* by class$"
+  of_sums <- "^sums of the levels below and above the rows of .*$"
+  stated <- "^discrete Laplace, sensitivity ([0-9]{1,9}), .*$"
+  scales <- lapply(privacy$charges, function(charge) {
+    is_sums <- grepl(of_sums, charge$purpose)
+    if (!is_sums && !grepl(of_counts, charge$purpose)) return(NULL)
+    if (!grepl(stated, charge$mechanism)) return(NA_real_)
+    changed <- if (is_sums) 1 else as.numeric(sub(stated, "\\1", charge$mechanism))
+    min(changed * (if (is.null(charge$unit)) 1 else charge$unit$max_rows) / charge$epsilon, 2^62)
+  })
+  scales <- unlist(scales)
+  if (length(scales)) max(scales) else NA_real_
+}
+
+# The least w such that a sum of so many discrete Laplace variables is off by at most w with this confidence.
+spread_of <- function(scale, number, confidence) {
+  if (!number || scale <= 0) return(0)
+  points <- 131072
+  larger <- max(sqrt(2 * number) * scale / 4096, 1)
+  stay <- exp(-larger / scale)
+  through <- ((1 - stay)^2 / ((1 - stay)^2 + 4 * stay * sin(pi * (seq_len(points) - 1) / points)^2))^number
+  chances <- Re(fft(through))[seq_len(points / 2)] / points
+  if (chances[1] >= confidence) return(0)
+  inside <- which(chances[1] + 2 * cumsum(chances[-1]) >= confidence)[1]
+  if (larger == 1) inside else ceiling(inside * larger)
+}
+
+# The released rows of all leaves with their noise; `off` gives the spread of a sum of so many numbers.
+support_of <- function(object) {
+  steps <- length(object$target$values) - 1
+  known <- new.env()
+  scale <- noise_scale(object$privacy)
+  off <- function(number, confidence = 0.95) {
+    key <- paste(number, confidence)
+    if (is.null(known[[key]])) known[[key]] <- spread_of(scale, number, confidence)
+    known[[key]]
+  }
+  all <- seq_along(object$counts)
+  rows <- vapply(all, function(i) {
+    if (!is.null(object$sums[[i]])) round(sum(object$sums[[i]]) / steps)
+    else if (is.null(object$counts[[i]])) NA_real_ else sum(object$counts[[i]])
+  }, 0)
+  numbers <- vapply(all, function(i) length(if (is.null(object$counts[[i]])) object$sums[[i]] else object$counts[[i]]), 1L)
+  list(rows = rows, numbers = numbers, scale = scale, off = off)
+}
+
+are_too_few <- function(support, leaves) {
+  rows <- support$rows[leaves]
+  if (is.na(support$scale) || anyNA(rows)) return(FALSE)
+  sum(rows) <= support$off(sum(support$numbers[leaves]))
+}
+
+# Whether there may be no rows in any of these leaves, nor in all of them, but are in the model.
+may_fold <- function(support, leaves) {
+  none <- function(chosen) are_too_few(support, chosen) && all(vapply(chosen, function(i) are_too_few(support, i), NA))
+  none(leaves) && !none(seq_along(support$rows))
+}
+
+counted <- function(number, unit) {
+  text <- format(number, big.mark = ",", scientific = FALSE, trim = TRUE)
+  if (unit == "") text else paste0(text, " ", unit, if (number == 1) "" else "s")
+}
+
+rows_text <- function(support, leaves, unit = "row") {
+  rows <- sum(support$rows[leaves])
+  if (is.na(support$scale)) return(paste(counted(rows, unit), "\u00b1 unknown noise"))
+  off <- support$off(sum(support$numbers[leaves]))
+  if (off == 0) return(counted(max(rows, 0), unit))
+  place <- 10^(nchar(format(off, scientific = FALSE)) - 1)
+  if (rows > off) return(paste("about", counted(place * round(rows / place), unit)))
+  most <- place * ceiling(max(rows + off, 0) / place)
+  if (most > 0) paste("at most", counted(most, unit)) else "probably no rows"
+}
+
+# The share of the predicted class in words; empty if the noise leaves nothing to say of it.
+share_text <- function(object, support, i) {
+  counts <- object$counts[[i]]
+  place <- object$predictions[i]
+  if (is.na(support$scale) || is.null(counts) || are_too_few(support, i)) return("")
+  if (support$scale == 0) return(sprintf("%.1f %%", 100 * object$probabilities[i, place]))
+  own <- support$off(1, 0.975)
+  others <- support$off(length(counts) - 1, 0.975)
+  low <- max(counts[place] - own, 0)
+  high <- max(counts[place] + own, 0)
+  least <- max(sum(counts) - counts[place] - others, 0)
+  most <- max(sum(counts) - counts[place] + others, 0)
+  ends <- c(low / max(low + most, 1), if (high + least > 0) high / (high + least) else 0)
+  if (ends[2] - ends[1] >= WIDEST_SHARE) return("")
+  ends <- c(floor(100 * ends[1]), ceiling(100 * ends[2]))
+  if (ends[1] == ends[2]) sprintf("%.0f %%", ends[2]) else sprintf("%.0f to %.0f %%", ends[1], ends[2])
+}
+
+# The note on leaves that share a line: their rows and share in words, and how many leaves are folded.
+note_of <- function(object, support, leaves) {
+  known <- !anyNA(support$rows[leaves])
+  words <- if (known) rows_text(support, leaves) else ""
+  unclear <- known && startsWith(words, "at most")
+  if (length(leaves) == 1L) {
+    drawn <- object$drawn[leaves]
+    share <- if (object$target$number) "" else if (drawn) sprintf("%.3g %%", 100 * max(object$probabilities[leaves, ])) else share_text(object, support, leaves)
+    if (share != "" && drawn) return(if (known) paste0(share, "; ", words) else share)
+    if (share != "") return(paste(share, "of", rows_text(support, leaves, "")))
+    return(if (unclear) paste0(words, ": too few to tell") else words)
+  }
+  parts <- if (object$kind == "tree") "leaves" else "rules"
+  head <- paste0(counted(length(leaves), ""), " ", parts, if (may_fold(support, leaves)) "" else " not shown")
+  if (!known) head else paste0(head, ", together ", words, if (unclear) ": too few to tell" else "")
+}
+
+# What leaves predict, in words: of several classes the first ones, of numbers their range.
+said_by <- function(object, leaves) {
+  values <- object$predictions[leaves]
+  if (object$target$number) {
+    digits <- max(3 - ceiling(log10(object$target$high - object$target$low)), 0)
+    ends <- vapply(range(values), function(x) text_of_number(if (x %in% object$target$values) x else round(x, digits)), "")
+    return(paste(unique(ends), collapse = " to "))
+  }
+  names <- printable(shown_classes(object)[sort(unique(values))])
+  if (length(names) > 4L) names <- c(names[1:3], paste(length(names) - 3L, "more classes"))
+  last <- length(names)
+  if (last == 1L) names else paste(paste(names[-last], collapse = ", "), "or", names[last])
+}
+
+# The first and last leaf below each node of a tree.
+spans_of <- function(object) {
+  spans <- matrix(0, length(object$nodes), 2L)
+  walk <- function(place) {
+    if (place < 0) return(c(-place, -place))
+    ends <- c(walk(object$nodes[[place]]$true)[1], walk(object$nodes[[place]]$false)[2])
+    spans[place, ] <<- ends
+    ends
+  }
+  walk(object$root)
+  spans
+}
+
+# The nodes of a tree that a page shows: level by level, larger subtrees first.
+shown_nodes <- function(object, support, most) {
+  spans <- spans_of(object)
+  shown <- integer()
+  level <- object$root
+  while (length(level <- level[level > 0])) {
+    below <- integer()
+    for (place in level[order(spans[level, 1] - spans[level, 2])]) {
+      if (may_fold(support, spans[place, 1]:spans[place, 2])) next
+      if (length(shown) == most) return(shown)
+      shown <- c(shown, place)
+      below <- c(below, object$nodes[[place]]$true, object$nodes[[place]]$false)
+    }
+    level <- below
+  }
+  shown
+}
+
+# The leaves of a rule list that share a line: runs of rules that may have no rows, and what is too much for a page.
+rule_groups <- function(object, support, most) {
+  last <- length(object$predictions)
+  groups <- list()
+  for (place in seq_len(last - 1L)) {
+    before <- length(groups)
+    run <- if (before) c(groups[[before]], place) else place
+    if (before && may_fold(support, run)) groups[[before]] <- run else groups[[before + 1L]] <- place
+  }
+  if (length(groups) >= most) groups <- c(groups[seq_len(most - 2L)], list(seq(groups[[most - 1L]][1], last - 1L)))
+  c(groups, list(last))
+}
