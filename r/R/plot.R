@@ -1,11 +1,15 @@
 # Pictures of models in base graphics.
 
-MOST_DRAWN <- 60L
+MOST_DRAWN <- 60L # bins of a scorecard
+MOST_BOXES <- 12L # leaves of a tree
+MOST_BARS <- 20L # rules
 
 plot.hedgerow <- function(x, ...) {
-  parts <- if (x$kind == "scorecard") sum(vapply(x$parts, function(p) length(p$bins), 1L)) else length(x$predictions)
-  if (parts > MOST_DRAWN) stop(sprintf("the model has %d parts, of which at most %d can be drawn; print it.", parts, MOST_DRAWN), call. = FALSE)
-  if (x$kind == "scorecard" && parts == 0L) stop("the scorecard has no attributes to be drawn; print it.", call. = FALSE)
+  if (x$kind == "scorecard") {
+    parts <- sum(vapply(x$parts, function(p) length(p$bins), 1L))
+    if (parts > MOST_DRAWN) stop(sprintf("the scorecard has %d bins, of which at most %d can be drawn; print it.", parts, MOST_DRAWN), call. = FALSE)
+    if (parts == 0L) stop("the scorecard has no attributes to be drawn; print it.", call. = FALSE)
+  }
   old <- par(no.readonly = TRUE)
   on.exit(par(old))
   switch(x$kind, scorecard = plot_points(x), tree = plot_tree(x), plot_rules(x))
@@ -16,61 +20,87 @@ shades <- function(n) gray.colors(n, 0.35, 0.9)
 
 cut_text <- function(text, width) ifelse(nchar(text, "chars") > width, paste0(substr(text, 1L, width - 1L), "..."), text)
 
+# The bars of rules that share a line: where they start and end, none if the noise leaves nothing to say of the share.
+bar_ends <- function(x, support, leaves) {
+  if (x$target$number) return(range(x$predictions[leaves]) - x$target$low)
+  if (length(leaves) > 1L) return(numeric())
+  is_shown <- x$drawn[leaves] || is.na(support$rows[leaves]) || share_text(x, support, leaves) != ""
+  if (is_shown) cumsum(x$probabilities[leaves, ]) else numeric()
+}
+
 plot_rules <- function(x) {
-  n <- length(x$predictions)
+  support <- support_of(x)
+  groups <- rule_groups(x, support, MOST_BARS)
+  n <- length(groups)
   number <- x$target$number
-  values <- if (number) matrix(x$predictions - x$target$low, n) else x$probabilities
   high <- if (number) x$target$high - x$target$low else 1
   par(mar = c(4.5, 1, 3, 1))
   plot(NULL, xlim = c(0, high), ylim = c(n + 0.5, 0.2), axes = FALSE, xlab = if (number) printable(x$target$name) else "probability", ylab = "")
   ticks <- pretty(c(0, high) + if (number) x$target$low else 0)
   axis(1, at = ticks - if (number) x$target$low else 0, labels = ticks)
-  colors <- shades(ncol(values))
+  colors <- shades(if (number) 2L else ncol(x$probabilities))
+  conditions <- conditions_of(x)
   for (i in seq_len(n)) {
-    ends <- c(0, cumsum(values[i, ]))
-    rect(ends[-length(ends)], i + 0.05, ends[-1], i + 0.4, col = colors, border = "white")
+    ends <- bar_ends(x, support, groups[[i]])
+    if (length(ends)) rect(c(0, ends[-length(ends)]), i + 0.05, ends, i + 0.4, col = colors, border = "white")
+    leaves <- groups[[i]]
+    name <- if (length(leaves) > 1L) sprintf("%d-%d. any of these rules", leaves[1], max(leaves)) else paste0(leaves, ". ", cut_text(conditions[leaves], 70L))
+    note <- note_of(x, support, leaves)
+    text(0, i - 0.2, paste0(name, ": ", said_by(x, leaves), if (note == "") "" else paste0(" (", note, ")")), adj = c(0, 0.5), cex = 0.85)
   }
-  note <- notes_of(x)
-  said <- sprintf("%d. %s: %s%s", seq_len(n), cut_text(conditions_of(x), 70L), predictions_of(x), ifelse(note == "", "", paste0(" (", note, ")")))
-  text(0, seq_len(n) - 0.12, said, adj = c(0, 0.5), cex = 0.85)
   if (!number) legend("topright", legend = printable(shown_classes(x)), fill = colors, horiz = TRUE, bty = "n", cex = 0.85)
-  title(main = caption(x), cex.main = 0.9)
+  title(main = caption(x, groups), cex.main = 0.9)
 }
 
-caption <- function(x) paste0(printable(x$target$name), "; ", cut_text(guarantee_line(x), 80L))
+caption <- function(x, groups = list()) {
+  folded <- sum(lengths(groups)[lengths(groups) > 1L])
+  more <- if (folded) sprintf("\n%d of %d folded: print(model, full = TRUE) shows all", folded, length(x$predictions)) else ""
+  paste0(printable(x$target$name), "; ", cut_text(guarantee_line(x), 80L), more)
+}
 
 plot_tree <- function(x) {
-  across <- numeric(length(x$nodes))
-  down <- across
-  leaf_down <- numeric(length(x$predictions))
+  support <- support_of(x)
+  spans <- spans_of(x)
+  shown <- shown_nodes(x, support, MOST_BOXES - 1L)
+  groups <- list()
+  tests <- ends <- lines <- NULL
   walk <- function(place, depth) {
-    if (place < 0) {
-      leaf_down[-place] <<- depth
-      return(-place)
+    if (!place %in% shown) {
+      groups <<- c(groups, list(if (place < 0) -place else spans[place, 1]:spans[place, 2]))
+      at <- c(length(groups), depth)
+      ends <<- rbind(ends, at)
+      return(at)
     }
-    down[place] <<- depth
-    both <- c(walk(x$nodes[[place]]$true, depth + 1), walk(x$nodes[[place]]$false, depth + 1))
-    across[place] <<- mean(both)
+    true <- walk(x$nodes[[place]]$true, depth + 1)
+    false <- walk(x$nodes[[place]]$false, depth + 1)
+    at <- c((true[1] + false[1]) / 2, depth)
+    lines <<- rbind(lines, c(at, true, 1), c(at, false, 0))
+    tests <<- rbind(tests, c(at, place))
+    at
   }
   walk(x$root, 0)
-  n <- length(leaf_down)
+  n <- length(groups)
   par(mar = c(1, 1, 3, 1))
-  plot(NULL, xlim = c(0.4, n + 0.6), ylim = c(max(leaf_down) + 0.6, -0.4), axes = FALSE, xlab = "", ylab = "")
-  for (i in seq_along(x$nodes)) {
-    for (to in c(x$nodes[[i]]$true, x$nodes[[i]]$false)) {
-      end <- if (to < 0) c(-to, leaf_down[-to]) else c(across[to], down[to])
-      segments(across[i], down[i], end[1], end[2], col = "gray60")
-    }
-    side <- if (x$nodes[[i]]$true < 0) -x$nodes[[i]]$true else across[x$nodes[[i]]$true]
-    text((across[i] + side) / 2, down[i] + 0.45, "yes ", adj = c(1, 0.5), cex = 0.7, col = "gray40")
+  plot(NULL, xlim = c(0.4, n + 0.6), ylim = c(max(ends[, 2]) + 0.6, -0.4), axes = FALSE, xlab = "", ylab = "")
+  if (length(lines)) {
+    segments(lines[, 1], lines[, 2], lines[, 3], lines[, 4], col = "gray60")
+    left <- lines[lines[, 5] == 1, , drop = FALSE]
+    text((left[, 1] + left[, 3]) / 2, left[, 2] + 0.45, "yes ", adj = c(1, 0.5), cex = 0.7, col = "gray40")
+    literals <- vapply(tests[, 3], function(place) cut_text(literal_text(x$nodes[[place]]$literal), 30L), "")
+    boxed(tests[, 1], tests[, 2], literals, "white", fitting(literals, 1.8))
   }
-  level <- if (x$target$number) findInterval(x$predictions, seq(x$target$low, x$target$high, length.out = 6), all.inside = TRUE) else x$predictions
+  levels <- if (x$target$number) findInterval(x$predictions, seq(x$target$low, x$target$high, length.out = 6), all.inside = TRUE) else x$predictions
   colors <- shades(if (x$target$number) 5L else length(x$target$values))
-  boxed(across, down, vapply(x$nodes, function(node) cut_text(literal_text(node$literal), 30L), ""), "white", min(0.9, 12 / n))
-  note <- sub(" of ", "\nof ", notes_of(x))
-  boxed(seq_len(n), leaf_down, paste0(cut_text(predictions_of(x), 24L), ifelse(note == "", "", paste0("\n", note))), colors[level], min(0.8, 9 / n))
-  title(main = caption(x), cex.main = 0.9)
+  fill <- vapply(groups, function(leaves) if (length(unique(levels[leaves])) > 1L) "white" else colors[levels[leaves[1]]], "")
+  words <- vapply(groups, function(leaves) {
+    paste(c(strwrap(cut_text(said_by(x, leaves), 40L), 14L), strwrap(note_of(x, support, leaves), 14L)), collapse = "\n")
+  }, "")
+  boxed(ends[, 1], ends[, 2], words, fill, fitting(words, 0.95))
+  title(main = caption(x, groups), cex.main = 0.9)
 }
+
+# The size of text with which all of it is as wide as so many leaves at most.
+fitting <- function(words, widest) min(0.9, widest / (max(strwidth(words)) + strwidth("m")))
 
 boxed <- function(x, y, words, fill, cex) {
   if (!length(x)) return(invisible())
