@@ -26,7 +26,7 @@ def lines_of(attribute: Attribute, points: list[int], errors: list[float] | None
 
 def test_intervals_with_the_same_points_have_the_error_of_the_least_known_of_them() -> None:
     young, old, missing = lines_of(AGE, [1, 1, 3, 3, 0], [0.5, 0.1, 0.2, 9.0, 0.0], 3)
-    assert [one.labels for one in (young, old, missing)] == [["17 to 45"], ["46 to 90*"], ["missing"]]
+    assert [one.labels for one in (young, old, missing)] == [["17 to 45"], ["46 to 90"], ["missing"]]
     assert [one.errors for one in (young, old, missing)] == [(0.5,), (0.2,), (0.0,)]
     assert [one.intervals for one in (young, old, missing)] == [["±1"], ["±1"], ["±0"]]
     assert [one.is_supported for one in (young, old, missing)] == [True] * 3

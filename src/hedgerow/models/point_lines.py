@@ -10,7 +10,7 @@ from hedgerow.text.values import printable, quoted_text
 
 TOO_FEW = "too few rows"
 BY_NOISE = "95 % by noise"  # the title of a column of intervals
-_NOTE = f"{BY_NOISE}: the noise of the release alone. Another sample of rows would change the numbers by more."
+_NOTE = f"{BY_NOISE}: how far another draw of the noise may move a number. Sampling and smoothing are not counted."
 _TOO_FEW_NOTE = f"{TOO_FEW}, or *: the released rows are within noise of none; the points are those of other bins."
 
 
@@ -24,13 +24,13 @@ class PointLine:
         The bins; several if they are categories.
     errors : tuple of float or None
         The standard errors of the points, the largest of its bins that have enough rows. None if they are unknown.
-    has_rows : tuple of bool or None
-        For each of `bins`, True if all of it has enough rows, False if none of it has, and None otherwise.
+    has_rows : tuple of bool
+        For each of `bins`, False if no part of it has enough rows for points of its own.
     """
 
     bins: tuple[PointBin, ...]
     errors: Errors | None
-    has_rows: tuple[bool | None, ...]
+    has_rows: tuple[bool, ...]
 
     @property
     def attribute(self) -> str:
@@ -50,7 +50,7 @@ class PointLine:
     @property
     def is_supported(self) -> bool:
         """True if some of its bins have enough rows for points of their own."""
-        return any(has is not False for has in self.has_rows)
+        return any(self.has_rows)
 
     @property
     def labels(self) -> list[str]:
@@ -62,7 +62,7 @@ class PointLine:
         """The names of its bins as a form to fill in has them."""
         return ", ".join(self._marked(one.words, has) for one, has in zip(self.bins, self.has_rows, strict=True))
 
-    def _marked(self, name: str, has_rows: bool | None) -> str:
+    def _marked(self, name: str, has_rows: bool) -> str:
         text = printable(quoted_text(name) if "," in name and len(self.bins) > 1 else name)
         return f"{text}{'' if has_rows or not self.is_supported else '*'}"
 
@@ -106,11 +106,7 @@ def _line(part: AttributePoints, bins: tuple[PointBin, ...]) -> PointLine:
     held = [place for place in places if place not in without] or places
     errors = None if part.errors is None else tuple(map(max, zip(*(part.errors[place] for place in held), strict=True)))
 
-    def has_rows(one: PointBin) -> bool | None:
-        missing = without.intersection(range(one.start, one.stop))
-        return None if 0 < len(missing) < one.stop - one.start else not missing
-
-    return PointLine(bins, errors, tuple(map(has_rows, bins)))
+    return PointLine(bins, errors, tuple(not without.issuperset(range(one.start, one.stop)) for one in bins))
 
 
 @dataclass(frozen=True)
@@ -132,7 +128,7 @@ class PointTable:
 
     @property
     def _has_too_few(self) -> bool:
-        return any(has is not True for lines in self.lines for one in lines for has in one.has_rows)
+        return not all(has for lines in self.lines for one in lines for has in one.has_rows)
 
     def notes(self, *, has_interval: bool) -> list[str]:
         """Return what intervals mean, if there are any; `has_interval` says that totals have them."""

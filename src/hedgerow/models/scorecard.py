@@ -338,7 +338,10 @@ class Scorecard(Model):
         """Return the points by bin, and for two classes or a number what totals mean, as tables."""
         meant = self.risks() if self.has_one_total else []
         points = [self._listed(one) for lines in self._totals.table.lines for one in lines]
-        found = (("Points by bin", points), ("What a total means", meant))
+        title = "Points by bin" + "; 95 % by noise: how far another draw of the noise may move them" * bool(
+            self._totals.table.has_intervals
+        )
+        found = ((title, points), ("What a total means", meant))
         rows = [(title, records, tuple(tuple(map(_cell, one.values())) for one in records)) for title, records in found]
         return tuple(Listing(title, tuple(records[0]), cells) for title, records, cells in rows if records)
 
