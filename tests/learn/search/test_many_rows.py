@@ -24,6 +24,7 @@ from hedgerow.learn.search.semirings import all_models_of_many_rows, choice_of_m
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, MOST_WHOLE, Rounding, gumbel_choice, seeded_choice
 from hedgerow.privacy.noise import SecureNoise
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema import Boolean
 from tests.learn.draws import draw, plan_of, quiet
 from tests.learn.enumerate_models import (
@@ -111,7 +112,7 @@ def test_rounding_of_a_table_is_within_half_of_what_is_kept_for_two(examples, ob
 @pytest.mark.parametrize("space", [Space.of_trees(TWO), list_space(TWO)], ids=["trees", "lists"])
 def test_the_error_does_not_grow_with_the_rows_where_models_are_about_as_good(space):
     """By halves of 2^42 rows, and by a number that is no multiple of anything: far below what float64 could hold."""
-    found, n = Models(space, 2), MOST_WHOLE // 8 - 11
+    found, n = Models(space, 2, by_depth=StopPrior(-1.0, 0.5, 1.25)), MOST_WHOLE // 8 - 11
     rows = [((i // 2, i % 2), y, n + 3 * i - (-1) ** y * (i % 2 + 1)) for i in range(4) for y in range(2)]
     table, mechanism = Table(TWO, tuple(rows)), plan_of(found).mechanism(Fraction(1))
     assert worst(found, table, mechanism.weight) < 1e-10

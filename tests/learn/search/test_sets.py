@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hedgerow.learn.search.sets import SetSearch, TreeSampler
 from hedgerow.learn.search.space import Space
+from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema import Boolean, Categorical, Integer
 from tests.learn.draws import ALARM, FACTORS
 from tests.learn.enumerate_models import (
@@ -41,7 +42,7 @@ SPACES = [
 
 
 def models_of(schema, depth):
-    return Models(Space.of_trees(schema), depth, Fraction(1, 4))
+    return Models(Space.of_trees(schema), depth, by_depth=StopPrior(-1.0, 0.5, 1.0))
 
 
 def search_of(models):
