@@ -1,7 +1,8 @@
 """The pictures of the home page and the README: `python docs/pictures.py` makes them anew, with other noise each time.
 
 One is a private tree with its card; three are in steps, a GIF each: from a table to a model with its card, what an
-attacker learns with privacy and without, and a curator's ledger.
+attacker learns with privacy and without, and a curator's ledger. The tree has default settings, and its table, Adult,
+is one on which no default was chosen.
 """
 
 import json
@@ -26,13 +27,17 @@ from hedgerow.privacy.card import SOFTWARE
 FOLDER = Path(__file__).parent / "models"
 GREEN, RED, GREY = "#4a7c59", "#b5452c", "0.85"
 SECONDS = 4  # a step is shown for so long
-DATA = hr.datasets.load("breast_cancer")
+SIZE = (10.5, 5.2)  # inches
+WIDEST = 100  # characters of a line of the schema
+DATA = hr.datasets.load("adult")
+SHOWN = ["age", "workclass", "education-num", "occupation", "hours-per-week"]  # columns that fit a picture
+PATIENTS = hr.datasets.load("breast_cancer")  # of the attacks, which are exact for few rows only
 
 
 def main() -> None:
     """Draw all pictures into docs/models."""
     mpl.use("Agg")
-    tree = hr.PrivateTreeClassifier(1.0, max_depth=2, release_counts=True, schema=DATA.schema)
+    tree = hr.PrivateTreeClassifier(1.0, schema=DATA.schema)
     tree.fit(DATA.frame, DATA.labels)
     draw_tree_and_card(tree)
     save("table-to-card.gif", table_to_card(tree))
@@ -44,34 +49,38 @@ def draw_tree_and_card(tree: hr.PrivateTreeClassifier) -> None:
     """Draw a tree above its card."""
     axes = plotted(tree)
     lines = str(tree.privacy_).partition("\nnote")[0].splitlines()
-    card = "\n".join(fill(line, 76, subsequent_indent=" " * 12, drop_whitespace=True) for line in lines)
+    card = "\n".join(fill(line, 130, subsequent_indent=" " * 12, drop_whitespace=True) for line in lines)
     axes.text(0.0, 0.02, card, family="monospace", fontsize=8.5, va="top", transform=axes.transAxes)
     version = {"Software": tree.privacy_.software}  # tests compare it with the version of the package
     path = FOLDER / "tree-and-card.png"
-    axes.figure.savefig(path, dpi=160, bbox_inches="tight", facecolor="white", metadata=version)
+    axes.figure.savefig(path, dpi=120, bbox_inches="tight", facecolor="white", metadata=version)
 
 
-def plotted(tree: hr.PrivateTreeClassifier, axes: Axes | None = None) -> Axes:
-    """Draw a tree narrowly, so that it can be read on a telephone."""
-    axes = tree.plot(ax=axes)
+def plotted(tree: hr.PrivateTreeClassifier) -> Axes:
+    """Draw a tree without the guarantee above it: the card has it."""
+    axes = tree.plot()
     axes.set_title("")
-    axes.figure.set_size_inches(6.4, 3.7)
-    for text in axes.texts:
-        text.set_fontsize(0.9 * text.get_fontsize())
     return axes
+
+
+def shown(tree: hr.PrivateTreeClassifier, axes: Axes) -> None:
+    """Show the picture of a tree in the axes of a step."""
+    written = BytesIO()
+    plotted(tree).figure.savefig(written, dpi=160, bbox_inches="tight", facecolor="white")
+    axes.imshow(Image.open(written))
 
 
 def step(title: str, draw: Callable[[Axes], object], *, blank: bool = False) -> Image.Image:
     """Draw a step with its title."""
-    figure, axes = plt.subplots(figsize=(6.4, 4.0))
-    figure.subplots_adjust(left=0.04 if blank else 0.12, right=0.97, top=0.86, bottom=0.04 if blank else 0.14)
+    figure, axes = plt.subplots(figsize=SIZE)
+    figure.subplots_adjust(left=0.03 if blank else 0.12, right=0.97, top=0.88, bottom=0.03 if blank else 0.14)
     if blank:
         axes.axis("off")
     draw(axes)
-    figure.suptitle(title, x=0.03, y=0.96, ha="left", fontsize=13, fontweight="bold")
+    figure.suptitle(title, x=0.03, y=0.96, ha="left", fontsize=15, fontweight="bold")
     written = BytesIO()
-    figure.set_size_inches(6.4, 4.0)
-    figure.savefig(written, dpi=110, facecolor="white")
+    figure.set_size_inches(*SIZE)
+    figure.savefig(written, dpi=100, facecolor="white")
     plt.close(figure)
     return Image.open(written).convert("P", palette=Image.Palette.ADAPTIVE, colors=48)
 
@@ -90,34 +99,34 @@ def lines(text: str, size: float = 11) -> Callable[[Axes], object]:
 
 def table_to_card(tree: hr.PrivateTreeClassifier) -> list[Image.Image]:
     """Return the steps from a table to a model with its card."""
-    shown = DATA.frame.iloc[:9, :4].assign(diagnosis=DATA.labels)
+    first = DATA.frame[SHOWN].head(9).assign(income=DATA.labels)
 
     def rows(axes: Axes) -> None:
-        cells = axes.table(shown.round(2).astype(str).to_numpy(), colLabels=list(shown), loc="center", cellLoc="right")
+        cells = axes.table(first.astype(str).to_numpy(), colLabels=list(first), loc="center", cellLoc="right")
         cells.auto_set_font_size(False)
-        cells.set_fontsize(9.5)
-        cells.scale(1, 1.6)
+        cells.set_fontsize(12)
+        cells.scale(1, 2)
 
-    names = list(DATA.schema)[:8]
-    declared = "\n".join(f"{name:<22}{DATA.schema[name].low:g} to {DATA.schema[name].high:g}" for name in names)
+    listed = str(DATA.schema).splitlines()
+    declared = "\n".join(line if len(line) <= WIDEST else f"{line[:WIDEST]} …" for line in listed)
     spent = str(tree.privacy_).partition("\nnote")[0].splitlines()
-    card = "\n".join(fill(line, 70, subsequent_indent=" " * 12) for line in spent)
+    card = "\n".join(fill(line, 105, subsequent_indent=" " * 12) for line in spent)
     return [
         step("1. A sensitive table: nobody may see it", rows, blank=True),
-        step("2. Its schema is public: bounds and categories", lines(f"{declared}\n…"), blank=True),
-        step("3. One draw from all trees, for ε = 1", lambda axes: plotted(tree, axes), blank=True),
-        step("4. Published: the tree with its privacy card", lines(card, 9.5), blank=True),
+        step("2. Its schema is public: bounds and categories", lines(declared, 10.5), blank=True),
+        step("3. One draw from all trees, for ε = 1", partial(shown, tree), blank=True),
+        step("4. Published: the tree with its privacy card", lines(card, 10), blank=True),
     ]
 
 
 def attacker() -> list[Image.Image]:
     """Return the steps of what an attacker learns."""
-    train, labels = DATA.frame.iloc[:400], DATA.labels.iloc[:400]
+    train, labels = PATIENTS.frame.iloc[:400], PATIENTS.labels.iloc[:400]
     grown = DecisionTreeClassifier(random_state=0).fit(train, labels)
     leaves = hr.audit.leaf_risk(grown, (train, labels), threshold=10)
-    attack = hr.audit.lira(DecisionTreeClassifier(), DATA.frame, DATA.labels, repeats=32, random_state=0)
-    private = hr.PrivateTreeClassifier(1.0, max_depth=2, schema=DATA.schema)
-    exact = hr.audit.exact_membership(private, DATA.frame, DATA.labels)
+    attack = hr.audit.lira(DecisionTreeClassifier(), PATIENTS.frame, PATIENTS.labels, repeats=32, random_state=0)
+    private = hr.PrivateTreeClassifier(1.0, schema=PATIENTS.schema)
+    exact = hr.audit.exact_membership(private, PATIENTS.frame, PATIENTS.labels)
     order = np.argsort(exact.advantage)
     rates = np.logspace(-3, 0, 100)
 

@@ -1,0 +1,58 @@
+"""The sentences of docs/reading.md about its three models follow from the committed files."""
+
+import re
+
+import hedgerow as hr
+from tests.docs.page import ROOT
+
+PAGE = " ".join((ROOT / "docs" / "reading.md").read_text("utf-8").replace("\n> ", "\n").split())
+
+
+def loaded(name):
+    return hr.load_model(ROOT / "docs" / "readings" / f"{name}.json")
+
+
+def note(model, prediction):
+    """Return the numbers of the note behind the one line with a prediction."""
+    (line,) = (line for line in str(model).splitlines() if f": {prediction} " in line)
+    return line.partition("#")[2].strip()
+
+
+def test_the_group_of_the_tree_is_the_one_that_is_read():
+    tree = loaded("tree")
+    (leaf,) = (place for place, said in enumerate(tree.predictions) if said == "yes")
+    assert tree.conditions[leaf] == "stays > 1 and age > 75 and emergency"
+    low, high, rows = re.fullmatch(r"(\d+) to (\d+) % of about (\d+)", note(tree, "yes")).groups()
+    assert f"About {rows} of the 4,000 patients had two stays or more in the year before, were older than 75" in PAGE
+    assert f"Of these, {low} to {high} % returned within a month." in PAGE
+    assert f"In this group, {100 - int(high)} to {100 - int(low)} % did not return." in PAGE
+    assert "drugs" not in tree.used_attributes
+
+
+def test_the_points_that_are_compared_are_those_of_the_scorecard():
+    card = loaded("scorecard")
+    text = str(card)
+
+    def points(bin_):
+        """Return the points of a printed bin, and by how much the noise may be off."""
+        return map(int, re.search(rf" {re.escape(bin_)} +(-?\d+) +±(\d+)", text).groups())
+
+    (old, off), (sixty, also) = map(points, ("76 to 85", "51 to 75"))
+    assert f"the one of 80 has {old - sixty} points more than the one of 60; each of the two numbers" in PAGE
+    assert off == also
+    assert f"may be off by {off}." in PAGE
+    (four, much), (two, _) = map(points, ("4 and more", "2 to 3"))
+    assert f"{four} points for {two}." in PAGE
+    assert f"The {four} points may be off by {much}." in PAGE
+    (risk,) = (risk for risk in card.risks() if risk["total"] == 0)
+    assert f"about {100 * risk['probability']:.0f} %: of 100 such patients, about 50 return." in PAGE
+    assert f"leaves {100 * risk['low']:.0f} to {100 * risk['high']:.0f} %." in PAGE
+    assert "drugs" in card.used_attributes
+
+
+def test_the_mean_that_is_read_is_the_largest_of_the_tree():
+    days = loaded("days")
+    largest = max(days.predictions)
+    rows = re.fullmatch(r"about (\S+) rows", note(days, f"{largest:.1f}"))[1]
+    assert days.conditions[days.predictions.index(largest)] == "ward = geriatrics"
+    assert f"Patients of geriatrics stayed {largest:.1f} days on average. There are about {rows} of them." in PAGE
