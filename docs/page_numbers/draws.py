@@ -8,13 +8,13 @@ from itertools import groupby
 from statistics import fmean
 
 from hedgerow.privacy.zcdp import drawn_rho, epsilon_at, pure_rho
-from page_numbers.marks import NAMES, TUNED_NOTE, markdown, number, records, short, table, tuned
+from page_numbers.marks import NAMES, TUNED_NOTE, Row, markdown, number, records, short, table, tuned
 
 
 @table
-def prior() -> str:
-    """Mean accuracy by the chance to stop."""
-    mean = records("prior.csv")[-1]
+def stop_probability() -> str:
+    """Mean accuracy by the constant probability of stopping."""
+    mean = records("stop_probability.csv")[-1]
     chances = [key.removeprefix("ρ = ") for key in mean if key.startswith("ρ")]
     found = [re.fullmatch(r"(.*) \(−(.*) ± (.*)\)", mean[f"ρ = {chance}"]) for chance in chances]
     numbers = [match.groups() for match in found if match]
@@ -23,6 +23,58 @@ def prior() -> str:
         ("ρ", *(f"**{chance}**" if chance == "0.1" else chance for chance in chances)),
         [("accuracy", *(short(accuracy, 4) for accuracy, _, _ in numbers)), ("lost", "", *lost)],
     )
+
+
+EPSILONS = ("0.05", "0.1", "1.0", "4.0")
+OLD_RULE, RULE = "0.2.0: ρ = .1, depth drawn", "−2 + d/2 + w·d(d + 1)/2"
+
+
+def _rules(use: str) -> str:
+    """Return the mean difference from the prior of 0.2.0, and the mean number of leaves, by rule and ε."""
+    found = [row for row in records("prior.csv") if row["use"] == use and row["table"] == "mean"]
+
+    def cell(row: Row) -> str:
+        return f"{_signed(row['difference'])}; {short(row['leaves'], 1)}, {short(row['share of small leaves'], 2)}"
+
+    rows = dict.fromkeys(row["rule"] for row in found)
+    cells = {(row["rule"], row["epsilon"]): cell(row) for row in found}
+    head = ("log-odds of stopping", *(f"ε = {float(epsilon):g}" for epsilon in EPSILONS))
+    names = {rule: f"**{rule}**" if rule == RULE else rule for rule in rows}
+    return markdown(head, [(name, *(cells[rule, epsilon] for epsilon in EPSILONS)) for rule, name in names.items()])
+
+
+def _signed(value: str) -> str:
+    return ("+" if float(value) > 0 else "") + short(value, 4)
+
+
+@table
+def prior_choice() -> str:
+    """Compare rules of the prior on the tables on which one was chosen."""
+    return _rules("choice")
+
+
+@table
+def prior_losses() -> str:
+    """Compare rules of the prior for other losses than errors."""
+    return _rules("other losses")
+
+
+@table
+def prior_held_out() -> str:
+    """Compare the chosen rule and 0.2.0 on the tables on which it was not chosen."""
+    found = {
+        (row["table"], row["rule"], row["epsilon"]): row for row in records("prior.csv") if row["use"] == "held out"
+    }
+
+    def cell(name: str, epsilon: str) -> str:
+        old, new = (found[name, rule, epsilon] for rule in (OLD_RULE, RULE))
+        error = f" ± {short(new['standard error'], 4)}" if int(new["splits"]) > 1 else ""
+        small = " → ".join(short(row["share of small leaves"], 2) for row in (old, new))
+        return f"{_signed(new['difference'])}{error}; {short(old['leaves'], 1)} → {short(new['leaves'], 1)}, {small}"
+
+    splits = {name: row["splits"] for (name, *_), row in found.items()}
+    head = ("table", "splits", *(f"ε = {float(epsilon):g}" for epsilon in EPSILONS))
+    return markdown(head, [(name, n, *(cell(name, epsilon) for epsilon in EPSILONS)) for name, n in splits.items()])
 
 
 @table

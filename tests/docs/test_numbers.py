@@ -92,7 +92,7 @@ def test_tables_mark_the_data_on_which_defaults_were_chosen(name):
 @pytest.mark.parametrize(
     ("path", "written"),
     [
-        ("benchmarks/prior.py", "DATASETS = ("),
+        ("benchmarks/stop_probability.py", "DATASETS = ("),
         ("benchmarks/objectives.py", "DATASETS = ("),
         ("docs/page_numbers/marks.py", "TUNED = ("),
         ("paper/paper.typ", "#let tuned = ("),
