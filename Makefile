@@ -98,7 +98,7 @@ dist: $(VENV)/.dist  ## build sdist and wheel, check them, and run the README wi
 
 # Of the others, peers run by themselves are started by these, and census needs a folder.
 BENCHMARKS := accuracy exact_accuracy prior stop_probability published speed exact base_two optimal optimal_raw league scorecards wide several_classes \
-	two_way_tables risk_scores readability three_models objectives calibration reasons cut_points quantiles exact_risk membership epsilon forests \
+	two_way_tables risk_scores segments readability three_models objectives calibration reasons cut_points quantiles exact_risk membership epsilon forests \
 	counting worlds marginals bins columns hypotheses growth engines many_rows categories csv_check start first_model service ledger federation spark \
 	forecasts way reports outcomes optimal_numbers costs aim when
 bench: $(TESTED)  ## repeat the benchmarks (a day; see benchmarks/README.md)
