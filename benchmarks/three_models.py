@@ -21,7 +21,7 @@ def main():
     data = hr.datasets.load("compas").without_sensitive()
     tally = hr.Tally.count(data.frame, data.labels, data.schema)
     rule_list = hr.PrivateRuleListClassifier(EPSILON, objective="mixed").fit_tally(tally).rule_list_
-    tree = hr.PrivateTreeClassifier(EPSILON, max_depth=3, objective="mixed").fit_tally(tally).tree_
+    tree = hr.PrivateTreeClassifier(EPSILON, objective="mixed").fit_tally(tally).tree_
     card = hr.PrivateScorecardClassifier(EPSILON).fit_tally(tally).scorecard_
     for name, axes in (("rule-list", rule_list.plot()), ("tree", tree.plot()), ("scorecard", card.form())):
         axes.figure.savefig(PICTURES / f"{name}.png", dpi=80, bbox_inches="tight")
