@@ -134,6 +134,15 @@ def test_trees_simplified_by_hand(tree, short):
     assert simplified(tree, AGES) == short
 
 
+@pytest.mark.parametrize("sides", [(YES, NO), (NO, YES)])
+def test_a_test_that_only_missing_values_fail_is_written_as_one_for_them(sides):
+    space = Space.of_trees(schema_of(Integer(-99, 99, (0, 30), missing="bin"), classes=3))
+    tests = {str(literal): option for option, (literal,) in enumerate(space.antecedents[: space.n_options])}
+    given = Take(tests["x0 <= 30"], UNSURE, Take(tests["x0 > 0"], *sides))  # above 30, all but missing are above 0
+    short = simplified(given, space)
+    assert short == Take(tests["x0 <= 30"], UNSURE, Take(tests["x0 is missing"], *reversed(sides)))
+
+
 @settings(max_examples=30)
 @given(any_trees(4))
 def test_leaves_without_values_are_kept_apart(found):

@@ -32,6 +32,7 @@ def simplified(tree: Take | Stop, space: Space) -> Take | Stop:
 
     It has tests of the given tree and those of the same attributes that are unions of what these tell apart. Of trees
     of the same cost, the tests that come first in the given one come first. Leaves without values count as different.
+    A test that tells missing values from all others that are left is written as ``is missing``.
     """
     has_values = all(leaf.value is not None for leaf in leaves_of(tree))
     numbered = tree if has_values else grafted(tree, map(Stop, count()))
@@ -53,6 +54,7 @@ class _SmallestTrees:
         others = [option for option in range(space.n_options) if self._attribute(option) in tested]
         self._sides = {option: self._sides_of(option) for option in (*options, *others)}
         self._told = [option for option in others if self._is_told_by(option, options)]
+        self._missing = [one for one in self._told if space.antecedents[one][0].operator == "missing"]
         self._found: dict[tuple[int, int], tuple[Cost, Take | Stop] | None] = {}
 
     def _attribute(self, option: int) -> str:
@@ -106,6 +108,11 @@ class _SmallestTrees:
             self._found[box, depth] = self._best(tree, box, depth, options)
         return self._found[box, depth]
 
+    def _plainest(self, option: int, box: int) -> int:
+        """Return the test for missing values if it divides a box as an option does, else the option."""
+        parts = set(self.divided(option, box))
+        return next((one for one in self._missing if set(self.divided(one, box)) == parts), option)
+
     def _candidates(self, tree: Take | Stop) -> list[int]:
         """Return the options that a tree tests, and those of the attributes that it tests more than once."""
         options = list(dict.fromkeys(_options(tree)))
@@ -115,7 +122,8 @@ class _SmallestTrees:
     def _best(self, tree: Take | Stop, box: int, depth: int, options: Sequence[int]) -> tuple[Cost, Take | Stop] | None:
         best: tuple[Cost, Take | Stop] | None = None
         tried = set[int]()
-        for option in options:
+        for given in options:
+            option = self._plainest(given, box)
             caught, left = self.divided(option, box)
             if not caught or not left or caught in tried:
                 continue
