@@ -41,7 +41,7 @@ def steps(axes: Axes) -> list[StepPatch]:
 def test_the_attribute_whose_points_differ_most_comes_first() -> None:
     axes = points_plot(GROUPS, ["points"], "the points", "caption")
     assert widths(axes) == [[0, -5], [1, 3]]
-    assert [label.get_text() for label in axes.get_yticklabels()] == [r"\$b_\$  no", "yes", "a  low", "high"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [r"\$b_\$: no", "yes", "a: low", "high"]
     assert axes.get_xlabel() == "the points"
     assert axes.get_title(loc="left") == "caption"
     bottom, top = axes.get_ylim()

@@ -13,7 +13,7 @@ from hedgerow.models import Leaf, Split, Tree
 from hedgerow.models.tree_outline import groups_of
 from hedgerow.models.tree_plot import DrawnLeaf, DrawnSplit, tree_diagram
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.schema import Boolean, Integer, Label, Literal, Schema
+from hedgerow.schema import Boolean, Integer, Label, Literal, Number, Schema
 from tests.models.large_models import CARDS, OF_NUMBERS, SCHEMA, tree
 from tests.models.strategies import trees
 
@@ -184,6 +184,16 @@ def test_a_share_is_drawn_only_if_it_is_shown() -> None:
     axes = model.plot()
     assert "at most 30 rows: too few to tell" in " ".join(texts(axes))
     assert sum(isinstance(patch, Rectangle) for patch in axes.patches) == 3  # of the first leaf
+
+
+def test_means_are_drawn_with_the_digits_of_the_text() -> None:
+    schema = Schema({"smoker": Boolean()}, Number("hours", 1, 99))
+    root = Split(Literal("smoker", "true"), Leaf(mean=24.2479), Leaf(mean=31.7412))
+    drawn = Tree(schema, root, PrivacyCard.none("example", software="hedgerow"))
+    axes, legend = drawn.plot(), ["24.2", "31.7"]
+    assert [text for text in texts(axes) if text[0].isdigit()] == legend
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == legend
+    assert str(drawn).splitlines() == ["if smoker: 24.2", "else: 31.7"]
 
 
 def test_a_model_without_counts_says_so_in_the_caption() -> None:

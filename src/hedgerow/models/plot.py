@@ -275,7 +275,7 @@ def _draw_steps(ax: Axes, bins: Sequence[DrawnBin], first: int, column: int, lin
 def _labels(attribute: DrawnAttribute) -> list[str]:
     """Return the names of the lines of an attribute: its own at the first of its bins."""
     labels = [shortened(one.label, _LONGEST) + ("" if one.has_rows else " (too few rows)") for one in attribute.bins]
-    return [f"{shortened(attribute.name, _LONGEST)}  {labels[0]}", *labels[1:]]
+    return [f"{shortened(attribute.name, _LONGEST)}: {labels[0]}", *labels[1:]]
 
 
 def _label(ax: Axes, attributes: Sequence[DrawnAttribute], labels: Sequence[str]) -> None:

@@ -23,7 +23,7 @@ from hedgerow.text.messages import number_of
 from hedgerow.text.values import printable, shown_text
 
 MAX_DEPTH = 64  # Python accepts at most 100 levels of indentation, and such a tree is unreadable
-_ELSE = "a missing value passes no test but `is missing`: its row goes to else (no)"
+_ELSE = "a missing value fails every test but `is missing`: its row goes to else (no)"
 _T = TypeVar("_T")
 
 
@@ -235,9 +235,10 @@ class Tree(LeafModel):
             return tree_plot.DrawnSplit(part.literal, drawn(part.true), drawn(part.false))
 
         caption = "; ".join([self._caption, *self._of_missing, *self._folding(groups)])
-        names, root = list(map(shown_text, levels)), drawn(outline)
+        root = drawn(outline)
         if number is None:
-            return tree_plot.tree_diagram(root, names, caption, ax)
+            return tree_plot.tree_diagram(root, list(map(shown_text, levels)), caption, ax)
+        names = [shown_text(self._rounded(level)) for level in levels]
         shades = [shade((level - number.low) / (number.high - number.low)) for level in levels]
         return tree_plot.tree_diagram(root, names, caption, ax, shades, printable(number.name))
 
