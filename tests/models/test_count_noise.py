@@ -102,7 +102,8 @@ def test_a_rule_list_shows_ranges_and_its_file_the_numbers():
     assert str(model).splitlines() == [
         "if smoker then yes    # 65 to 71 % of about 720",
         "else yes              # at most 30 rows: too few to tell",
-        "(ranges allow for the noise on the counts, 95 %; the file has the released numbers)",
+        "(shares of the predicted class; ranges allow for the noise on the counts, 95 %; "
+        "the file has the released numbers)",
         "",
         "caveat: It predicts yes for every row: nothing in a row matters.",
     ]

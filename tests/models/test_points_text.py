@@ -59,7 +59,8 @@ def test_the_noise_on_points_is_in_the_table_and_explained() -> None:
     ]
     assert lines[-2:] == [
         "95 % by noise: how far another draw of the noise may move a number. Sampling and smoothing are not counted.",
-        "too few rows, or *: the released rows are within noise of none; the points are those of other bins.",
+        "too few rows, or *: noise alone could make as many rows as were released. "
+        "The points rest on noise, or on other bins: do not rely on them.",
     ]
 
 
@@ -90,7 +91,8 @@ def test_three_classes_have_three_columns_and_a_sentence() -> None:
         "           missing      0               0     1",
         "base                    1               0     1",
         "",
-        "The class with the largest total is predicted. P(class) is proportional to exp(0.5 * its total).",
+        "The class with the largest total is predicted. P(class) is proportional to exp(0.5 * its total): "
+        "1.39 points double its odds.",
     ]
 
 

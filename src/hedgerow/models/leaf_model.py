@@ -228,6 +228,8 @@ class LeafModel(Model):
             return []
         of_classes, of_number = "ranges allow for the noise on the counts", "rows are rounded as the noise asks"
         how = of_classes if self._number is None else of_number
+        if self._number is None and not self.has_probabilities:
+            how = f"shares of the predicted class; {how}"
         return [f"{how}, {100 * CONFIDENCE:g} %; the file has the released numbers"]
 
     @property

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from math import ceil, floor, isclose, log10
+from math import ceil, floor, isclose, log, log10
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -304,7 +304,9 @@ class ClassTotals(_Totals):
         """The meaning of totals, in sentences."""
         unit = f"{self.unit:.6g}"
         if not self.has_one_total:
-            odds = f"P(class) is proportional to exp({unit} * its total)."
+            odds = (
+                f"P(class) is proportional to exp({unit} * its total): {log(2) / self.unit:.3g} points double its odds."
+            )
             return [f"The class with the largest total is predicted. {odds}", *self._error_notes("log-odds")]
         side, minus = ("above", "-") if self.sign > 0 else ("below", "")
         total = "total" if self.scale is None else f"(total - {self.even:.6f})"
