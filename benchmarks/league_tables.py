@@ -58,6 +58,16 @@ def named(name):
     return load
 
 
+def with_cut_points(name):
+    """Return a function that loads a named dataset with the cut points of its own schema."""
+
+    def load():
+        data = hr.datasets.load(name)
+        return data.frame, data.labels, data.schema
+
+    return load
+
+
 def bounds_only(attribute):
     if not isinstance(attribute, (Integer, Real)):
         return attribute

@@ -1,10 +1,11 @@
 """Sizes of private models beside their accuracy, and beside models of the same size without privacy: 20 splits 80/20.
 
-The tables of the league and HMDA (league_tables.py), default settings, pure ε, several seeded draws a split. Beside the
+The tables of the league and HMDA (league_tables.py), and four of them with the cut points of their own schemas, of
+which deeper trees are searched; default settings, pure ε, several seeded draws a split. Beside the
 models of today those of hedgerow 0.2.0, from the same seeds: trees with the prior of then (`stop_probability=0.1`), and
 scorecards without merging of bins. Beside each private tree, on the same split: CART with as many leaves
 (`max_leaf_nodes`), and the tree with the fewest errors (`OptimalTreeClassifier`, default settings, not private) of
-those with at most as many leaves that a penalty of leaves finds. Scorecards without privacy: `ScorecardClassifier`, and
+those with at most as many leaves that penalties of leaves find. Scorecards without privacy: `ScorecardClassifier`, and
 FasterRisk on tables of two classes (FASTERRISK_PYTHON, see risk_scores.py). `--learners` names some learners. Runs that
 the file of results has are kept: delete lines to repeat them.
 """
@@ -25,7 +26,7 @@ import numpy as np
 import pandas as pd
 import sizes
 from league import cart, scored
-from league_tables import TABLES, hmda
+from league_tables import TABLES, hmda, with_cut_points
 from measure import RESULTS, use_all_cores
 from risk_scores import PEERS, as_columns, as_parts, asked
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
@@ -36,7 +37,8 @@ from hedgerow.learn.search.sampler import ModelSampler
 from hedgerow.models import Scorecard
 from hedgerow.privacy import PrivacyCard
 
-ALL = {**TABLES, "hmda": hmda}
+CUT = ("compas", "adult", "german", "ctg")
+ALL = {**TABLES, "hmda": hmda, **{f"{name}, cut points": with_cut_points(name) for name in CUT}}
 EPSILONS = (0.05, 0.1, 1.0, 4.0)
 DRAWS, CARD_DRAWS = 4, 2
 DEPTHS = {"iris": 4, "german": 4, "compas": 4, "hmda": 4}  # that are certified within seconds; 3 elsewhere
@@ -198,16 +200,13 @@ def mean(rows):
 
 
 def trees(parts, learner, epsilon):
-    """Yield the mean of private trees and, beside those of today, of the models with as many leaves as each."""
+    """Yield the mean of private trees and, beside those of today, of CART with as many leaves as each."""
     prior = {} if learner == TREE else {"stop_probability": 0.1}
     found = drawn(parts, lambda **seed: hr.PrivateTreeClassifier(epsilon, **prior, **seed), DRAWS)
     yield parts.key(learner, epsilon) | mean(found)
     if learner == TREE:
         leaves = [row["leaves"] for row in found]
         yield parts.key(CART, epsilon, EQUAL) | mean([parts.cart(max(2, most)) for most in leaves])
-        if epsilon == 1:
-            smaller = [[n for n in parts.optima if n <= max(most, min(parts.optima))] for most in leaves]
-            yield parts.key(OPTIMUM, epsilon, EQUAL) | mean([parts.optima[max(each)] for each in smaller])
 
 
 def lists(parts, learner, epsilon):

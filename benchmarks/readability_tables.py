@@ -11,7 +11,14 @@ SCORES = ["accuracy", "AUROC", "log-loss"]
 MEASURED = [*SCORES, *sizes.OF_LEAVES, *sizes.OF_CARDS, "seconds"]
 OLD = " of 0.2.0"
 EQUAL = "with the leaves of the private tree"
-CURVES = {"CART": "o-", "optimum": "s--"}
+LEAVES = (2, 3, 4, 6, 8, 12, 16)
+CURVES = ("CART", "optimum")
+SERIES = {  # how the picture shows them
+    "CART": ("o-", "CART, not private"),
+    "optimum": ("s--", "certified optimum, not private"),
+    "tree" + OLD: ("X", "private, ε = 1, 0.2.0"),
+    "tree": ("*", "private, ε = 1, today"),
+}
 
 
 def report():
@@ -19,10 +26,33 @@ def report():
     runs = pd.read_csv(RAW, dtype={"setting": str}, keep_default_na=True)
     runs["epsilon"], runs["setting"] = runs["epsilon"].astype(object).fillna(""), runs["setting"].fillna("")
     by_leaves = runs["learner"].isin(CURVES) & (runs["setting"] != EQUAL)
-    written("readability", summary(runs[~by_leaves], ["table", "epsilon", "learner"]).join(differences(runs)))
-    curves = summary(runs[by_leaves].drop(columns=sizes.OF_CARDS), ["table", "learner", "setting"])
-    written("readability_leaves", curves)
-    picture(runs, curves)
+    optima = runs[runs["learner"] == "optimum"]
+    equal = optima_of_as_many_leaves(optima, runs[runs["learner"] == "tree"])
+    beside = pd.concat([runs[~by_leaves], equal.assign(setting=EQUAL)[list(runs.columns)]], ignore_index=True)
+    written("readability", summary(beside, ["table", "epsilon", "learner"]).join(differences(beside)))
+    sizes_shown = optima[["table", "split"]].drop_duplicates().merge(pd.DataFrame({"leaves": LEAVES}), how="cross")
+    of_optima = optima_of_as_many_leaves(optima, sizes_shown).assign(setting=lambda found: found["at most"].astype(str))
+    curves = pd.concat([runs[by_leaves & (runs["learner"] == "CART")], of_optima[list(runs.columns)]])
+    trees = runs["learner"].isin(("tree", "tree" + OLD)) & (runs["epsilon"] == 1.0)
+    shown = of_common_splits(pd.concat([curves, runs[trees]]))
+    written("readability_leaves", summary(shown.drop(columns=sizes.OF_CARDS), ["table", "learner", "setting"]))
+    picture(shown)
+
+
+def of_common_splits(runs):
+    """Return the runs of the splits that all learners of a table have."""
+    learners = runs.groupby("table")["learner"].transform("nunique")
+    return runs[runs.groupby(["table", "split"])["learner"].transform("nunique") == learners]
+
+
+def optima_of_as_many_leaves(optima, asked):
+    """Return, for each number of leaves that is asked for a split, the certified tree with the most leaves up to it."""
+    asked = asked[["table", "split", "leaves", *(["epsilon"] if "epsilon" in asked else [])]]
+    found = asked.rename(columns={"leaves": "at most"}).merge(
+        optima.drop(columns="epsilon" if "epsilon" in asked else []), on=["table", "split"]
+    )
+    found = found[found["leaves"] <= found["at most"]].sort_values("leaves")
+    return found.groupby([column for column in asked.columns if column != "leaves"] + ["at most"], sort=False).tail(1)
 
 
 def summary(runs, keys):
@@ -62,32 +92,22 @@ def written(name, table):
     print(table.round(3).to_string())
 
 
-def picture(runs, curves):
+def picture(runs):
     """Draw accuracy against leaves: of trees without privacy, and of private ones at ε = 1, today and of 0.2.0."""
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    tables = list(dict.fromkeys(runs["table"]))
-    figure, grid = plt.subplots(3, int(np.ceil(len(tables) / 3)), figsize=(10, 9), layout="constrained")
+    tables = [name for name, rows in runs.groupby("table", sort=False) if "optimum" in set(rows["learner"])]
+    figure, grid = plt.subplots(3, int(np.ceil(len(tables) / 3)), figsize=(10, 9), layout="constrained", squeeze=False)
     for name, axes in zip(tables, grid.flat, strict=False):
-        for learner, style in CURVES.items():
-            line = curves.loc[(name, learner)].sort_values("leaves")
-            label = {"CART": "CART", "optimum": "certified optimum"}[learner] + ", not private"
-            axes.plot(line["leaves"], line["accuracy"], style, markersize=3, linewidth=1, label=label)
-        private = runs[(runs["table"] == name) & (runs["epsilon"] == 1.0)]
-        for learner, marker, label in (("tree", "*", "private, ε = 1"), ("tree" + OLD, "X", "private, ε = 1, 0.2.0")):
-            chosen = private[private["learner"] == learner]
-            axes.errorbar(
-                chosen["leaves"].mean(),
-                chosen["accuracy"].mean(),
-                chosen["accuracy"].sem(),
-                fmt=marker,
-                markersize=11 if marker == "*" else 8,
-                label=label,
-            )
+        rows = runs[runs["table"] == name]
+        for learner, (style, label) in SERIES.items():
+            points = rows[rows["learner"] == learner].groupby("setting")[["leaves", "accuracy"]].mean()
+            points = points.sort_values("leaves")
+            axes.plot(points["leaves"], points["accuracy"], style, markersize=4 if "-" in style else 11, label=label)
         axes.set_xscale("log", base=2)
         axes.set_xticks([1, 2, 4, 8, 16, 32], ["1", "2", "4", "8", "16", "32"])
-        axes.set_title(name)
+        axes.set_title(f"{name}, {rows['split'].nunique()} splits", fontsize="medium")
     for axes in grid.flat[len(tables) :]:
         axes.axis("off")
     grid[-1, 0].set(xlabel="leaves", ylabel="accuracy of test rows")

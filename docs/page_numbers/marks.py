@@ -19,7 +19,13 @@ NAMES = {
     "german": "German Credit",
     "ctg": "cardiotocography",
 }
-TUNED = ("breast_cancer", "ctg")  # the tables on which defaults of the private learners were chosen
+TUNED = (
+    "breast_cancer",
+    "ctg",
+    "compas",
+    "german",
+    "wine",
+)  # the tables on which defaults of the private learners were chosen
 TUNED_NOTE = "\n\n† Defaults of the private learners were chosen on this table."
 MARK = re.compile(r"(<!-- (table|n): (\w+) -->)(.*?)(<!-- /\2 -->)", re.DOTALL)
 MAKERS: dict[tuple[str, str], Callable[[], str]] = {}
@@ -79,6 +85,12 @@ def short(value: float | str, digits: int) -> str:
 def rounded(text: str, digits: int) -> str:
     """Return the number of a file with fewer digits, a half rounded up as on paper, whatever float64 makes of it."""
     return short(float(Decimal(text).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)), digits)
+
+
+def sized(text: str, key: str) -> str:
+    """Return a score with three digits, or a size with one; nothing for one that was not measured."""
+    is_size = any(word in key for word in ("leaves", "rules", "attributes", "bins"))
+    return short(text, 1 if is_size else 3) if text else ""
 
 
 def figures(value: float, digits: int = 2) -> str:

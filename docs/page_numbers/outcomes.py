@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from page_numbers.marks import Row, between, markdown, number, records, short, table
+from page_numbers.marks import Row, between, markdown, number, records, short, sized, table
 
 TITLES = {
     "wages": "wages, dollars a week",
@@ -24,21 +24,24 @@ def _found(file: str) -> dict[tuple[str, str, str], Row]:
 
 @table
 def outcomes() -> str:
-    """Return R² and absolute errors by table, ε and learner."""
+    """Return R² and absolute errors by table, ε and learner, and sizes of trees, lists and scorecards."""
     found = _found("outcomes.csv")
+
+    def cell(key: tuple[str, str, str]) -> str:
+        if key not in found:
+            return ""
+        row = found[key]
+        size = ("attributes", "bins of a number") if key[1].startswith("scorecard") else ("leaves",)
+        scores = short(row["R2"], 3), short(row["absolute error"], DIGITS[key[0]])
+        return " / ".join((*scores, *(sized(row[one], one) for one in size if row.get(one))))
 
     def cells(name: str, epsilon: str) -> list[str]:
         keys = [*((name, one, epsilon) for one in (*OURS, *PEERS)), *((name, one, "") for one in OPEN)]
-        return [
-            f"{short(found[key]['R2'], 3)} / {short(found[key]['absolute error'], DIGITS[name])}"
-            if key in found
-            else ""
-            for key in keys
-        ]
+        return list(map(cell, keys))
 
     rows = ((TITLES[name], epsilon, *cells(name, epsilon)) for name in DIGITS for epsilon in ("0.1", "1"))
     names = [*OURS[:-1], "scorecard, 50 cuts", "DP-EBM, δ", "linear, diffprivlib", "mean", "CART, depth 3", "boosting"]
-    return markdown(("R² / absolute error", "ε", *names), rows)
+    return markdown(("R² / absolute error / size", "ε", *names), rows)
 
 
 @table
