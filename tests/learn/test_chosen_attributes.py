@@ -11,9 +11,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.learn.chosen_attributes import FEWEST_CHOSEN, Choice, default_parts, most_moved, number_chosen
+from hedgerow.learn.chosen_attributes import (
+    FEWEST_CHOSEN,
+    Choice,
+    default_parts,
+    ends,
+    most_moved,
+    number_chosen,
+    widest,
+)
 from hedgerow.learn.scorecard.counts import STEPS, associations
 from hedgerow.learn.scorecard.spending import Spending
+from hedgerow.privacy import exponential_mechanism
 from hedgerow.privacy.noise import SecureNoise, SeededNoise, TwoSidedPermuteAndFlip
 from tests.learn.replay import Recorder, Replayer
 
@@ -365,6 +374,30 @@ def test_the_replay_catches_an_association_that_moves_further_before_a_tree_or_l
         estimator(600, schema=booleans(40, target), random_state=Replayer(recorder.trace)).fit_tally(
             tally(rows[:-1], 40, target)
         )
+
+
+def test_the_rho_of_a_wide_table_covers_what_is_kept_for_rounding_after_any_choice():
+    """12 attributes are searched in two blocks here, and 3 in one, whose prior rises with all of ε."""
+    numbers = {f"z{i}": hr.Integer(0, 9, tuple(range(1, 8))) for i in range(12)}
+    schema = hr.Schema(numbers | dict(booleans(28).attributes), CLASSES)
+
+    def learners(epsilon):
+        plan = hr.PrivateTreeClassifier(epsilon, max_depth=5, schema=schema)._plan(schema)
+        left = plan._left(FEWEST_CHOSEN)
+        return left / epsilon, [plan.learner(some, left) for some in (widest(schema), next(ends(schema)))]
+
+    epsilon, weight = Fraction(10), 9
+    for _ in range(3):  # until ε just fails to give this weight to the draw from 3 attributes
+        share, (most, few) = learners(epsilon)
+        rounding = few.draw.block(0).rounding
+        each = 4 * exponential_mechanism.UNIT * (rounding.depth + 1)
+        kept = each * (
+            (5 * rounding.depth + 1) * weight * exponential_mechanism.MOST_ROWS + rounding.leaves * rounding.constant
+        )
+        epsilon = (weight + kept - Fraction(1, 10**13)) / share
+    assert [len(one.draw.blocks) for one in (most, few)] == [2, 1]
+    assert weight * (1 - Fraction(1, 2**18)) < few.mechanism.weight < weight
+    assert few.rho <= most.most_rho(5)
 
 
 @pytest.mark.parametrize("kind", SEARCHED)

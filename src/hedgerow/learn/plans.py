@@ -224,7 +224,10 @@ class DrawPlan(LeafPlan):
 
     def most_rho(self, size: int) -> Fraction:
         """Return the most in ρ of a draw of up to `size` for this ε: in one block, as ρ grows faster than ε."""
-        whole = replace(self.draw, blocks=(size,)).block(0)
+        draw = self.draw
+        # The prior of one block follows all of ε: the more it rises with the depth, the more is kept for rounding.
+        prior = replace(draw.prior, curve=len(draw.blocks) * draw.prior.curve)
+        whole = replace(draw, blocks=(size,), prior=prior).block(0)
         return whole.mechanism(self._for_draw).rho + pure_rho(self._for_leaves)
 
     @property
