@@ -15,7 +15,7 @@ import csv
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -219,7 +219,8 @@ def cards(parts, learner, epsilon):
     def make(**seed):
         return hr.PrivateScorecardClassifier(epsilon, **seed)
 
-    yield parts.key(learner, epsilon) | mean(drawn(parts, make, CARD_DRAWS))
+    with nullcontext() if learner == CARD else patch("hedgerow.learn.scorecard.plan.merge", lambda *_: 0.0):
+        yield parts.key(learner, epsilon) | mean(drawn(parts, make, CARD_DRAWS))
 
 
 def by_leaves(parts, learner, epsilon):
