@@ -267,7 +267,7 @@ class WholeNumber(Numeric):
         edge, last = self.edges[start], value_text(self.edges[stop])
         first = value_text(self.scalar(edge + (start > 0)))
         is_open = self.outside == "clip" and stop - start < self.n_known
-        if is_open and start == 0:
+        if is_open and start == 0 and not first == last == "0":  # a count has nothing below 0
             return f"up to {last}"
         if is_open and stop == self.n_known:
             return f"{first} and more"
