@@ -143,14 +143,16 @@ spans_of <- function(object) {
   spans
 }
 
-# The nodes of a tree that a page shows: level by level, larger subtrees first.
+# The nodes of a tree that a page shows: level by level, those of most released rows first, then of most leaves.
 shown_nodes <- function(object, support, most) {
   spans <- spans_of(object)
   shown <- integer()
   level <- object$root
   while (length(level <- level[level > 0])) {
     below <- integer()
-    for (place in level[order(spans[level, 1] - spans[level, 2])]) {
+    rows <- vapply(level, function(place) sum(support$rows[spans[place, 1]:spans[place, 2]]), 0)
+    rows[is.na(rows)] <- 0
+    for (place in level[order(-rows, spans[level, 1] - spans[level, 2])]) {
       if (may_fold(support, spans[place, 1]:spans[place, 2])) next
       if (length(shown) == most) return(shown)
       shown <- c(shown, place)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.models import Rule, RuleList, Tree
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.models.leaf_groups import MOST_LINES
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.schema import Label, Literal, Schema
-from tests.models.large_models import ATTRIBUTES, CARDS, NAMES, OF_NUMBERS, lines_of, rows, rule_list, tree
+from tests.models.large_models import ATTRIBUTES, CARDS, NAMES, OF_NUMBERS, SCHEMA, lines_of, rows, rule_list, tree
 
 SIZES = st.integers(1, 12) | st.integers(1, 300)
 MODELS = st.builds(
@@ -83,6 +83,17 @@ def test_a_page_holds_every_model_and_the_whole_text_every_leaf(model: LeafModel
             assert "to_text()" in text
     else:
         assert str(model) == model.to_text()
+
+
+@pytest.mark.parametrize("fewest", range(16))
+def test_of_equally_deep_splits_the_one_of_fewest_rows_folds(fewest: int) -> None:
+    leaves = iter([Leaf((300, 300 - 9 * (place // 2 == fewest), 0)) for place in range(32)])
+
+    def node(level: int) -> Split | Leaf:
+        return Split(Literal(NAMES[level], "true"), node(level + 1), node(level + 1)) if level < 5 else next(leaves)
+
+    groups = Tree(SCHEMA, node(0), CARDS["noisy"])._shown_groups(is_full=False)
+    assert [group[:2] for group in groups if group.size > 1] == [(2 * fewest, 2 * fewest + 2)]
 
 
 @given(model=MODELS)

@@ -221,7 +221,8 @@ class Tree(LeafModel):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the tree, true branches to the left, and return the axes.
 
-        At most 12 leaves are drawn: subtrees without rows, and the deepest ones, are folded into one box.
+        At most 12 leaves are drawn: subtrees without rows, and the deepest ones, of these first those of fewest
+        released rows, are folded into one box each.
         Leaves have the colour of their class, or of their number: the darker, the lower.
         """
         outline = self._outline(MOST_BOXES - 1)

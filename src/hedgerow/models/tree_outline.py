@@ -27,7 +27,7 @@ def tree_outline(root: "Node", rows: ReleasedRows, most_splits: int | None) -> O
     """Return what a page shows of a tree, or all of it if `most_splits` is None.
 
     A subtree folds into one group if it may have no rows. If more splits remain, the deepest are left out, and
-    of those at one depth the smallest.
+    of those at one depth the ones of fewest released rows; without released rows, of fewest leaves.
     """
     sizes = dict[int, int]()
     n_leaves = _measure(root, sizes)
@@ -54,12 +54,17 @@ def _measure(node: "Node", sizes: dict[int, int]) -> int:
 def _shown_splits(
     root: "Node", n_leaves: int, rows: ReleasedRows, most: int, sizes: dict[int, int]
 ) -> set[tuple[int, int]]:
-    """Return the first and last leaf of each split that is shown: level by level, larger subtrees first."""
+    """Return the first and last leaf of each split that is shown: level by level, those of most rows first."""
+
+    def order(one: tuple[int, int, "Node"]) -> tuple[int, int, int]:
+        size, first, _ = one
+        return -(rows.support(first, first + size).rows or 0), -size, first
+
     shown = set[tuple[int, int]]()
     level = [(n_leaves, 0, root)]
     while level:
         below: list[tuple[int, int, Node]] = []
-        for size, first, node in sorted(level, key=lambda one: (-one[0], one[1])):
+        for size, first, node in sorted(level, key=order):
             if isinstance(node, Leaf) or rows.may_fold(first, first + size):
                 continue
             if len(shown) == most:
