@@ -20,6 +20,7 @@ from page_numbers.marks import (
     records,
     rounded,
     short,
+    sized,
     table,
     tuned,
 )
@@ -273,7 +274,9 @@ def all_scorecards() -> str:
     learners = ("scorecard", "scorecard with delta", "tree of depth 3, mixed", "DP-EBM", "DP-EBM on bins")
 
     def cell(row: Row) -> str:
-        return f"{short(row['AUROC'], 3)} / {short(row['log-loss'], 3)}"
+        scores = f"{short(row['AUROC'], 3)} / {short(row['log-loss'], 3)}"
+        size = ("attributes", "bins of a number") if "scorecard" in row["learner"] else ("leaves",)
+        return " / ".join((scores, *(sized(row[key], key) or "–" for key in size if row["learner"] in learners[:3])))
 
     rows = (
         (
