@@ -13,7 +13,6 @@ from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.sets import SetSearch, TreeSampler
 from hedgerow.learn.search.space import Space
 from hedgerow.models import Tree, TreeSet
-from hedgerow.privacy import Unit
 from hedgerow.schema import Boolean, Integer, Label, Schema
 from hedgerow.tally import Tally
 from tests.learn.enumerate_models import constant
@@ -39,7 +38,7 @@ def test_a_set_is_one_charge_of_epsilon_with_the_rho_of_its_draws():
     assert budget.spent == 2
 
 
-@pytest.mark.parametrize(("unit", "each"), [(None, 2), (Unit("who", 4), Fraction(1, 2))])
+@pytest.mark.parametrize(("unit", "each"), [(None, 2), (hr.Unit("who", 4), Fraction(1, 2))])
 def test_the_prior_of_a_set_follows_the_epsilon_of_one_draw(unit, each):
     schema = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)), unit=unit)
     assert hr.PrivateTreeSet(6, 3, schema=schema)._plan(schema).search.prior == STOP_RULE.prior(Fraction(each))
