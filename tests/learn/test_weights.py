@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import ArgumentError, DomainError, SchemaError
+from hedgerow.learn import plans
 from hedgerow.privacy.noise import SecureNoise
 from hedgerow.service.curator import HostedDataset
 from hedgerow.service.rows import FrameRows
@@ -227,6 +228,20 @@ def test_no_rule_of_a_greedy_list_repeats_what_the_rules_after_it_predict():
         assert labels[-2:-1] != labels[-1:]
         sizes.add(len(labels))
     assert len(sizes) > 1
+
+
+def test_labels_follow_the_rules_of_a_greedy_list_that_are_left(monkeypatch):
+    rows = table_of([(kind, 1 + place % STEPS) for place, kind in enumerate(KINDS * 20)])
+
+    def predicted():
+        made = (
+            hr.PrivateRuleListClassifier(0.5, schema=TINY, search="greedy", random_state=seed) for seed in range(16)
+        )
+        return [clf.fit(rows, rows.y).predict(rows).tolist() for clf in made]
+
+    found, simplified = predicted(), plans.simplified_list
+    monkeypatch.setattr(plans, "simplified_list", lambda schema, rules, *_: simplified(schema, rules))
+    assert found == predicted()
 
 
 def test_numbers_are_weighed_too():
