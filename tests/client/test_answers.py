@@ -246,7 +246,7 @@ LARGER = {
     "depth": (hr.PrivateTreeClassifier, {"max_depth": 1}, {"max_depth": 3}),
     "rules": (hr.PrivateRuleListClassifier, {"max_rules": 2}, {"max_rules": 4}),
     "literals": (hr.PrivateRuleListClassifier, {"max_rules": 2}, {"max_rules": 2, "max_literals": 2}),
-    "points": (hr.PrivateScorecardClassifier, {}, {"points": 30}),
+    "points": (hr.PrivateScorecardClassifier, {"points": 1}, {}),
     "attributes": (hr.PrivateScorecardClassifier, {"max_attributes": 1}, {}),
 }
 
