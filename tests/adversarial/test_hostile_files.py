@@ -236,7 +236,7 @@ def test_large_models_are_read_and_printed_in_no_time(name: str) -> None:
 
 def test_small_files_cannot_be_printed_or_exported_into_texts_that_no_memory_holds() -> None:
     values = tuple(f"value {i}" for i in range(5000))
-    long_names = [f"{i:0>1000}" for i in range(40)]
+    long_names = [f"{i:0>1000}" for i in range(36)]
     schema = Schema({"c": Categorical(values, outside="bin"), **dict.fromkeys(long_names, Boolean())}, YES)
     outside = Rule((Literal("c", "outside"),), (1, 2))
     model = RuleList(schema, (*[outside] * 5000, Rule((), (1, 2))), NONE)
@@ -250,7 +250,7 @@ def test_small_files_cannot_be_printed_or_exported_into_texts_that_no_memory_hol
     tree = Tree(schema, node, NONE)
     assert len(tree.to_json()) < 2 * 10**6
     with pytest.raises(ValueError, match=r"expected a model of at most 8,388,608 characters of words"):
-        _ = tree.conditions  # 40 long names are on the way to each of 1,000 leaves
+        _ = tree.conditions  # 36 long names are on the way to each of 1,000 leaves
     assert len(str(tree)) < 10**6
     long = Rule(tuple(Literal("c", "=", (value,)) for value in values), (1, 2))
     assert len(str(RuleList(schema, (long, *[outside] * 5000, Rule((), (1, 2))), NONE))) < 10**6  # notes stay in reach
