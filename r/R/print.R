@@ -206,7 +206,7 @@ margins_of <- function(object) {
 
 noise_line <- function(object) {
   if (is.null(margins_of(object))) return(NULL)
-  "95 % by noise: how far another draw of the noise may move a number; too few rows: the points rest on noise or on other bins"
+  "95 % by noise: how far another draw of the noise may move a number; too few rows: points of other bins, or 0"
 }
 
 format_free <- function(table) {

@@ -59,8 +59,7 @@ def test_the_noise_on_points_is_in_the_table_and_explained() -> None:
     ]
     assert lines[-2:] == [
         "95 % by noise: how far another draw of the noise may move a number. Sampling and smoothing are not counted.",
-        "too few rows, or *: noise alone could make as many rows as were released. "
-        "The points rest on noise, or on other bins: do not rely on them.",
+        "too few rows, or *: the released rows are within noise of none; the points are of other bins, or 0.",
     ]
 
 

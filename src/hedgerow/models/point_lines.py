@@ -11,10 +11,7 @@ from hedgerow.text.values import printable, quoted_text
 TOO_FEW = "too few rows"
 BY_NOISE = "95 % by noise"  # the title of a column of intervals
 _NOTE = f"{BY_NOISE}: how far another draw of the noise may move a number. Sampling and smoothing are not counted."
-_TOO_FEW_NOTE = (
-    f"{TOO_FEW}, or *: noise alone could make as many rows as were released. "
-    "The points rest on noise, or on other bins: do not rely on them."
-)
+_TOO_FEW_NOTE = f"{TOO_FEW}, or *: the released rows are within noise of none; the points are of other bins, or 0."
 
 
 @dataclass(frozen=True)

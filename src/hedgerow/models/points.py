@@ -47,7 +47,7 @@ class AttributePoints:
         that a private fit smooths, and so moves points towards each other. None if there is no noise, or it is unknown.
     unsupported : tuple of int
         The bins whose released number of rows is within noise of none, by their places in `points`, in rising order.
-        Their points rest on noise, or on other bins.
+        Their points are those of other bins, or the mean, 0.
 
     Raises
     ------

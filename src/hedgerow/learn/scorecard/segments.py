@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hedgerow.boundary.arrays import Floats, Index
-from hedgerow.learn.scorecard.smoothing import Part
+from hedgerow.boundary.arrays import Array, Floats, Index
+from hedgerow.learn.scorecard.smoothing import SUPPORT, Part
 from hedgerow.schema.attributes import Attribute
 
 # benchmarks/README.md says how these were chosen.
@@ -15,7 +15,7 @@ MERGING = 7e-4  # the largest loss for each row that merging may be expected to 
 OF_NOISE = 0.015  # and this share of the loss that the noise is expected to cost,
 OF_BINS = 0.05  # and this loss of all rows for each value, which has a sampling error,
 OF_GAIN = 0.01  # but at most this share of the loss that the values are expected to save
-ROUNDING, SPECIAL = 0.5, 0.25  # the same for rounding, and for bins of missing and outside values, in these
+ROUNDING = 0.5  # the same for rounding, in these
 _STEPS = 16  # of the bisection
 _LEAST_WEIGHT = 1e-6  # of a bin, in mean weights: it is merged at almost no cost
 
@@ -40,13 +40,29 @@ class Chain:
         weights, values, squares = self._sums[:, stop, None] - self._sums[:, :stop]
         return np.maximum(squares - values**2 / weights, 0.0).sum(axis=1) / 2
 
+    @cached_property
+    def _support(self) -> Floats:
+        """Released rows up to each bin, and how many bins have more of them than noise, shape ``(2, bins + 1)``."""
+        released = self.part.released[self.order]
+        return np.cumsum([[0.0, *released], [0.0, *(released >= SUPPORT * self.part.noise)]], axis=1)
+
+    def _allowed(self, stop: int) -> Array:
+        """Return from which places up to one the bins may be a segment: one that is supported, or all bins."""
+        rows, supported = self._support[:, stop, None] - self._support[:, :stop]
+        found = (supported > 0) | (rows >= SUPPORT * self.part.noise * np.sqrt(np.arange(stop, 0, -1)))
+        found[0] |= stop == len(self.order)
+        return found
+
     def segments(self, price: float) -> tuple[list[Index], float]:
-        """Return the segments whose loss and price, for each segment, are least together; and their loss."""
+        """Return the segments whose loss and price, for each segment, are least together; and their loss.
+
+        Each of them is supported: has more released rows than noise. If there is no such segment, it is all bins.
+        """
         n = len(self.order)
         least, start = np.zeros(n + 1), np.zeros(n + 1, dtype=np.int64)
         loss = np.zeros(n + 1)
         for stop in range(1, n + 1):
-            costs = self._costs(stop)
+            costs = np.where(self._allowed(stop), self._costs(stop), np.inf)
             start[stop] = np.argmin(least[:stop] + costs)
             least[stop] = least[start[stop]] + costs[start[stop]] + price
             loss[stop] = loss[start[stop]] + costs[start[stop]]
@@ -56,6 +72,13 @@ class Chain:
             found.append(self.order[start[stop] : stop])
             stop = int(start[stop])
         return found[::-1], float(loss[n])
+
+    def clear(self) -> None:
+        """Give 0 to missing and outside values, and to all known ones together, whose rows are within noise of none."""
+        special = np.setdiff1d(np.arange(len(self.part.values)), self.order)
+        for places in [self.order, *special[:, None]]:
+            if not self.part.is_supported(places):
+                self.part.values[places] = 0.0
 
     @property
     def gain(self) -> float:
@@ -89,28 +112,11 @@ def merge(parts: Sequence[Part], attributes: Sequence[Attribute], weights: Seque
     """
     chains = [chain_of(*one) for one in zip(parts, attributes, weights, strict=True)]
     allowance = allowed(chains, max(float(part.released.sum()) for part in parts))
-    left = allowance - clear(chains, SPECIAL * allowance)
-    for chain, segments in zip(chains, cheapest(chains, left), strict=True):
+    for chain, segments in zip(chains, cheapest(chains, allowance), strict=True):
         chain.part.average(segments, chain.weights)
         chain.part.centred()
+        chain.clear()
     return ROUNDING * allowance
-
-
-def clear(chains: Sequence[Chain], allowance: float) -> float:
-    """Give missing and outside values the mean values, 0, where their rows are within noise of none; return the loss.
-
-    Those whose loss is least come first, as long as it is within the allowance.
-    """
-    found: list[tuple[float, Part, int]] = []
-    for chain in chains:
-        special = np.setdiff1d(chain.part.unsupported(), chain.order)
-        losses = (chain.weights * chain.part.values**2).sum(axis=1) / 2
-        found += [(float(losses[place]), chain.part, int(place)) for place in special]
-    total = 0.0
-    for loss, part, place in sorted(found, key=lambda one: one[0]):
-        if total + loss <= allowance:
-            part.values[place], total = 0.0, total + loss
-    return total
 
 
 def allowed(chains: Sequence[Chain], rows: float) -> float:
@@ -121,9 +127,13 @@ def allowed(chains: Sequence[Chain], rows: float) -> float:
 
 
 def cheapest(chains: Sequence[Chain], allowance: float) -> list[list[Index]]:
-    """Return the segments at the largest price of a segment at which all of them cost at most this loss."""
+    """Return the segments at the largest price of a segment at which all of them cost at most this loss.
+
+    If support for each segment costs more, that is what they may cost.
+    """
     low, high = -30.0, np.log2(max(sum(one.gain for one in chains), 1e-6)) + 1  # the price's logarithm
-    found = [one.segments(2**low)[0] for one in chains]
+    found, losses = map(list, zip(*(one.segments(2**low) for one in chains), strict=True))
+    allowance = max(allowance, sum(losses))  # segments need support, whatever it costs
     for _ in range(_STEPS):
         middle = (low + high) / 2
         segments, losses = zip(*(one.segments(2**middle) for one in chains), strict=True)

@@ -12,7 +12,7 @@ ACROSS = 4.0
 """The prior's standard deviation of the log-odds from one end of a number to the other, where none is asked for."""
 EACH = 2.0  # the same of other bins, and of a number's mean
 _SUPPORTS, _PASSES = 50, 60  # sizes of bins that are tried, and passes over them
-SUPPORT = 2.0  # standard deviations of the noise, below which a bin may have no rows
+SUPPORT = 1.0  # standard deviations of the noise, below which bins may have no rows
 WIDTHS, NOTHING = (1.0, 0.5), 0.1  # times both: averaged over; and with this weight that all log-odds are 0
 
 
@@ -146,14 +146,19 @@ class Part:
         """Return the standard error of each value by the noise of the releases, of the shape of the values."""
         return np.sqrt(np.column_stack([np.diag(covariance) for covariance in self.covariances]))
 
-    def unsupported(self) -> list[int]:
-        """Return the bins whose released rows are within two standard deviations of the noise of none.
+    def is_supported(self, places: Index) -> bool:
+        """Return whether one of these bins, or all together, have at least as many released rows as noise."""
+        released, least = self.released[places], SUPPORT * self.noise
+        return bool(released.max() >= least or released.sum() >= least * np.sqrt(len(places)))
 
-        Bins that were merged are left out if each of them is, but not all of them together.
+    def unsupported(self) -> list[int]:
+        """Return the bins whose released rows are within noise of none, and whose values are those of other bins, or 0.
+
+        Bins that were merged are left out if each of them is within noise of none, but not all of them together.
         """
         found = self.released < SUPPORT * self.noise
         for places in self.segments:
-            if found[places].all() and self.released[places].sum() >= SUPPORT * self.noise * np.sqrt(len(places)):
+            if found[places].all() and self.is_supported(places):
                 found[places] = False
         return np.flatnonzero(found).tolist()
 
