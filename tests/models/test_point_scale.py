@@ -119,6 +119,7 @@ def test_the_table_has_round_totals_around_even_odds() -> None:
     [
         ({"pdo": 0}, r"^pdo must be a number above 0, at most 10,000, got 0\.$"),
         ({"pdo": -20}, r"^pdo must be a number above 0"),
+        ({"pdo": 1e-300}, r"^pdo must be at least log\(2\) / 1,000,000, got 1e-300\.$"),
         ({"pdo": 10_001}, r"^pdo must be a number above 0"),
         ({"pdo": math.nan}, r"^pdo must be a number above 0"),
         ({"odds": 0}, r"^odds must be a number above 0, at most 1,000,000,000, got 0\.$"),

@@ -9,6 +9,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import Value
 
+_LARGEST_UNIT = 1_000_000  # of any scorecard
 _LARGEST_PDO, _LARGEST_SCORE, _LARGEST_ODDS = 10_000, 100_000, 1e9
 
 
@@ -60,6 +61,8 @@ class PointScale:
             raise ArgumentError(f"score must be a number of at most {_LARGEST_SCORE:,} in size, got {got}.")
         for name in ("pdo", "score", "odds"):
             object.__setattr__(self, name, float(getattr(self, name)))
+        if self.unit > _LARGEST_UNIT:
+            raise ArgumentError(f"pdo must be at least log(2) / {_LARGEST_UNIT:,}, got {describe_argument(self.pdo)}.")
 
     @property
     def unit(self) -> float:
