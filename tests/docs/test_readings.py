@@ -45,7 +45,7 @@ def test_the_points_that_are_compared_are_those_of_the_scorecard():
     assert f"{four} points for {two}." in PAGE
     assert f"The {four} points may be off by {much}." in PAGE
     (risk,) = (risk for risk in card.risks() if risk["total"] == 0)
-    assert f"about {100 * risk['probability']:.0f} %: of 100 such patients, about 50 return." in PAGE
+    assert f"about {100 * risk['probability']:.0f} %: of 100 such patients, it expects about 50 to return." in PAGE
     assert f"leaves {100 * risk['low']:.0f} to {100 * risk['high']:.0f} %." in PAGE
     assert "drugs" in card.used_attributes
 
@@ -55,4 +55,4 @@ def test_the_mean_that_is_read_is_the_largest_of_the_tree():
     largest = max(days.predictions)
     rows = re.fullmatch(r"about (\S+) rows", note(days, f"{largest:.1f}"))[1]
     assert days.conditions[days.predictions.index(largest)] == "ward = geriatrics"
-    assert f"Patients of geriatrics stayed {largest:.1f} days on average. There are about {rows} of them." in PAGE
+    assert f"Patients of geriatrics stayed about {largest:.1f} days on average. There are about {rows} of them." in PAGE
