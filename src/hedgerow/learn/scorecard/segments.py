@@ -129,11 +129,10 @@ def allowed(chains: Sequence[Chain], rows: float) -> float:
 def cheapest(chains: Sequence[Chain], allowance: float) -> list[list[Index]]:
     """Return the segments at the largest price of a segment at which all of them cost at most this loss.
 
-    If support for each segment costs more, that is what they may cost.
+    If support for each segment costs more, they are those that cost least.
     """
     low, high = -30.0, np.log2(max(sum(one.gain for one in chains), 1e-6)) + 1  # the price's logarithm
-    found, losses = map(list, zip(*(one.segments(2**low) for one in chains), strict=True))
-    allowance = max(allowance, sum(losses))  # segments need support, whatever it costs
+    found = [one.segments(2**low)[0] for one in chains]
     for _ in range(_STEPS):
         middle = (low + high) / 2
         segments, losses = zip(*(one.segments(2**middle) for one in chains), strict=True)
