@@ -154,4 +154,4 @@ def test_noise_is_the_same_again_and_another_in_every_split():
     first, again, other = measure(run), measure(run), measure(run + len(measure.cells))
     assert first == again
     assert [r["draw"] for r in first] == list(range(NOISE_DRAWS))
-    assert not {r["uncertainty"] for r in first} & {r["uncertainty"] for r in other}
+    assert {r["uncertainty"] for r in first} != {r["uncertainty"] for r in other}

@@ -7,15 +7,16 @@ from functools import cached_property
 import numpy as np
 
 from hedgerow.boundary.arrays import Array, Floats, Index
-from hedgerow.learn.scorecard.smoothing import SUPPORT, Part
+from hedgerow.learn.scorecard.smoothing import Part
 from hedgerow.schema.attributes import Attribute
 
 # benchmarks/README.md says how these were chosen.
 MERGING = 7e-4  # the largest loss for each row that merging may be expected to cost,
 OF_NOISE = 0.015  # and this share of the loss that the noise is expected to cost,
 OF_BINS = 0.05  # and this loss of all rows for each value, which has a sampling error,
-OF_GAIN = 0.01  # but at most this share of the loss that the values are expected to save
-ROUNDING = 0.5  # the same for rounding, in these
+OF_GAIN = 0.01  # but at most this share of the loss that the values are expected to save, less if noise makes it
+OF_SUPPORT = 0.03  # the largest share of that loss at which every segment needs support
+ROUNDING = 0.5  # what rounding may cost, in allowances of merging
 _STEPS = 16  # of the bisection
 _LEAST_WEIGHT = 1e-6  # of a bin, in mean weights: it is merged at almost no cost
 
@@ -44,12 +45,12 @@ class Chain:
     def _support(self) -> Floats:
         """Released rows up to each bin, and how many bins have more of them than noise, shape ``(2, bins + 1)``."""
         released = self.part.released[self.order]
-        return np.cumsum([[0.0, *released], [0.0, *(released >= SUPPORT * self.part.noise)]], axis=1)
+        return np.cumsum([[0.0, *released], [0.0, *(released >= self.part.least_rows)]], axis=1)
 
     def _allowed(self, stop: int) -> Array:
         """Return from which places up to one the bins may be a segment: one that is supported, or all bins."""
         rows, supported = self._support[:, stop, None] - self._support[:, :stop]
-        found = (supported > 0) | (rows >= SUPPORT * self.part.noise * np.sqrt(np.arange(stop, 0, -1)))
+        found = (supported > 0) | (rows >= self.part.least_rows * np.sqrt(np.arange(stop, 0, -1)))
         found[0] |= stop == len(self.order)
         return found
 
@@ -111,6 +112,10 @@ def merge(parts: Sequence[Part], attributes: Sequence[Attribute], weights: Seque
     loss grows with each value, by bin and column.
     """
     chains = [chain_of(*one) for one in zip(parts, attributes, weights, strict=True)]
+    if sum(chain.segments(0.0)[1] for chain in chains) > OF_SUPPORT * sum(chain.gain for chain in chains):
+        for part in parts:  # noise leaves so few bins that support for each would cost much of what was learned
+            part.needs_support = False
+        chains = [chain_of(*one) for one in zip(parts, attributes, weights, strict=True)]
     allowance = allowed(chains, max(float(part.released.sum()) for part in parts))
     for chain, segments in zip(chains, cheapest(chains, allowance), strict=True):
         chain.part.average(segments, chain.weights)
@@ -123,7 +128,8 @@ def allowed(chains: Sequence[Chain], rows: float) -> float:
     """Return the loss of all rows that merging may cost."""
     gain, noise = sum(one.gain for one in chains), sum(one.noise for one in chains)
     bins = sum(one.weights.size for one in chains)
-    return min(MERGING * max(rows, 1.0) + OF_NOISE * noise + OF_BINS * bins, OF_GAIN * gain)
+    by_gain = OF_GAIN * gain * gain / max(gain + noise, 1e-9)  # values that are mostly noise hide what they would save
+    return min(MERGING * max(rows, 1.0) + OF_NOISE * noise + OF_BINS * bins, by_gain)
 
 
 def cheapest(chains: Sequence[Chain], allowance: float) -> list[list[Index]]:

@@ -114,6 +114,12 @@ class Part:
     released: Floats  # the released rows of each bin, which noise may make negative
     noise: float = 0.0  # the standard deviation of the noise on these rows
     segments: list[Index] = field(default_factory=list[Index])  # bins that were merged
+    needs_support: bool = True  # whether bins with fewer rows than noise take the values of others, or those of no rows
+
+    @property
+    def least_rows(self) -> float:
+        """The released rows that a bin needs to have support: more than noise, or else any."""
+        return SUPPORT * self.noise if self.needs_support else min(SUPPORT * self.noise, 1.0)
 
     @property
     def rows(self) -> Floats:
@@ -148,7 +154,7 @@ class Part:
 
     def is_supported(self, places: Index) -> bool:
         """Return whether one of these bins, or all together, have at least as many released rows as noise."""
-        released, least = self.released[places], SUPPORT * self.noise
+        released, least = self.released[places], self.least_rows
         return bool(released.max() >= least or released.sum() >= least * np.sqrt(len(places)))
 
     def unsupported(self) -> list[int]:
@@ -156,7 +162,7 @@ class Part:
 
         Bins that were merged are left out if each of them is within noise of none, but not all of them together.
         """
-        found = self.released < SUPPORT * self.noise
+        found = self.released < self.least_rows
         for places in self.segments:
             if found[places].all() and self.is_supported(places):
                 found[places] = False
