@@ -80,7 +80,7 @@ def exact_inference(
     >>> learner = hr.PrivateTreeClassifier(epsilon=2.0, max_depth=1)
     >>> found = exact_inference(learner, X, y, candidates=(np.array([[0, 0], [1, 0]]), [1, 1]))
     >>> found.baseline, round(found.success, 3), round(found.advantage, 3)
-    (0.5, 0.666, 0.332)
+    (0.5, 0.665, 0.33)
     """
     others = LabelledRows.of_pair("candidates", candidates)
     cells = cells_of(estimator, X, y, others, (SearchEstimator, PrivateTreeSet))
