@@ -33,7 +33,7 @@ from hedgerow.service.jobs import Jobs
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.accounts import all_so_far, set_total
 from hedgerow.service.ledger.entry import Entry
-from hedgerow.service.ledger.ledger import Ledger, Request
+from hedgerow.service.ledger.ledger import ChargeRequest, Ledger
 from hedgerow.service.ledger.log import Mark
 from hedgerow.service.ledger.tables import ANSWERS, ENTRIES, ENTRY_INDEX, HEAD, REQUESTS
 from hedgerow.service.ledger.verify import index_row
@@ -196,7 +196,7 @@ def measured(url, head, entries):
         assert found.entries >= entries
         assert found.is_compared
         began = time.perf_counter()
-        ledger.answer(ledger.reserve(Request(NAME, "ana", "one more", "0" * 64, Charge("one", COST))), b"12")
+        ledger.answer(ledger.reserve(ChargeRequest(NAME, "ana", "one more", "0" * 64, Charge("one", COST))), b"12")
         yield "a charge and its answer", time.perf_counter() - began, "s"
 
 

@@ -30,7 +30,7 @@ from hedgerow.service.app import create_app
 from hedgerow.service.curator import Curator, HostedDataset
 from hedgerow.service.jobs import Jobs
 from hedgerow.service.keys import Keys
-from hedgerow.service.ledger.ledger import Ledger, Request
+from hedgerow.service.ledger.ledger import ChargeRequest, Ledger
 from hedgerow.service.rows import FrameRows
 from hedgerow.service.server import Address
 from hedgerow.service.server import serve as run
@@ -94,7 +94,7 @@ def bare(url):
         def one(_):
             began = time.perf_counter()
             charge = Charge("rows by bin", Fraction(COST))
-            ledger.answer(ledger.reserve(Request("bare", "ana", str(uuid4()), "0" * 64, charge)), b"x" * 1500)
+            ledger.answer(ledger.reserve(ChargeRequest("bare", "ana", str(uuid4()), "0" * 64, charge)), b"x" * 1500)
             taken.append(1000 * (time.perf_counter() - began))
 
         began = time.perf_counter()

@@ -30,6 +30,7 @@ from hedgerow.service.curator import Curator, HostedDataset
 from hedgerow.service.jobs import Jobs
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.service.requests import Request
 from hedgerow.service.rows import FrameRows, open_rows
 from tests.engines.servers import _free_port, _postgres_programs, _unprivileged
 from tests.service.wards import MARGINALS, SCHEMA, table
@@ -355,7 +356,7 @@ def killed(step: str, place: Place) -> Row:
 
             with curator(place, steps) as held:
                 steps.reach(STEPS[0])
-                held.ask(ANA, "wards", "marginals", "one", MARGINALS)
+                held.ask(Request(ANA, "wards", "marginals", "one", MARGINALS))
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL

@@ -37,6 +37,7 @@ from hedgerow.schema import Real, Schema
 from hedgerow.service.curator import Curator
 from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.ledger import Ledger
+from hedgerow.service.requests import Request
 from tests.service.wards import ANA, MARGINALS, SCHEMA, curator_of
 
 pytestmark = [
@@ -112,9 +113,9 @@ def remote(kind):
 def held(kind, folder):
     """Yield an object of the service's, and what it is asked: a stored answer, which is not charged again."""
     with curator_of(f"sqlite:///{folder}/ledger.db") as curator:
-        curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        curator.ask(Request(ANA, "wards", "marginals", "one", MARGINALS))
         found = {Database: curator.ledger._database, Ledger: curator.ledger}.get(kind, curator)
-        yield found, lambda: curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        yield found, lambda: curator.ask(Request(ANA, "wards", "marginals", "one", MARGINALS))
 
 
 HERE = (hr.Budget, FileBudget, Gate, hr.Oracle, hr.oracle.FederatedOracle)

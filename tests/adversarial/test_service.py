@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from hedgerow.service.requests import Request
 from hedgerow.service.rows import FrameRows
 from tests.service.wards import ANA, BINS, MARGINALS, SCHEMA, Exact, WatchedRows, curator_of, question, table
 from tests.service.web import JSON, web
@@ -248,8 +249,8 @@ def test_who_is_killed_has_charged_once_and_gives_one_answer(tmp_path, kind, bod
             os._exit(1)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     with curator_of(url) as curator:
-        found = curator.ask(ANA, "wards", kind, "one", body)
-        assert curator.ask(ANA, "wards", kind, "one", body) == found
+        found = curator.ask(Request(ANA, "wards", kind, "one", body))
+        assert curator.ask(Request(ANA, "wards", kind, "one", body)) == found
         kinds = [entry.kind for entry in curator.ledger.entries()]
         assert kinds == ["declared", "reserved", *(["retried"] if point != POINTS[2] else []), "answered"]
         assert curator.budget(ANA, "wards")["epsilon"]["spent"] == "1/4"
@@ -270,7 +271,7 @@ def _answer_and_die(url, kind, body, point):
             curator.ledger.answer = die
         else:
             curator.ledger.answer = lambda *given: (store(*given), die())
-        curator.ask(ANA, "wards", kind, "one", body)
+        curator.ask(Request(ANA, "wards", kind, "one", body))
 
 
 @pytest.mark.statistics
@@ -287,7 +288,7 @@ def test_who_asks_is_answered_for_one_charge_however_often_the_process_is_killed
                 os._exit(1)
         os.waitpid(child, 0)
     with curator_of(url) as curator:
-        answer = curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
-        assert curator.ask(ANA, "wards", "marginals", "one", MARGINALS) == answer
+        answer = curator.ask(Request(ANA, "wards", "marginals", "one", MARGINALS))
+        assert curator.ask(Request(ANA, "wards", "marginals", "one", MARGINALS)) == answer
         assert curator.ledger.account("wards").spent == Fraction(1, 4)
         curator.ledger.verify()

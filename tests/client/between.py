@@ -11,6 +11,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.service.app import problem_of
 from hedgerow.service.curator import Answer
 from hedgerow.service.receipts import Signer
+from hedgerow.service.requests import Request
 from tests.service.wards import ANA
 
 SIGNER = Signer.new()
@@ -35,7 +36,7 @@ class Between:
         kind = path.rpartition("/")[2]
         key = request.headers["Idempotency-Key"]
         try:
-            stored = self.stored = self.curator.ask(ANA, "wards", kind, key, request.content).content
+            stored = self.stored = self.curator.ask(Request(ANA, "wards", kind, key, request.content)).content
         except HedgerowError as error:
             problem = problem_of(error)
             return httpx2.Response(problem.status, json=problem.to_dict())

@@ -12,6 +12,7 @@ from hedgerow.client import http
 from hedgerow.errors import ServiceError
 from hedgerow.privacy.unit import neighbours_of
 from hedgerow.schema import Schema
+from hedgerow.service.requests import Request
 from tests.service.wards import BINS, SCHEMA, Exact, curator_of, question
 
 BY = Schema.from_dict({"attributes": BINS})
@@ -34,7 +35,7 @@ def good(tmp_path_factory):
     from tests.service.wards import ANA
 
     with curator_of(f"sqlite:///{tmp_path_factory.mktemp('l')}/l.db", noise=Exact()) as curator:
-        return json.loads(curator.ask(ANA, "wards", "marginals", "1", question(epsilon="1", bins=BINS)).body)
+        return json.loads(curator.ask(Request(ANA, "wards", "marginals", "1", question(epsilon="1", bins=BINS))).body)
 
 
 def connected(monkeypatch, answer, status=200, headers=None, handle=None, **more):

@@ -13,6 +13,7 @@ from hedgerow.models.envelope import seal
 from hedgerow.privacy.account import Account
 from hedgerow.schema import Literal, Number, Schema
 from hedgerow.service.receipts import Signer
+from hedgerow.service.requests import Request
 from hedgerow.service.rows import FrameRows
 from tests.client.between import SIGNER, Between, connected
 from tests.service.wards import ANA, BINS, STAYS, curator_of, stays
@@ -115,7 +116,7 @@ def test_a_question_in_a_file_is_answered_like_one_over_the_network(tmp_path):
     with curator_of(
         f"sqlite:///{tmp_path}/l.db", FrameRows.of(*stays(), STAYS), schema=STAYS, signer=Signer.new()
     ) as one:
-        answer = one.ask(ANA, "wards", asked.kind, asked.key, asked.body)
+        answer = one.ask(Request(ANA, "wards", asked.kind, asked.key, asked.body))
     assert json.loads(answer.body)["model"]["format"] == Tree.format
 
 

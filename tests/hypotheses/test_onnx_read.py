@@ -10,6 +10,7 @@ import pytest
 
 from hedgerow.errors import HypothesisError, MissingPackageError, QuestionError
 from hedgerow.hypotheses import LARGEST_ONNX, read_onnx
+from hedgerow.service.requests import Request
 from tests.hypotheses.hostile_onnx import BYTES, FILES
 from tests.hypotheses.hypotheses import inputs
 from tests.hypotheses.onnx_examples import ML, T, model, node, predicted, text_of, value
@@ -48,7 +49,7 @@ def test_no_hostile_file_is_charged_or_meets_a_row(tmp_path):
         for number, made in enumerate([*FILES.values()][::5]):  # each is refused by what reads it, above
             body = question(epsilon="1", bins=BINS, hypothesis={"onnx": text_of(made)})
             with pytest.raises(QuestionError, match="expected"):
-                curator.ask(ANA, "wards", "error-marginals", str(number), body)
+                curator.ask(Request(ANA, "wards", "error-marginals", str(number), body))
         assert rows.touched == 0
         assert curator.ledger.account("wards").spent == 0
 

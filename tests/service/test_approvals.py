@@ -18,6 +18,7 @@ from hedgerow.errors import (
 from hedgerow.privacy.account import Account
 from hedgerow.service import approvals as module
 from hedgerow.service.forms import read_form, readable
+from hedgerow.service.requests import Request
 from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
 from tests.service.wards import ANA, BINS, BOB, MARGINALS, SHARES, WatchedRows, curator_of, question
 
@@ -25,7 +26,7 @@ OTHER = question(epsilon="1/8", bins=BINS)
 
 
 def ask(curator, caller=ANA, key="one", body=MARGINALS):
-    return curator.ask(caller, "wards", "marginals", key, body)
+    return curator.ask(Request(caller, "wards", "marginals", key, body))
 
 
 def waits(curator, **given):

@@ -12,6 +12,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.service.config import Config, declare_epoch
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
+from hedgerow.service.requests import Request
 from hedgerow.service.rows import open_rows
 from tests.service.wards import ANA, MARGINALS, SCHEMA, table
 
@@ -55,7 +56,7 @@ def test_a_configuration_opens_a_curator_who_answers(folder):
         }
         assert str(ledger.shares("wards")["ana"].epsilon) == "1/10"
         assert not curator.cost(ANA, "wards", "marginals", MARGINALS)["allowed"]
-        assert curator.ask(ANA, "wards", "marginals", "1", MARGINALS.replace(b"1/4", b"1/10")).receipt
+        assert curator.ask(Request(ANA, "wards", "marginals", "1", MARGINALS.replace(b"1/4", b"1/10"))).receipt
     with opened(write(folder, {"analysts": {"ana": {"epsilon": "1/10"}, "bob": {"epsilon": 2}}})).ledger as ledger:
         assert len(list(ledger.entries())) == 3
 
@@ -205,4 +206,4 @@ def test_an_epoch_that_is_declared_while_rows_are_read_is_not_charged_for_them(f
     monkeypatch.setattr("hedgerow.service.config.open_rows", reading)
     curator = opened(path)
     with curator.ledger, pytest.raises(ServiceBusyError, match="epoch"):
-        curator.ask(ANA, "wards", "marginals", "1", MARGINALS)
+        curator.ask(Request(ANA, "wards", "marginals", "1", MARGINALS))

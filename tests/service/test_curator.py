@@ -32,9 +32,9 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import total
 from hedgerow.privacy.noise import noise_source
 from hedgerow.schema import Schema
-from hedgerow.service.curator import Caller
 from hedgerow.service.questions import LARGEST_DIVISOR
 from hedgerow.service.receipts import Receipt, Signer
+from hedgerow.service.requests import Caller, Request
 from tests.service.wards import (
     ANA,
     AUDITOR,
@@ -53,6 +53,7 @@ from tests.service.wards import (
 ERRORS = question(epsilon="1/4", bins=BINS, hypothesis={"always": "yes"})
 TREE = question(epsilon="1/2", model="tree", parameters={"max_depth": 2})
 QUESTIONS = {"marginals": MARGINALS, "error-marginals": ERRORS, "fits": TREE}
+ONE = Request(ANA, "wards", "marginals", "one", MARGINALS)
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def url(tmp_path):
 def test_answers_are_the_counts_of_the_rows(url, kind):
     frame, labels = table()
     with curator_of(url, noise=Exact()) as curator:
-        answer = json.loads(curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]).body)
+        answer = json.loads(curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind])).body)
         assert "exact, for a test" in answer["card"]["void"]
     ages = np.digitize(frame.age, [40.5, 60.5])
     if kind == "marginals":
@@ -82,7 +83,7 @@ def test_the_charge_is_on_disk_before_rows_are_touched_and_is_what_the_cost_call
         cost = curator.cost(ANA, "wards", kind, QUESTIONS[kind])
         seen = []
         rows.when = lambda: seen.append(curator.ledger.account("wards", "ana").spent)
-        answer = json.loads(curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]).body)
+        answer = json.loads(curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind])).body)
         assert seen == [Fraction(cost["epsilon"])]
         card = answer["model"]["privacy"] if kind == "fits" else answer["card"]
         assert Fraction(card["epsilon_exact"]) == seen[0]
@@ -97,17 +98,18 @@ def test_the_charge_is_on_disk_before_rows_are_touched_and_is_what_the_cost_call
 def test_the_same_key_and_body_get_the_same_bytes_and_one_charge(url, kind):
     rows = WatchedRows()
     with curator_of(url, rows, signer=Signer.new()) as curator:
-        first = curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
-        assert curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]) == first
+        first = curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind]))
+        assert curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind])) == first
         assert rows.touched == 1
         with pytest.raises(RequestConflictError):
-            curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind] + b" ")
+            curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind] + b" "))
         spent = curator.ledger.account("wards", "ana").spent
-        assert json.loads(curator.ask(BOB, "wards", kind, "one", QUESTIONS[kind]).body) != json.loads(first.body)
+        others = curator.ask(Request(BOB, "wards", kind, "one", QUESTIONS[kind]))
+        assert json.loads(others.body) != json.loads(first.body)
         assert curator.ledger.account("wards").spent == 2 * spent
         assert curator.ledger.verify().entries == 5
     with curator_of(url, WatchedRows(fails=True)) as curator:  # as after a restart, with the table gone
-        assert curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]) == first
+        assert curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind])) == first
 
 
 def test_free_calls_touch_no_row(url):
@@ -122,7 +124,7 @@ def test_free_calls_touch_no_row(url):
         curator.entries(ANA)
         for kind in QUESTIONS:
             with pytest.raises(QuestionError):
-                curator.ask(ANA, "wards", kind, "one", b"{}")
+                curator.ask(Request(ANA, "wards", kind, "one", b"{}"))
         assert rows.touched == 0
         assert curator.ledger.account("wards").spent == 0
 
@@ -131,7 +133,7 @@ def test_an_analyst_pays_to_learn_that_there_are_too_many_rows_for_a_fit(url, mo
     monkeypatch.setattr("hedgerow.learn.plans.DrawPlan.most_rows", 1)
     with curator_of(url) as curator:
         with pytest.raises(RequestFailedError) as raised:
-            curator.ask(ANA, "wards", "fits", "one", TREE)
+            curator.ask(Request(ANA, "wards", "fits", "one", TREE))
         assert "rows" not in str(raised.value)
         assert curator.ledger.account("wards").spent == Fraction(1, 2)
 
@@ -142,7 +144,7 @@ def test_a_failure_is_final_charged_and_tells_nothing(url, kind, caplog):
     with curator_of(url, WatchedRows(fails=True)) as curator:
         for _ in range(2):
             with pytest.raises(RequestFailedError) as raised:
-                curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+                curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind]))
             assert "CANARY" not in str(raised.value)
             assert raised.value.__cause__ is None
         assert [entry.kind for entry in curator.ledger.entries()] == ["declared", "reserved", "failed"]
@@ -155,9 +157,9 @@ def test_an_interrupted_evaluation_is_made_once_more(url):
     rows = WatchedRows()
     rows.when = lambda: (_ for _ in ()).throw(KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt), curator_of(url, rows) as curator:
-        curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        curator.ask(ONE)
     with curator_of(url) as curator:
-        assert b"rows" in curator.ask(ANA, "wards", "marginals", "one", MARGINALS).body
+        assert b"rows" in curator.ask(ONE).body
         assert curator.ledger.account("wards").spent == Fraction(1, 4)
 
 
@@ -168,9 +170,9 @@ def test_answers_and_failures_leave_at_a_deadline_and_are_not_there_before(url, 
         began = time.monotonic()
         if fails:
             with pytest.raises(RequestFailedError):
-                curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+                curator.ask(ONE)
         else:
-            assert b"answers leave 0.3 seconds after" in curator.ask(ANA, "wards", "marginals", "one", MARGINALS).body
+            assert b"answers leave 0.3 seconds after" in curator.ask(ONE).body
         assert 0.3 <= time.monotonic() - began < 0.6
         assert "0.3 seconds" in curator.describe(ANA, "wards")["timing"]
 
@@ -183,11 +185,11 @@ def test_the_same_request_while_it_is_answered_is_told_so(url):
         def again():
             rows.when = lambda: None
             with pytest.raises(RequestRunningError):
-                curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+                curator.ask(ONE)
             found.append(True)
 
         rows.when = again
-        curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        curator.ask(ONE)
         assert found == [True]
 
 
@@ -200,13 +202,13 @@ def test_who_may_ask_what(url):
             lambda: curator.budget(eve, "wards"),
             lambda: curator.dummy(eve, "wards", 1),
             lambda: curator.cost(eve, "wards", "marginals", MARGINALS),
-            lambda: curator.ask(eve, "wards", "marginals", "one", MARGINALS),
-            lambda: curator.ask(AUDITOR, "wards", "marginals", "one", MARGINALS),
+            lambda: curator.ask(Request(eve, "wards", "marginals", "one", MARGINALS)),
+            lambda: curator.ask(Request(AUDITOR, "wards", "marginals", "one", MARGINALS)),
             lambda: curator.describe(ANA, "other"),
         ):
             with pytest.raises(AccessError):
                 ask()
-        curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        curator.ask(ONE)
         assert curator.budget(AUDITOR, "wards")["epsilon"] == {"cap": "3", "spent": "1/4", "left": "11/4"}
         assert curator.budget(ANA, "wards")["epsilon"] == {"cap": "1", "spent": "1/4", "left": "3/4"}
         assert [json.loads(line)["kind"] for line in curator.entries(ANA)[0]] == ["reserved", "answered"]
@@ -220,7 +222,7 @@ def test_what_is_not_left_is_refused_and_costs_nothing(url):
         dear = question(epsilon="5/2", bins=BINS)
         assert not curator.cost(ANA, "wards", "marginals", dear)["allowed"]
         with pytest.raises(BudgetExceededError) as raised:
-            curator.ask(ANA, "wards", "marginals", "one", dear)
+            curator.ask(Request(ANA, "wards", "marginals", "one", dear))
         assert raised.value.cap == "analyst"
         assert curator.ledger.account("wards").spent == 0
 
@@ -251,7 +253,7 @@ def test_a_question_that_does_not_fit_is_refused_before_a_charge(url, kind, body
     rows = WatchedRows(fails=True)
     with curator_of(url, rows) as curator:
         for ask in (
-            lambda: curator.ask(ANA, "wards", kind, "one", body),
+            lambda: curator.ask(Request(ANA, "wards", kind, "one", body)),
             lambda: curator.cost(ANA, "wards", kind, body),
         ):
             with pytest.raises(QuestionError):
@@ -263,17 +265,17 @@ def test_a_question_that_does_not_fit_is_refused_before_a_charge(url, kind, body
 @pytest.mark.parametrize("key", ["", "k" * 201, "two\nlines", "ключ"])
 def test_a_key_is_short_plain_text(url, key):
     with curator_of(url) as curator, pytest.raises(QuestionError, match="idempotency key"):
-        curator.ask(ANA, "wards", "marginals", key, MARGINALS)
+        curator.ask(Request(ANA, "wards", "marginals", key, MARGINALS))
 
 
 def test_a_fit_may_use_some_attributes_and_its_card_says_where_it_was_made(url):
     with curator_of(url, oversubscribed=True) as curator:
         body = question(epsilon="1/2", model="scorecard", delta="1e-6", attributes=["smoker", "age"])
         with pytest.raises(BudgetExceededError):
-            curator.ask(ANA, "wards", "fits", "one", body)
+            curator.ask(Request(ANA, "wards", "fits", "one", body))
     with curator_of(f"{url}2", cap=Fraction(3), shares={"ana": Account(Fraction(2))}, oversubscribed=True) as curator:
         body = question(epsilon="1/2", model="scorecard", attributes=["smoker", "age"])
-        model = model_from_dict(json.loads(curator.ask(ANA, "wards", "fits", "one", body).body)["model"])
+        model = model_from_dict(json.loads(curator.ask(Request(ANA, "wards", "fits", "one", body)).body)["model"])
         assert model.schema.names == ("age", "smoker")
         notes = " ".join(model.privacy.notes)
         assert "dataset 'wards', epoch 1" in notes
@@ -285,7 +287,7 @@ def test_gaussian_answers_are_charged_by_rho_where_the_ledger_adds_it_up(url):
     cap, shares = Account(None, rho=Fraction(1, 2)), {"ana": Account(None, rho=Fraction(1, 4))}
     with curator_of(url, cap=cap, shares=shares) as curator:
         body = question(epsilon="1", delta="1e-6", bins=BINS)
-        answer = json.loads(curator.ask(ANA, "wards", "marginals", "one", body).body)
+        answer = json.loads(curator.ask(Request(ANA, "wards", "marginals", "one", body)).body)
         assert "Gaussian" in answer["charge"]["mechanism"]
         assert curator.ledger.account("wards").spent_rho == Fraction(answer["charge"]["rho_exact"])
 
@@ -293,7 +295,7 @@ def test_gaussian_answers_are_charged_by_rho_where_the_ledger_adds_it_up(url):
 def test_a_receipt_ties_answer_and_charge_to_the_ledger(url):
     signer = Signer.new()
     with curator_of(url, signer=signer) as curator:
-        answer = curator.ask(ANA, "wards", "fits", "one", TREE)
+        answer = curator.ask(Request(ANA, "wards", "fits", "one", TREE))
         said = Receipt.verify(answer.receipt, signer.public).statement
         (entry,) = [entry for entry in curator.ledger.entries() if entry.kind == "reserved"]
         assert (said["entry"], said["request"]) == (entry.hash, entry.data["request"])
@@ -312,45 +314,45 @@ def test_a_description_is_public_and_its_schema_is_read_back(url):
 def test_rows_that_were_read_in_one_epoch_are_charged_in_no_other(url):
     rows = WatchedRows()
     with curator_of(url, rows) as curator:
-        first = curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        first = curator.ask(ONE)
         curator.ledger.declare("wards", Account(Fraction(3)), SHARES, reason="the rows of 2027")
         with pytest.raises(ServiceBusyError, match="the dataset has a new epoch"):
-            curator.ask(ANA, "wards", "marginals", "two", MARGINALS)
-        assert curator.ask(ANA, "wards", "marginals", "one", MARGINALS) == first
+            curator.ask(Request(ANA, "wards", "marginals", "two", MARGINALS))
+        assert curator.ask(ONE) == first
         assert (rows.touched, curator.ledger.account("wards").spent) == (1, 0)
     with curator_of(url, rows) as curator:  # the service, started anew
-        assert json.loads(curator.ask(ANA, "wards", "marginals", "two", MARGINALS).body)["epoch"] == 2
+        assert json.loads(curator.ask(Request(ANA, "wards", "marginals", "two", MARGINALS)).body)["epoch"] == 2
 
 
 def test_a_question_about_another_epoch_is_not_charged(url):
     first, second = (question(epsilon="1/4", bins=BINS, epoch=epoch) for epoch in (1, 2))
     with curator_of(url) as curator:
-        answer = curator.ask(ANA, "wards", "marginals", "one", first)
+        answer = curator.ask(Request(ANA, "wards", "marginals", "one", first))
         with pytest.raises(QuestionError, match="about epoch 1 of the dataset, got one about another"):
-            curator.ask(ANA, "wards", "marginals", "two", second)
+            curator.ask(Request(ANA, "wards", "marginals", "two", second))
         curator.ledger.declare("wards", Account(Fraction(3)), SHARES, reason="the rows of 2027")
         with pytest.raises(ServiceBusyError, match="still has the earlier rows"):
-            curator.ask(ANA, "wards", "marginals", "two", second)
+            curator.ask(Request(ANA, "wards", "marginals", "two", second))
     rows = WatchedRows()
     with curator_of(url, rows) as curator:
         with pytest.raises(QuestionError, match="about epoch 2 of the dataset, got one about another"):
-            curator.ask(ANA, "wards", "marginals", "three", first)
-        assert curator.ask(ANA, "wards", "marginals", "one", first) == answer
+            curator.ask(Request(ANA, "wards", "marginals", "three", first))
+        assert curator.ask(Request(ANA, "wards", "marginals", "one", first)) == answer
         assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
-        assert json.loads(curator.ask(ANA, "wards", "marginals", "two", second).body)["epoch"] == 2
+        assert json.loads(curator.ask(Request(ANA, "wards", "marginals", "two", second)).body)["epoch"] == 2
 
 
 def test_a_question_charged_in_an_epoch_is_not_answered_from_the_rows_of_the_next(url):
     with curator_of(url, WatchedRows()) as curator:
         curator.ledger.answer = lambda *_: (_ for _ in ()).throw(LedgerUnavailableError("the disk is full"))
         with pytest.raises(LedgerUnavailableError, match="full"):
-            curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+            curator.ask(ONE)
     rows = WatchedRows()
     with curator_of(url, rows) as curator:
         curator.ledger.declare("wards", Account(Fraction(3)), SHARES, reason="the rows of 2027")
     with curator_of(url, rows) as curator:
         with pytest.raises(RequestFailedError):
-            curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+            curator.ask(ONE)
         assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
         curator.ledger.verify()
 
@@ -360,8 +362,8 @@ def test_no_analysts_amounts_make_the_totals_of_all_too_long_to_be_written(url):
         for number in range(60):  # each total has 30 digits more than the one before
             odd = question(epsilon=f"{10**20}/{10**29 + 2 * number + 1}", bins=BINS)
             with pytest.raises(QuestionError, match="Round it down to a decimal"):
-                curator.ask(ANA, "wards", "marginals", str(number), odd)
-        assert curator.ask(BOB, "wards", "marginals", "one", MARGINALS)
+                curator.ask(Request(ANA, "wards", "marginals", str(number), odd))
+        assert curator.ask(Request(BOB, "wards", "marginals", "one", MARGINALS))
 
 
 def test_the_longest_total_of_amounts_that_are_taken_can_be_written():
@@ -400,10 +402,10 @@ def test_where_the_service_runs_short_the_charge_is_for_the_same_request_asked_a
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
         for _ in range(3):
             with pytest.raises(ServiceUnavailableError, match="The charge stays") as raised:
-                curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+                curator.ask(ONE)
             assert "CANARY" not in str(raised.value)
-        answer = curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
-        assert curator.ask(ANA, "wards", "marginals", "one", MARGINALS) == answer
+        answer = curator.ask(ONE)
+        assert curator.ask(ONE) == answer
         assert curator.ledger.account("wards").spent == Fraction(1, 4)
         curator.ledger.verify()
 
@@ -422,7 +424,7 @@ def test_failures_that_values_of_rows_may_cause_are_final(tmp_path, error):
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
         for _ in range(2):
             with pytest.raises(RequestFailedError, match="final"):
-                curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+                curator.ask(ONE)
         assert rows.touched == 1
 
 
@@ -432,10 +434,10 @@ def test_an_unknown_failure_of_a_process_without_room_is_not_final(tmp_path, mon
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
         rows.when = lambda: monkeypatch.setattr("hedgerow.service.curator.has_room", lambda: False)
         with pytest.raises(ServiceUnavailableError, match="pending"):
-            curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+            curator.ask(ONE)
         monkeypatch.undo()
         rows.when = lambda: None
-        assert curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        assert curator.ask(ONE)
 
 
 class FailingNoise(Exact):
@@ -480,10 +482,10 @@ def test_an_answer_that_cannot_be_stored_is_kept_and_not_drawn_again(url, kind, 
         curator.ledger.answer = lambda reserved, content: contents.append(content) or fails(reserved, content)
         for _ in range(2):
             with pytest.raises(type(error)):
-                curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
-        answer = curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+                curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind]))
+        answer = curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind]))
         assert [*contents, answer.content] == [answer.content] * 4
-        assert curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]) == answer
+        assert curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind])) == answer
         assert rows.touched == 1
         curator.ledger.verify()
 
@@ -498,12 +500,12 @@ def test_a_failure_after_a_draw_is_final_also_if_the_ledger_cannot_note_it(url, 
     with curator_of(url, noise=noise) as curator:
         curator.ledger.fail = failing(curator.ledger.fail, LedgerUnavailableError("the disk is full"))
         with pytest.raises(LedgerUnavailableError) as raised:
-            curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+            curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind]))
         assert raised.value.charged
         monkeypatch.undo()
         for _ in range(2):
             with pytest.raises(RequestFailedError, match="final"):
-                curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+                curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind]))
         assert noise.draws == 1
 
 
@@ -525,7 +527,7 @@ def test_rows_out_of_reach_are_noticed_before_a_charge_and_before_another_attemp
         for charged in (False, True):
             for _ in range(3):
                 with pytest.raises(ServiceUnavailableError) as raised:
-                    curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+                    curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind]))
                 assert (raised.value.charged, raised.value.retry_after) == (charged, 5)
                 assert "CANARY" not in str(raised.value)
             assert bool(curator.ledger.account("wards").spent) == charged
@@ -533,12 +535,14 @@ def test_rows_out_of_reach_are_noticed_before_a_charge_and_before_another_attemp
             rows.lost, rows.fails = False, True
             rows.when = lambda: (_ for _ in ()).throw(MemoryError)
             with pytest.raises(ServiceUnavailableError):
-                curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+                curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind]))
             rows.lost = True
         rows.lost, rows.fails, rows.when = False, False, lambda: None
-        answer = curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind])
+        answer = curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind]))
         rows.lost = True
-        assert curator.ask(ANA, "wards", kind, "one", QUESTIONS[kind]) == answer  # what is stored needs no rows
+        assert (
+            curator.ask(Request(ANA, "wards", kind, "one", QUESTIONS[kind])) == answer
+        )  # what is stored needs no rows
         kinds = [entry.kind for entry in curator.ledger.entries()]
         assert kinds == ["declared", "reserved", "retried", "retried", "answered"]  # an outage adds no entry
     assert "no connection to the database" in caplog.text
@@ -553,7 +557,7 @@ def test_a_question_that_fails_again_and_again_is_tried_ever_more_rarely(url, mo
         while now[0] < 20_000:
             before = rows.touched
             with pytest.raises(ServiceUnavailableError) as raised:
-                curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+                curator.ask(ONE)
             if rows.touched > before:
                 tries.append(now[0])
             now[0] += max(1, raised.value.retry_after - 1)
@@ -563,11 +567,11 @@ def test_a_question_that_fails_again_and_again_is_tried_ever_more_rarely(url, mo
     rows = WatchedRows()
     with curator_of(url, rows) as curator:  # started anew, as after a question that ended the process
         with pytest.raises(ServiceUnavailableError) as raised:
-            curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+            curator.ask(ONE)
         assert (raised.value.retry_after, raised.value.charged, rows.touched) == (3600, True, 0)
         assert curator.ledger.verify().entries == entries  # who asks too soon adds no entry
         now[0] += 3600
-        assert curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        assert curator.ask(ONE)
         assert curator.ledger.account("wards").spent == Fraction(1, 4)
 
 
@@ -576,7 +580,7 @@ def test_a_question_without_room_to_answer_it_is_not_charged(tmp_path, monkeypat
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
         monkeypatch.setattr("hedgerow.service.curator.has_room", lambda: False)
         with pytest.raises(ServiceUnavailableError, match="Nothing was charged") as raised:
-            curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+            curator.ask(ONE)
         assert not raised.value.charged
         assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
 
@@ -585,9 +589,9 @@ def test_an_analysts_entries_do_not_tell_how_many_others_made(ledger_url):
     with curator_of(ledger_url, approval="first") as curator:
         for caller, number in ((BOB, 1), (ANA, 2)):
             with pytest.raises(ApprovalError, match="Ask the same again later, with the same idempotency key"):
-                curator.ask(caller, "wards", "marginals", "one", MARGINALS)
+                curator.ask(Request(caller, "wards", "marginals", "one", MARGINALS))
             curator.approvals.decide({number: "approved"}, by="carla")
-            curator.ask(caller, "wards", "marginals", "one", MARGINALS)
+            curator.ask(Request(caller, "wards", "marginals", "one", MARGINALS))
         own = [json.loads(line) for line in curator.entries(ANA)[0]]
         assert [entry["kind"] for entry in own] == ["decided", "reserved", "answered"]
         assert not {"sequence", "previous", "salt", "number"} & {name for entry in own for name in entry}

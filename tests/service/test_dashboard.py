@@ -15,14 +15,14 @@ from starlette.testclient import TestClient
 from hedgerow.errors import ApprovalError, LedgerUnavailableError
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
-from hedgerow.service.curator import Caller
 from hedgerow.service.dashboard import create_dashboard, mount_dashboard
 from hedgerow.service.ledger import verify as verify_module
-from hedgerow.service.ledger.ledger import Request
+from hedgerow.service.ledger.ledger import ChargeRequest
 from hedgerow.service.ledger.tables import ENTRIES
 from hedgerow.service.monitoring import Metrics, log_to_stderr
 from hedgerow.service.pages import session_auth, views
 from hedgerow.service.receipts import Receipt, Signer
+from hedgerow.service.requests import Caller, Request
 from tests.service.wards import ANA, BOB, MARGINALS, SHARES, WatchedRows
 from tests.service.web import served, web
 
@@ -47,7 +47,9 @@ class Dashboards:
         service.tokens["carla"] = service.keys.add("carla", "curator")
         self.answers, self.asked = {}, {}
         for name in ("ana", "bob", HOSTILE):
-            self.answers[name] = service.curator.ask(Caller(name, "analyst"), "wards", "marginals", "1", MARGINALS)
+            self.answers[name] = service.curator.ask(
+                Request(Caller(name, "analyst"), "wards", "marginals", "1", MARGINALS)
+            )
             self.asked[name] = list(self.ledger.entries())[-1].data["request"]
 
     def anew(self):
@@ -333,7 +335,7 @@ def test_names_are_text_and_never_markup(seen):
 
 def test_budgets_are_exact_and_rounded_so_that_nobody_has_more(fresh):
     for caller, epsilon in ((ANA, b"1/3"), (BOB, b"1/7")):
-        fresh.service.curator.ask(caller, "wards", "marginals", "third", MARGINALS.replace(b"1/4", epsilon))
+        fresh.service.curator.ask(Request(caller, "wards", "marginals", "third", MARGINALS.replace(b"1/4", epsilon)))
     spent = Fraction(3, 4) + Fraction(1, 3) + Fraction(1, 7)  # 1.226190…, of 4
     text = get(fresh.client("kim"), "/").text
     assert f'<data value="{spent}" title="exactly {spent}">≈ 1.22620</data>'.replace("20<", "2<") in text
@@ -435,7 +437,7 @@ def test_verification_finds_what_was_changed_and_pages_say_so(fresh):
 
 def request(key):
     """Return a request of ana's, as the ledger takes it."""
-    return Request("wards", "ana", key, "0" * 64, Charge("a test", Fraction(1, 1000)))
+    return ChargeRequest("wards", "ana", key, "0" * 64, Charge("a test", Fraction(1, 1000)))
 
 
 def test_what_nobody_expected_is_told_without_its_text(boards, monkeypatch, caplog):

@@ -10,9 +10,9 @@ from hedgerow.privacy.charge import Charge
 from hedgerow.schema import Schema
 from hedgerow.service import jobs as module
 from hedgerow.service.app import problem_of
-from hedgerow.service.curator import digest_of
 from hedgerow.service.jobs import Jobs
-from hedgerow.service.ledger.ledger import Request
+from hedgerow.service.ledger.ledger import ChargeRequest
+from hedgerow.service.requests import Request
 from hedgerow.service.rows import FrameRows
 from tests.service.wards import ANA, BOB, MARGINALS, SCHEMA, WatchedRows, curator_of, question, table
 
@@ -29,8 +29,14 @@ def opened(tmp_path):
         jobs.close()
 
 
+def charge_request(kind, key, body):
+    """Return the request by which the ledger charges a question of Ana's."""
+    digest = Request(ANA, "wards", kind, key, body).digest
+    return ChargeRequest("wards", "ana", key, digest, Charge("a question", Fraction(1, 8)))
+
+
 def submit(jobs, key="one", caller=ANA, body=TREE):
-    return jobs.submit(caller, "wards", "fits", key, body)
+    return jobs.submit(Request(caller, "wards", "fits", key, body))
 
 
 def test_a_job_is_answered_and_the_same_request_is_the_same_job(opened):
@@ -113,9 +119,9 @@ def test_analysts_take_turns_and_one_with_many_fits_delays_nobody(opened):
     jobs, rows, curator = opened
     jobs._free, begun, evaluate = 1, [], curator.evaluate
 
-    def noted(caller, *more):
-        begun.append(caller.name)
-        return evaluate(caller, *more)
+    def noted(request):
+        begun.append(request.caller.name)
+        return evaluate(request)
 
     curator.evaluate = noted
     own = [submit(jobs, f"{number}", body=question(epsilon="1/100", model="tree")) for number in range(8)]
@@ -169,7 +175,7 @@ def test_an_answer_waits_outside_the_workers_and_holds_the_turn_of_its_analyst_a
         jobs.close()
         assert curator.ledger.known("ana", "two").state == "pending"
     with curator_of(f"sqlite:///{tmp_path}/ledger.db") as curator:
-        assert curator.ask(ANA, "wards", "fits", "two", TREE).body
+        assert curator.ask(Request(ANA, "wards", "fits", "two", TREE)).body
         assert curator.ledger.account("wards", "ana").spent == 1 / 2
 
 
@@ -200,7 +206,7 @@ def test_after_a_restart_the_ledger_knows_the_question_of_a_job_and_its_state(tm
         fits["failed"] = submit(jobs, "two")
         assert fits["failed"].ended.wait(10)
         jobs.close()
-        request = Request("wards", "ana", "three", digest_of("fits", TREE), Charge("a fit", Fraction(1, 8)))
+        request = charge_request("fits", "three", TREE)
         curator.ledger.reserve(request)  # and the process ends
     with curator_of(url) as curator:
         jobs = Jobs(curator)
@@ -220,17 +226,15 @@ def test_after_a_restart_the_ledger_knows_the_question_of_a_job_and_its_state(tm
 def test_a_refusal_states_whether_its_question_was_charged_before(tmp_path, monkeypatch):
     url = f"sqlite:///{tmp_path}/ledger.db"
     with curator_of(url) as curator:
-        asked = Request("wards", "ana", "one", digest_of("marginals", MARGINALS), Charge("rows", Fraction(1, 8)))
-        curator.ledger.reserve(asked)
-        fit = Request("wards", "ana", "fit", digest_of("fits", TREE), Charge("a fit", Fraction(1, 8)))
-        curator.ledger.reserve(fit)
+        curator.ledger.reserve(charge_request("marginals", "one", MARGINALS))
+        curator.ledger.reserve(charge_request("fits", "fit", TREE))
     with curator_of(url) as curator:
         monkeypatch.setattr("hedgerow.service.curator.has_room", lambda: False)
         monkeypatch.setattr(module, "MOST_OF_ONE", 0)
         jobs = Jobs(curator)
         for key, charged in (("one", True), ("two", False)):
             with pytest.raises(ServiceUnavailableError) as raised:
-                curator.ask(ANA, "wards", "marginals", key, MARGINALS)
+                curator.ask(Request(ANA, "wards", "marginals", key, MARGINALS))
             assert problem_of(raised.value).charged is charged
         for key, charged in (("fit", True), ("two", False)):
             with pytest.raises(ServiceBusyError) as raised:
@@ -242,10 +246,10 @@ def test_a_refusal_states_whether_its_question_was_charged_before(tmp_path, monk
 def test_an_answer_that_was_paid_for_is_given_whatever_is_refused_since(tmp_path):
     url, other = f"sqlite:///{tmp_path}/ledger.db", Schema({"smoker": SCHEMA["smoker"]}, SCHEMA.label)
     with curator_of(url) as curator:
-        answer = curator.ask(ANA, "wards", "marginals", "one", MARGINALS)
+        answer = curator.ask(Request(ANA, "wards", "marginals", "one", MARGINALS))
     frame, labels = table()
     with curator_of(url, FrameRows.of(frame, labels, other), schema=other) as curator:
-        assert curator.ask(ANA, "wards", "marginals", "one", MARGINALS) == answer
+        assert curator.ask(Request(ANA, "wards", "marginals", "one", MARGINALS)) == answer
         with pytest.raises(QuestionError) as raised:
-            curator.ask(ANA, "wards", "marginals", "two", MARGINALS)
+            curator.ask(Request(ANA, "wards", "marginals", "two", MARGINALS))
         assert problem_of(raised.value).charged is False

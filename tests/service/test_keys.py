@@ -6,8 +6,8 @@ import pytest
 
 from hedgerow.boundary.canonical import digest
 from hedgerow.errors import AccessError, ArgumentError, LedgerMissingError
-from hedgerow.service.curator import Caller
 from hedgerow.service.keys import Keys
+from hedgerow.service.requests import Caller
 from tests.service.databases import ledger_at, ledger_url  # noqa: F401 -- a fixture
 
 

@@ -10,6 +10,7 @@ import pytest
 from hedgerow.errors import BudgetExceededError, DomainError, QuestionError
 from hedgerow.models.files import model_from_dict
 from hedgerow.schema import Number, Schema
+from hedgerow.service.requests import Request
 from hedgerow.service.rows import FrameRows, open_rows
 from hedgerow.tables.table_files import TextFormat
 from hedgerow.tally import Tally
@@ -31,8 +32,8 @@ def curator(tmp_path):
 @pytest.mark.parametrize("asked", [TREE, LIST, CARD], ids=["tree", "rule-list", "scorecard"])
 def test_a_model_of_a_number_is_charged_once_and_replayed(curator, asked):
     cost = curator.cost(ANA, "wards", "fits", asked)
-    first = curator.ask(ANA, "wards", "fits", "one", asked)
-    assert curator.ask(ANA, "wards", "fits", "one", asked) == first
+    first = curator.ask(Request(ANA, "wards", "fits", "one", asked))
+    assert curator.ask(Request(ANA, "wards", "fits", "one", asked)) == first
     assert curator.ledger.account("wards", "ana").spent == Fraction(cost["epsilon"]) == Fraction(1, 2)
     model = model_from_dict(json.loads(first.body)["model"])
     assert model.schema == STAYS
@@ -42,9 +43,9 @@ def test_a_model_of_a_number_is_charged_once_and_replayed(curator, asked):
 
 def test_a_model_that_would_exceed_the_cap_touches_nothing(curator):
     for key, asked in (("1", TREE), ("2", LIST), ("3", TREE), ("4", LIST)):
-        curator.ask(ANA, "wards", "fits", key, asked)
+        curator.ask(Request(ANA, "wards", "fits", key, asked))
     with pytest.raises(BudgetExceededError):
-        curator.ask(ANA, "wards", "fits", "5", TREE)
+        curator.ask(Request(ANA, "wards", "fits", "5", TREE))
     assert curator.ledger.account("wards", "ana").spent == 2
 
 
@@ -60,14 +61,16 @@ def test_a_model_that_would_exceed_the_cap_touches_nothing(curator):
 )
 def test_what_is_not_of_numbers_is_refused_before_a_charge(curator, kind, asked, said):
     with pytest.raises(QuestionError, match=said):
-        curator.ask(ANA, "wards", kind, "one", question(epsilon="1/4", **asked))
+        curator.ask(Request(ANA, "wards", kind, "one", question(epsilon="1/4", **asked)))
     assert curator.ledger.account("wards", "ana").spent == 0
 
 
 def test_rows_by_bin_are_those_of_the_table(tmp_path):
     rows = FrameRows.of(*stays(), STAYS)
     with curator_of(f"sqlite:///{tmp_path}/l.db", rows, schema=STAYS, noise=Exact()) as curator:
-        answer = json.loads(curator.ask(ANA, "wards", "marginals", "1", question(epsilon="1/4", bins=BINS)).body)
+        answer = json.loads(
+            curator.ask(Request(ANA, "wards", "marginals", "1", question(epsilon="1/4", bins=BINS))).body
+        )
     age = np.bincount(np.digitize(stays()[0].age, [40.5, 60.5]), minlength=4)
     assert answer["rows"]["age"] == age.tolist()
 
@@ -152,8 +155,8 @@ def test_sums_of_levels_are_charged_noised_and_replayed_as_counts_are(tmp_path, 
     rows = FrameRows.of(*stays(), STAYS)
     with curator_of(f"sqlite:///{tmp_path}/l.db", rows, schema=STAYS, noise=Exact()) as curator:
         cost = curator.cost(ANA, "wards", kind, asked)
-        first = curator.ask(ANA, "wards", kind, "1", asked)
-        assert curator.ask(ANA, "wards", kind, "1", asked) == first
+        first = curator.ask(Request(ANA, "wards", kind, "1", asked))
+        assert curator.ask(Request(ANA, "wards", kind, "1", asked)) == first
         assert curator.ledger.account("wards", "ana").spent == Fraction(cost["epsilon"]) == Fraction(1, 4)
     answer = json.loads(first.body)
     assert answer["variance"] == pytest.approx(2 * (2 * 7 * 4) ** 2) == pytest.approx(cost["noise_sd"] ** 2)
@@ -172,12 +175,12 @@ def test_sums_of_levels_are_charged_noised_and_replayed_as_counts_are(tmp_path, 
 )
 def test_questions_that_are_not_of_numbers_are_refused_before_a_charge(curator, kind, more, said):
     with pytest.raises(QuestionError, match=said):
-        curator.ask(ANA, "wards", kind, "one", question(epsilon="1/4", bins=BINS, **more))
+        curator.ask(Request(ANA, "wards", kind, "one", question(epsilon="1/4", bins=BINS, **more)))
     assert curator.ledger.account("wards", "ana").spent == 0
 
 
 def test_levels_of_classes_are_refused_before_a_charge(tmp_path):
     with curator_of(f"sqlite:///{tmp_path}/l.db") as curator:
         with pytest.raises(QuestionError, match="expected a question for classes, of a target with classes"):
-            curator.ask(ANA, "wards", "marginals", "1", question(epsilon="1/4", bins=BINS, by="levels"))
+            curator.ask(Request(ANA, "wards", "marginals", "1", question(epsilon="1/4", bins=BINS, by="levels")))
         assert curator.ledger.account("wards", "ana").spent == 0

@@ -17,6 +17,7 @@ from hedgerow.privacy.account import Account
 from hedgerow.schema import Label
 from hedgerow.service.forms import read_form
 from hedgerow.service.questions import read_question
+from hedgerow.service.requests import Request
 from hedgerow.service.rows import FrameRows
 from tests.service.wards import ANA, SCHEMA, STAYS, curator_of, question, stays, table
 
@@ -122,7 +123,7 @@ def test_what_passes_its_checks_is_answered(curator, asked):
     try:
         cost = curator.cost(ANA, "wards", kind, body)
         before = curator.ledger.account("wards").spent
-        curator.ask(ANA, "wards", kind, str(next(KEYS)), body)
+        curator.ask(Request(ANA, "wards", kind, str(next(KEYS)), body))
     except (QuestionError, BudgetExceededError):
         return
     assert curator.ledger.account("wards").spent - before == Fraction(cost["epsilon"])
@@ -134,7 +135,7 @@ def test_a_useless_model_is_an_answer_where_warnings_are_errors(curator):
         warnings.simplefilter("error", UselessModelWarning)
         for _ in range(20):  # constant in nearly all
             before = curator.ledger.account("wards").spent
-            told = curator.ask(ANA, "wards", "fits", str(next(KEYS)), json.dumps(question).encode())
+            told = curator.ask(Request(ANA, "wards", "fits", str(next(KEYS)), json.dumps(question).encode()))
             assert json.loads(told.body)["model"]
             assert curator.ledger.account("wards").spent - before == Fraction(1, 1000)
 
@@ -181,7 +182,7 @@ def test_hostile_costs_are_refused_in_a_moment_and_before_a_charge(curator, name
     body = b'{"epsilon": "1", "model": "tree", "parameters": {"%s": %s}}' % (name.encode(), wrong.encode())
     before, began = curator.ledger.account("wards").spent, time.process_time()
     with pytest.raises(QuestionError) as raised:
-        curator.ask(ANA, "wards", "fits", str(next(KEYS)), body)
+        curator.ask(Request(ANA, "wards", "fits", str(next(KEYS)), body))
     assert time.process_time() - began < 1
     assert len(str(raised.value)) < 400
     assert curator.ledger.account("wards").spent == before

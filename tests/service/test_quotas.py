@@ -23,6 +23,7 @@ from hedgerow.service.ledger.tables import SIZES
 from hedgerow.service.questions import read_question
 from hedgerow.service.quotas import MIB, Quota, Quotas, unfinished_bytes
 from hedgerow.service.receipts import Signer
+from hedgerow.service.requests import Request
 from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
 from tests.service.wards import ANA, BINS, BOB, MARGINALS, SCHEMA, WatchedRows, curator_of, question, table
 
@@ -31,7 +32,7 @@ FIT = question(epsilon="1/4", model="tree", parameters={"max_depth": 1})
 
 
 def ask(curator, key, body=CHEAP, caller=ANA, kind="marginals"):
-    return curator.ask(caller, "wards", kind, key, body)
+    return curator.ask(Request(caller, "wards", kind, key, body))
 
 
 def size(curator, body=CHEAP, kind="marginals"):

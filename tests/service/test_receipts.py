@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from hedgerow.errors import LedgerError, ModelFormatError, ReceiptError
 from hedgerow.service.receipts import Receipt, Signer, read_receipt
+from hedgerow.service.requests import Request
 from tests.service.wards import ANA, MARGINALS, curator_of, question
 
 TREE = question(epsilon="1/2", model="tree", parameters={"max_depth": 1})
@@ -19,7 +20,9 @@ def made(tmp_path):
     """A marginal's answer and a model, with the ledger and the signer."""
     signer = Signer.new()
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", signer=signer) as curator:
-        answers = [curator.ask(ANA, "wards", *what) for what in (("marginals", "a", MARGINALS), ("fits", "b", TREE))]
+        answers = [
+            curator.ask(Request(ANA, "wards", *what)) for what in (("marginals", "a", MARGINALS), ("fits", "b", TREE))
+        ]
         (tmp_path / "ledger.jsonl").write_text("".join(f"{entry.line}\n" for entry in curator.ledger.entries()))
     (tmp_path / "answer.json").write_bytes(answers[0].body)
     (tmp_path / "model.json").write_text(json.dumps(json.loads(answers[1].body)["model"], indent=2))

@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from hedgerow.errors import AccessError, ArgumentError
 from hedgerow.service.config import Config
-from hedgerow.service.curator import Caller
 from hedgerow.service.keys import Keys
+from hedgerow.service.requests import Caller
 from hedgerow.service.tokens import Tokens, caller_by
 from tests.service.databases import ledger_at
 

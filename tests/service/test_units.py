@@ -14,6 +14,7 @@ from hedgerow.privacy.card import PrivacyCard
 from hedgerow.service.curator import Curator, HostedDataset
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Receipt, Signer
+from hedgerow.service.requests import Request
 from hedgerow.service.rows import FrameRows, open_rows
 from tests.service.wards import ANA, BINS, SCHEMA, SHARES, Exact, question, table
 from tests.service.web import running
@@ -54,7 +55,7 @@ def test_answers_are_charged_for_persons(ledger, visits, kind, delta):
     model = {"model": "scorecard", "parameters": {}} if kind == "fits" and delta != "0" else QUESTIONS[kind]
     body = question(epsilon="1/2", delta=delta, **model)
     cost = curator.cost(ANA, "wards", kind, body)
-    answer = json.loads(curator.ask(ANA, "wards", kind, "one", body).body)
+    answer = json.loads(curator.ask(Request(ANA, "wards", kind, "one", body)).body)
     card = PrivacyCard.from_dict(answer["model"]["privacy"] if kind == "fits" else answer["card"])
     assert (card.unit, card.epsilon, cost["epsilon"]) == (UNIT, Fraction(1, 2), "1/2")
     assert ledger.account("wards").spent == Fraction(1, 2)
@@ -77,7 +78,9 @@ def test_two_rows_of_each_person_are_counted(ledger, visits, tmp_path):
         ]
     ):
         curator = curator_of(ledger, rows, noise=Exact())
-        answer = json.loads(curator.ask(ANA, "wards", "marginals", f"{key}", question(epsilon="1/4", bins=BINS)).body)
+        answer = json.loads(
+            curator.ask(Request(ANA, "wards", "marginals", f"{key}", question(epsilon="1/4", bins=BINS))).body
+        )
         assert np.sum(answer["rows"]["age"]) == 200
         assert rows.target.columns == ("age", "smoker", "ward")
 
@@ -86,7 +89,7 @@ def test_a_receipt_says_whose_loss_was_charged(ledger, visits):
     ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026", unit=UNIT)
     signer = Signer.new()
     curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS), signer=signer)
-    answer = curator.ask(ANA, "wards", "marginals", "one", question(epsilon="1/4", bins=BINS))
+    answer = curator.ask(Request(ANA, "wards", "marginals", "one", question(epsilon="1/4", bins=BINS)))
     receipt = Receipt.verify(answer.receipt, signer.public)
     assert receipt.statement["neighbours"] == UNIT.neighbours
     assert f"for {UNIT.neighbours}\n" in str(receipt)
@@ -98,7 +101,7 @@ def test_an_epoch_is_of_one_unit(ledger, visits):
     ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026")
     curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS))
     with pytest.raises(LedgerError, match="the epoch of 'wards' was declared with another unit of privacy"):
-        curator.ask(ANA, "wards", "marginals", "one", question(epsilon="1/4", bins=BINS))
+        curator.ask(Request(ANA, "wards", "marginals", "one", question(epsilon="1/4", bins=BINS)))
     assert ledger.account("wards").spent == 0
 
 

@@ -10,7 +10,8 @@ import pandas as pd
 
 from hedgerow.privacy.account import Account
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Number, Schema
-from hedgerow.service.curator import Caller, Curator, HostedDataset
+from hedgerow.service.curator import Curator, HostedDataset
+from hedgerow.service.requests import Caller
 from hedgerow.service.rows import FrameRows
 from tests.service.databases import ledger_at
 

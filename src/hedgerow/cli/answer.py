@@ -29,15 +29,15 @@ def answer(
     """
     require_service()
     from hedgerow.service.config import Config
-    from hedgerow.service.curator import Caller
     from hedgerow.service.forms import check_kind
+    from hedgerow.service.requests import Caller, Request
 
     check_outputs(answer_files(output), question, config)
     asked = QuestionFile.read(question)
     kind: Any = check_kind(asked.kind)
     curator = Config.read(config).open()
     with curator.ledger:
-        found = curator.ask(Caller(analyst, "analyst"), asked.dataset, kind, asked.key, asked.body)
+        found = curator.ask(Request(Caller(analyst, "analyst"), asked.dataset, kind, asked.key, asked.body))
     try:
         write_answer(asked.kind, found.body, found.receipt, output)
     except BaseException:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Header, Query, Response
+from fastapi import Request as HttpRequest
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -24,10 +25,11 @@ from hedgerow._version import __version__
 from hedgerow.boundary.environment import environment_cause
 from hedgerow.service import forms
 from hedgerow.service.availability import are_reachable
-from hedgerow.service.curator import MOST_ENTRIES, Answer, Caller, Curator
+from hedgerow.service.curator import MOST_ENTRIES, Answer, Curator
 from hedgerow.service.jobs import MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_OF_ONE, ConcurrencyLimits, Job, Jobs, Turn
 from hedgerow.service.ledger.accounts import amounts_data
 from hedgerow.service.monitoring import Observed, log_request, note, template
+from hedgerow.service.requests import Caller, Request
 
 Authenticate = Callable[[str], Caller]
 _LOG = logging.getLogger(__name__)
@@ -107,7 +109,7 @@ def _exceeded(error: errors.BudgetExceededError) -> ProblemError:
     return ProblemError(403, "budget-exceeded", title, detail, more=more)
 
 
-def _caller(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Caller:
+def _caller(request: HttpRequest, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Caller:
     try:
         if given is not None:
             request.state.caller = request.app.state.authenticate(given.credentials)
@@ -119,7 +121,7 @@ def _caller(request: Request, given: Annotated[HTTPAuthorizationCredentials | No
 
 
 def _state(name: str) -> Any:
-    async def of_app(request: Request) -> Any:
+    async def of_app(request: HttpRequest) -> Any:
         return getattr(request.app.state, name)
 
     return Depends(of_app)
@@ -128,7 +130,7 @@ def _state(name: str) -> Any:
 def _turn_of(kind: str) -> Any:
     """Return the dependency that holds a turn of the caller's, from before a body is read to the end."""
 
-    async def turn(request: Request, caller: Annotated[Caller, Depends(_caller)]) -> AsyncGenerator[Turn]:
+    async def turn(request: HttpRequest, caller: Annotated[Caller, Depends(_caller)]) -> AsyncGenerator[Turn]:
         turns: ConcurrencyLimits = getattr(request.app.state, kind)
         async with turns.of(caller) as taken:
             yield taken
@@ -136,7 +138,7 @@ def _turn_of(kind: str) -> Any:
     return Depends(turn)
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: HttpRequest) -> bytes:
     """Return the body; it is read no further than a question can be long."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise ProblemError(415, "not-json", "Expected JSON", "Send the header Content-Type: application/json.")
@@ -233,16 +235,16 @@ async def cost(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeL
     return await turn.run_free(lambda: JSONResponse(curator.cost(caller, dataset, *forms.split_kind(body))))
 
 
-def _endpoint(kind: forms.Kind) -> Any:
+def _endpoint(kind: forms.QuestionKind) -> Any:
     async def ask(
         dataset: str, curator: CuratorDep, caller: CallerDep, turn: ChargedLimiterDep, key: KeyDep, body: BodyDep
     ) -> Response:
-        return _answered(await turn.run(partial(curator.ask, caller, dataset, kind, key, body)))
+        return _answered(await turn.run(partial(curator.ask, Request(caller, dataset, kind, key, body))))
 
     return ask
 
 
-_KINDS: tuple[forms.Kind, ...] = ("marginals", "error-marginals")
+_KINDS: tuple[forms.QuestionKind, ...] = ("marginals", "error-marginals")
 for _kind in _KINDS:
     _options: Any = {"openapi_extra": forms.described(_kind), "methods": ["POST"], "name": _kind.replace("-", "_")}
     _path, _summary = f"/v1/datasets/{{dataset}}/{_kind}", forms.FORMS[_kind].__doc__
@@ -259,11 +261,11 @@ async def fits(
     dataset: str, jobs: JobsDep, caller: CallerDep, turn: FreeLimiterDep, key: KeyDep, body: BodyDep
 ) -> Response:
     """Return the job that the fit is; nothing is charged before it is running."""
-    job = await turn.run_free(lambda: jobs.submit(caller, dataset, "fits", key, body))
+    job = await turn.run_free(partial(jobs.submit, Request(caller, dataset, "fits", key, body)))
     return JSONResponse(_job_data(job), 202, {"Location": f"/v1/jobs/{job.name}"})
 
 
-async def _job(request: Request, job: str, jobs: JobsDep, caller: CallerDep) -> Job:
+async def _job(request: HttpRequest, job: str, jobs: JobsDep, caller: CallerDep) -> Job:
     turns: ConcurrencyLimits = request.app.state.free
     async with turns.of(caller) as turn:  # which a stream of events does not keep
         found = await turn.run_free(lambda: jobs.get(caller, job))
@@ -282,7 +284,7 @@ async def job_state(job: JobDep) -> dict[str, Any]:
 
 
 @router.get("/v1/jobs/{job}/answer", summary="The model of a fit that was answered.")
-async def job_answer(request: Request, job: JobDep, jobs: JobsDep, turn: FreeLimiterDep) -> Response:
+async def job_answer(request: HttpRequest, job: JobDep, jobs: JobsDep, turn: FreeLimiterDep) -> Response:
     """Return the answer, or the problem."""
     answer = await turn.run_free(lambda: jobs.answer(job))
     if answer is not None:
@@ -398,7 +400,7 @@ def response_of(error: Exception) -> JSONResponse:
     return JSONResponse(problem.to_dict(), problem.status, headers, media_type=TYPE)
 
 
-def _noted_problem(request: Request, error: Exception) -> JSONResponse:
+def _noted_problem(request: HttpRequest, error: Exception) -> JSONResponse:
     problem = problem_of(error)
     note(request, problem.kind)
     if problem.status == 500:
@@ -406,11 +408,11 @@ def _noted_problem(request: Request, error: Exception) -> JSONResponse:
     return response_of(error)
 
 
-async def _problem_handler(request: Request, error: Exception) -> JSONResponse:
+async def _problem_handler(request: HttpRequest, error: Exception) -> JSONResponse:
     return _noted_problem(request, error)
 
 
-async def _http_problem_handler(request: Request, error: Exception) -> JSONResponse:
+async def _http_problem_handler(request: HttpRequest, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     response = _noted_problem(request, ProblemError(error.status_code, "http", str(error.detail), "See /openapi.json."))
     if error.status_code == 405:
@@ -418,13 +420,13 @@ async def _http_problem_handler(request: Request, error: Exception) -> JSONRespo
     return response
 
 
-def _methods(request: Request) -> set[str]:
+def _methods(request: HttpRequest) -> set[str]:
     """Return the methods that the path of a request takes, in any of its routes."""
     routes = [route for route in router.routes if route.matches(request.scope)[0] is not Match.NONE]
     return {method for route in routes for method in getattr(route, "methods", None) or ()}
 
 
-async def _invalid_problem_handler(request: Request, error: Exception) -> JSONResponse:
+async def _invalid_problem_handler(request: HttpRequest, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     places = ", ".join(sorted({".".join(map(str, one["loc"])) for one in error.errors()}))
     return _noted_problem(request, ProblemError(422, "malformed", "The request is malformed", f"Check {places}."))

@@ -20,12 +20,13 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.schema.files import read_mapping
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval
-from hedgerow.service.curator import Caller, Curator, HostedDataset, Role
+from hedgerow.service.curator import Curator, HostedDataset
 from hedgerow.service.ledger.accounts import WHOLE
 from hedgerow.service.ledger.database import LEDGER_LIMITS, head_beside
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.quotas import MIB, Quota, Quotas
 from hedgerow.service.receipts import Signer
+from hedgerow.service.requests import Caller, Role
 from hedgerow.service.rows import open_rows
 from hedgerow.service.tokens import Tokens
 from hedgerow.tables.table_files import DEFAULT_FORMAT, TextFormat

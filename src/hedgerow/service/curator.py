@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy.engine import Connection
 
@@ -24,30 +24,21 @@ from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval, Approvals
 from hedgerow.service.approvals import subject as approval_subject
 from hedgerow.service.availability import CAUSES, Probe
-from hedgerow.service.forms import FORMS, Asked, Kind, read_form, readable
+from hedgerow.service.forms import FORMS, QuestionForm, QuestionKind, read_form, readable
 from hedgerow.service.ledger.accounts import WHOLE, amounts_data
 from hedgerow.service.ledger.history import History
-from hedgerow.service.ledger.ledger import Answered, KnownRequest, Ledger, Request, Reserved
+from hedgerow.service.ledger.ledger import Answered, ChargeRequest, KnownRequest, Ledger, Reserved
 from hedgerow.service.questions import Question, read_question
 from hedgerow.service.quotas import Quotas
 from hedgerow.service.receipts import Signer
+from hedgerow.service.requests import Caller, Request
 from hedgerow.service.resources import has_room
 from hedgerow.service.rows import Rows
 from hedgerow.text.messages import shown
 
 _LOG = logging.getLogger(__name__)
-Role = Literal["analyst", "auditor", "curator"]
 MOST_ENTRIES = 1000  # of a page of the ledger
-ROLES: tuple[Role, ...] = ("analyst", "auditor", "curator")
 _PAUSE = 5  # seconds after which a question that could not be evaluated may be asked again
-
-
-@dataclass(frozen=True)
-class Caller:
-    """Analyst, auditor or curator who asks."""
-
-    name: str  # the name by which the ledger knows them
-    role: Role  # what they may ask: questions; the whole ledger; both and the caps of all
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -107,16 +98,6 @@ REFUSALS = (
     errors.ServiceBusyError,
 )
 """Errors raised before a charge. Their `charged` states whether the same question was charged earlier."""
-
-
-def digest_of(kind: Kind, body: bytes) -> str:
-    return digest(kind.encode() + b"\n" + body)
-
-
-def check_key(key: str) -> None:
-    """Raise QuestionError for an idempotency key that no request can have."""
-    if not (0 < len(key) <= 200 and key.isprintable() and key.isascii()):
-        raise errors.QuestionError("expected an idempotency key of 1 to 200 printable ASCII characters, got another.")
 
 
 class Curator(OfOneProcess):
@@ -187,7 +168,7 @@ class Curator(OfOneProcess):
     def dummy(self, caller: Caller, dataset: str, n_rows: int, seed: int = 0) -> dict[str, list[Any]]:
         return dummy_rows(self._held(caller, dataset).schema, n_rows, seed)
 
-    def cost(self, caller: Caller, dataset: str, kind: Kind, body: bytes) -> dict[str, Any]:
+    def cost(self, caller: Caller, dataset: str, kind: QuestionKind, body: bytes) -> dict[str, Any]:
         _, question = self._question(self._held(caller, dataset), kind, body)
         charge = question.charge
         return {
@@ -196,37 +177,23 @@ class Curator(OfOneProcess):
             **question.public,
         }
 
-    def ask(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Answer:
+    def ask(self, request: Request) -> Answer:
         """Answer a question: checked, charged, answered, stored; then returned."""
-        found = self.evaluate(caller, dataset, kind, key, body)
+        found = self.evaluate(request)
         if isinstance(found, Answer):
             return found
         time.sleep(max(0.0, found.due - time.monotonic()))
         return self.finish(found)
 
-    def evaluate(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Answer | Evaluation:
+    def evaluate(self, request: Request) -> Answer | Evaluation:
         """Check, charge and evaluate a question; return the stored answer of a question that was answered before."""
-        asked = digest_of(kind, body)
-        check_key(key)
         try:
-            form, question = self.check(caller, dataset, kind, body)
-            epoch = self._datasets[dataset].epoch
-            size = question.largest_answer
-            request = Request(dataset, caller.name, key, asked, question.charge, epoch, form.epoch, size)
-            state, approval = self.ledger.state(request), self._datasets[dataset].approval
-            subject = approval_subject(approval, epoch, key, asked)
-            if state is None:
-                with self.ledger.reading() as connection:
-                    self._quotas.check_disk(connection, self.ledger.path, size)
-            if approval != "off" and state is None:
-                self._approve(caller, dataset, question, subject, readable(kind, form))
-            if state in (None, "reserved"):
-                self._check_available(dataset, is_charged=state is not None)
-            found = self.ledger.reserve(request, partial(self._admit, request, subject))
+            form, question = self.check(request)
+            found = self._reserve(request, form, question)
         except REFUSALS as error:
-            known = self.known(caller, dataset, key, asked)
+            known = self.known(request)
             if known is not None and known.state == "answered":
-                return self.stored(caller, known.request)  # it was paid for, whatever was refused since
+                return self.stored(request.caller, known.request)  # it was paid for, whatever was refused since
             error.charged = known is not None
             raise
         if isinstance(found, Answered):
@@ -235,29 +202,53 @@ class Curator(OfOneProcess):
         if (kept := self._unstored.get(found.request)) is not None:
             return replace(kept, reserved=found)
         try:
-            return self._evaluate(caller, dataset, question, asked, found)
+            return self._evaluate(request, question, found)
         except BaseException:
             self.ledger.put_down(found)  # else it would be taken for one that is still being answered
             raise
 
-    def _admit(self, request: Request, subject: str, connection: Connection) -> None:
+    def _reserve(self, request: Request, form: QuestionForm, question: Question) -> Reserved | Answered:
+        """Charge a question that was checked, if it may be charged now, unless it was charged before."""
+        held, size = self._datasets[request.dataset], question.largest_answer
+        charging = ChargeRequest(
+            request.dataset,
+            request.caller.name,
+            request.key,
+            request.digest,
+            question.charge,
+            held.epoch,
+            form.epoch,
+            size,
+        )
+        state = self.ledger.state(charging)
+        subject = approval_subject(held.approval, held.epoch, request.key, request.digest)
+        if state is None:
+            with self.ledger.reading() as connection:
+                self._quotas.check_disk(connection, self.ledger.path, size)
+        if held.approval != "off" and state is None:
+            self._approve(request, question, subject, readable(request.kind, form))
+        if state in (None, "reserved"):
+            self._check_available(request.dataset, is_charged=state is not None)
+        return self.ledger.reserve(charging, partial(self._admit, charging, subject))
+
+    def _admit(self, request: ChargeRequest, subject: str, connection: Connection) -> None:
         """Check, in the transaction that is about to charge a request, what may have changed since it was checked."""
         self._quotas.check(connection, request.analyst, request.size)
         self._quotas.check_disk(connection, self.ledger.path, request.size)
         if self._datasets[request.dataset].approval != "off":
             self.approvals.check(connection, request.dataset, request.analyst, subject)
 
-    def check(self, caller: Caller, dataset: str, kind: Kind, body: bytes) -> tuple[Asked, Question]:
+    def check(self, request: Request) -> tuple[QuestionForm, Question]:
         """Return the form of a question, and the question, which can be asked; raises as `ask` does before a charge."""
-        held = self._held(caller, dataset)
-        if caller.role != "analyst":
+        held = self._held(request.caller, request.dataset)
+        if request.caller.role != "analyst":
             raise errors.AccessError("only analysts ask, since only they have caps; got another role.")
-        return self._question(held, kind, body)
+        return self._question(held, request.kind, request.body)
 
-    def known(self, caller: Caller, dataset: str, key: str, asked: str) -> KnownRequest | None:
-        """Return the request by which this question was charged under this key; None if there is none."""
-        found = self.ledger.known(caller.name, key)
-        return found if found is not None and (found.dataset, found.body) == (dataset, asked) else None
+    def known(self, request: Request) -> KnownRequest | None:
+        """Return how the ledger knows a request that was charged; None if it was not."""
+        found = self.ledger.known(request.caller.name, request.key)
+        return found if found is not None and (found.dataset, found.body) == (request.dataset, request.digest) else None
 
     def stored(self, caller: Caller, request: str) -> Answer:
         """Return the stored answer of a request of the caller's."""
@@ -279,8 +270,9 @@ class Curator(OfOneProcess):
         """Leave an evaluation that is not stored: asked again, the question is evaluated or stored under its charge."""
         self.ledger.put_down(evaluation.reserved)
 
-    def _evaluate(self, caller: Caller, dataset: str, question: Question, asked: str, reserved: Reserved) -> Evaluation:
-        held, began = self._datasets[dataset], time.monotonic()
+    def _evaluate(self, request: Request, question: Question, reserved: Reserved) -> Evaluation:
+        dataset, began = request.dataset, time.monotonic()
+        held = self._datasets[dataset]
 
         def noted(card: PrivacyCard) -> PrivacyCard:
             return replace(card, notes=(*card.notes, *_notes(dataset, reserved.epoch, held)))
@@ -291,7 +283,7 @@ class Curator(OfOneProcess):
                 found = question.answer(held.rows, noted, self._noise)
                 head = {"format": "hedgerow/answer", "version": 1, "dataset": dataset, "epoch": reserved.epoch}
                 body = json.dumps({**head, "request": reserved.request, **found}, separators=(",", ":")).encode()
-                answer = Answer(body, self._receipt(caller, dataset, question, asked, reserved, body, found))
+                answer = Answer(body, self._receipt(request, question, reserved, body, found))
             except (KeyboardInterrupt, SystemExit):  # the process ends
                 raise
             except BaseException as error:  # as panics of Rust are; its text could quote a row
@@ -336,20 +328,18 @@ class Curator(OfOneProcess):
         if cause is not None:  # which is in the log of the check
             raise errors.ServiceUnavailableError(charged=is_charged, retry_after=_PAUSE)
 
-    def _receipt(
-        self, caller: Caller, dataset: str, question: Question, asked: str, reserved: Reserved, body: bytes, found: Any
-    ) -> str:
+    def _receipt(self, request: Request, question: Question, reserved: Reserved, body: bytes, found: Any) -> str:
         if self._signer is None:
             return ""
         charge = question.charge
         return self._signer.sign(
             {
-                "dataset": dataset,
+                "dataset": request.dataset,
                 "epoch": reserved.epoch,
-                "analyst": caller.name,
+                "analyst": request.caller.name,
                 "request": reserved.request,
                 "entry": reserved.entry,
-                "question": asked,
+                "question": request.digest,
                 "answer": digest(body),
                 "model": found["model"]["digest"] if "model" in found else None,
                 **amounts_data(charge.epsilon, charge.delta, charge.zcdp),
@@ -357,11 +347,11 @@ class Curator(OfOneProcess):
             }
         )
 
-    def _approve(self, caller: Caller, dataset: str, question: Question, asked: str, text: str) -> None:
+    def _approve(self, request: Request, question: Question, subject: str, text: str) -> None:
         charge = question.charge
         delta = f", delta {charge.delta}" if charge.delta else ""
         purpose = f"{charge.purpose}, epsilon {charge.epsilon}{delta}"
-        self.approvals.require(dataset, caller.name, asked, purpose, text)
+        self.approvals.require(request.dataset, request.caller.name, subject, purpose, text)
 
     def _held(self, caller: Caller, dataset: str) -> HostedDataset:
         held = self._datasets.get(dataset)
@@ -377,7 +367,7 @@ class Curator(OfOneProcess):
             return False
         return True
 
-    def _question(self, held: HostedDataset, kind: Kind, body: bytes) -> tuple[Asked, Question]:
+    def _question(self, held: HostedDataset, kind: QuestionKind, body: bytes) -> tuple[QuestionForm, Question]:
         problem = "the question cannot be read"
         try:
             form = read_form(kind, body)
@@ -403,7 +393,7 @@ def _account_data(account: Account) -> dict[str, Any]:
     }
 
 
-def _check_epsilon(form: Asked, least: Fraction | None) -> None:
+def _check_epsilon(form: QuestionForm, least: Fraction | None) -> None:
     if least is not None and exact(form.epsilon, "epsilon") < least:
         problem = f"expected epsilon of at least {least}, the least that this dataset allows for a question"
         raise errors.QuestionError(f"{problem}, got {shown(form.epsilon)}.")

@@ -12,12 +12,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from hedgerow.service.approvals import Approvals
-from hedgerow.service.curator import ROLES, Role
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.monitoring import Metrics, Observed, log_request
 from hedgerow.service.pages.session_auth import FAILED, FOLDER, HEADERS, UNTOLD, Endpoint, Headers, SessionAuth, render
 from hedgerow.service.pages.views import Views
+from hedgerow.service.requests import ROLES, Role
 
 PLACE = "/dashboard"
 _LOCAL = ["127.0.0.1", "localhost"]

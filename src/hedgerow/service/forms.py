@@ -116,18 +116,18 @@ class Fit(Priced):
     )
 
 
-Asked = Marginals | ErrorMarginals | Fit
-Kind = Literal["marginals", "error-marginals", "fits"]
-FORMS: dict[Kind, type[Asked]] = {"marginals": Marginals, "error-marginals": ErrorMarginals, "fits": Fit}
+QuestionForm = Marginals | ErrorMarginals | Fit
+QuestionKind = Literal["marginals", "error-marginals", "fits"]
+FORMS: dict[QuestionKind, type[QuestionForm]] = {"marginals": Marginals, "error-marginals": ErrorMarginals, "fits": Fit}
 
 
-def check_kind(kind: str) -> Kind:
+def check_kind(kind: str) -> QuestionKind:
     if kind not in FORMS:
         raise UnreadableError(f"expected one of the questions {', '.join(FORMS)}, got {shown(kind)}.")
     return kind
 
 
-def read_form(kind: Kind, body: bytes) -> Asked:
+def read_form(kind: QuestionKind, body: bytes) -> QuestionForm:
     """Return the question that a body holds; raises UnreadableError, which names the entry at fault."""
     problem = None
     try:
@@ -137,7 +137,7 @@ def read_form(kind: Kind, body: bytes) -> Asked:
     raise UnreadableError(problem)
 
 
-def split_kind(body: bytes) -> tuple[Kind, bytes]:
+def split_kind(body: bytes) -> tuple[QuestionKind, bytes]:
     """Return the kind of a question whose cost is asked, its entry `question`, and the question without it."""
     problem = f"expected `question` to be one of {', '.join(FORMS)}."
     try:
@@ -164,7 +164,7 @@ def _data(body: bytes) -> Any:
     return parse_json(text)
 
 
-def readable(kind: Kind, form: Asked) -> str:
+def readable(kind: QuestionKind, form: QuestionForm) -> str:
     """Return a question for a person to read, as JSON; a hypothesis that is no class is shown by its digest."""
     data = {"question": kind, **form.model_dump()}
     if isinstance(form, ErrorMarginals):
@@ -241,7 +241,7 @@ def named(route: APIRoute) -> str:
     return route.name
 
 
-def described(kind: Kind) -> dict[str, Any]:
+def described(kind: QuestionKind) -> dict[str, Any]:
     return _body({"$ref": f"{_PLACE}{FORMS[kind].__name__}"})
 
 
@@ -249,7 +249,7 @@ def described_cost() -> dict[str, Any]:
     return _body({"oneOf": [{"$ref": f"{_PLACE}{_cost_name(kind)}"} for kind in FORMS]})
 
 
-def _cost_name(kind: Kind) -> str:
+def _cost_name(kind: QuestionKind) -> str:
     return f"{FORMS[kind].__name__}Cost"
 
 

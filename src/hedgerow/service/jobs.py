@@ -19,13 +19,12 @@ from anyio import CapacityLimiter, to_thread
 from hedgerow.boundary.canonical import digest
 from hedgerow.errors import (
     BudgetExceededError,
-    QuestionError,
     RequestConflictError,
     RequestFailedError,
     ServiceBusyError,
 )
-from hedgerow.service.curator import REFUSALS, Answer, Caller, Curator, Evaluation, check_key, digest_of
-from hedgerow.service.forms import Kind
+from hedgerow.service.curator import REFUSALS, Answer, Curator, Evaluation
+from hedgerow.service.requests import Caller, Request, is_key
 
 _LOG = logging.getLogger(__name__)
 Evaluate = Callable[[], Answer | Evaluation]
@@ -85,21 +84,17 @@ class Jobs:
             timer.cancel()
             self._curator.abandon(evaluation)
 
-    def submit(self, caller: Caller, dataset: str, kind: Kind, key: str, body: bytes) -> Job:
+    def submit(self, request: Request) -> Job:
         """Queue a question that was checked, and return its job; the same one where it is known."""
-        check_key(key)
-        asked = digest_of(kind, body)
-        name = _name(dataset, asked, key)
-        known = self.get(caller, name)
+        name = _name(request.dataset, request.digest, request.key)
+        known = self.get(request.caller, name)
         if known is not None and known.state in ("queued", "running", "answered", "failed"):
             return known
         try:
-            self._curator.check(caller, dataset, kind, body)
-            return self._queued(
-                Job(name, caller, key), partial(self._curator.evaluate, caller, dataset, kind, key, body)
-            )
+            self._curator.check(request)
+            return self._queued(Job(name, request.caller, request.key), partial(self._curator.evaluate, request))
         except REFUSALS as error:
-            error.charged = self._curator.known(caller, dataset, key, asked) is not None
+            error.charged = self._curator.known(request) is not None
             raise
 
     def get(self, caller: Caller, name: str) -> Job | None:
@@ -235,10 +230,9 @@ def _name(dataset: str, asked: str, key: str) -> str:
 def _key_of(name: str) -> str | None:
     """Return the idempotency key in a job's name; None if no job has this name."""
     encoded = name.partition(".")[2][:300]
-    with suppress(ValueError, QuestionError):
+    with suppress(ValueError):
         key = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode("ascii")
-        check_key(key)
-        return key
+        return key if is_key(key) else None
     return None
 
 

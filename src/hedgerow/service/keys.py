@@ -12,10 +12,10 @@ from hedgerow.boundary.arguments import check_choice
 from hedgerow.boundary.canonical import digest
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import AccessError, ArgumentError
-from hedgerow.service.curator import ROLES, Caller, Role
 from hedgerow.service.ledger.accounts import check_names
 from hedgerow.service.ledger.database import LEDGER_LIMITS, Database
 from hedgerow.service.ledger.tables import KEYS
+from hedgerow.service.requests import ROLES, Caller, Role
 from hedgerow.text.messages import shown
 
 PREFIX = "hr_"  # how a key begins, unlike a token of an identity provider

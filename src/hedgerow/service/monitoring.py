@@ -19,8 +19,8 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow.errors import UselessModelWarning
-from hedgerow.service.curator import Caller
 from hedgerow.service.jobs import Jobs
+from hedgerow.service.requests import Caller
 
 _LOG = logging.getLogger(__name__)
 logging.getLogger("hedgerow.service").addHandler(logging.NullHandler())  # for who wants no log

@@ -27,7 +27,7 @@ from hedgerow.privacy.charge import Charge, exact
 from hedgerow.privacy.noise import NoiseSource, noise_source
 from hedgerow.privacy.unit import loss_of, rows_of
 from hedgerow.schema.schema import Schema
-from hedgerow.service.forms import AlwaysForm, Asked, ErrorMarginals, Fit, Marginals, ModelForm
+from hedgerow.service.forms import AlwaysForm, ErrorMarginals, Fit, Marginals, ModelForm, QuestionForm
 from hedgerow.service.rows import Rows
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import listed
@@ -45,7 +45,9 @@ _OURS = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
 """Parameters that a form has entries for, or that are the curator's to set."""
 
 
-def read_question(form: Asked, schema: Schema, target: OracleRows, noise: NoiseSource | None = None) -> "Question":
+def read_question(
+    form: QuestionForm, schema: Schema, target: OracleRows, noise: NoiseSource | None = None
+) -> "Question":
     """Check a question against what is public of a dataset; no row is touched, and nothing is charged."""
     if isinstance(form, Fit):
         return _fit_question(form, schema)
@@ -182,7 +184,7 @@ def _restricted(schema: Schema, names: list[str]) -> Schema:
     return replace(schema, attributes=tuple((name, kind) for name, kind in schema.attributes if name in names))
 
 
-def _loss(form: Asked) -> tuple[Fraction, Fraction]:
+def _loss(form: QuestionForm) -> tuple[Fraction, Fraction]:
     epsilon, delta = exact(form.epsilon, "epsilon"), exact(form.delta, "delta")
     if not epsilon:
         raise ArgumentError("epsilon must be a number > 0, got 0.")

@@ -11,8 +11,8 @@ import jwt
 
 from hedgerow.boundary.untrusted_text import read_text
 from hedgerow.errors import AccessError, ArgumentError
-from hedgerow.service.curator import Caller
 from hedgerow.service.keys import PREFIX, Keys
+from hedgerow.service.requests import Caller
 
 _ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]  # signatures alone: no shared secret, and never "none"
 _LEEWAY = 30  # seconds that clocks may differ

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hedgerow.boundary.canonical import digest
 from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
-from hedgerow.service.ledger.ledger import Request
+from hedgerow.service.ledger.ledger import ChargeRequest
 
 SHARES = {"ana": Account(Fraction(1)), "bob": Account(Fraction(2))}
 
@@ -17,4 +17,4 @@ def declare(ledger, cap=3, shares=SHARES, **more):
 
 def asked(key, epsilon=Fraction(1, 4), analyst="ana", body="what", dataset="wards", **more):
     """Return a request."""
-    return Request(dataset, analyst, key, digest(body), Charge("rows by bin", Fraction(epsilon), **more))
+    return ChargeRequest(dataset, analyst, key, digest(body), Charge("rows by bin", Fraction(epsilon), **more))

@@ -10,7 +10,7 @@ from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.service.ledger import history as module
 from hedgerow.service.ledger.history import History, Share
-from hedgerow.service.ledger.ledger import Ledger, Request
+from hedgerow.service.ledger.ledger import ChargeRequest, Ledger
 
 CAP = Account(Fraction(4))
 
@@ -24,7 +24,7 @@ def ledger(tmp_path):
 
 
 def reserve(ledger, key, analyst="ana", dataset="wards", epsilon="1/4"):
-    return ledger.reserve(Request(dataset, analyst, key, "0" * 64, Charge(f"what {key}", Fraction(epsilon))))
+    return ledger.reserve(ChargeRequest(dataset, analyst, key, "0" * 64, Charge(f"what {key}", Fraction(epsilon))))
 
 
 def slow(ledger):

@@ -52,7 +52,7 @@ _SIZED = (
 
 
 @dataclass(frozen=True)
-class Request:
+class ChargeRequest:
     """Question of an analyst, as far as the ledger needs to know."""
 
     dataset: str
@@ -198,7 +198,9 @@ class Ledger(OfOneProcess):
         with self._database.reading() as connection:
             accounts.check_unit(connection, dataset, self._known_epoch(connection, dataset), unit)
 
-    def reserve(self, request: Request, admit: Callable[[Connection], None] = lambda _: None) -> Reserved | Answered:
+    def reserve(
+        self, request: ChargeRequest, admit: Callable[[Connection], None] = lambda _: None
+    ) -> Reserved | Answered:
         """Charge a request, unless it was charged before; the rows may be touched once this has returned `Reserved`.
 
         Before a new charge, `admit` is called in the same transaction; if it raises, nothing is charged.
@@ -218,7 +220,7 @@ class Ledger(OfOneProcess):
             raise errors.RequestFailedError(f"{problem}; the charge stays.")
         return found
 
-    def state(self, request: Request) -> State | None:
+    def state(self, request: ChargeRequest) -> State | None:
         """Return what has become of a request that was charged; None if it was not.
 
         Raises RequestConflictError if its key was used for another request.
@@ -296,7 +298,7 @@ class Ledger(OfOneProcess):
             self.put_down(reserved)
 
     def _reserved(
-        self, connection: Connection, request: Request, admit: Callable[[Connection], None]
+        self, connection: Connection, request: ChargeRequest, admit: Callable[[Connection], None]
     ) -> Reserved | Answered | None:
         """Charge a request, or return what becomes of it if it was charged before; None if it has failed."""
         known = _known(connection, request)
@@ -315,7 +317,7 @@ class Ledger(OfOneProcess):
             raise errors.LedgerError(f"expected a dataset of the ledger, got {shown(dataset)}.")
         return epoch
 
-    def _charge(self, connection: Connection, request: Request) -> Reserved:
+    def _charge(self, connection: Connection, request: ChargeRequest) -> Reserved:
         epoch, charge = self._known_epoch(connection, request.dataset), request.charge
         if request.epoch not in (None, epoch):
             problem = "the dataset has a new epoch, and the service still has the earlier rows; nothing was charged."
@@ -406,7 +408,7 @@ class Ledger(OfOneProcess):
         self.log.append(connection, state, {"request": reserved.request, **data})
 
 
-def _known(connection: Connection, request: Request) -> Row[Any] | None:
+def _known(connection: Connection, request: ChargeRequest) -> Row[Any] | None:
     """Return the row of a request that was charged; raises RequestConflictError if its key is of another."""
     known = connection.execute(_KNOWN, {"by": request.analyst, "called": request.key}).one_or_none()
     if known is not None and (known.body, known.dataset) != (request.body, request.dataset):

@@ -22,10 +22,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hedgerow.boundary.canonical import digest
 from hedgerow.errors import LedgerError, ServiceBusyError
 from hedgerow.privacy.charge import amount_text
-from hedgerow.service.curator import Caller, Role
 from hedgerow.service.jobs import MOST_FREE_AT_ONCE, ConcurrencyLimits
 from hedgerow.service.keys import Keys
 from hedgerow.service.monitoring import note, template
+from hedgerow.service.requests import Caller, Role
 from hedgerow.text.markup import templates
 
 FOLDER = Path(__file__).parents[1]

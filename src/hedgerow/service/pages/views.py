@@ -22,12 +22,13 @@ from starlette.responses import Response
 from hedgerow.errors import ArgumentError, LedgerError
 from hedgerow.privacy.account import Account
 from hedgerow.service.approvals import Approvals, Decision
-from hedgerow.service.curator import ROLES, Answer
+from hedgerow.service.curator import Answer
 from hedgerow.service.keys import Keys
 from hedgerow.service.ledger.accounts import WHOLE
 from hedgerow.service.ledger.history import Currency, History, Share
 from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.pages.session_auth import PICTURE, Visit
+from hedgerow.service.requests import ROLES
 
 _LENGTH = 50  # rows of a table on a page
 _PATIENCE = 1.0  # seconds for which a page waits for a verification that it starts
