@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java the tests of Spark and of evaluators of PMML are skipped, so these are not fetched.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark,pmml)
 
-.PHONY: help demo test quick test-engines test-adversarial test-docs test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers notebooks paper proofs docs dist bench study clean
+.PHONY: help demo test quick test-engines test-adversarial test-docs test-lab test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers notebooks paper proofs docs dist bench study clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
@@ -44,6 +44,9 @@ QUICK := $(filter-out %/test_derived.py %/test_yaml_subset.py,$(wildcard tests/s
 quick: $(TESTED)  ## run the tests of the core in about a minute: mechanisms, schema, counts, searches and three learners
 	$(BIN)/python -m pytest $(BY_FILE) $(QUICK)
 
+test-lab: $(VENV)/.lab  ## run the tests of lab/, with what it alone needs
+	$(BIN)/python -m pytest -n auto --dist loadfile lab
+
 test-statistics: $(TESTED)  ## run what is repeated often: draws, kills, load and whole studies, no more often than has power
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "statistics and not slow"
 
@@ -56,13 +59,13 @@ test-spark: $(TESTED)  ## run the tests on Spark and PMML's evaluators, in one p
 test-r: $(TESTED)  ## run R's own check of its package, and hold its predictions against Python's (skipped without R and jsonlite)
 	$(BIN)/python -m pytest -m "r and not slow" tests/models/test_r.py
 
-test-slow: $(TESTED)  ## run what is repeated at full size, and generated cases in great number
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=full
+test-slow: $(TESTED) $(VENV)/.lab  ## run what is repeated at full size, and generated cases in great number
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=full tests src studies lab
 
 test-peers: $(VENV)/.peers  ## run the tests that meet packages of others (imodels, STreeD, schemathesis and more), and install these
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m peers
 
-check: $(VENV)/.check  ## lint, format and types, those of the examples in the docs included
+check: $(VENV)/.check $(VENV)/.lab  ## lint, format and types, those of the examples in the docs included
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/hadolint Containerfile
@@ -101,7 +104,7 @@ BENCHMARKS := accuracy exact_accuracy prior stop_probability published speed exa
 	two_way_tables risk_scores segments readability three_models objectives calibration reasons cut_points quantiles exact_risk membership epsilon forests \
 	counting worlds marginals bins columns hypotheses growth engines many_rows categories csv_check start first_model service ledger federation spark \
 	forecasts way reports outcomes optimal_numbers costs aim when
-bench: $(TESTED)  ## repeat the benchmarks (a day; see benchmarks/README.md)
+bench: $(TESTED) $(VENV)/.lab  ## repeat the benchmarks (a day; see benchmarks/README.md)
 	cd benchmarks && for b in $(BENCHMARKS); do PYTHONPATH=.. $(abspath $(BIN))/python $$b.py || exit 1; done
 
 study: $(TESTED)  ## make the figures and tables of SSRL, PDR, EXPRIL, sets and width again (five hours; docs/studies/); stop and go on at will
@@ -148,6 +151,11 @@ $(VENV)/.docs: $(VENV)/.installed
 $(VENV)/.dist: $(VENV)/.installed
 	@echo "$(VENV): installing what packaging needs"
 	@$(PIP) install --editable '.[dist]'
+	@touch $@
+
+$(VENV)/.lab: $(TESTED) lab/requirements.txt
+	@echo "$(VENV): installing what lab/ needs"
+	@$(PIP) install -r lab/requirements.txt
 	@touch $@
 
 # The stubs are for the examples of the docs, which are checked as users' code; scikit-learn's lag behind its releases.

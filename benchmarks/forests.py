@@ -16,6 +16,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 import hedgerow as hr
 from hedgerow.audit import Paths
 from hedgerow.schema import Boolean, Categorical, Label, Literal, Schema
+from lab.forests import GuessedTable, reconstruct
 
 ROWS, TREES, DEPTH, SOME, MANY, SEEDS, POPULATIONS = 100, 10, 5, 30, 100, 5, 10
 EPSILONS = (1.0, 10.0)
@@ -51,7 +52,7 @@ def main():
         for forest, epsilon, models, arguments in targets(table.iloc[known], labels[known], rng):
             priors = {"none": None} | ({} if f"{SOME} trees" in forest else {"uniform": {}, "marginals": public})
             for prior, given in priors.items():
-                found = hr.audit.reconstruct(models, SCHEMA, prior=given, seconds=60, **arguments)
+                found = reconstruct(models, SCHEMA, prior=given, seconds=60, **arguments)
                 run = {"forest": forest, "epsilon": epsilon, "prior": prior, "seed": seed}
                 rows.append(run | measured(found, table, known, others, rng))
                 print(rows[-1], flush=True)
@@ -62,7 +63,7 @@ def measured(found, table, known, others, rng):
     samples = [table.iloc[rng.choice(others, ROWS, replace=False)] for _ in range(POPULATIONS)]
     own = table.iloc[known]
     elsewhere = [found.error(sample, one_hot=True) for sample in samples]
-    without = [hr.audit.GuessedTable.of_rows(sample, SCHEMA).error(own, one_hot=True) for sample in samples]
+    without = [GuessedTable.of_rows(sample, SCHEMA).error(own, one_hot=True) for sample in samples]
     return {
         "error": f"{found.error(own, one_hot=True):.4f}",
         "about others": f"{np.mean(elsewhere):.4f}",

@@ -39,6 +39,7 @@ pages_outside = {
     "benchmarks": "benchmarks/README.md",
     "changelog": "CHANGELOG.md",
     "contributing": "CONTRIBUTING.md",
+    "lab": "lab/README.md",
     "datasets": "src/hedgerow/datasets/NOTICE.md",
     "security": "SECURITY.md",
 }

@@ -22,6 +22,7 @@ from hedgerow.learn.search.space import Space
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.tables.frames import Table
+from lab.tree_sets import draw_trees, inference_from_set
 from studies.results import write_csv
 
 FOLDER = Path(__file__).parents[1] / "docs" / "studies" / "sets"
@@ -96,10 +97,10 @@ def small_sets() -> Iterator[dict[str, Any]]:
     y, row = X[:, 0], (np.array([[1, 0]]), [0])
     for k in (1, 2, 3, 4):
         for law, epsilon in (("each", 1.0 * k), ("all", 1.0)):
-            of_set = hr.PrivateTreeSet(epsilon, k, max_depth=1, schema=schema)
             alone = hr.PrivateTreeClassifier(epsilon / k, max_depth=1, schema=schema, search="exact")
             several = exact_inference(alone, X, y, candidates=row, absent=0.5, n_models=k)
-            together = exact_inference(of_set, X, y, candidates=row, absent=0.5)
+            of_set = {"epsilon": epsilon, "n_models": k, "max_depth": 1}
+            together = inference_from_set(schema, X, y, candidates=row, absent=0.5, **of_set)
             one, other = together.likelihoods[:, 0], together.likelihoods[:, 1]
             yield {
                 "k": k,
@@ -118,10 +119,10 @@ def random_tables() -> Iterator[dict[str, Any]]:
         rows = rng.integers(0, 2, (rng.integers(3, 21), 3))
         data, row = (rows[1:, :2], rows[1:, 2]), (rows[:1, :2], rows[:1, 2])
         for k, epsilon in ((2, 1.0), (2, 4.0), (3, 1.0), (3, 4.0)):
-            of_set = hr.PrivateTreeSet(epsilon, k, max_depth=1, schema=schema)
             alone = hr.PrivateTreeClassifier(epsilon / k, max_depth=1, schema=schema, search="exact")
             several = exact_inference(alone, *data, candidates=row, absent=0.5, n_models=k)
-            together = exact_inference(of_set, *data, candidates=row, absent=0.5)
+            of_set = {"epsilon": epsilon, "n_models": k, "max_depth": 1}
+            together = inference_from_set(schema, *data, candidates=row, absent=0.5, **of_set)
             found = {"table": number, "rows": len(data[1]), "k": k, "epsilon": epsilon}
             yield found | {"independent": several.advantage, "set": together.advantage}
 
@@ -129,12 +130,12 @@ def random_tables() -> Iterator[dict[str, Any]]:
 def costs(name: str) -> Iterator[dict[str, Any]]:
     """Yield the accuracy of a tree drawn alone, and of the best, mean and worst of a set, at the same ε. Seeded."""
     data = hr.datasets.load(name)
+    tally = hr.Tally.count(data.frame, data.labels, data.schema)
     for k in (1, 2, 5, 10):
         found = []
         for seed in range(10):
-            trees = hr.PrivateTreeSet(1.0, k, max_depth=2, schema=data.schema, random_state=seed)
-            said = trees.fit(data.frame, data.labels).predict(data.frame)
-            found.append((said == np.asarray(data.labels)[:, None]).mean(axis=0))
+            trees = draw_trees(tally, 1.0, k, max_depth=2, random_state=np.random.RandomState(seed))
+            found.append([(tree.predict(data.frame) == np.asarray(data.labels)).mean() for tree in trees])
         each = np.array(found)
         yield {
             "dataset": name,

@@ -51,7 +51,6 @@ SETTINGS = {
     "GreedyRuleListClassifier": {"": {"max_literals": 1, "max_rules": 2, "min_support": 0.0}},
     "OptimalRuleListClassifier": {"": {"max_rules": 2}},
     "OptimalRuleListRegressor": {"": {"max_rules": 2}, "quantile": {"max_rules": 2, "objective": "quantile"}},
-    "PrivateTreeSet": {"": {"max_depth": 2, "n_models": 2}},
     "MarginalLinearRegressor": {"": {"reweight": False}},
     "MarginalLogisticClassifier": {"": {"reweight": False}},
     "DPGreedyRLClassifier": {"": {"delta": 1e-9, "max_rules": 2, "max_literals": 1}},

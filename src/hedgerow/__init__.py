@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         PrivateScorecardRegressor,
         PrivateTreeClassifier,
         PrivateTreeRegressor,
-        PrivateTreeSet,
         SchemaEncoder,
         ScorecardClassifier,
     )
@@ -67,7 +66,7 @@ __all__ = [
     "GreedyRuleListClassifier", "Integer", "Label", "MarginalLinearRegressor", "MarginalLogisticClassifier", "Number",
     "OptimalRuleListClassifier", "OptimalRuleListRegressor", "OptimalTreeClassifier", "OptimalTreeRegressor", "Oracle",
     "Ordered", "OrderedLabel", "PrivateRuleListClassifier", "PrivateRuleListRegressor", "PrivateScorecardClassifier",
-    "PrivateScorecardRegressor", "PrivateTreeClassifier", "PrivateTreeRegressor", "PrivateTreeSet", "Real", "Report",
+    "PrivateScorecardRegressor", "PrivateTreeClassifier", "PrivateTreeRegressor", "Real", "Report",
     "Schema", "SchemaEncoder", "ScorecardClassifier", "Tally", "Unit", "Weight", "__version__", "audit", "connect",
     "datasets", "evaluate", "load_model", "open_table", "plan", "read_model",
 ]  # fmt: skip
@@ -83,7 +82,7 @@ _HOMES = {
     "learn": "DPGreedyRLClassifier GreedyRuleListClassifier OptimalRuleListClassifier OptimalRuleListRegressor "
     "OptimalTreeClassifier OptimalTreeRegressor PrivateRuleListClassifier PrivateRuleListRegressor "
     "PrivateScorecardClassifier PrivateScorecardRegressor PrivateTreeClassifier PrivateTreeRegressor "
-    "PrivateTreeSet ScorecardClassifier SchemaEncoder",
+    "ScorecardClassifier SchemaEncoder",
     "marginals": "ExprilClassifier ExprilRegressor MarginalLinearRegressor MarginalLogisticClassifier",
     "models": "load_model read_model",
     "oracle": "Oracle",

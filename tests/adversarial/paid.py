@@ -108,7 +108,6 @@ FITS = {
     "greedy tree": (hr.PrivateTreeClassifier, ILL, {"search": "greedy", "max_depth": 2}),
     "exact tree": (hr.PrivateTreeClassifier, ILL, {"max_depth": 1, "release_counts": True}),
     "drawn tree": (hr.PrivateTreeClassifier, ILL, {"max_depth": 1, "objective": "mixed"}),
-    "set of trees": (hr.PrivateTreeSet, ILL, {"n_models": 2, "max_depth": 1}),
     "scorecard": (hr.PrivateScorecardClassifier, ILL, {}),
     "scorecard with a delta": (hr.PrivateScorecardClassifier, ILL, {"delta": DELTA}),
     "list of a number": (hr.PrivateRuleListRegressor, COST, {"search": "greedy", "max_rules": 2}),
@@ -136,7 +135,6 @@ LEARNERS = {
 OPERATIONS = {
     **{name: estimator_of(kind, schema, **parameters) for name, (kind, schema, parameters) in FITS.items()},
     "tally of a greedy tree": tally_of(*FITS["greedy tree"][:2], **FITS["greedy tree"][2]),
-    "tally of a set": tally_of(*FITS["set of trees"][:2], **FITS["set of trees"][2]),
     "evaluation": evaluation("ill"),
     "evaluation by group": evaluation("ill", by="smoker"),
     "evaluation of a number": evaluation("cost"),

@@ -101,7 +101,7 @@ def test_a_fault_at_any_step_after_the_charge_says_what_stays_charged(name, kind
             assert notes == [f"The epsilon of {amount_text(given.spent)} stays charged."]
 
 
-WARNING = {name for name, (kind, *_) in paid.FITS.items() if kind is not hr.PrivateTreeSet and "number" not in name}
+WARNING = {name for name in paid.FITS if "number" not in name}
 
 
 @pytest.mark.parametrize("name", sorted(WARNING))

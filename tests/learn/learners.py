@@ -15,7 +15,6 @@ SCORECARD = hr.PrivateScorecardClassifier(1.0)
 TWO = hr.Schema(SCHEMA.attributes, hr.Label("risk", ("high", "low")))
 PATIENT = ROW.filter(lambda row: row["risk"] != "mid")
 SCORECARDS = {"max_attributes": [None, 1, 2, 3], "delta": [None, 1e-6], "epsilon": [1, 10, 1000], "points": [3, 20]}
-TREE_SET = hr.PrivateTreeSet(1.0, 2, max_depth=1)
 LEARNERS = {
     "greedy lists": (GREEDY_LIST, {"max_rules": [1, 2, 4]}),
     "greedy trees": (GREEDY_TREE, {"max_depth": [0, 1, 3]}),
@@ -31,7 +30,6 @@ LEARNERS = {
     "exact lists of two literals": (EXACT_LIST, {"max_literals": [2], "max_rules": [2]}),
     "exact trees in blocks": (EXACT_TREE, {"lookahead": [1, 2], "max_depth": [2, 3], "release_counts": [False, True]}),
     "exact trees": (EXACT_TREE, {"max_depth": [0, 1, 2], "release_counts": [False, True]}),
-    "sets of trees": (TREE_SET, {"max_depth": [0, 1], "n_models": [1, 2, 3]}),
     "scorecards": (SCORECARD, SCORECARDS),
     "scorecards of two classes": (SCORECARD, {**SCORECARDS, "monotone": [None, {"age": "increasing"}]}),
 }
@@ -48,12 +46,9 @@ def released(learned):
     if isinstance(learned, hr.PrivateScorecardClassifier):
         card = learned.scorecard_
         model = card.base, card.parts, card.unit, card.error
-    elif isinstance(learned, hr.PrivateTreeSet):
-        model = [one.root for one in learned.models_]
     else:
         model = learned.tree_.root if isinstance(learned, hr.PrivateTreeClassifier) else learned.rule_list_.rules
-    classes = learned.set_.schema.classes if isinstance(learned, hr.PrivateTreeSet) else learned.classes_.tolist()
-    return model, learned.privacy_.charges, classes, learned.n_features_in_
+    return model, learned.privacy_.charges, learned.classes_.tolist(), learned.n_features_in_
 
 
 def states_visited(fit):

@@ -9,23 +9,18 @@ from dataclasses import dataclass, field
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.sampler import ModelSampler
-from hedgerow.learn.search.sets import TreeSampler
 from hedgerow.privacy.noise import GaussianCounts, Siblings
 
 
 def kept(values):
     """Return the true answer as it is now. A sampler does not change."""
-    if isinstance(values, ModelSampler | TreeSampler):
+    if isinstance(values, ModelSampler):
         return values
     return [kept(one) for one in values] if isinstance(values, list) else values.copy()
 
 
 def question(values):
     """Return what is public of a true answer: how many numbers, or all that an exact draw searches."""
-    if isinstance(values, TreeSampler):
-        search, space = values.search, values.search.space
-        states = [level.states.tolist() for level in search.levels]
-        return search.depth, search.prior, space.antecedents, space.branches, states, search.n_values
     if isinstance(values, ModelSampler):
         plan, space = values._plan, values._plan.space
         closed = None if space.closed is None else space.closed.tolist()

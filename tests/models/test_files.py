@@ -34,6 +34,7 @@ def test_the_file_says_what_kind_of_model_it_is(model: RuleList | Tree | Scoreca
     ("text", "message"),
     [
         ('{"format": "hedgerow/forest"}', rf"expected one of the formats {FORMATS}; got 'hedgerow/forest'\."),
+        ('{"format": "hedgerow/tree-set"}', rf"expected one of the formats {FORMATS}; got 'hedgerow/tree-set'\."),
         ("{}", rf"expected one of the formats {FORMATS}; got a mapping without a format\."),
         ("[]", rf"expected one of the formats {FORMATS}; got a list\."),
         ('{"format": ["hedgerow/tree"]}', r"expected one of the formats .* got another one\."),

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hedgerow.models import Leaf, Rule, RuleList, Split, Tree, TreeSet
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.size import RuleListSize, ScorecardSize, SmallestShare, TreeSize
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.noise import DiscreteLaplace
-from hedgerow.schema import Boolean, Label, Literal, Number, Schema
+from hedgerow.schema import Boolean, Number, Schema
 from tests.models import strategies
 from tests.models.noisy_counts import SCHEMA, SMOKER, card
 from tests.models.scorecards import TWO
@@ -77,15 +77,6 @@ def test_a_scorecard_states_what_it_prints():
     assert TWO.size == ScorecardSize(len(TWO.parts), len(bins), min(points), max(points))
     assert str(TWO.size).endswith(f"{len(bins)} bins, points from {min(points)} to {max(points)}")
     assert str(ScorecardSize(0, 0, 0, 0)) == "scorecard without attributes"
-
-
-def test_a_set_of_trees_states_the_range():
-    schema = Schema({"a": Boolean(), "b": Boolean()}, Label("y", ("no", "yes")))
-    no, yes = Leaf(label="no"), Leaf(label="yes")
-    small = Split(Literal("a", "true"), yes, no)
-    models = tuple(Tree(schema, root, NONE) for root in (no, small, Split(Literal("b", "true"), small, no)))
-    assert str(TreeSet(models).size) == "3 trees with 1 to 3 leaves, depth 0 to 2"
-    assert str(TreeSet(models[:1]).size) == "1 tree with 1 leaf, depth 0"
 
 
 @settings(max_examples=30)

@@ -10,7 +10,6 @@ from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.exact.inference import ExactInference, exact_inference
 from hedgerow.audit.exact.membership import ExactMembership, TradeOff, exact_membership
-from hedgerow.audit.forests.reconstruct import GuessedTable, reconstruct
 from hedgerow.audit.inference.attacks import Attack, Attempt, LabelOnlyAttack, RandomForestAttack
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.leaf_risk import LeafRisk, leaf_risk
@@ -27,11 +26,11 @@ from hedgerow.audit.readers.stored import stored_contents
 from hedgerow.models.contents import Content
 
 __all__ = [
-    "Attack", "Attempt", "Content", "Domain", "EmpiricalEpsilon", "ExactInference", "ExactMembership", "GuessedTable",
+    "Attack", "Attempt", "Content", "Domain", "EmpiricalEpsilon", "ExactInference", "ExactMembership",
     "HasRegions", "LabelOnlyAttack", "LabelledRows", "LeafRisk", "Leaves", "Membership", "OfflineLira", "OfflineRmia",
     "OneRunEpsilon", "OnlineLira", "Overfit", "Paths", "ProbabilisticDataset", "RandomForestAttack", "Reconstruction",
     "Region", "Rmia", "RowDistribution", "ShadowAttack", "ShadowMembership", "Shadows", "TotalEntropy", "TradeOff",
     "Values", "align", "empirical_epsilon", "exact_inference", "exact_membership", "joint_reconstruction", "leaf_risk",
-    "lira", "membership", "one_run_epsilon", "overfit", "reconstruct", "reconstruction", "stored_contents", "totals",
+    "lira", "membership", "one_run_epsilon", "overfit", "reconstruction", "stored_contents", "totals",
     "trees_of", "worst_neighbours",
 ]  # fmt: skip

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from hedgerow.learn.scorecards import PrivateScorecardClassifier, PrivateScorecardRegressor, ScorecardClassifier
     from hedgerow.learn.search.cost import Cost
     from hedgerow.learn.ssrl.classifier import DPGreedyRLClassifier
-    from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor, PrivateTreeSet
+    from hedgerow.learn.trees import PrivateTreeClassifier, PrivateTreeRegressor
 
 __all__ = [
     "Cost", "DPGreedyRLClassifier", "GreedyRuleListClassifier", "OptimalRuleListClassifier", "OptimalRuleListRegressor",
     "OptimalTreeClassifier", "OptimalTreeRegressor", "PrivateRuleListClassifier", "PrivateRuleListRegressor",
     "PrivateScorecardClassifier", "PrivateScorecardRegressor", "PrivateTreeClassifier", "PrivateTreeRegressor",
-    "PrivateTreeSet", "SchemaEncoder", "ScorecardClassifier",
+    "SchemaEncoder", "ScorecardClassifier",
 ]  # fmt: skip
 
 _HOMES = ("search.cost", "trees", "rule_lists", "optimal", "encoder", "ssrl.classifier", "scorecards")  # the slow last

@@ -17,7 +17,6 @@ from hedgerow.models.plot import check_matplotlib
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import MAX_DEPTH, Tree
-from hedgerow.models.tree_set import TreeSet
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.attributes import DIRECTIONS, Direction
 from hedgerow.schema.schema import Schema
@@ -33,9 +32,9 @@ FROM_DATA: Literal["from-data"] = "from-data"
 
 
 class Learned(Protocol):
-    """Result of a learner: `LearnedList`, `LearnedTree` or `LearnedSet`."""
+    """Result of a learner: `LearnedList`, `LearnedTree` or `LearnedScorecard`."""
 
-    def model(self, schema: Schema, card: PrivacyCard) -> Model | TreeSet: ...
+    def model(self, schema: Schema, card: PrivacyCard) -> Model: ...
 
 
 class Readable:

@@ -8,7 +8,6 @@ from hedgerow.models.points import AttributePoints
 from hedgerow.models.rule_list import Rule, RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Split, Tree
-from hedgerow.models.tree_set import TreeSet
 
 __all__ = ["AttributePoints", "Caveat", "Leaf", "PointScale", "Rule", "RuleList", "Scorecard", "Split", "Tree"]
-__all__ += ["TreeSet", "load_model", "read_model"]
+__all__ += ["load_model", "read_model"]

@@ -12,7 +12,6 @@ from hedgerow.models.model import Model
 from hedgerow.models.rule_list import RuleList
 from hedgerow.models.scorecard import Scorecard
 from hedgerow.models.tree import Tree
-from hedgerow.models.tree_set import TreeSet
 from hedgerow.schema.schema import Schema
 from hedgerow.text.days import Day
 
@@ -122,9 +121,7 @@ def model_from_dict(data: Any) -> Model:
         if isinstance(data, dict) and data.get("format") == kind.format:
             return kind.from_dict(data)
     expected = ", ".join(kind.format for kind in KINDS)
-    is_set = isinstance(data, dict) and data.get("format") == TreeSet.format
-    advice = "; read it with hr.models.TreeSet.load, and save the tree of pick()" if is_set else ""
-    raise ModelFormatError(f"expected one of the formats {expected}; got {envelope.format_of(data)}{advice}.")
+    raise ModelFormatError(f"expected one of the formats {expected}; got {envelope.format_of(data)}.")
 
 
 def rebuilt(model: object) -> Model | None:

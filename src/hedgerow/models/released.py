@@ -6,7 +6,6 @@ from hedgerow.errors import ArgumentTypeError
 from hedgerow.models.leaf_model import LeafModel
 from hedgerow.models.model import Model
 from hedgerow.models.scorecard import Scorecard
-from hedgerow.models.tree_set import TreeSet
 
 _FITTED = ("rule_list_", "tree_", "scorecard_", "model_")  # the attributes of hedgerow's estimators with their models
 
@@ -15,17 +14,10 @@ def is_model(value: object) -> TypeGuard[Model]:
     return isinstance(value, Model)
 
 
-def is_set(value: object) -> bool:
-    """Return whether it is a set of trees, or a fitted estimator of one."""
-    return isinstance(value, TreeSet) or isinstance(getattr(value, "__dict__", {}).get("set_"), TreeSet)
-
-
 def released_models(estimator: Any) -> tuple[Model, ...]:
     """Return the model, or those that a fitted estimator holds as its own attributes; properties may be foreign."""
     if is_model(estimator):
         return (estimator,)
-    if is_set(estimator):
-        raise ArgumentTypeError("expected one model, got a set of trees; pass one: `TreeSet.pick()` returns it.")
     own = getattr(estimator, "__dict__", {})
     held = (own.get(name) for name in _FITTED)
     return tuple(model for model in held if is_model(model))

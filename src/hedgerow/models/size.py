@@ -2,7 +2,6 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -154,36 +153,3 @@ class ScorecardSize(ModelSize):
             return "scorecard without attributes"
         parts = f"{number_of(self.attributes, 'attribute')}, {number_of(self.bins, 'bin')}"
         return f"scorecard with {parts}, points from {self.lowest} to {self.highest}"
-
-
-@dataclass(frozen=True)
-class TreeSetSize(ModelSize):
-    """Size of a set of trees.
-
-    Attributes
-    ----------
-    trees : tuple of TreeSize
-        The size of each tree.
-
-    Examples
-    --------
-    >>> print(TreeSetSize((TreeSize(4, 2), TreeSize(6, 3))))
-    2 trees with 4 to 6 leaves, depth 2 to 3
-    """
-
-    trees: tuple[TreeSize, ...]
-    parts: ClassVar[str] = "trees"
-
-    @property
-    def n_parts(self) -> int:
-        return len(self.trees)
-
-    def __str__(self) -> str:
-        leaves, depths = [one.leaves for one in self.trees], [one.depth for one in self.trees]
-        word = "leaf" if max(leaves) == 1 else "leaves"
-        return f"{number_of(len(self.trees), 'tree')} with {_range(leaves)} {word}, depth {_range(depths)}"
-
-
-def _range(values: Sequence[int]) -> str:
-    low, high = min(values), max(values)
-    return f"{low}" if low == high else f"{low} to {high}"

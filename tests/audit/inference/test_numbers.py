@@ -115,11 +115,6 @@ def test_a_model_of_a_number_has_rows_in_its_regions_and_no_classes():
     assert audit.ProbabilisticDataset.of(TREE).labels is None
 
 
-def test_a_table_is_guessed_with_a_level_for_each_row():
-    found = audit.reconstruct(TREE)
-    assert sorted(found.labels.tolist()) == [4.0] * 10 + [20.0] * 9 + [28.0] * 2
-
-
 def test_one_run_refutes_a_tree_that_memorises_numbers():
     found = audit.one_run_epsilon(DecisionTreeRegressor(), X, Y, claim=1.0, random_state=0)
     assert found.refutes

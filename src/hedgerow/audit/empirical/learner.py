@@ -20,7 +20,7 @@ from hedgerow.audit.inference.targets import unset_seeds
 from hedgerow.boundary.arguments import check_integer, check_probability, check_share
 from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SeededNoiseWarning
-from hedgerow.models.released import is_set, leaf_model, released_model
+from hedgerow.models.released import leaf_model, released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.progress import tracked
@@ -227,7 +227,7 @@ def run(runner: Runner, kept: RunCache, runs: int, seed: int | None, n_jobs: int
 
 def outcome_of(result: Any, rows: Any) -> Outcome:
     """Return the outcome of a fit: a model's content or predictions on `rows`; numbers and arrays are themselves."""
-    model = None if is_set(result) else released_model(result)
+    model = released_model(result)
     if model is not None and model.leaves:  # released counts in the leaf of each row, else its content less the card
         own = leaf_model(model)
         if own.has_counts:

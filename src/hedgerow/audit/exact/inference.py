@@ -1,9 +1,9 @@
 """Exact attribute inference: the best inference about one row by an attacker who knows all others, and candidates."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from math import log, perm, prod
+from math import prod
 from numbers import Real
 from operator import mul
 from typing import Any
@@ -16,12 +16,8 @@ from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.inference.membership import PRIVATE
 from hedgerow.boundary.arguments import check_integer, check_share
 from hedgerow.boundary.arrays import Floats, Index, Mask
-from hedgerow.errors import ArgumentError, SearchTooLargeError
-from hedgerow.learn.search.sets import SetSearch
-from hedgerow.learn.search.space import CAUGHT, LEFT
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.searches import SearchEstimator, draw_probabilities
-from hedgerow.learn.trees import PrivateTreeSet
-from hedgerow.tally import Tally
 
 _MOST_PASSES = 1_000
 _MOST_LIKELIHOODS = 10_000_000
@@ -30,7 +26,7 @@ _LEAST_WEIGHT = 1e-5  # below it the rows that condition a draw are too many
 
 
 def exact_inference(
-    estimator: Drawn | PrivateTreeSet,
+    estimator: Drawn,
     X: Any,
     y: Any,
     *,
@@ -59,8 +55,7 @@ def exact_inference(
     absent : float, default=0
         The chance that none is in the table.
     n_models : int, default=1
-        Independent fits of the same table, each for the estimator's ε, which the attacker sees together. Of a
-        `PrivateTreeSet`, which is seen with all its trees, all sets are listed: it must be small.
+        Independent fits of the same table, each for the estimator's ε, which the attacker sees together.
 
     Raises
     ------
@@ -83,20 +78,16 @@ def exact_inference(
     (0.5, 0.665, 0.33)
     """
     others = LabelledRows.of_pair("candidates", candidates)
-    cells = cells_of(estimator, X, y, others, (SearchEstimator, PrivateTreeSet))
+    cells = cells_of(estimator, X, y, others)
     chances, n = _prior(prior, absent, len(others)), check_integer("n_models", n_models, 1)
-    if isinstance(estimator, PrivateTreeSet):
-        lost, each = set_chances(estimator, cells)
-        shares = each[:, -1]
-    else:
-        joint = _Joint(estimator, cells)
-        numbers = joint.numbers()
-        joint.find({}, 1.0, np.zeros(len(others)))
-        lost, shares = np.array(joint.losses), np.array(joint.chances)
-        shares /= shares.sum()
-        evidence = np.exp(-joint.weight * lost)
-        likelihoods = np.column_stack([shares[:, None] * evidence / (shares @ evidence), shares])
-        each = (numbers * likelihoods[:, None]).reshape(-1, len(chances))
+    joint = _Joint(estimator, cells)
+    numbers = joint.numbers()
+    joint.find({}, 1.0, np.zeros(len(others)))
+    lost, shares = np.array(joint.losses), np.array(joint.chances)
+    shares /= shares.sum()
+    evidence = np.exp(-joint.weight * lost)
+    likelihoods = np.column_stack([shares[:, None] * evidence / (shares @ evidence), shares])
+    each = (numbers * likelihoods[:, None]).reshape(-1, len(chances))
     outcomes = repeated(each, n)
     return ExactInference(lost, shares, chances, float((outcomes * chances).max(axis=1).sum()), outcomes)
 
@@ -189,7 +180,7 @@ class ExactInference:
     ----------
     losses, joint : ndarray of shape (n_combinations, n_candidates), (n_combinations,)
         The combinations of losses of the candidates, from 0 to 1, that a model can have (of errors, 0 and 1), and the
-        chance of each in a draw from the other rows alone. Of a set, all sets, and the mean losses of their trees.
+        chance of each in a draw from the other rows alone.
     prior : ndarray of shape (n_candidates + 1,)
         The chance of each candidate before the model is seen, and at the end that of none.
     success : float
@@ -222,69 +213,3 @@ class ExactInference:
 
     def __repr__(self) -> str:
         return f"<ExactInference among {len(self.prior) - 1} candidates; private>"
-
-
-_MOST_SETS = 5_000_000
-
-
-def set_chances(learner: PrivateTreeSet, cells: Cells) -> tuple[Floats, Floats]:
-    """Return the share of trees of each set that errs on each candidate, and the chances of all sets.
-
-    Shapes ``(n_sets, n_candidates)`` and ``(n_sets, n_candidates + 1)``, the last without any: exact, private.
-    """
-    plan = learner._plan(cells.tally.schema)  # pyright: ignore[reportPrivateUsage] -- for audits, not for users
-    sets, n = perm(int(plan.search.n_trees), plan.n_models), plan.n_models
-    if sets * (len(cells.levels) - cells.n_members + 1) > _MOST_SETS:
-        raise SearchTooLargeError(
-            f"Expected {_MOST_SETS:,} chances of sets in all orders at most, got more: {sets:,} sets. Use fewer trees, "
-            "a smaller max_depth, or fewer attributes, values or cut points.",
-            states=sets,
-            evaluations=sets,
-        )
-    priors, values = all_trees(plan.search, cells.tally)
-    levels = np.arange(plan.search.n_values)
-    _, counts = cells.tally.bins_and_counts()
-    lost = (values[:, :, None] != levels).reshape(len(priors), -1) @ counts.reshape(-1).astype(np.float64)
-    who = slice(cells.n_members, None)
-    errs = np.column_stack([values[:, cells.patterns[who]] != cells.levels[who], np.zeros(len(priors))])
-    logs = priors[:, None] - float(plan.mechanism.each.weight) * (lost[:, None] + errs)
-    trees, chances = sequences(np.exp(logs - logs.max(axis=0)), n)
-    return errs[trees].mean(axis=1)[:, :-1], chances
-
-
-def sequences(weights: Floats, n: int) -> tuple[Index, Floats]:
-    """Return all orders of n different things, and their chances if each is drawn by its weight from what is left.
-
-    From weights of shape ``(n_things, n_cases)``; shapes ``(n_orders, n)`` and ``(n_orders, n_cases)``.
-    """
-    found, chances = np.empty((1, 0), dtype=np.intp), np.ones((1, weights.shape[1]))
-    for _ in range(n):
-        left = np.ones((len(found), len(weights)), dtype=bool)
-        np.put_along_axis(left, found, values=False, axis=1)
-        before, things = np.nonzero(left)
-        chances = (chances / (left @ weights))[before] * weights[things]
-        found = np.column_stack([found[before], things])
-    return found, chances
-
-
-def all_trees(search: SetSearch, tally: Tally) -> tuple[Floats, Index]:
-    """Return the logarithm of the prior of each tree, and what it says of each pattern, ``(n_trees, n_patterns)``."""
-    space, n_values = search.space, search.n_values
-    caught = tally.patterns(space.candidates)[0][:, space.options]
-
-    def below(depth: int, box: Mask) -> Iterator[tuple[float, Index, int | None]]:
-        options = np.flatnonzero(space.divided(box[None])[0]) if depth < search.depth else []
-        stop, go = search.prior.log_stop(depth), search.prior.log_go(depth)
-        for value in range(n_values):
-            yield (stop if len(options) else 0.0) - log(n_values), np.full(len(caught), value), value
-        for option in options:
-            sides = (box & space.side_bins[space.sides(branch)[option]] for branch in (CAUGHT, LEFT))
-            yes, no = (list(below(depth + 1, side)) for side in sides)
-            for prior, said, leaf in yes:
-                for other, says, also in no:
-                    if leaf is None or leaf != also:
-                        both = go - log(len(options)) + prior + other
-                        yield both, np.where(caught[:, option], said, says), None
-
-    trees = list(below(0, space.root))
-    return np.array([prior for prior, _, _ in trees]), np.array([said for _, said, _ in trees], dtype=np.intp)

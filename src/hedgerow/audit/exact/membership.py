@@ -136,11 +136,9 @@ def exact_membership(estimator: Drawn, X: Any, y: Any, *, others: tuple[Any, Any
     return _measured(estimator, draw_probabilities(estimator, cells.tally), cells)
 
 
-def cells_of(
-    estimator: Any, X: Any, y: Any, others: LabelledRows | None, kinds: tuple[type, ...] = (SearchEstimator,)
-) -> Cells:
+def cells_of(estimator: Any, X: Any, y: Any, others: LabelledRows | None) -> Cells:
     """Check that an estimator draws from all models by a public schema, and encode rows and others by that."""
-    if not isinstance(estimator, kinds):
+    if not isinstance(estimator, SearchEstimator):
         problem = f"expected a private tree or rule list, got {type(estimator).__name__}"
         raise ArgumentTypeError(f"{problem}: only a draw from all models has an exact likelihood ratio.")
     rows = LabelledRows.of(X, y)

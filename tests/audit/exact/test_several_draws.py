@@ -1,4 +1,4 @@
-"""What several models of one table give away together: by all models, and all sets of them, one by one."""
+"""What independent draws from one table give away together: by all combinations of models, one by one."""
 
 from fractions import Fraction
 from itertools import product
@@ -9,10 +9,10 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit import exact_inference, exact_membership
 from hedgerow.audit.exact.outcomes import repeated
-from hedgerow.errors import ArgumentError, SearchTooLargeError
+from hedgerow.errors import ArgumentError
 from hedgerow.learn.objectives import STOP_RULE
 from hedgerow.learn.search.space import Space
-from tests.learn.enumerate_models import Models, Table, sets_one_by_one
+from tests.learn.enumerate_models import Models, Table
 
 SCHEMA = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Label("y", (0, 1)))
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 1]])
@@ -64,40 +64,13 @@ def test_several_candidates_and_draws_are_guessed_as_all_combinations_of_models_
     )
 
 
-@pytest.mark.parametrize(("depth", "n"), [(1, 1), (1, 2), (1, 3), (2, 2)])
-def test_a_set_is_told_apart_as_all_sequences_of_trees_say(depth, n):
-    learner = hr.PrivateTreeSet(3.0, n, max_depth=depth, schema=SCHEMA)
-    found = exact_inference(learner, X, Y, candidates=ROW, absent=0.5)
-    weight = learner._plan(SCHEMA).mechanism.each.weight
-    models = Models(Space.of_trees(SCHEMA), depth, by_depth=STOP_RULE.prior(Fraction(3, n)))
-    one, other = (
-        {key: float(value.exp()) for key, value in sets_one_by_one(models, of, n, weight).items()}
-        for of in (table(), table(([1, 0], 0)))
-    )
-    assert found.advantage == pytest.approx(total_variation(one, other), rel=1e-7)
-    assert found.likelihoods.sum(axis=0) == pytest.approx([1, 1])
-    assert found.losses.shape == (len(one), 1)
-
-
-def test_a_draw_alone_is_hardly_more_than_a_set_of_one_and_a_set_less_than_its_epsilon():
-    alone = exact_membership(hr.PrivateTreeClassifier(1.0, max_depth=1, schema=SCHEMA), X, Y, others=ROW).advantage[-1]
-    of = [
-        exact_inference(hr.PrivateTreeSet(1.0, n, max_depth=1, schema=SCHEMA), X, Y, candidates=ROW, absent=0.5)
-        for n in (1, 2, 3)
-    ]
-    assert of[0].advantage == pytest.approx(alone, rel=0.2)
-    assert of[0].advantage > of[1].advantage > of[2].advantage > 0
-
-
 def test_outcomes_below_the_smallest_float_are_left_out():
     found = repeated(np.array([[1.0, 0.5], [1e-200, 0.5], [0.0, 1e-300]]), 2)
     assert np.isfinite(found).all()
     assert found.sum(axis=0) == pytest.approx([1, 1])
 
 
-def test_what_cannot_be_listed_is_refused():
-    with pytest.raises(SearchTooLargeError, match="Use fewer trees"):
-        exact_inference(hr.PrivateTreeSet(3.0, 5, max_depth=2, schema=SCHEMA), X, Y, candidates=ROW, absent=0.5)
+def test_a_number_of_draws_below_one_is_refused():
     learner = hr.PrivateTreeClassifier(1.0, max_depth=1, schema=SCHEMA)
     with pytest.raises(ArgumentError, match="n_models must be a whole number >= 1"):
         exact_membership(learner, X, Y).joint_advantage(0)

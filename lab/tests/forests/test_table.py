@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.audit import GuessedTable
-from hedgerow.audit.forests import reconstruct as module
 from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Schema
+from lab.forests import GuessedTable
 
 SCHEMA = Schema(
     {"age": Integer(0, 9, cuts=(2, 4, 7)), "hue": Categorical(("red", "green", "blue")), "old": Boolean()},
@@ -91,6 +90,6 @@ def test_what_cannot_be_matched_is_refused(monkeypatch):
         GuessedTable.of_rows(X, None)
     with pytest.raises(DomainError, match="one or more rows"):
         GuessedTable.of_rows(X[:0], SCHEMA)
-    monkeypatch.setattr(module, "MOST_ROWS", 8)
+    monkeypatch.setattr("lab.forests.guess.MOST_ROWS", 8)
     with pytest.raises(ArgumentError, match="1 to 8 rows to match, got 9 with 9"):
         GuessedTable.of_rows(X, SCHEMA).error(X)

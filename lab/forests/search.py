@@ -135,7 +135,7 @@ def most_likely(
 ) -> SolverResult:
     """Return the likeliest table of so many rows; a prior weights it by ``n! Π_j p_j^{n_j} / n_j!``."""
     if find_spec("ortools") is None:
-        raise MissingPackageError("Reconstruction by CP-SAT needs an extra: pip install 'hedgerow[forests]'.")
+        raise MissingPackageError("Reconstruction by CP-SAT needs OR-Tools: pip install -r lab/requirements.txt.")
     from ortools.sat.python import cp_model
 
     start = perf_counter()

@@ -13,7 +13,7 @@ first part, and with each of their first parts those with another second part. O
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -27,12 +27,12 @@ from hedgerow.learn.search.cost import Cost, Outline, masks_cost
 from hedgerow.learn.search.lattice import Choose, PatternMatrix, Stop, Take, exhaustive_levels, value_of
 from hedgerow.learn.search.sampler import Progress, check_rows
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
-from hedgerow.models.tree_set import MOST_MODELS
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, UNIT, ModelDraw, largest_weight
 from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.tally import Tally
 
 Part = Take | Stop
+MOST_MODELS = 100  # trees in a set: the bound on rounding counts on it
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,15 +97,15 @@ class SetSearch:
             below = self.n_values + np.where(is_open, each - self.n_values, 0.0).sum(axis=1)
         return self.n_values if below is None else float(below[0])
 
-    def mechanism(self, epsilon: Fraction, n_models: int) -> SetDraw:
-        """Return the draws that cost `epsilon` together, rounding included, or raise ValueError if that is too small.
+    def draw(self, epsilon: Fraction) -> ModelDraw:
+        """Return the draw of one tree that costs `epsilon`, rounding included; ValueError if that is too small.
 
         docs/studies/sets.md proves that rounding adds at most ``8u·(d + 1)·((8d + 2)·w·n + 2l·c)`` to one of weight w,
         with ``u = 2⁻⁵³``, ``n`` rows, ``d`` the depth, ``l`` the leaves, and ``c`` the `constant`.
         """
-        each, share = 8 * UNIT * (self.depth + 1), epsilon / n_models
+        each = 8 * UNIT * (self.depth + 1)
         relative, absolute = each * (8 * self.depth + 2) * MOST_ROWS, each * 2 ** (self.depth + 1) * self.constant
-        return SetDraw(ModelDraw(share, largest_weight(share, loss=1 + relative, absolute=absolute)), n_models)
+        return ModelDraw(epsilon, largest_weight(epsilon, loss=1 + relative, absolute=absolute))
 
     @property
     def constant(self) -> int:
@@ -114,42 +114,6 @@ class SetSearch:
         prior = math.log(options) + self.prior.cost(self.depth) + math.log(self.n_values)
         sums = options + 2 * terms + 8 * (math.log(options) + 2 * math.log(terms))
         return math.ceil((8 * 2**self.depth + 10) * prior + sums) + 40
-
-
-@dataclass(frozen=True)
-class SetDraw:
-    """Draw several models, none twice. Input: a `TreeSampler`, new for each set.
-
-    Given those before, a draw is from a public set of models, and costs what one costs; the draws add up (basic
-    composition, adaptive), in ρ too (docs/mathematics.md, fact 11).
-    """
-
-    each: ModelDraw
-    n_models: int
-    delta = Fraction(0)
-
-    sensitivity = 1
-
-    @property
-    def epsilon(self) -> Fraction:
-        return self.n_models * self.each.epsilon
-
-    @property
-    def rho(self) -> Fraction:
-        return self.n_models * self.each.rho
-
-    def distance(self, one: TreeSampler, other: TreeSampler) -> float:
-        return one.distance(other)
-
-    def build(self) -> Callable[[TreeSampler], tuple[Part, ...]]:
-        run = self.each.build()
-        return lambda sampler: tuple(run(sampler) for _ in range(self.n_models))
-
-    def simulate(self, values: TreeSampler, rng: np.random.Generator) -> tuple[Part, ...]:
-        return tuple(self.each.simulate(values, rng) for _ in range(self.n_models))
-
-    def __str__(self) -> str:
-        return f"{self.n_models} draws without replacement, each: {self.each}"
 
 
 class TreeSampler:

@@ -3,12 +3,12 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from hedgerow.audit import Paths
-from hedgerow.audit.forests.reconstruct import evidence_of
 from hedgerow.errors import ArgumentError
 from hedgerow.models import Leaf, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Literal, Number, Schema
-from tests.audit.forests.twin import SCHEMA, drawn
+from lab.forests.guess import evidence_of
+from lab.tests.forests.twin import SCHEMA, drawn
 
 
 @pytest.mark.parametrize("bagging", [False, True])

@@ -3,7 +3,7 @@ from math import lgamma, log
 
 import pytest
 
-from hedgerow.audit.forests.search import _OFF, _whole_numbers
+from lab.forests.search import _OFF, _whole_numbers
 
 
 @pytest.mark.parametrize(

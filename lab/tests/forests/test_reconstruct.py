@@ -10,10 +10,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import hedgerow as hr
-from hedgerow.audit import Paths, reconstruct
+from hedgerow.audit import Paths
 from hedgerow.errors import ArgumentError, ArgumentTypeError, SearchTooLargeError
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
-from tests.audit.forests.twin import (
+from lab.forests import reconstruct
+from lab.tests.forests.twin import (
     SCHEMA,
     bootstrap,
     chance_of,
@@ -321,7 +322,7 @@ def test_a_search_that_is_stopped_has_its_best_table_and_says_so():
         reconstruct(forest, schema, seconds=1e-6, n_jobs=1)
 
 
-def test_without_ortools_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr("hedgerow.audit.forests.search.find_spec", lambda _: None)
-    with pytest.raises(ImportError, match=r"pip install 'hedgerow\[forests\]'"):
+def test_without_ortools_the_requirement_is_named(monkeypatch):
+    monkeypatch.setattr("lab.forests.search.find_spec", lambda _: None)
+    with pytest.raises(ImportError, match=r"pip install -r lab/requirements\.txt"):
         reconstruct(fitted(), SCHEMA)

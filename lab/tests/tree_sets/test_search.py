@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.learn.search.sets import SetSearch, TreeSampler
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema import Boolean, Categorical, Integer
+from lab.tree_sets.search import SetSearch, TreeSampler
 from tests.learn.draws import ALARM, FACTORS
 from tests.learn.enumerate_models import (
     Models,
@@ -87,7 +87,6 @@ def test_every_sequence_is_drawn_with_its_exact_probability_from_any_table(examp
     same()
 
 
-@pytest.mark.claim("nothing is subtracted")
 def test_what_is_left_is_exact_where_one_tree_has_all_but_nothing_of_the_weight():
     """After a tree of weight 1 − e⁻⁶⁰⁰ a difference of float64 would be 0: within the bound on rounding."""
     models, rows = models_of(schema_of(WIDE), 2), 1200
@@ -108,14 +107,13 @@ def test_the_number_of_trees_is_that_of_an_enumeration(schema, depth, _):
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("examples", [8, pytest.param(100, marks=pytest.mark.slow)])
-@pytest.mark.claim("none is drawn twice, and the draws add up")
 def test_one_row_changes_the_log_probability_of_no_sequence_by_more_than_epsilon(examples, n):
     @settings(max_examples=examples)
     @given(st.data())
     def private(data):
         models = models_of(schema_of(WIDE), 1)
         epsilon = n * data.draw(st.sampled_from([Fraction(1, 10), Fraction(2)]))
-        weight = search_of(models).mechanism(epsilon, n).each.weight
+        weight = search_of(models).draw(epsilon / n).weight
         one, other = (drawn(models, table, n, weight) for table in data.draw(neighbours(models.schema)))
         assert max(abs(one[several] - other[several]) for several in one) <= epsilon
 
@@ -131,7 +129,7 @@ def test_most_of_epsilon_is_used():
         one, other = (drawn(models, each, 2, weight) for each in (table, table.plus((0,), 1)))
         return max(abs(one[several] - other[several]) for several in one)
 
-    weight = search_of(models).mechanism(Fraction(1), 2).each.weight
+    weight = search_of(models).draw(Fraction(1, 2)).weight
     assert 0.8 < loss(weight) <= 1 < loss(weight * Fraction(13, 10))
 
 
@@ -141,23 +139,22 @@ def test_sets_are_drawn_as_often_as_their_probability_says():
     models = models_of(schema_of(Boolean()), 1)
     table = Table(models.schema, (((0,), 0, 7), ((1,), 1, 4), ((1,), 0, 2)))
     rng, sampler = np.random.default_rng(20261126), TreeSampler(table.tally, search_of(models))
-    draw, several = search_of(models).mechanism(Fraction(1), 2), []
+    draw, several = search_of(models).draw(Fraction(1, 2)), []
     for _ in range(6000):
         sampler.drawn.clear()  # the weights of the table are kept
-        several.append(draw.simulate(sampler, rng))
+        several.append(tuple(draw.simulate(sampler, rng) for _ in range(2)))
 
     def compared(weight):
         shares = {one: float(value.exp()) for one, value in sets_one_by_one(models, table, 2, weight).items()}
         counts = [several.count(one) for one in shares]
         return p_value(counts, [len(several) * share for share in shares.values()])
 
-    assert compared(draw.each.weight) > ALARM
-    assert all(compared(draw.each.weight * factor) < ALARM for factor in FACTORS)
+    assert compared(draw.weight) > ALARM
+    assert all(compared(draw.weight * factor) < ALARM for factor in FACTORS)
 
 
-def test_what_several_draws_cost_is_the_sum_of_what_each_costs():
+def test_most_of_the_epsilon_of_a_draw_is_its_weight():
     search = SetSearch(Space.of_trees(schema_of(Boolean(), Boolean())), 2, constant(0.1))
-    one, five = search.mechanism(Fraction(1, 5), 1), search.mechanism(Fraction(1), 5)
-    assert (five.epsilon, five.delta, five.sensitivity) == (1, 0, 1)
-    assert five.rho == 5 * one.rho < Fraction(1, 39)  # about ε²/8k, not ε²/8
-    assert 0 < Fraction(1, 5) - one.each.weight < Fraction(1, 10**4)
+    draw = search.draw(Fraction(1, 5))
+    assert (draw.epsilon, draw.delta, draw.sensitivity) == (Fraction(1, 5), 0, 1)
+    assert 0 < Fraction(1, 5) - draw.weight < Fraction(1, 10**4)

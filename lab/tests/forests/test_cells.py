@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from hedgerow.audit import Domain, Paths
-from hedgerow.audit.forests import search as module
-from hedgerow.audit.forests.search import Cells
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.schema import Boolean, Categorical, Integer, Literal, Schema
+from lab.forests import search as module
+from lab.forests.search import Cells
 
 SCHEMA = Schema({"age": Integer(0, 9, cuts=(2, 4, 7)), "hue": Categorical(("red", "green", "blue")), "old": Boolean()})
 PATHS = Paths(

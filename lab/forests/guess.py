@@ -14,7 +14,6 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow.audit.entropy.domain import Domain, Marginals, Prior
-from hedgerow.audit.forests.search import Cells, Evidence, SolverSettings, most_likely
 from hedgerow.audit.inference.labelled import LabelledRows
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.encoders import last_step
@@ -28,6 +27,7 @@ from hedgerow.schema.attributes import Cell
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.text.messages import describe_argument
+from lab.forests.search import Cells, Evidence, SolverSettings, most_likely
 
 MOST_ROWS = 20_000  # the most rows that are matched: their distances are a square table
 
@@ -54,7 +54,7 @@ def reconstruct(
 
     The search is over numbers of rows of each pattern that the models distinguish, by an integer program. Of values
     that no model distinguishes, the most probable one is guessed, and the median of numbers. No row is read: the result
-    is as public as the models. Needs ``pip install 'hedgerow[forests]'``.
+    is as public as the models. Needs ``pip install -r lab/requirements.txt``.
 
     Parameters
     ----------
