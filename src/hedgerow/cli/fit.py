@@ -17,7 +17,7 @@ from hedgerow.cli.budget import enter_digest, open_budget, write_release
 from hedgerow.cli.options import ADVANCED, advanced, named_values, number, option, with_groups
 from hedgerow.cli.output import ROOM, check_output, model_text, say, written
 from hedgerow.cli.predictions import class_weights, costs_in
-from hedgerow.cli.rows import Rows, UnitOptions, open_rows, target_name
+from hedgerow.cli.rows import CommandRows, UnitOptions, open_rows, target_name
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError, NoiseWarning, SeededNoiseWarning, UnitWarning, UselessModelWarning
 from hedgerow.learn.learners import CLASSIFIERS, REGRESSORS, Learners
@@ -203,7 +203,7 @@ def _tell_rows_needed(classifier: SearchEstimator, schema: Schema) -> None:
         say(f"at this epsilon even the smallest model needs about {rows} to {lost}", err=True)
 
 
-def _learn(classifier: PrivateEstimator, rows: Rows, label: str) -> Model:
+def _learn(classifier: PrivateEstimator, rows: CommandRows, label: str) -> Model:
     cost = None
     if isinstance(classifier, SearchEstimator):
         declared = classifier.schema

@@ -108,8 +108,8 @@ def check_values(table: Table, schema: Schema, names: Sequence[str] | None = Non
         check_units(schema.unit, table)
 
 
-class TableRows:
-    """The rows of a table, counted where they are."""
+class EngineRows:
+    """The rows of an open table, counted by its engine."""
 
     def __init__(self, table: Any, address: str, of_tally: Schema | None = None) -> None:
         self.table, self.address, self._is_tally = table, address, of_tally is not None
@@ -146,11 +146,11 @@ class TableRows:
         """Rows of a table have no lines."""
 
 
-Rows = FileRows | TableRows  # Private rows, none of which is read before they are learned from or counted
+CommandRows = FileRows | EngineRows  # Private rows, none of which is read before they are learned from or counted
 
 
 @contextmanager
-def open_rows(data: str, options: TableOptions, of_tally: Schema | None = None) -> Generator[Rows]:
+def open_rows(data: str, options: TableOptions, of_tally: Schema | None = None) -> Generator[CommandRows]:
     """Open the rows that a command is given, or a tally that was counted by a schema; none is looked at yet."""
     check_no_spreadsheet(data)
     engine: Any = options.engine
@@ -168,7 +168,7 @@ def open_rows(data: str, options: TableOptions, of_tally: Schema | None = None) 
 
         settings: dict[str, Any] = {"master": options.master, "memory": options.memory, "delimiter": delimiter}
         with open_table(data, engine=engine, **settings) as table:
-            yield TableRows(table, data, of_tally)
+            yield EngineRows(table, data, of_tally)
 
 
 def read_labelled(path: Path | None, text_format: TextFormat, schema: Schema) -> tuple[Any, Any] | None:
