@@ -25,7 +25,7 @@ def counted(X, y, predict, groups):
 
 def test_groups_are_counted_row_by_row():
     X, y = a_table()
-    measured = Accuracy.measure(Subject.of(a_tree()), (X, y), "training rows", "no", ["age", "smoker"])
+    measured = Accuracy.measure(Subject(a_tree()), (X, y), "training rows", "no", ["age", "smoker"])
 
     def predict(row):
         return "yes" if row["age"] > 60 else "no"
@@ -43,40 +43,40 @@ def test_groups_are_counted_row_by_row():
 def test_columns_outside_the_schema_are_groups_too_and_others_are_refused():
     X, y = a_table()
     ward = X.assign(ward=np.where(np.arange(90) < 60, "north", "south"))
-    measured = Accuracy.measure(Subject.of(a_tree()), (ward, y), "rows", "no", ["ward"])
+    measured = Accuracy.measure(Subject(a_tree()), (ward, y), "rows", "no", ["ward"])
     assert {one.group for one in measured.groups[0][1]} == {"north", "south"}
     with pytest.raises(ValueError, match="town"):
-        Accuracy.measure(Subject.of(a_tree()), (X, y), "rows", "no", ["town"])
+        Accuracy.measure(Subject(a_tree()), (X, y), "rows", "no", ["town"])
 
 
 def test_an_array_has_the_groups_of_the_schema_alone():
     tree, _ = overfitted()
     values = np.arange(86).reshape(-1, 1)
     with pytest.raises(ValueError, match=r"expected one of the attributes .*, got another name"):
-        Accuracy.measure(Subject.of(tree), (values, values[:, 0] % 2), "rows", "0", ["code"])
+        Accuracy.measure(Subject(tree), (values, values[:, 0] % 2), "rows", "0", ["code"])
 
 
 def test_labels_are_compared_as_classes():
     tree, schema = overfitted()
     values = np.arange(86).reshape(-1, 1)
-    measured = Accuracy.measure(Subject.of(tree, schema=schema), (values, values[:, 0] % 2), "rows", "0", [])
+    measured = Accuracy.measure(Subject(tree, schema=schema), (values, values[:, 0] % 2), "rows", "0", [])
     assert measured.overall.right == 86
     text = DecisionTreeClassifier().fit([[0], [1]], ["a", "b"])
     assert (
-        Accuracy.measure(Subject.of(text), (np.array([[0], [1], [1]]), ["a", "b", "a"]), "rows", "a", []).overall.right
+        Accuracy.measure(Subject(text), (np.array([[0], [1], [1]]), ["a", "b", "a"]), "rows", "a", []).overall.right
         == 2
     )
 
 
 def test_the_commonest_class_is_that_of_the_training_rows():
-    subject = Subject.of(a_tree())
+    subject = Subject(a_tree())
     assert accuracy.commonest(subject, pd.Series(["yes", "no", "yes"])) == "yes"
     assert accuracy.commonest(subject, pd.Series(["yes", "no"])) == "no"
 
 
 def test_a_model_no_better_than_the_commonest_class_and_groups_served_worse_need_a_look():
     X, y = a_table()
-    subject = Subject.of(a_tree())
+    subject = Subject(a_tree())
     good = Accuracy.measure(subject, (X, y), "held-out rows", "no", ["age"])
     assert {one.key: one.bucket for one in accuracy.findings([good])} == {"accuracy": "supports"}
     flipped = y.where(X["age"] <= 60, "no")  # nobody is ill: the old are all told wrongly
@@ -93,7 +93,7 @@ def test_training_rows_alone_support_no_model_without_a_guarantee():
         (without_privacy(), (X, y), "supports"),
         (a_tree(), None, "supports"),
     ):
-        _, (found, *_) = accuracy.measured(Subject.of(model), (X, y), test, ())
+        _, (found, *_) = accuracy.measured(Subject(model), (X, y), test, ())
         assert found.bucket == bucket
         assert ("by heart" in found.sentence) == (bucket == "look")
 
@@ -101,7 +101,7 @@ def test_training_rows_alone_support_no_model_without_a_guarantee():
 def test_the_section_says_what_was_not_measured():
     assert accuracy.measured_accuracy([]).answer.startswith("Not measured.")
     X, y = a_table()
-    one = Accuracy.measure(Subject.of(a_tree()), (X, y), "training rows", "no", [])
+    one = Accuracy.measure(Subject(a_tree()), (X, y), "training rows", "no", [])
     section = accuracy.measured_accuracy([one])
     assert "--by" in section.measure
     assert "--test" in section.measure
@@ -156,7 +156,7 @@ def test_costs_are_those_of_the_estimator_and_missing_ones_are_named():
     assert without.notes[0].startswith("The model was learned by costs")
     with pytest.raises(ValueError, match="expected class_weight or costs, got both"):
         Report.of(learner, costs=COSTS, class_weight={"yes": 2})
-    counted = [fact.value for fact in released_accuracy(Subject.of(a_tree(COUNTED), costs=COSTS)).facts]
+    counted = [fact.value for fact in released_accuracy(Subject(a_tree(COUNTED), costs=COSTS)).facts]
     assert counted[2:] == pytest.approx([(5 * 1 + 4 * 1) / 85, 54 / 85])  # a "yes" missed, four told ill, of 85 rows
 
 

@@ -18,7 +18,7 @@ from tests.report.subjects import CARD, COUNTED, SCHEMA, a_tree, overfitted, wit
 def test_the_model_is_readable_as_it_is():
     """Of noisy counts as much as the noise leaves, as in the model's own text; exact counts as they are."""
     noisy = a_tree(COUNTED, counts=((4, 30), (50, 1), (-2, 0)))
-    (grid,) = disclosure.model(Subject.of(noisy)).grids
+    (grid,) = disclosure.model(Subject(noisy)).grids
     assert grid.columns == ("if", "then", "probability", "rows of no", "rows of yes")
     assert [row[0].partition(" ")[2] for row in grid.rows] == list(noisy.conditions)
     assert [row[1:] for row in grid.rows] == [
@@ -27,13 +27,13 @@ def test_the_model_is_readable_as_it_is():
         ("no", "at most 6 rows: too few to tell", "", ""),
     ]
     assert grid.title.startswith("The leaves")
-    (grid,) = disclosure.model(Subject.of(without_privacy())).grids
+    (grid,) = disclosure.model(Subject(without_privacy())).grids
     assert grid.rows[0][1:] == ("yes", "90.9 %", "3", "30")
 
 
 def test_rules_have_an_order_and_labels_no_counts():
     rules = RuleList(SCHEMA, (Rule((), label="no"),), CARD)
-    (grid,) = disclosure.model(Subject.of(rules)).grids
+    (grid,) = disclosure.model(Subject(rules)).grids
     assert grid.columns == ("if", "then")
     assert grid.title == "The rules: the first that holds decides"
 
@@ -41,7 +41,7 @@ def test_rules_have_an_order_and_labels_no_counts():
 def test_a_scorecard_shows_points_and_what_totals_mean(tmp_path):
     (tmp_path / "schema.yaml").write_text(CLINIC)
     card = a_scorecard(tmp_path)
-    points, totals = disclosure.model(Subject.of(card)).grids
+    points, totals = disclosure.model(Subject(card)).grids
     assert len(points.rows) == len(card.get_points())
     assert [row[0] for row in totals.rows] == [one["total"] for one in card.risks()]
 
@@ -49,18 +49,18 @@ def test_a_scorecard_shows_points_and_what_totals_mean(tmp_path):
 def test_a_scorecard_is_not_told_to_release_counts(tmp_path):
     """It has no leaves to count rows in: `hedgerow fit --model scorecard --release-counts` is refused."""
     (tmp_path / "schema.yaml").write_text(CLINIC)
-    found = accuracy.released_accuracy(Subject.of(a_scorecard(tmp_path)))
+    found = accuracy.released_accuracy(Subject(a_scorecard(tmp_path)))
     assert found.measure.startswith("Give the rows")
     assert "--release-counts" not in found.measure
     assert (
         "--release-counts"
-        in accuracy.released_accuracy(Subject.of(RuleList(SCHEMA, (Rule((), label="no"),), CARD))).measure
+        in accuracy.released_accuracy(Subject(RuleList(SCHEMA, (Rule((), label="no"),), CARD))).measure
     )
 
 
 def test_a_page_has_the_ten_worst_leaves_of_another_librarys_tree_and_what_they_predict():
     tree, schema = overfitted()
-    subject = Subject.of(tree, schema=schema)
+    subject = Subject(tree, schema=schema)
     assert disclosure.model(subject).grids == ()
     (grid,) = disclosure.leaves(subject, subject.leaves()).shown
     assert (grid.caption, len(grid.first)) == ("Leaves, the worst first; the first 10 of 86", 10)
@@ -69,11 +69,11 @@ def test_a_page_has_the_ten_worst_leaves_of_another_librarys_tree_and_what_they_
         number = int(name.partition(".")[0]) - 1  # the leaf of code = number
         assert (said, rows) == (str(number % 2), 1 if number < 31 else 3)
     assert Report.of(tree, schema=schema).board.leaves == grid
-    assert "schema=" in disclosure.model(Subject.of(tree)).measure
+    assert "schema=" in disclosure.model(Subject(tree)).measure
 
 
 def test_accuracy_by_released_counts():
-    section = accuracy.released_accuracy(Subject.of(a_tree(COUNTED)))  # (4, 30), (50, 1), (-2, 0): 80 of 85, and 54
+    section = accuracy.released_accuracy(Subject(a_tree(COUNTED)))  # (4, 30), (50, 1), (-2, 0): 80 of 85, and 54
     assert [fact.value for fact in section.facts] == [80 / 85, 54 / 85]
     assert "right on about 94.1 % (78.3 to 100.0 %) of the training rows; always saying" in section.answer
     assert "the commonest class, on about 63.5 % (50.0 to 78.3 %)" in section.answer
@@ -102,7 +102,7 @@ def test_accuracy_by_counts_of_unknown_noise_is_unknown(word):
     draw, counts = COUNTED.charges
     reworded = replace(counts, mechanism=counts.mechanism.replace("discrete Laplace", word))
     tree = a_tree(replace(COUNTED, charges=(draw, reworded)))
-    section = accuracy.released_accuracy(Subject.of(tree, costs={"no": {"yes": 1}, "yes": {"no": 5}}))
+    section = accuracy.released_accuracy(Subject(tree, costs={"no": {"yes": 1}, "yes": {"no": 5}}))
     assert section.facts == ()
     assert section.answer == "Unknown. The privacy card does not state the noise on the released counts."
 
@@ -116,9 +116,9 @@ def test_accuracy_by_counts_of_unknown_noise_is_unknown(word):
     ],
 )
 def test_accuracy_is_not_measured_without_released_counts(model):
-    assert accuracy.released_accuracy(Subject.of(model)).answer.startswith("Not measured.")
+    assert accuracy.released_accuracy(Subject(model)).answer.startswith("Not measured.")
 
 
 def test_a_leaf_without_counts_beside_one_with_them():
     rules = RuleList(SCHEMA, (Rule((), Leaf((5, 3)).counts),), COUNTED)
-    assert [fact.value for fact in accuracy.released_accuracy(Subject.of(rules)).facts] == [5 / 8, 5 / 8]
+    assert [fact.value for fact in accuracy.released_accuracy(Subject(rules)).facts] == [5 / 8, 5 / 8]

@@ -19,7 +19,7 @@ STATED = Form(purpose="x", curator="x", unit="x", tuning="x")
 
 
 def buckets(card, releases=None, form=STATED):
-    subject = Subject.of(a_tree(card), form)
+    subject = Subject(a_tree(card), form)
     return {finding.key: finding.bucket for finding in findings.findings(subject, releases)}
 
 
@@ -41,7 +41,7 @@ def test_tiers_of_epsilon_for_a_model_and_for_all_releases(epsilon, bucket):
 
 
 def test_a_delta_needs_a_look_and_one_of_the_order_of_one_row_is_rejected():
-    subject = Subject.of(a_tree(costing("1", "1/1000")), STATED)
+    subject = Subject(a_tree(costing("1", "1/1000")), STATED)
     found = {n: list(findings.promised(subject, n))[1] for n in (None, 999, 1000)}
     assert [one.bucket for one in found.values()] == ["look", "look", "reject"]
     assert found[1000].sentence.endswith("delta = 0.001; it should be far below 1/1,000, one in the number of rows.")
@@ -55,7 +55,7 @@ def test_a_claim_without_noise_is_rejected():
 
 def test_a_card_that_was_charged_and_is_void_is_rejected():
     assert buckets(no_guarantee_reason())["guarantee"] == "reject"
-    subject = Subject.of(without_privacy(), STATED)
+    subject = Subject(without_privacy(), STATED)
     assert [(one.key, one.bucket) for one in findings.findings(subject, None)] == [("guarantee", "look")]
 
 
@@ -85,7 +85,7 @@ def test_a_file_that_the_record_does_not_have_is_found_by_its_digest():
     named, unnamed = (PastRelease(CARD.charges[0], models=one) for one in ((digest,), ()))
 
     def found(model, *releases):
-        said = findings.findings(Subject.of(model, STATED), Releases(releases, None, "a budget file"))
+        said = findings.findings(Subject(model, STATED), Releases(releases, None, "a budget file"))
         return [one.bucket for one in said if one.key == "record" and "digest" in one.sentence]
 
     assert found(forged, named, named) == ["reject"]
@@ -100,7 +100,7 @@ def test_charges_for_rows_and_for_persons_are_not_added():
     of_unit = [replace(charge, unit=unit) for charge in CARD.charges]
     card, of_rows = replace(CARD, charges=tuple(of_unit)), Charge("counts", Fraction(1, 4))
     both = Releases(tuple(map(PastRelease, [*of_unit, of_rows])), None, "a ledger")
-    found = {one.key: one for one in findings.findings(Subject.of(a_tree(card), STATED), both)}
+    found = {one.key: one for one in findings.findings(Subject(a_tree(card), STATED), both)}
     assert found["releases"].bucket == "look"
     assert (
         "epsilon = 1 for one who (at most 3 of its rows, drawn at random, are used) and 0.25"
@@ -117,7 +117,7 @@ def test_charges_for_rows_and_for_persons_are_not_added():
 def test_what_is_not_stated_needs_a_look():
     assert buckets(CARD, form=Form())["form"] == "look"
     (found,) = [
-        one for one in findings.findings(Subject.of(a_tree(), Form(purpose="x", unit="x")), None) if one.key == "form"
+        one for one in findings.findings(Subject(a_tree(), Form(purpose="x", unit="x")), None) if one.key == "form"
     ]
     assert found.sentence.startswith("The form does not state who answers for the table; nor whether rows were")
     assert "form" not in buckets(CARD, form=STATED)
@@ -135,7 +135,7 @@ def test_a_constant_model_is_found_on_every_sheet_that_may_say_so(model):
 
 def test_every_finding_prints_its_rule_and_the_rules_source():
     for card in (CARD, costing("11", "1/9"), no_guarantee_reason(), replace(CARD, noise="none")):
-        for finding in findings.findings(Subject.of(a_tree(card)), None):
+        for finding in findings.findings(Subject(a_tree(card)), None):
             assert finding.sentence.endswith(".")
             assert finding.threshold
             assert finding.source

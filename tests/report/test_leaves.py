@@ -18,7 +18,7 @@ from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, overfitted, wit
 
 
 def of(model, train=None, form=None, **more):
-    subject = Subject.of(model, form, **more)
+    subject = Subject(model, form or Form(), **more)
     risk = subject.leaves(train)
     found = list(disclosure.leaf_findings(subject, risk))
     section = disclosure.leaves(subject, risk)
@@ -109,7 +109,7 @@ def rows_of(counts):
 
 
 def stored(model, counts):
-    return [one.bucket for one in disclosure.row_findings(Subject.of(model), rows_of(counts)) if one.key == "counts"]
+    return [one.bucket for one in disclosure.row_findings(Subject(model), rows_of(counts)) if one.key == "counts"]
 
 
 def test_rows_that_do_not_make_the_exact_counts_of_a_model_are_others():
@@ -117,7 +117,7 @@ def test_rows_that_do_not_make_the_exact_counts_of_a_model_are_others():
     assert stored(without_privacy(counts), counts) == []
     assert stored(without_privacy(counts), ((3, 30), (40, 11), (26, 0))) == ["reject"]
     assert stored(without_privacy(counts), ((3, 30), (40, 12), (0, 0))) == ["reject"]
-    assert list(disclosure.row_findings(Subject.of(without_privacy(counts)), None)) == []
+    assert list(disclosure.row_findings(Subject(without_privacy(counts)), None)) == []
 
 
 def test_noise_explains_no_more_than_it_can():
@@ -150,7 +150,7 @@ def test_a_row_that_has_most_of_the_sum_of_its_leaf_is_found(numbers):
     frame = pd.DataFrame({"old": [False] * 12 + [True] * len(numbers)})
     income = pd.Series([10.0] * 12 + [float(one) for one in numbers], name="income")
     grown = DecisionTreeRegressor(random_state=0).fit(frame.astype(float), income)
-    found = list(disclosure.row_findings(Subject.of(grown, schema=schema), (frame, income)))
+    found = list(disclosure.row_findings(Subject(grown, schema=schema), (frame, income)))
     is_split = len(set(income)) > 1
     assert [(one.key, one.bucket, one.value) for one in found] == (
         [("dominance", "reject", 1)] if is_split and any(numbers) and dominated(numbers) else []

@@ -23,7 +23,7 @@ def texts(section):
 
 
 def test_the_guarantee_is_said_in_odds_before_any_number():
-    found = promises.guarantee(Subject.of(a_tree()))
+    found = promises.guarantee(Subject(a_tree()))
     assert "Whoever is 50 % sure that" in found.answer
     assert "at most 73.2 % sure" in found.answer  # e / (1 + e) = .73106, rounded up
     assert texts(found)["epsilon"] == "1"
@@ -33,18 +33,18 @@ def test_the_guarantee_is_said_in_odds_before_any_number():
 
 def test_a_delta_is_said_to_be_an_exception():
     card = replace(CARD, charges=(Charge("draw", Fraction(1), Fraction(1, 1000)),))
-    assert "apart from a chance of at most 0.001." in promises.guarantee(Subject.of(a_tree(card))).answer
+    assert "apart from a chance of at most 0.001." in promises.guarantee(Subject(a_tree(card))).answer
 
 
 def test_without_a_guarantee_nothing_is_promised():
     for model in (without_privacy(), a_tree(no_guarantee_reason())):
-        found = promises.guarantee(Subject.of(model))
+        found = promises.guarantee(Subject(model))
         assert found.answer.startswith("Nothing is promised.")
         assert found.grids == ()
 
 
 def test_the_schema_is_not_protected_and_says_where_its_cut_points_come_from():
-    found = promises.unprotected(Subject.of(a_tree()), "public")
+    found = promises.unprotected(Subject(a_tree()), "public")
     assert texts(found)["schema"].endswith(SCHEMA.digest)
     assert texts(found)["notes on the card"] == "columns are public"
     assert [row[2] for row in found.grids[0].rows] == ["declared", "none: categories are declared"]
@@ -76,7 +76,7 @@ def test_thresholds_of_other_libraries_are_said_once_to_be_functions_of_the_rows
 
 
 def test_what_people_state_is_on_the_public_sheet_and_limits_and_risk_on_both():
-    subject = Subject.of(a_tree(), Form(unit="a visit", limits="not for triage"))
+    subject = Subject(a_tree(), Form(unit="a visit", limits="not for triage"))
     found = promises.stated(subject, "public")
     assert (texts(found)["one row is"], texts(found)["limits of use"]) == ("a visit", "not for triage")
     assert texts(found)["not stated"].startswith("purpose, population, rows, curator, ")
@@ -88,17 +88,15 @@ def test_what_people_state_is_on_the_public_sheet_and_limits_and_risk_on_both():
 
 
 def test_every_charge_is_listed():
-    found = promises.charges(Subject.of(a_tree()), "public")
+    found = promises.charges(Subject(a_tree()), "public")
     assert found.answer.startswith("2 releases of the rows")
     assert [row[:3] for row in found.grids[0].rows] == [
         ("draw of a tree", "exponential", "0.5"),
         ("counts", "not named", "0.5"),
     ]
     declared = PrivacyCard((Charge("cuts", Fraction(1), declared=True),), noise="OpenDP", software="hedgerow")
-    assert (
-        promises.charges(Subject.of(a_tree(declared)), "public").grids[0].rows[0][-1] == "declared by the schema's file"
-    )
-    assert "No mechanism" in promises.charges(Subject.of(without_privacy()), "public").answer
+    assert promises.charges(Subject(a_tree(declared)), "public").grids[0].rows[0][-1] == "declared by the schema's file"
+    assert "No mechanism" in promises.charges(Subject(without_privacy()), "public").answer
 
 
 def test_earlier_releases_add_up_and_are_not_measured_without_a_record():
@@ -120,5 +118,5 @@ def test_losses_of_different_units_are_told_apart():
 
 
 def test_the_noise_and_why_there_is_no_guarantee():
-    assert texts(promises.noise(Subject.of(a_tree())))["noise"] == "OpenDP"
-    assert texts(promises.noise(Subject.of(a_tree(no_guarantee_reason()))))["no guarantee because"] == "seeded noise"
+    assert texts(promises.noise(Subject(a_tree())))["noise"] == "OpenDP"
+    assert texts(promises.noise(Subject(a_tree(no_guarantee_reason()))))["no guarantee because"] == "seeded noise"

@@ -20,7 +20,7 @@ from tests.report.subjects import CARD, SCHEMA, a_table, a_tree, overfitted, wit
 
 def test_the_numbers_are_those_of_the_audit():
     model = without_privacy()
-    subject = Subject.of(model)
+    subject = Subject(model)
     section = reconstruction_section(subject, reconstructed(subject))
     found, values = hr.audit.reconstruction(model), {fact.name: fact.value for fact in section.facts}
     assert values["Dist_G"] == found.uncertainty
@@ -32,7 +32,7 @@ def test_the_numbers_are_those_of_the_audit():
 
 def test_a_mean_that_is_high_supports_nothing():
     tree, schema = overfitted()
-    subject = Subject.of(tree, schema=schema)
+    subject = Subject(tree, schema=schema)
     found = reconstructed(subject)
     section = reconstruction_section(subject, found)
     assert "supports no release" in section.answer
@@ -53,17 +53,17 @@ def test_rows_that_are_the_only_possible_ones_are_disclosed(private):
         def regions(self):
             return [[Literal("a", "true", ()), Literal("b", "true", ())], []]
 
-    subject = Subject.of(Known(), schema=schema)
+    subject = Subject(Known(), schema=schema)
     (finding,) = reconstruction_findings(subject, reconstructed(subject))
     assert (finding.bucket, finding.value) == ("reject", 5)
     model = a_tree()
     if private:
-        assert list(reconstruction_findings(Subject.of(model), reconstructed(Subject.of(model)))) == []
+        assert list(reconstruction_findings(Subject(model), reconstructed(Subject(model)))) == []
 
 
 def test_the_most_exposed_group_is_named_with_rows_alone():
     X, _ = a_table()
-    subject = Subject.of(a_tree(), Form(sensitive=("smoker",)))
+    subject = Subject(a_tree(), Form(sensitive=("smoker",)))
     found = reconstructed(subject, X)
     (section,) = groups(found, ("smoker", "age"))
     by_column = {name: found.by_group(name) for name in ("smoker", "age")}
@@ -75,7 +75,7 @@ def test_the_most_exposed_group_is_named_with_rows_alone():
 
 def test_what_is_not_stored_is_not_measured():
     tree, _ = overfitted()
-    for subject in (Subject.of(tree), Subject.of(a_tree(counts=((0, 0), (0, 0), (-3, 0))))):
+    for subject in (Subject(tree), Subject(a_tree(counts=((0, 0), (0, 0), (-3, 0))))):
         found = reconstructed(subject)
         assert isinstance(found, str)
         section = reconstruction_section(subject, found)
@@ -85,7 +85,7 @@ def test_what_is_not_stored_is_not_measured():
 
 def test_long_lists_are_left_to_the_audit():
     subjects = [
-        Subject.of(RuleList(SCHEMA, (*[Rule((Literal("smoker", "true", ()),), (9, 1))] * n, Rule((), (5, 5))), CARD))
+        Subject(RuleList(SCHEMA, (*[Rule((Literal("smoker", "true", ()),), (9, 1))] * n, Rule((), (5, 5))), CARD))
         for n in (0, 1, MOST_RULES)
     ]
     assert [isinstance(reconstructed(subject), str) for subject in subjects] == [False, False, True]

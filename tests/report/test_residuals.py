@@ -71,7 +71,7 @@ def test_errors_of_all_rows_and_of_groups_are_those_of_the_definition():
     (X, y), tree = a_table(), a_tree()
     known = a_table(201, seed=1)[1]
     mean, median = Fraction(int(known.sum()), 201), Fraction(int(sorted(known)[100]))
-    found = Error.measure(Subject.of(tree), (X, y), "held-out rows", known.to_numpy(dtype=float), ["smoker", "age"])
+    found = Error.measure(Subject(tree), (X, y), "held-out rows", known.to_numpy(dtype=float), ["smoker", "age"])
     said = tree.predict(X)
     for one, chosen in (
         (found.overall, np.ones(300, dtype=bool)),
@@ -157,7 +157,7 @@ def test_errors_by_released_counts_are_those_of_rows_in_the_middle_of_their_leve
 @pytest.mark.parametrize(("scale", "is_right"), [(1, True), (0.7, False), (1.3, False)])
 def test_intervals_by_released_counts_hold_in_95_of_100(scale, is_right):
     """600 releases at ε = 1/2: 3.3 standard deviations of a share of .95 are .03; noise 30 % off is told from it."""
-    (_, _, r2) = (fact.value for fact in residuals.released_error(Subject.of(a_tree(map(tuple, EXACT)))).facts)
+    (_, _, r2) = (fact.value for fact in residuals.released_error(Subject(a_tree(map(tuple, EXACT)))).facts)
     rng, inside = np.random.default_rng(0), 0
     mechanism = DiscreteLaplace(Fraction(1, 2) / Fraction(scale))
     for _ in range(600):
@@ -173,7 +173,7 @@ def test_errors_by_counts_of_unknown_noise_are_unknown(charge):
     draw, counts = a_card().charges
     reworded = replace(counts, mechanism=counts.mechanism.replace("discrete", "geometric"))
     card = PrivacyCard(((draw,), (draw, reworded))[charge], noise="OpenDP", software="hedgerow")
-    section = residuals.released_error(Subject.of(a_tree(counts=tuple(map(tuple, EXACT)), card=card)))
+    section = residuals.released_error(Subject(a_tree(counts=tuple(map(tuple, EXACT)), card=card)))
     assert section.facts == ()
     assert section.answer == "Unknown. The privacy card does not state the noise on the released counts."
     assert "R² is" not in Report.of(a_tree(counts=tuple(map(tuple, EXACT)), card=card)).to_html()
@@ -181,10 +181,10 @@ def test_errors_by_counts_of_unknown_noise_are_unknown(charge):
 
 def test_what_noise_hides_is_not_said():
     few = a_tree(counts=((0, 0, 0, 3, 6, 3, 1, 0), (4, 9, 3, 0, 0, 0, 0, 0)))
-    assert "too large to say" in residuals.released_error(Subject.of(few)).answer
+    assert "too large to say" in residuals.released_error(Subject(few)).answer
     none = a_tree(counts=((-1,) * 8, (0,) * 8))
-    assert "too large to say" in residuals.released_error(Subject.of(none)).answer
-    assert residuals.released_error(Subject.of(a_tree())).answer.startswith("Not measured. No counts")
+    assert "too large to say" in residuals.released_error(Subject(none)).answer
+    assert residuals.released_error(Subject(a_tree())).answer.startswith("Not measured. No counts")
 
 
 def test_regressors_of_other_libraries_need_a_schema_with_a_number():

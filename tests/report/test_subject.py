@@ -13,31 +13,31 @@ from tests.report.subjects import SCHEMA, a_table, a_tree, overfitted
 def test_a_fitted_estimator_is_its_model():
     X, y = a_table()
     clf = hr.OptimalTreeClassifier(max_depth=1, schema=SCHEMA).fit(X, y)
-    found = Subject.of(clf)
+    found = Subject(clf)
     assert found.released is clf.tree_
     assert found.kind == "tree"
     assert not found.is_private
-    assert Subject.of(a_tree()).is_private
+    assert Subject(a_tree()).is_private
 
 
 def test_a_tree_of_another_library_has_words_with_a_schema():
     tree, schema = overfitted()
-    found = Subject.of(tree, schema=schema)
+    found = Subject(tree, schema=schema)
     assert found.conditions[:2] == ("code <= 0", "0 < code <= 1")
     assert len(found.conditions) == 86
     assert "sklearn (DecisionTreeClassifier)" in found.card.no_guarantee_reason
     assert found.card.software == "sklearn (DecisionTreeClassifier)"
-    assert Subject.of(tree).conditions == ()
-    assert Subject.of(tree).title == "a model: DecisionTreeClassifier"
-    assert Subject.of(a_tree(), Form(title="T")).title == "T"
+    assert Subject(tree).conditions == ()
+    assert Subject(tree).title == "a model: DecisionTreeClassifier"
+    assert Subject(a_tree(), Form(title="T")).title == "T"
 
 
 def test_stored_counts_of_another_library_are_taken_before_rows():
     tree, schema = overfitted()
     values = np.zeros((5, 1), dtype=int)
-    assert Subject.of(tree, schema=schema).leaves((values, [0] * 5)).leaves[0].endswith("code <= 0")
-    assert sum(Subject.of(tree).leaves((values, [0] * 5)).rows) == 5  # no words, and rows counted
-    assert Subject.of(tree).leaves() is None
+    assert Subject(tree, schema=schema).leaves((values, [0] * 5)).leaves[0].endswith("code <= 0")
+    assert sum(Subject(tree).leaves((values, [0] * 5)).rows) == 5  # no words, and rows counted
+    assert Subject(tree).leaves() is None
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_stored_counts_of_another_library_are_taken_before_rows():
 )
 def test_what_cannot_be_reported_on_is_refused(model, given, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        Subject.of(model, **given)
+        Subject(model, **given)
 
 
 def test_a_model_that_predicts_otherwise_is_refused():
@@ -65,4 +65,4 @@ def test_a_model_that_predicts_otherwise_is_refused():
             return X[:1]
 
     with pytest.raises(ValueError, match="expected a model that predicts one value for each row of X"):
-        Subject.of(Broken()).predict(np.zeros((3, 1)))
+        Subject(Broken()).predict(np.zeros((3, 1)))

@@ -98,7 +98,7 @@ def penalties_of(subject: Subject, labels: Any) -> tuple[Penalty, ...]:
     label = None if subject.schema is None else subject.schema.label
     if not isinstance(label, Label):
         return ()
-    found = [] if subject.costs is None else [(COST, subject.costs)]
+    found = [] if subject.cost_matrix is None else [(COST, subject.cost_matrix)]
     if label.ordered and len(label.classes) > 2:
         places = np.arange(len(label.classes), dtype=np.float64)
         found.append((PLACES, np.abs(places[:, np.newaxis] - places)))
@@ -121,7 +121,7 @@ def measured(
         common, penalties = commonest(subject, known[1]), penalties_of(subject, known[1])
         pairs = ((train, "training rows"), (test, "held-out rows"))
         hits = [Accuracy.measure(subject, one, of, common, by, penalties) for one, of in pairs if one is not None]
-    are_missing = subject.loss.startswith(COST) and subject.costs is None
+    are_missing = subject.loss.startswith(COST) and subject.cost_matrix is None
     return measured_accuracy(hits, costs_missing=are_missing), tuple(findings(hits, subject.speaks(test)))
 
 
@@ -190,7 +190,7 @@ def released_accuracy(subject: Subject) -> Section:
     model = subject.released if subject.is_private else None
     has_counts = model is not None and model.has_counts
     noise = CountNoise.of(model.privacy) if model is not None and has_counts else None
-    found = {} if model is None or noise is None else _by_counts(model, noise, subject.costs)
+    found = {} if model is None or noise is None else _by_counts(model, noise, subject.cost_matrix)
     texts = {name: _released_text(of, "g" if name.startswith("cost") else "%") for name, of in found.items()}
     facts = [Fact(_RELEASED[name], texts[name], found[name][0]) for name in found]
     values: dict[str, Any] = {name: texts.get(name) for name in _RELEASED}

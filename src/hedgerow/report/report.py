@@ -170,8 +170,15 @@ class Report(Sheets):
         """
         check_optional(releases, Releases, "a record of releases (report.Releases)", "releases")
         check_optional(on, date, "a date", "on")
-        priced: dict[str, Any] = {"costs": costs, "class_weight": class_weight}
-        subject = Subject.of(model, form, schema=schema, features=features, threshold=threshold, **priced)
+        subject = Subject(
+            model,
+            Form() if form is None else form,
+            schema=schema,
+            features=features,
+            threshold=threshold,
+            costs=costs,
+            class_weight=class_weight,
+        )
         audits = "a result of audit.membership, audit.lira or audit.exact_membership"
         check_optional(membership, Attacked, audits, "membership")
         columns = _columns(by, subject.form.sensitive)

@@ -1,10 +1,10 @@
 """The subject of a report: a released model, or one of another library, as the sections need it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
@@ -34,59 +34,51 @@ from hedgerow.text.values import listed, value_text
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Subject:
-    """A model with its card, its schema and what people state about it in a form.
+    """A model with its card, its schema and what people state about it in a form; takes what `Report.of` takes of it.
 
     `released` is the model, if it is hedgerow's. A model of another library has the card of one without privacy; its
     schema is None if it came without one, and `features` is the meaning of its columns. Decision paths are None for a
-    scorecard, or without a schema. `threshold` is the fewest rows of a leaf that are safe. `costs` has what it costs to
-    decide for the class of a column where the row is of that of a line, where somebody said it.
+    scorecard, or without a schema. `threshold` is the fewest rows of a leaf that are safe. `cost_matrix` has what it
+    costs to decide for the class of a column where the row is of that of a line, where somebody said it.
     """
 
     model: Any
-    released: Model | None
-    card: PrivacyCard
-    schema: Schema | None
-    paths: Paths | None
-    form: Form
-    features: Features | None
-    threshold: int
-    costs: Floats | None = None
+    form: Form = field(default_factory=Form)
+    _: KW_ONLY
+    schema: Schema | None = None
+    features: Features | None = None
+    threshold: int = 10
+    costs: InitVar[Costs | None] = None
+    class_weight: InitVar[ClassWeight | None] = None
+    released: Model | None = field(init=False)
+    card: PrivacyCard = field(init=False)
+    paths: Paths | None = field(init=False)
+    cost_matrix: Floats | None = field(init=False)
 
-    @classmethod
-    def of(
-        cls,
-        model: Any,
-        form: Form | None = None,
-        *,
-        schema: Schema | None = None,
-        features: Features | None = None,
-        threshold: int = 10,
-        costs: Costs | None = None,
-        class_weight: ClassWeight | None = None,
-    ) -> Self:
-        """Return the subject of a report; arguments as of `Report.of`, which says what is refused."""
-        check_integer("threshold", threshold, 1)
+    def __post_init__(self, costs: Costs | None, class_weight: ClassWeight | None) -> None:
+        model, schema = self.model, self.schema
+        check_integer("threshold", self.threshold, 1)
         check_optional(schema, Schema, "a Schema", "schema")
-        check_optional(form, Form, "a Form", "form")
+        check_optional(self.form, Form, "a Form", "form")
         released = released_model(model)
         known = schema if schema is not None or released is None else released.schema
         paths = None
         if known is not None and (released is None or released.leaves):
-            paths, known = paths_of(model if released is None else released, known, features)
+            paths, known = paths_of(model if released is None else released, known, self.features)
         elif released is None and not (callable(getattr(model, "apply", None)) or isinstance(model, HasRegions)):
             expected = "a model of hedgerow, one that reconstruction audits read (with schema=), or one with apply(X)"
             raise ArgumentTypeError(f"expected {expected}, got {type(model).__name__}.")
         maker = f"{type(model).__module__.partition('.')[0]} ({type(model).__name__})"
         unprotected = PrivacyCard.none(f"learned by {maker}, which states no guarantee", software=maker)
         card = unprotected if released is None else released.privacy
-        matrix = _costs(model, known, costs, class_weight)
-        subject = cls(model, released, card, known, paths, form or Form(), features, threshold, matrix)
-        if released is None and subject.number is None and isinstance(model, BaseEstimator) and is_regressor(model):
+        found = {"released": released, "card": card, "schema": known, "paths": paths}
+        for name, value in {**found, "cost_matrix": _costs(model, known, costs, class_weight)}.items():
+            object.__setattr__(self, name, value)
+        if released is None and self.number is None and isinstance(model, BaseEstimator) and is_regressor(model):
             problem = "expected a schema whose label is a number for a regressor, got none"
             raise ArgumentError(problem + "; pass schema= with `label: {name: ..., low: ..., high: ...}`.")
-        if known is not None and any(name not in known for name in subject.form.sensitive):
+        if known is not None and any(name not in known for name in self.form.sensitive):
             raise ArgumentError(f"expected names as sensitive in the form ({listed(known.names)}), got another name.")
-        return subject
 
     @property
     def is_private(self) -> bool:
