@@ -86,6 +86,10 @@ def test_one_fault_is_its_own_error_and_several_are_numbered():
     assert str(both) == "2 faults: (1) line 3: attribute 'age': key 'low': expected x.; (2) expected y."
     assert (both.attribute, both.key, both.line, len(both.faults)) == ("age", "low", 3, 2)
     assert str(both.placed(attribute="b", line=7).faults[1]) == "line 7: attribute 'b': expected y."
+    in_file = both.in_file("a.yaml")
+    assert (in_file.heading, in_file.faults) == ("a.yaml: 2 faults:", both.faults)
+    assert str(in_file.in_file("b.yaml")) == f"a.yaml: {both}"
+    assert one.in_file("a.yaml").heading == str(one.in_file("a.yaml")) == f"a.yaml: {one}"
     assert "… 90 more" in str(SchemaError.of([SchemaError("n")] * 100))
 
 

@@ -131,6 +131,8 @@ class SchemaError(HedgerowError, ValueError):
         The key of that attribute at fault.
     line : int or None
         Where in the file it is.
+    path : str or None
+        The file.
     faults : tuple of SchemaError
         Each fault where there are several, of which `attribute`, `key` and `line` are the first's; else this one alone.
     """
@@ -142,25 +144,39 @@ class SchemaError(HedgerowError, ValueError):
         attribute: str | None = None,
         key: str | None = None,
         line: int | None = None,
+        path: str | None = None,
         faults: Sequence[SchemaError] = (),
     ) -> None:
-        self.attribute, self.key, self.line = attribute, key, line
+        self.attribute, self.key, self.line, self.path = attribute, key, line, path
         self._said, self._faults = message, tuple(faults)
         named = [f"{word} {_named(name)}" for word, name in (("attribute", attribute), ("key", key)) if name]
         place = [] if faults else [*([f"line {line}"] if line else []), *named]
-        super().__init__(_line(": ".join([*place, message])))
+        super().__init__(_line(": ".join([*([path] if path else []), *place, message])))
 
     @property
     def faults(self) -> tuple[SchemaError, ...]:
         """Each fault, of which there may be one."""
         return self._faults or (self,)
 
+    @property
+    def heading(self) -> str:
+        """The first line of a message that lists each fault on a line of its own."""
+        file = f"{self.path}: " if self.path else ""
+        return _line(f"{file}{len(self.faults)} faults:" if self._faults else str(self))
+
+    def in_file(self, path: str) -> SchemaError:
+        """Return the error of the same faults, with the file if it has none."""
+        file = self.path or path
+        return SchemaError(
+            self._said, attribute=self.attribute, key=self.key, line=self.line, path=file, faults=self._faults
+        )
+
     def placed(self, *, attribute: str | None = None, line: int | None = None) -> SchemaError:
         """Return the error of the same faults, with the attribute and the line of each that has none."""
         if self._faults:
             return SchemaError.of([fault.placed(attribute=attribute, line=line) for fault in self._faults])
         named, at = self.attribute or attribute, self.line or line
-        return SchemaError(self._said, attribute=named, key=self.key, line=at)
+        return SchemaError(self._said, attribute=named, key=self.key, line=at, path=self.path)
 
     @staticmethod
     def of(faults: Sequence[SchemaError]) -> SchemaError:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import ssl
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -43,6 +44,23 @@ def test_an_answer_without_end_is_read_no_further_than_one_may_be_long(connected
         with pytest.raises(ServiceError, match="at most 1,048,576 bytes"):
             connected(lambda _, status=status: httpx2.Response(status, content=body())).get("/v1/datasets")
         assert 2**20 < sum(read) <= 2**20 + 2**16
+
+
+def test_a_failure_is_one_of_a_certificate_by_its_cause_and_not_by_its_text(connected):
+    tries = []
+
+    def answering(_):
+        tries.append(1)
+        if len(tries) == 1:
+            raise httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] as a text")
+        try:
+            raise ssl.SSLCertVerificationError("in other words")
+        except ssl.SSLCertVerificationError:
+            raise httpx2.ConnectError("lost")  # noqa: B904 (with the context alone, as the client raises it)
+
+    with pytest.raises(ServiceError, match="SSL_CERT_FILE"):
+        connected(answering).get("/v1/datasets")
+    assert len(tries) == 2
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "GZIP", "identity, gzip", "zstd", "br"])

@@ -151,8 +151,7 @@ def _outcome() -> tuple[Any, ...]:
         return 2, problem_of(error), *place_notes(error)
     except SchemaError as error:
         several = error.faults if len(error.faults) > 1 else ()
-        first = str(error).partition(": (1) ")[0] + ":" if several else str(error)
-        return 2, first, *map(str, several), *place_notes(error)
+        return 2, error.heading, *map(str, several), *place_notes(error)
     except HedgerowError as error:
         has_options = isinstance(error, (ArgumentError, SearchTooLargeError))
         text = _as_typed(str(error), _options(sys.argv[1:])) if has_options else str(error)

@@ -293,8 +293,8 @@ def load_schema(path: Path) -> Schema:
     try:
         return Schema.load(path)
     except SchemaError as error:
-        problem, faults = str(error), error.faults
-    raise SchemaError(problem if problem.startswith(str(path)) else f"{path}: {problem}", faults=faults[1:] and faults)
+        problem = error.in_file(str(path))
+    raise problem
 
 
 def _check_present(wanted: list[str], names: list[str]) -> None:

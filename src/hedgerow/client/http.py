@@ -111,7 +111,7 @@ class Connection(OfOneProcess):
             except httpx2.InvalidURL:
                 raise ServiceError("expected names that fit a URL from the service, got another answer.") from None
             except httpx2.TransportError as error:
-                if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                if _is_certificate_refused(error):
                     problem = ServiceError(
                         "the service's certificate is of no authority that is trusted here, so nothing was sent; name "
                         "the file of yours in SSL_CERT_FILE."
@@ -160,6 +160,15 @@ class Connection(OfOneProcess):
                 f"the service answered with the status {response.status_code}; is it a hedgerow service?",
                 status=response.status_code,
             )
+
+
+def _is_certificate_refused(error: BaseException | None) -> bool:
+    """Return whether a failure comes from a certificate that is not trusted; the client keeps its cause as context."""
+    import ssl
+
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _pause(given: str) -> int | None:

@@ -33,8 +33,8 @@ _DECIMAL = re.compile("[-+]?([0-9]{1,400}[.][0-9]{0,400}|[.][0-9]{1,400})([eE][-
 def check_ending(path: str | PathLike[str]) -> None:
     """Check that a file's name says that it is YAML or JSON, before it is read or anything is done to write it."""
     if Path(path).suffix.lower() not in _ENDINGS:
-        problem = f"{path}: expected a schema file, whose name ends in {', '.join(_ENDINGS)}"
-        raise SchemaError(f"{problem}; check the order of the arguments.")
+        problem = f"expected a schema file, whose name ends in {', '.join(_ENDINGS)}"
+        raise SchemaError(f"{problem}; check the order of the arguments.", path=str(path))
 
 
 def read_mapping(path: str | PathLike[str]) -> Any:
@@ -46,7 +46,7 @@ def read_mapping(path: str | PathLike[str]) -> Any:
         return parse_json(text) if _is_json(path) else parse_yaml(text)
     except UnreadableError as error:
         problem = str(error)
-    raise SchemaError(f"{path}: {problem}.")
+    raise SchemaError(f"{problem}.", path=str(path))
 
 
 def mapping_text(path: str | PathLike[str], data: dict[str, Any]) -> str:
