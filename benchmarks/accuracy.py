@@ -1,7 +1,14 @@
-"""Test accuracy of greedy private rule lists: 70/30 splits, 20 seeds, 5 fits each, K = 5, 2 literals, secure noise.
+"""Accuracy of greedy private rule lists.
 
-Beside it the non-private greedy list on the same splits, the goal, and what SSRL's smooth-Laplace mechanism reached by
-its authors' code on such splits (measured earlier, not run here).
+Test accuracy over 20 splits 70/30, 5 private fits each, K = 5 rules, at most 2 literals, secure noise. Without gender
+and age (Adult) and without race, age and gender (COMPAS). SSRL's smooth-Laplace numbers were measured earlier, from its
+authors' code on such splits, and were not run again here.
+
+{accuracy}
+
+On German (700 training rows, {german_candidates} candidates) no rule list of this size is of use: the majority class
+alone has {german_majority}, and the greedy list without privacy {german_greedy}. The private one is no better than a
+constant either.
 """
 
 import argparse
@@ -23,7 +30,7 @@ FITS = 5  # private fits a split, so that the mean says more of the splits than 
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=20)
     seeds = parser.parse_args().seeds
     rows = []

@@ -1,9 +1,15 @@
-"""Many categories: the time of a tally in DuckDB and PostgreSQL as their number grows, DuckDB's own look-up beside it.
+"""Many categories.
+
+Text of whole numbers, some with zeros after the point, 200,000 rows, two classes. *By hand*: DuckDB joins the text as
+it is with a table of the categories that is there already, and finds no other spelling. Seconds, medians of 3, in one
+run; other work ran on the machine.
+
+{categories}
+
+From 1,000 categories to 50,000, fifty times as many, DuckDB takes {categories_in_duckdb} times as long and PostgreSQL
+{categories_in_postgresql} times: at most linear. Writing the query is part of it.
 
     python categories.py [postgresql://user:password@host/database]
-
-Text of whole numbers, written as declared or with a point, 200,000 rows. The peer is the query that one writes by hand
-in DuckDB: the text as it is, joined with a table of the categories. Without an address PostgreSQL is left out.
 """
 
 import sys

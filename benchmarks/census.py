@@ -1,12 +1,15 @@
-"""Census-like rows of any number, made by DuckDB: 20 attributes and a label, the same at every run.
+"""Census-like rows of any number.
 
     python census.py FOLDER ROWS [ROWS ...]
 
-makes them in an empty folder and tells how large the files are and how long it took.
+makes 20 attributes and a label by DuckDB in an empty folder, the same at every run, and tells how large the files are
+and how long it took.
 
-A row belongs to one of 2,000 profiles, few of them common, that say the cell of each of its attributes; each
-attribute deviates from its profile in one row of 500. A number is drawn from its cell, the label from odds that depend
-on four attributes' cells.
+A row belongs to one of 2,000 profiles, few of them common, that say the cell of each of its attributes; each attribute
+deviates from its profile in one row of 500. A number is drawn from its cell, the label from odds that depend on four
+attributes' cells.
+
+{results/census.csv}
 """
 
 import sys

@@ -1,8 +1,15 @@
-"""Test accuracy of EXPRIL where a question is about some columns only, beside all of them, at the same ε.
+"""Questions about some columns.
 
-Three questions at ε = 1, each about the next columns in an order in which neighbours are little correlated in the
-source: the noise on a count falls with the columns, and fewer are asked about. 10 runs a line, with rows drawn anew for
-source, target and test; each beside that of all columns, run by run. It does not pay, so the package does not have it.
+Does EXPRIL learn more where each of three questions is about some columns only, with as much less noise, at the same ε?
+The columns of a question are little correlated in the source, and the next question is about the next ones. ε = 1 in
+all, 3,000 private rows or those there are, a source of 300, or a quarter of what there is, logistic regression.
+
+{columns}
+
+No line gains two standard errors; on COMPAS one column tells most, and a question that leaves it out undoes what one
+with it has told. So hedgerow has no such parameter.
+
+Ten runs a line, with rows drawn anew for source, target and test.
 """
 
 import warnings

@@ -1,6 +1,17 @@
-"""Counting all candidates: the Gram products that hedgerow uses against bit sets and against one mask a candidate.
+"""How candidates are counted.
 
-800 candidates (20 booleans, negations, at most 2 literals), two classes, 10² to 10⁷ patterns with geometric counts.
+800 candidates, two classes. *Gram*: what hedgerow does, one product `Rᵀ diag(w) R` of the one-hot pattern matrix a
+class, carried from bins to literals by a public linear map. *Bit sets*: literals as packed bits, weights cut into
+binary planes, ones counted. *Masks*: one boolean mask a candidate.
+
+{counting}
+
+![time against patterns](results/counting.png)
+
+The Gram products win everywhere from 10² to 10⁷ patterns, and more so for numbers with many cut points, because bins
+are fewer than literals. Bit sets come close where patterns are many and counts small (few binary planes); they pay per
+candidate, the product only per pair of bins. Real tables have 10² to 10⁵ patterns. So hedgerow has the one and not the
+other.
 """
 
 import numpy as np

@@ -1,4 +1,8 @@
-"""Megabytes a second of the check of a CSV file's grammar, on one core, with cells in quotes and without."""
+"""The check of CSV files.
+
+A million rows of 12 whole numbers, one core: the check that one line is one row, before a row is read, takes in
+{plain_speed} MB a second, and {quoted_speed} where every field is in quotes.
+"""
 
 import tempfile
 from pathlib import Path

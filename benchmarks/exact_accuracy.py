@@ -1,7 +1,14 @@
-"""Test accuracy of exact private draws: 70/30 splits, 20 seeds, 5 fits each, pure ε-DP, secure noise.
+"""Accuracy of exact private draws.
 
-Beside it the greedy private model of the same kind and ε and the optimum without privacy, on the same splits; and what
-a private explainable boosting machine (DP-EBM, δ = 1e-5) reached on them (measured earlier, not run here).
+20 splits 70/30, 5 fits each, secure noise, pure ε-DP, labels only. *Greedy* is the private model of the same kind and ε
+found rule by rule; the *optimum* is certified, has no minimum support and is not private (for lists of two literals it
+is that of one literal). DP-EBM, a private explainable boosting machine at δ = 1e-5, was measured earlier on such splits
+and not run again here.
+
+{exact_accuracy}
+
+On Adult, from ε = 0.05 on, a draw from all trees is within half a point of the best tree there is. On German no model
+of this size is of use ([accuracy of greedy lists](accuracy.py)); the exact draw loses least.
 """
 
 import argparse
@@ -27,7 +34,7 @@ FITS = 5  # private fits a split, so that the mean says more of the splits than 
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=20)
     seeds = parser.parse_args().seeds
     rows = []

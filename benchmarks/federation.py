@@ -1,10 +1,16 @@
-"""Three curators over HTTP beside three oracles in one process, and one oracle on the pooled table, at the same ε.
+"""Three curators and one.
+
+The logistic model from one question for the rows of each class by bin, 20 runs: a fifth of the table as the public
+source, the rest with three curators, each of whom answers over HTTP; beside three oracles in one process, and one
+oracle that holds all of it. Adult at ε = 0.1, CTG at ε = 1:
+
+{federation}
+
+Where the rows are does not matter: the accuracies over HTTP and in one process have the same distribution
+(Kolmogorov-Smirnov, p = {federation_p}). What three tables cost is their noise, three times the variance. A question is
+about {bytes_sent} bytes on Adult, and its answer with the card {bytes_received}.
 
     python federation.py [adult ctg] --runs 20
-
-Each run splits the table into a public source (a fifth), three private parts and nothing else; the logistic model from
-marginals is learned from one question, and its accuracy measured on the private rows. What a question costs over HTTP
-is measured at the client: seconds, and bytes of question and answer.
 """
 
 import argparse

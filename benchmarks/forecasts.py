@@ -1,9 +1,17 @@
-"""What `hedgerow.plan` says beforehand, beside what draws then do: excess errors of trees and lists on public tables.
+"""How far forecasts hold.
 
-Default trees and rule lists (errors), 40 seeded draws on all rows of a table, beside certified optima of up to 3
-levels, which are trees of at most 2, 4 and 8 leaves, or 3 rules besides the default. A forecast is of the mean number
-of errors of draws beside the best model of each size: at most the best one's errors and the bound. The band is from the
-optimum of the largest size here to the least of these sums over the sizes: how often is a single draw within?
+This draws 40 default trees and 40 default lists of each of five public tables at two ε, and certifies the best models
+of up to three levels or rules. It leaves out `german_binary`, which chooses attributes first. In percent of the rows,
+four of the tables:
+
+{forecasts_held}
+
+The mean was within the forecast in {forecasts_within} of {forecasts_cases} cases, of single draws
+{forecasts_draws_within}. Draws may be better than the best model of up to three levels, as they may have more levels.
+
+A forecast is of the mean number of errors of draws beside the best model of each size: at most the best one's errors
+and the bound. The band is from the optimum of the largest size to the least of these sums over the sizes. All of it
+takes about two minutes of one core.
 """
 
 import numpy as np

@@ -1,11 +1,22 @@
-"""How much of a table a forest gives away: reconstruction as DRAFT and DRAFT-DP do it, on their COMPAS.
+"""Tables reconstructed from forests.
 
-100 rows, five seeds. Each guess is compared with the rows, and with other rows of the population; 100 other rows are a
-guess that needs no model. Errors are shares of the 14 columns of 0 and 1, as in the papers. Forests: scikit-learn's,
-with and without bootstrap samples; DRAFT-DP's private forest (diffprivlib's: splits drawn at random, class counts of
-the leaves with Laplace noise, each tree at a tenth of ε); and hedgerow's trees and lists, drawn at ε with their counts.
-With a prior the search over 30 bagged trees of any depth finds no table in a minute, so it is left out. Writes
-forests.csv, run by run.
+100 rows of COMPAS in the 14 columns of DRAFT's file, errors as shares of these columns, means of five samples (two
+cores), by the attack in [lab/](../lab/README.md#the-table-behind-leaf-counts). *About others*: the same
+guess about other rows. *Public marginals*: those of all other rows. *Published*: DRAFT-DP's error with N = 100 known,
+ten trees of depth 5.
+
+{forests}
+
+100 other rows as a guess, without any model, are off by {others_as_a_guess}.
+
+- Forests of all rows give the table away, wholly from a hundred trees. Bootstrap samples delay that.
+- DRAFT-DP's likelihood is proven optimal in a median of {seconds_without_prior} s without a prior and
+  {seconds_with_prior} s with one. At ε = 10 its error is {forest_error}, where .045 is published, and much smaller than
+  that about others.
+- At ε = 1 the forest says little about these rows: the error is nearly that about other rows.
+- A drawn tree or list at the same ε gives away less: it has a few leaves where ten trees have hundreds.
+
+With a prior the search over 30 bagged trees of any depth finds no table in a minute, so it is left out.
 """
 
 import numpy as np

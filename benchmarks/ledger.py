@@ -1,9 +1,11 @@
-"""The views of a ledger of a million entries: seconds of each page, of a verification, and the memory that they take.
+"""Views of a ledger of a million entries.
+
+Seconds of each page and of a verification, and the memory that they take.
+
+{results/ledger.csv}
 
 On SQLite, or on the PostgreSQL whose URL is given. The entries are written in bulk, as the ledger would write them:
 each charge with its answer, nine in ten of them of one analyst.
-
-Writes its lines of results/ledger.csv, with the day and the commit.
 """
 
 import argparse

@@ -30,7 +30,7 @@ def run_splits(description, tables, runs, raw, columns, learners=()):
     ``--splits``. If there are `learners`, it takes ``--learners``, too: `runs` gets those that a split of the file does
     not have yet, so that the rows of a learner can be deleted and measured again.
     """
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(description=description.partition("\n")[0])
     parser.add_argument("tables", nargs="*", default=list(tables), help="which tables")
     parser.add_argument("--splits", type=int, default=20)
     if learners:

@@ -1,8 +1,20 @@
-"""What membership attacks reach on private trees, beside what the best attack could and what ε allows.
+"""Membership attacks by refits.
 
-The likelihood-ratio attack and RMIA by shadow fits, and the random forest on predictions; trees of depth 2 drawn by
-errors, with schemas that declare bounds only, and scikit-learn's trees to see that the attacks work. At most 2,000 rows
-of a table, half of them in a fit. Writes membership.csv: one core, ten minutes.
+At most 2,000 rows of each table, trees of depth 2, 32 splits by coins with a fit on each side; ± is the standard error
+over splits, brackets are intervals of 95 %:
+
+{attacks}
+
+The *gain* of a row is how much likelier a fit with it is right on it than one without it. It stands beside the exact
+advantage of the best attack; then both over the 10 rows with the largest gain in half of the splits, measured in the
+other half; then the row with the largest exact advantage, its TPR at FPR .01, and what ε allows there:
+
+{gains}
+
+- In the mean, refits find what the formula says: the two differ by at most 2.1 standard errors in twelve settings.
+- Row by row they do not. No row of a private tree is significant (Holm); of fully grown trees hundreds are.
+- The online ratio has to learn from few labels whether a row is likelier right with it. The offline ratio and RMIA take
+  that for granted, and are the better attacks on labels.
 """
 
 import numpy as np

@@ -1,8 +1,16 @@
-"""Test accuracy of SSRL's mechanisms as published: 20 splits 70/30, 10 seeded fits each, K = 5, 2 literals at most.
+"""Accuracy of SSRL's mechanisms as published.
 
-Minimum support .05, confidence .99, δ = 1/n². Beside them what their authors' own code reached on such splits (measured
-earlier, not run here), and the smooth mechanisms once more with the filter of that code, which is not private: without
-the rules that fewer than 5 % or more than 95 % of the training rows satisfy.
+Test accuracy over 20 splits 70/30, 10 seeded fits each, K = 5 rules, at most 2 literals, minimum support .05,
+confidence .99, δ = 1/n². In brackets what the authors' own code reached on such splits; it was measured earlier and not
+run again here. The standard errors are {ssrl_compas_errors} on COMPAS and {ssrl_adult_errors} on Adult. Without
+privacy: COMPAS {compas_greedy} (.652), Adult {adult_greedy} (.790).
+
+{ssrl_mechanisms}
+
+The authors' code drops rules that fewer than 5 % or more than 95 % of the rows satisfy before it adds noise, which is
+not private ([docs/privacy.md](../docs/privacy.md)). Where noise decides, that helps. With the same filter, on COMPAS:
+
+{ssrl_filtered}
 """
 
 import argparse
@@ -39,7 +47,7 @@ FITS = 10  # fits a split, so that the mean says more of the splits than of the 
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=20)
     seeds = parser.parse_args().seeds
     rows = []

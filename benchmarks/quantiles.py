@@ -1,8 +1,16 @@
-"""Quantiles of a number from private rows: all drawn jointly, beside diffprivlib's, asked one by one for ε/k each.
+"""Quantiles of a number beside diffprivlib.
 
-COMPAS' ages between 0 and 120, breast cancer's mean radius between 0 and 50. Jointly is `Schema.learn`'s draw among its
-public candidates, with secure noise; equal cut points are kept. diffprivlib 0.6.6 is not imported with newer releases
-of scikit-learn: DIFFPRIVLIB_PYTHON names an interpreter where it is (see `epsilon.py`).
+COMPAS' ages between 0 and 120, breast cancer's mean radius between 0 and 50: the mean distance of ranks, in brackets
+its standard error over 30 draws. *Jointly* is `Schema.learn`'s draw among its public candidates. *One by one*:
+diffprivlib 0.6.6 with ε/k for each of k quantiles, by the exponential mechanism over the intervals between the rows'
+values, so that any number between the bounds may come out.
+
+{quantiles}
+
+Joint cut points are nowhere further off. Where rows are many for ε both are as near as equal ages allow; with few rows,
+or many quantiles, a share of ε each is too little.
+
+DIFFPRIVLIB_PYTHON names an interpreter that has diffprivlib (see [claimed and found ε](epsilon.py)).
 """
 
 import json

@@ -1,8 +1,11 @@
-"""A scorecard's reason codes under noise: how often two releases of one table name another first reason for a row.
+"""Reason codes under noise.
 
-All rows of the tables of `hedgerow.datasets`, `DRAWS` private scorecards for each ε, compared in pairs: the share of
-rows whose first reason (`Scorecard.reasons`) is another one, of those whose first reason is none of the other's four,
-and of those where it is not that of a scorecard at ε = 10⁶, which has hardly any noise. Seeded noise, public tables.
+How often do two private scorecards of one table name another first reason for a row? All rows of the tables of
+`hedgerow.datasets`, ten scorecards for each ε, compared in pairs: the share of rows whose first reason
+(`Scorecard.reasons`) is another one, of those whose first reason is none of the other's four, and of those where it is
+not that of a scorecard at ε = 10⁶, which has hardly any noise. The noise is seeded.
+
+{results/reasons.csv}
 """
 
 from itertools import combinations

@@ -1,4 +1,6 @@
-"""Pictures of reports as people see them: on a wide screen, on a narrow one, printed; docs/report/*.png.
+"""Pictures of reports.
+
+Pictures of reports as people see them: on a wide screen, on a narrow one, printed; docs/report/*.png.
 
 A private rule list, a certified tree and an overfitted tree of scikit-learn on breast cancer, the last learned from
 labels of which a quarter is wrong. Needs Chromium, poppler-utils (`pdftoppm`) and Pillow.

@@ -1,11 +1,16 @@
-"""Private scorecards beside DP-EBM: AUROC, log-loss, accuracy and calibration over 20 splits 80/20.
+"""Private scorecards beside DP-EBM.
 
-Default settings, the schemas of `hedgerow.datasets`; CTG is normal or not. Pure ε, and with δ = 1e-5, five draws a
-split. Beside them, in the same run, a private explainable boosting machine (DP-EBM, δ = 1e-5; `pip install
-interpret-core`) on raw columns with the same bounds, and on the schema's bins; private trees of depth 3 drawn by half
-of Brier's score; and logistic regression on the bins without privacy. The scorecard's constants were chosen on breast
-cancer and CTG; from how many rows on residuals are asked was looked at on COMPAS, Adult and German, too. Probabilities
-are clipped at 0.0001; the calibration error is over ten bins of equal width.
+AUROC / log-loss over 20 splits 80/20, default settings, the schemas of `hedgerow.datasets`; ctg is normal or not. Of
+scorecards then attributes / printed bins of a number (– if there is no number), of trees leaves. *Scorecard* is
+`PrivateScorecardClassifier(epsilon)`, pure ε, and with δ = 1e-5, five draws a split. In the same run: trees of depth 3
+drawn by half of Brier's score and half an error; DP-EBM with δ = 1e-5 on raw columns with the same bounds, and on the
+schema's bins; logistic regression on the bins, without privacy. Probabilities are clipped at 0.0001. The file has
+accuracy, standard errors and the expected calibration error over ten bins of equal width, too. The scorecard's
+constants were chosen on breast_cancer and ctg; the number of rows from which on residuals are asked was compared on the
+other tables, too, so each table here influenced at least one default. Scorecards and trees were measured again with the
+defaults of today, on the same splits; the rows of their peers are from the earlier run.
+
+{all_scorecards}
 """
 
 import time

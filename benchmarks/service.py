@@ -1,10 +1,14 @@
-"""Load on a curator's service on this machine: answers, refusals, cost calls a second, beside the bare ledger.
+"""Load on a curator's service.
 
-    python service.py [postgresql://user@host/database]
+Answers, refusals and cost calls a second on this machine, beside the bare ledger.
+
+{results/service.csv}
 
 The server runs in a process of its own; requests come from threads of this one, a bounded number. The bare ledger does
 the transactions of an answered question, reserve and answer, and nothing else: no service can be faster. Each figure is
 the median of three rounds.
+
+    python service.py [postgresql://user@host/database]
 """
 
 import json

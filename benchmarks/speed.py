@@ -1,7 +1,9 @@
-"""Speed on one core: counting a table, one private fit, and ten million rows; each against a twin in the same run.
+"""Speed of counting and of greedy fits.
 
 The twin of the fit does what SSRL's authors' code does: every candidate's mask over the rows, at every position. The
 twin of counting is a plain GROUP BY of the same columns by pandas.
+
+{speed}
 """
 
 import resource

@@ -1,4 +1,11 @@
-"""Processor time to start: an import, and commands on a small table, beside Python's own and the libraries'."""
+"""Time to start.
+
+Processor seconds of a fresh interpreter, commands on a table of 100 rows and four columns. `import hedgerow` loads a
+name's module when the name is used, and `hedgerow --help` a command's when it is called. `show`, and `fit` of trees and
+rule lists, load neither pandas, SciPy nor scikit-learn:
+
+{start}
+"""
 
 import os
 import resource

@@ -1,4 +1,6 @@
-"""The three private models from one table at one ε, as pictures with their sizes: the page docs/models.md shows them.
+"""Pictures of three private models of one table.
+
+The page [docs/models.md](../docs/models.md) shows them, with their sizes.
 
 COMPAS without sex and race, ε = 1 for each, secure noise: another run draws other models.
 """

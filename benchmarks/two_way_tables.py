@@ -1,13 +1,18 @@
-"""Can released two-way tables take the place of a public source? Adult, 20 splits 80/20, pure ε.
+"""Two-way tables instead of a public source.
 
-A scorecard from marginals needs the joint distribution of the columns. Here it comes from two-way tables of the private
-rows, in two ways. *Tree*: the tables of the spanning tree with the most mutual information, by which 4,000 rows are
-drawn that stand for the source. *Quadratic*: the tables of all pairs, by which a quadratic approximation of the
-log-likelihood is maximised, as DD-SSP does (Ferrando and Sheldon, *Private Regression via Data-Dependent Sufficient
-Statistic Perturbation*, TMLR 2025). Each is favoured: the tree is that of the exact tables and costs nothing; of the
-quadratic, the ridge with the least log-loss on the test rows is taken, and the exact training rows calibrate it. The
-exact tables themselves, for nothing, are beside them. Noisy tables have a share of ε, `SHARE`, rows by bin and class
-the rest. In the same run: `PrivateScorecardClassifier`, and `MarginalLogisticClassifier` with 4,000 public rows.
+Can released two-way tables stand for the joint distribution of the columns, where a scorecard from marginals takes a
+public source for it? Adult, 20 splits 80/20, pure ε; accuracy / AUROC / log-loss. *Tree*: tables of the spanning tree
+with the most mutual information, and 4,000 rows drawn from them as the source. *Quadratic*: tables of all pairs, and a
+quadratic approximation of the log-likelihood, as in DD-SSP (Ferrando and Sheldon, *Private Regression via
+Data-Dependent Sufficient Statistic Perturbation*, TMLR 2025). Both are favoured: the tree is chosen by exact tables at
+no cost; of the quadratic, the best of six ridges by the test rows is taken, calibrated by the exact training rows.
+*Scorecard* is `PrivateScorecardClassifier`; *public source* is `MarginalLogisticClassifier` with 4,000 public rows.
+
+{two_way_tables}
+
+Differences of accuracy and AUROC by split have a standard error of at most {two_way_tables_error}. Noisy tables are
+worse than the scorecard in each number, and even exact ones for nothing are, but for one AUROC, and one accuracy that
+is the same within its error. So hedgerow has no such learner.
 """
 
 from itertools import combinations

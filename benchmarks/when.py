@@ -1,4 +1,10 @@
-"""The day and the commit of every committed result, from the history: what code a number was measured with.
+"""When each result was measured.
+
+The last commit that changed each file. `objectives`, `columns`, `published`, `membership`, `exact_risk` and `bins` were
+run again by the released code, and came out the same. Kept from runs before it, by the same versions: FasterRisk's on
+Adult, and the peers' of `outcomes`; their seconds are of another machine.
+
+{when}
 
 Run last, when results are committed; a result that is not committed yet is an error.
 """

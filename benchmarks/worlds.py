@@ -1,7 +1,14 @@
-"""Counting the possible rows of all regions of a rule list: together, region by region, and by PDR's eq. 13 and 15.
+"""Counting possible rows of rule lists.
 
-Random lists with a default: rules of 3 literals over 40 booleans, or over 40 attributes of 2 to 6 bins, half of them
-categorical and half whole numbers with cut points. Medians over ten seeds, of the seconds of the processor.
+All regions of a random rule list, each rule of three literals over 40 attributes: processor seconds, the median of ten
+lists, and the slowest. *In one go*: what hedgerow does for lists. *Region by region*: what it does for a single region.
+*Recursion*: PDR's eq. 13 and 15, terms of disjoint boxes left out. Empty where the ten lists did not end in minutes.
+
+{worlds}
+
+The problem is #P-complete, and time grows exponentially in the end: on attributes of 2 to 6 bins the slowest list of 60
+rules takes {slowest_lists} times as long as the slowest of 50. Lists that were learned overlap far less than random
+ones.
 """
 
 import random

@@ -2,7 +2,7 @@
 
 A page holds `<!-- table: NAME -->` and `<!-- /table -->` around a table, and `<!-- n: NAME -->12<!-- /n -->` around a
 number of a sentence. NAME is a function of `docs/page_numbers/` that is decorated with `table` or `number`. What stands
-between the marks is replaced.
+between the marks is replaced. Pages of single benchmarks are written whole (`page_numbers/benchmark_pages.py`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,15 @@ __all__ = ["MAKERS", "MARK", "main", "page_numbers", "pages", "records", "writte
 
 
 def main() -> None:
-    """Write the numbers of all pages."""
+    """Write the numbers of all pages, and the pages of benchmarks."""
     for page in pages():
         page.write_text(written(page), encoding="utf-8")
+    benchmarks = page_numbers.benchmark_pages.pages()
+    for page, text in benchmarks.items():
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+    for page in set(page_numbers.benchmark_pages.FOLDER.glob("*.md")) - set(benchmarks):
+        page.unlink()
 
 
 if __name__ == "__main__":

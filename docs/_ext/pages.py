@@ -1,8 +1,9 @@
 """Markdown that reads well on GitHub, as pages of the site.
 
 `pages_outside` names the pages whose text stands elsewhere in the repository: what is in docs/ is one line with a
-link to it. Links to such a text become links to its page, and those to a folder its path. `pages_titles` has titles
-for tables that a study wrote without one. A link in a heading moves below it: headings are entries of contents.
+link to it, and its table of contents if there is one. Links to such a text become links to its page, and those to a
+folder its path. `pages_titles` has titles for tables that a study wrote without one. A link in a heading moves below
+it: headings are entries of contents.
 """
 
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 _LINK = re.compile(r"\[([^\[\]]*)\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+_CONTENTS = re.compile(r"^```\{toctree\}$.*?^```$", re.MULTILINE | re.DOTALL)
 _LINKED_HEADING = re.compile(r"^(#+ .*?) \((.*\]\(.*)\)$", re.MULTILINE)
 
 
@@ -25,7 +27,8 @@ def _read(app: Sphinx, docname: str, source: list[str]) -> None:
     if docname in app.config.pages_outside:
         text = repository / app.config.pages_outside[docname]
         app.env.note_dependency(text)
-        source[0] = text.read_text(encoding="utf-8")
+        contents = _CONTENTS.findall(source[0])
+        source[0] = "\n\n".join([text.read_text(encoding="utf-8"), *contents])
     if docname in app.config.pages_titles:
         source[0] = f"# {app.config.pages_titles[docname]}\n\n{source[0]}"
 

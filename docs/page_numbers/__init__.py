@@ -5,6 +5,7 @@ from __future__ import annotations
 from page_numbers import (
     audits,
     benchmark_models,
+    benchmark_pages,
     benchmark_times,
     draws,
     history,
@@ -23,6 +24,7 @@ from page_numbers import (
 __all__ = [
     "audits",
     "benchmark_models",
+    "benchmark_pages",
     "benchmark_times",
     "draws",
     "history",

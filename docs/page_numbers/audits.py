@@ -1,4 +1,4 @@
-"""Audits: docs/studies/measured.md."""
+"""Audits: the pages of benchmarks on attacks, and docs/studies/end-to-end.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accuracies and cut points of benchmarks/README.md."""
+"""Accuracies and cut points on the pages of benchmarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times and sizes of benchmarks/README.md."""
+"""Times and sizes on the pages of benchmarks."""
 
 from __future__ import annotations
 

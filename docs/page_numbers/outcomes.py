@@ -1,4 +1,4 @@
-"""Numbers, costs and certified regression trees: the section of benchmarks/README.md on outcomes."""
+"""Numbers, costs and certified regression trees: benchmarks/outcomes.py and optimal_numbers.py."""
 
 from __future__ import annotations
 

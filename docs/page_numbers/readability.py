@@ -1,4 +1,4 @@
-"""Sizes of private models: the section of benchmarks/README.md on readability, and what other pages say of it."""
+"""Sizes of private models: benchmarks/readability.py, and what other pages say of it."""
 
 from __future__ import annotations
 

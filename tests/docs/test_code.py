@@ -63,7 +63,7 @@ def test_links_of_the_page_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name != "benchmarks"], ids=NAME)
 def test_lines_of_the_page_are_short_but_those_of_tables(page):
     lines = re.sub(r"<!-- /?n[^>]*-->|\]\([^)]*\)", "", page.read_text(encoding="utf-8")).splitlines()
     assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []

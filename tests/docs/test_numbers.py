@@ -11,6 +11,7 @@ import pytest
 import hedgerow as hr
 from tests.docs.page import ROOT, Page, writer
 
+benchmark_pages = writer.page_numbers.benchmark_pages
 MODULES = [
     importlib.import_module(f"tests.docs.numbers.{path.stem}")
     for path in sorted((Path(__file__).parent / "numbers").glob("[a-z]*.py"))
@@ -25,7 +26,23 @@ def test_the_page_has_the_numbers_that_are_written_into_it(page):
 
 def test_every_table_and_number_is_on_a_page():
     used = {match.groups()[1:3] for page in writer.pages() for match in writer.MARK.finditer(page.read_text("utf-8"))}
-    assert used == set(writer.MAKERS)
+    assert used | benchmark_pages.places() == set(writer.MAKERS)
+
+
+def test_the_pages_of_benchmarks_are_those_of_the_scripts():
+    pages = benchmark_pages.pages()
+    assert {page: page.read_text("utf-8") for page in benchmark_pages.FOLDER.iterdir()} == pages, "run `make numbers`"
+
+
+def test_every_benchmark_is_in_one_group_of_the_index():
+    assert sorted(name for names in benchmark_pages.GROUPS.values() for name in names) == benchmark_pages.scripts()
+
+
+def test_every_place_of_a_docstring_has_a_number_or_a_table():
+    for name in benchmark_pages.scripts():
+        for place in benchmark_pages.PLACE.finditer(benchmark_pages.docstring(name)):
+            kinds = {kind for kind, made in writer.MAKERS if made == place[1]}
+            assert kinds or "/" in place[1], (name, place[1])
 
 
 def test_no_line_begins_with_a_mark_of_a_number_which_would_end_its_paragraph():

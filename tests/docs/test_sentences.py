@@ -1,13 +1,12 @@
-"""Sentences of benchmarks/README.md and of docs/studies that compare numbers hold in the committed files."""
+"""Sentences of docs/benchmarks and of docs/studies that compare numbers hold in the committed files."""
 
 from __future__ import annotations
 
-import re
 from itertools import product
 from math import hypot
 
 from hedgerow.schema import Boolean, Label, Schema, count_candidates
-from tests.docs.page import ROOT, writer
+from tests.docs.page import writer
 
 records = writer.records
 ssrl = writer.page_numbers.study_ssrl
@@ -220,13 +219,3 @@ def test_a_set_gives_away_up_to_hundreds_of_times_more_and_less_on_other_tables(
     assert 200 < max(small) < 1000
     assert min(others) < 0.7
     assert {int(row["rows"]) for row in rows("random")} <= set(range(2, 20))
-
-
-def test_a_page_that_is_said_to_have_a_table_has_it_there():
-    readme = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    said = re.findall(r"\]\(\.\./docs/([\w/-]+\.md)(?:#([\w-]+))?\)\s+has the (?:table|shares)", readme)
-    assert len(said) > 5
-    for page, anchor in said:
-        sections = re.split(r"^#+ ", (ROOT / "docs" / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
-        named = [one for one in sections if anchor in ("", one.split("\n")[0].lower().replace(" ", "-"))]
-        assert any("<!-- table: " in one for one in named), (page, anchor)

@@ -373,7 +373,7 @@ def test_a_search_that_is_too_large_is_refused_before_its_candidates_are_built(m
     ],
 )
 def test_accuracy_on_real_data_reaches_the_goal(name, epsilon, goal, seeds):
-    """Means over splits and six seeded fits each; see benchmarks/README.md for the table and its standard errors."""
+    """Means over splits and six seeded fits each; docs/benchmarks/accuracy.md has the table with errors."""
     data = hr.datasets.load(name).without_sensitive()
     scores = []
     for seed in range(seeds):

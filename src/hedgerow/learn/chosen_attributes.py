@@ -24,7 +24,7 @@ from hedgerow.schema.candidates import by_form
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
-# benchmarks/README.md says how these were chosen.
+# benchmarks/wide.py says how these were chosen.
 _BY_DEFAULT = 2.2  # the cube root of rows times ε, for each attribute that is chosen
 LEAST = 2
 _KEEP_ALL, _KEEP_ALL_OF_A_NUMBER, _KEEP_ALL_WITH_DELTA = 7, 4, 25  # of as many attributes for each that would be chosen

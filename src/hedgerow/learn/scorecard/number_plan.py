@@ -23,7 +23,7 @@ from hedgerow.privacy.noise import Mechanism, NoiseSource
 from hedgerow.tally import Tally
 from hedgerow.text.values import quoted_text
 
-# benchmarks/README.md says how these were chosen.
+# benchmarks/outcomes.py says how these were chosen.
 SIZES = Fraction(20)  # parts of a thousand, for each pass of residuals
 ENOUGH = (120, 800, 4000)  # rows times ε for an attribute, from which on there is one more pass of residuals
 ACROSS, EACH = 2.5, 1.0  # the prior's standard deviations, in those of the number

@@ -40,7 +40,7 @@ from hedgerow.tally import Tally
 from hedgerow.text.messages import number_of
 from hedgerow.text.values import quoted_text
 
-# benchmarks/README.md says how these were chosen.
+# benchmarks/scorecards.py says how these were chosen.
 ENOUGH_FOR_RESIDUALS = 5000  # times attributes: the more there are, the more of them say the same
 ENOUGH_TO_CALIBRATE = 32
 ENOUGH_FOR_WIDE, NARROWEST = 8, 0.5  # rows times ε for an attribute, below which the prior is narrower; times its width

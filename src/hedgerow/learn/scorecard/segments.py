@@ -10,7 +10,7 @@ from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.learn.scorecard.smoothing import Part
 from hedgerow.schema.attributes import Attribute
 
-# benchmarks/README.md says how these were chosen.
+# benchmarks/segments.py says how these were chosen.
 MERGING = 7e-4  # the largest loss for each row that merging may be expected to cost,
 OF_NOISE = 0.015  # and this share of the loss that the noise is expected to cost,
 OF_BINS = 0.05  # and this loss of all rows for each value, which has a sampling error,

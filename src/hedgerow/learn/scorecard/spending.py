@@ -8,7 +8,7 @@ from hedgerow.privacy.noise import DiscreteLaplace, GaussianCounts, Mechanism
 from hedgerow.privacy.zcdp import pure_rho
 
 PARTS = 1000  # equal parts of the budget; a share is some of them
-TOTALS, WEIGHTS, CALIBRATION = map(Fraction, (40, 50, 80))  # parts; benchmarks/README.md says how they were chosen
+TOTALS, WEIGHTS, CALIBRATION = map(Fraction, (40, 50, 80))  # parts; benchmarks/scorecards.py says how they were chosen
 FIRST_SHARE = Fraction(3, 10)  # of what is left: for the histograms, where the residuals are asked afterwards
 _LEAST_VARIANCE = 1e-9
 
